@@ -1,0 +1,72 @@
+/// How one entry ended and what is known of it: one row of a report.
+///
+/// The parts that a plain hit has are stored in line; what only some entries have is in ``details``, so that a hit costs
+/// no allocation.
+public struct EntryResult: Sendable {
+  public var outcome: Outcome
+  /// The image's format, where its bytes were recognised.
+  public var format: ImageFormat?
+  /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
+  public var isShared: Bool
+  /// Requests made for it, retries included, redirects not; 0 for a hit.
+  public var attempts: UInt32
+  /// Width and height in pixels; 0 where not known.
+  public var width: UInt32
+  public var height: UInt32
+  /// Bytes of the image's body; 0 where none came.
+  public var bytes: UInt64
+  /// Bytes of bodies received from the network, failed attempts included.
+  public var receivedBytes: UInt64
+  /// From the first start of a transfer to its end, in nanoseconds, waiting between retries not counted; 0 where no transfer was made.
+  public var durationNanoseconds: UInt64
+  /// From the entry's first wait for a retry to the last, in nanoseconds.
+  public var waitedNanoseconds: UInt64
+  /// The body's hash, where the body is known.
+  public var checksum: Checksum?
+  public var details: Details?
+
+  /// What only some entries have.
+  public final class Details: Sendable {
+    /// Why it failed, for `failed` and `blacklisted`.
+    public let failure: Failure?
+    /// Whether this entry's failure put its URL on the blacklist, or found it there.
+    public let isBlacklisted: Bool
+    /// The URL that answered, where redirects led away from the entry's own, secrets masked.
+    public let finalURL: String?
+    /// The Content-Type that the server declared.
+    public let contentType: String?
+    /// Sentences on what was odd but is no failure.
+    public let warnings: [String]
+
+    public init(
+      failure: Failure? = nil,
+      isBlacklisted: Bool = false,
+      finalURL: String? = nil,
+      contentType: String? = nil,
+      warnings: [String] = []
+    ) {
+      self.failure = failure
+      self.isBlacklisted = isBlacklisted
+      self.finalURL = finalURL
+      self.contentType = contentType
+      self.warnings = warnings
+    }
+  }
+
+  /// A result with nothing known but its outcome.
+  public init(_ outcome: Outcome, details: Details? = nil) {
+    self.outcome = outcome
+    self.details = details
+    isShared = false
+    attempts = 0
+    width = 0
+    height = 0
+    bytes = 0
+    receivedBytes = 0
+    durationNanoseconds = 0
+    waitedNanoseconds = 0
+  }
+
+  /// Why it failed, for `failed` and `blacklisted`.
+  public var failure: Failure? { details?.failure }
+}

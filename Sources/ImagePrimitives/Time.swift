@@ -1,0 +1,87 @@
+import Glibc
+
+/// A moment on the monotonic clock, in nanoseconds: for durations and timers, never written down.
+public struct MonotonicInstant: Sendable, Comparable, Hashable {
+  public var nanoseconds: UInt64
+
+  public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
+
+  /// Later by `duration`; a negative duration is taken as none, and the far future does not overflow.
+  public func advanced(by duration: Duration) -> MonotonicInstant {
+    let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+    return MonotonicInstant(nanoseconds: overflow ? .max : sum)
+  }
+
+  /// The time from `earlier` to this moment; zero where `earlier` is not earlier.
+  public func since(_ earlier: MonotonicInstant) -> Duration {
+    nanoseconds > earlier.nanoseconds ? .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds)) : .zero
+  }
+
+  public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// A moment of the calendar, in milliseconds since 1970 (UTC): for what is written down.
+public struct Timestamp: Sendable, Comparable, Hashable {
+  public var milliseconds: Int64
+
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  /// Later by `duration`, earlier where it is negative; the far future and past do not overflow.
+  public func advanced(by duration: Duration) -> Timestamp {
+    let (sum, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
+    return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+  }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
+}
+
+/// Where the time comes from: the system's clocks, or a test's own.
+public struct TimeSource: Sendable {
+  /// Reads the monotonic clock.
+  public var monotonic: @Sendable () -> MonotonicInstant
+  /// Reads the calendar.
+  public var wall: @Sendable () -> Timestamp
+
+  /// A source over two clocks.
+  public init(monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Timestamp) {
+    self.monotonic = monotonic
+    self.wall = wall
+  }
+
+  /// `CLOCK_MONOTONIC` and `CLOCK_REALTIME`.
+  public static let system = TimeSource(
+    monotonic: {
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      return MonotonicInstant(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+    },
+    wall: {
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+  )
+}
+
+extension Duration {
+  /// Whole nanoseconds, clamped to what fits; zero for a negative duration.
+  public var wholeNanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max : product &+ UInt64(attoseconds / 1_000_000_000)
+  }
+
+  /// Whole milliseconds, clamped to what fits.
+  public var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+    return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000_000_000
+  }
+
+  /// Seconds as a floating-point number.
+  public var inSeconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+}

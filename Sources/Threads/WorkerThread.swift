@@ -1,0 +1,49 @@
+import CLinux
+import Glibc
+
+/// A thread of our own: it runs one function to its end and is joined once.
+///
+/// The loops that own curl, the store and the decoders block in system calls, which Swift's cooperative pool must not.
+public final class WorkerThread: Sendable {
+  private let handle: pthread_t
+
+  /// What crosses to the new thread through a C pointer.
+  private final class Start {
+    let name: String
+    let body: @Sendable () -> Void
+    init(name: String, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
+  }
+
+  /// Starts `body` on a new thread called `name` (15 bytes of it are shown by the system).
+  ///
+  /// A system that can start no thread leaves the program nothing to do its work with, so that traps. Signals stay
+  /// blocked on the new thread: they belong to whoever handles them.
+  public init(name: String, body: @escaping @Sendable () -> Void) {
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    var signals = sigset_t()
+    var before = sigset_t()
+    sigfillset(&signals)
+    pthread_sigmask(SIG_SETMASK, &signals, &before)
+    var thread = pthread_t()
+    let status = pthread_create(
+      &thread,
+      nil,
+      { argument in
+        let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+        linux_set_thread_name(start.name)
+        start.body()
+        return nil
+      },
+      start.toOpaque()
+    )
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    guard status == 0 else { fatalError("no thread for \(name): \(String(cString: strerror(status)))") }
+    handle = thread
+  }
+
+  /// Waits until the thread has ended; to be called once.
+  public func join() { pthread_join(handle, nil) }
+}

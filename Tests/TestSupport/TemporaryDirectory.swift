@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+
+/// A folder of a test's own, removed with all it holds when the last reference goes.
+public final class TemporaryDirectory: Sendable {
+  /// The absolute path, without a slash at its end.
+  public let path: String
+
+  /// Makes a new folder below `$TMPDIR`, else `/tmp`.
+  public init() {
+    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var template = Array("\(parent)/prewarm-test-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else { fatalError("mkdtemp in \(parent): \(String(cString: strerror(errno)))") }
+    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  /// The path of `name` in this folder.
+  public func file(_ name: String) -> String { "\(path)/\(name)" }
+
+  /// Writes `bytes` as the file `name`, makes the folders it needs, and returns its path.
+  @discardableResult
+  public func write(_ bytes: some Sequence<UInt8>, to name: String) -> String {
+    let path = file(name)
+    makeFolders(of: path)
+    guard let handle = fopen(path, "w") else { fatalError("\(path): \(String(cString: strerror(errno)))") }
+    defer { fclose(handle) }
+    let bytes = Array(bytes)
+    guard fwrite(bytes, 1, bytes.count, handle) == bytes.count else { fatalError("\(path): cut while writing") }
+    return path
+  }
+
+  /// Writes `text` as the file `name` and returns its path.
+  @discardableResult
+  public func write(_ text: String, to name: String) -> String { write(text.utf8, to: name) }
+
+  /// The bytes of the file `name`; nil where there is none.
+  public func read(_ name: String) -> [UInt8]? { readFile(file(name)) }
+
+  private func makeFolders(of path: String) {
+    var parents: [Substring] = []
+    for part in path.split(separator: "/").dropLast() {
+      parents.append(part)
+      mkdir("/" + parents.joined(separator: "/"), 0o755)
+    }
+  }
+
+  deinit {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
+
+/// The bytes of the file at `path`; nil where it cannot be read.
+public func readFile(_ path: String) -> [UInt8]? {
+  guard let handle = fopen(path, "r") else { return nil }
+  defer { fclose(handle) }
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 65_536)
+  while true {
+    let count = fread(&chunk, 1, chunk.count, handle)
+    if count == 0 { return bytes }
+    bytes += chunk[..<count]
+  }
+}

@@ -1,0 +1,44 @@
+import Glibc
+import ImagePrimitives
+import Testing
+import Threads
+
+@Suite struct MailboxTests {
+  @Test func messagesOfOneSenderArriveInTheirOrder() {
+    let mailbox = Mailbox<Int>()
+    let sender = WorkerThread(name: "sender") { (0..<10_000).forEach(mailbox.post) }
+    var received: [Int] = []
+    var batch: [Int] = []
+    while received.count < 10_000 {
+      if mailbox.takeAll(into: &batch) { received += batch } else { _ = mailbox.wait() }
+    }
+    sender.join()
+    #expect(received == Array(0..<10_000))
+  }
+
+  @Test func aWaitEndsAtItsDeadlineWithoutAMessage() {
+    let mailbox = Mailbox<Int>()
+    let deadline = TimeSource.system.monotonic().advanced(by: .milliseconds(2))
+    #expect(mailbox.wait(until: deadline) == .timeout)
+    #expect(TimeSource.system.monotonic() >= deadline)
+  }
+
+  @Test func aWaitEndsWhenTheOtherDescriptorCanBeRead() {
+    let mailbox = Mailbox<Int>()
+    var ends: [Int32] = [0, 0]
+    #expect(pipe(&ends) == 0)
+    defer { ends.forEach { _ = close($0) } }
+    #expect(write(ends[1], "x", 1) == 1)
+    #expect(mailbox.wait(orReadable: ends[0]) == .descriptorReady)
+    mailbox.post(1)
+    #expect(mailbox.wait(orReadable: ends[0]) == .messages)
+  }
+
+  @Test func aMessagePostedBeforeTheWaitEndsItAtOnce() {
+    let mailbox = Mailbox<Int>()
+    mailbox.post(7)
+    #expect(mailbox.wait() == .messages)
+    var batch: [Int] = []
+    #expect(mailbox.takeAll(into: &batch) && batch == [7])
+  }
+}
