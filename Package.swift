@@ -21,8 +21,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: strict)
 }
 
-let collections = Target.Dependency.product(name: "Collections", package: "swift-collections")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -30,7 +29,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
   ],
   targets: [
@@ -44,6 +42,18 @@ let package = Package(
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(name: "TestSupport", dependencies: ["ImagePrimitives"], path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "TestOrigin",
+      dependencies: [
+        "TestSupport",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      path: "Tests/TestOrigin",
+      swiftSettings: strict
+    ),
+    .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
     tests("ThreadsTests", ["Threads"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,131 @@
+import Glibc
+import TestSupport
+
+/// Debian's nginx on a port of 127.0.0.1, serving a folder: a server that is not ours.
+///
+/// It keeps all its files in a folder of its own and needs no rights. One worker; stopped when the last reference goes.
+public final class Nginx: Sendable {
+  /// The port.
+  public let port: Int
+
+  private let command: Command
+  private let folder: TemporaryDirectory
+  private let root: String
+
+  /// Starts nginx and waits until it takes connections.
+  ///
+  /// - Parameters:
+  ///   - root: The absolute path of the folder to serve.
+  ///   - directives: What else goes into the `server` block, such as a `location`.
+  ///   - logsRequests: Whether requests are logged, for ``requests``; false for measurements.
+  /// - Throws: ``NginxFailure``, or ``WaitTimeout`` with what nginx said.
+  public init(serving root: String, directives: String = "", logsRequests: Bool = true) async throws {
+    self.root = root
+    folder = TemporaryDirectory()
+    (port, command) = try await Self.start(in: folder) { port in
+      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests)
+    }
+  }
+
+  deinit { stop() }
+
+  /// The scheme, address and port, such as `http://127.0.0.1:40123`.
+  public var base: String { "http://127.0.0.1:\(port)" }
+
+  /// The URL of `path`, which starts with a slash.
+  public func url(_ path: String) -> String { base + path }
+
+  /// The requests answered until now, such as `GET /a.jpg 200`, in the order that their responses ended.
+  ///
+  /// nginx logs a request after its response, so a client may be a moment ahead: see ``waitForRequests(_:timeout:)``.
+  public var requests: [String] { command.outputText.split(separator: "\n").map(String.init) }
+
+  /// How many requests were answered until now.
+  public var requestCount: Int { command.outputLineCount }
+
+  /// Suspends until at least `count` requests have been answered.
+  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+    try await command.waitForOutputLines(count, timeout: timeout)
+  }
+
+  /// Reads the configuration anew, with other directives, and waits until the old worker takes no more connections.
+  public func reload(directives: String = "", logsRequests: Bool = true) async throws {
+    folder.write(
+      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests),
+      to: "nginx.conf"
+    )
+    let reloads = command.errorText.split(separator: "gracefully shutting down", omittingEmptySubsequences: false).count
+    command.send(SIGHUP)
+    try await command.waitForError("gracefully shutting down", times: reloads)
+  }
+
+  /// Stops at once and waits for the end; a second call does nothing.
+  public func stop() {
+    command.send(SIGTERM)
+    _ = try? command.wait()
+  }
+
+  /// Tries a few ports, since another process may take one between its choice and its use.
+  private static func start(
+    in folder: TemporaryDirectory,
+    configuration: (Int) -> String
+  ) async throws -> (port: Int, command: Command) {
+    guard let executable = places.first(where: { access($0, X_OK) == 0 }) else {
+      throw NginxFailure(description: "no nginx here; install it: apt-get install nginx-light")
+    }
+    var attemptsLeft = 3
+    while true {
+      let port = freePort()
+      folder.write(configuration(port), to: "nginx.conf")
+      let command = try Command(executable, ["-e", "stderr", "-p", folder.path, "-c", folder.file("nginx.conf")])
+      do {
+        // The listener is open before the first worker starts.
+        try await command.waitForError("start worker process ")
+        return (port, command)
+      } catch {
+        attemptsLeft -= 1
+        guard attemptsLeft > 0, command.errorText.contains("Address already in use") else { throw error }
+      }
+    }
+  }
+
+  private static let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
+
+  private static func configuration(port: Int, root: String, directives: String, logsRequests: Bool) -> String {
+    """
+    \(geteuid() == 0 ? "user root;" : "")
+    daemon off;
+    worker_processes 1;
+    pid nginx.pid;
+    error_log stderr notice;
+    events { worker_connections 8192; }
+    http {
+      client_body_temp_path body;
+      proxy_temp_path proxy;
+      fastcgi_temp_path fastcgi;
+      uwsgi_temp_path uwsgi;
+      scgi_temp_path scgi;
+      types { image/jpeg jpg jpeg; image/png png; image/webp webp; image/gif gif; text/html html; text/plain txt; }
+      default_type application/octet-stream;
+      log_format short '$request_method $request_uri $status';
+      access_log \(logsRequests ? "/dev/stdout short" : "off");
+      sendfile on;
+      tcp_nopush on;
+      keepalive_requests 1000000;
+      open_file_cache max=200000 inactive=1h;
+      server {
+        listen 127.0.0.1:\(port) backlog=4096;
+        root \(root);
+        \(directives)
+      }
+    }
+
+    """
+  }
+}
+
+/// nginx is not there.
+public struct NginxFailure: Error, CustomStringConvertible {
+  /// What to do about it.
+  public let description: String
+}

@@ -1,0 +1,146 @@
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import TestSupport
+
+/// One connection of a client: reads requests, plays the script of each, one after another.
+///
+/// All of it runs on the origin's event loop.
+final class OriginConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = ByteBuffer
+
+  private let ledger: OriginLedger
+  private let port: Int
+  private var number = 0
+  private var head: HTTPRequestHead?
+  private var body: [UInt8] = []
+
+  /// Requests that came before the response of an earlier one had ended.
+  private var pending: [Exchange] = []
+  private var current: Exchange?
+
+  /// A request, what is left of its script, and the gate it stands before.
+  private struct Exchange {
+    let isHead: Bool
+    let keepAlive: Bool
+    var steps: ArraySlice<Behaviour.Step>
+    var wait: (gate: Gate, id: Int)?
+  }
+
+  init(ledger: OriginLedger, port: Int) {
+    self.ledger = ledger
+    self.port = port
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    let channel = context.channel
+    number = ledger.withLock { $0.open(channel) }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if let wait = current?.wait { wait.gate.leave(wait.id) }
+    let unfinished = pending.count + (current == nil ? 0 : 1)
+    current = nil
+    pending = []
+    ledger.withLock { state in
+      state.connections[number] = nil
+      for _ in 0..<unfinished { state.end(port: port) }
+    }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): self.head = head
+    case .body(let buffer): body += buffer.readableBytesView
+    case .end:
+      guard let head else { return }
+      receive(head)
+      if current == nil { next(context) }
+    }
+  }
+
+  /// A request that cannot be read: nothing to answer.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  private func receive(_ head: HTTPRequestHead) {
+    let (request, behaviour, turn) = ledger.withLock { state in
+      let request = RecordedRequest(
+        sequence: state.requests.count + 1,
+        method: head.method.rawValue,
+        target: head.uri,
+        headers: HeaderFields(head.headers.map { (name: $0.name, value: $0.value) }),
+        body: body,
+        connection: number,
+        port: port,
+        arrival: .now
+      )
+      let (behaviour, turn) = state.receive(request)
+      return (request, behaviour, turn)
+    }
+    self.head = nil
+    body = []
+    let steps = behaviour.script(for: request, turn: turn)
+    pending.append(Exchange(isHead: head.method == .HEAD, keepAlive: head.isKeepAlive, steps: steps[...]))
+  }
+
+  private func next(_ context: ChannelHandlerContext) {
+    guard !pending.isEmpty else { return }
+    current = pending.removeFirst()
+    play(context)
+  }
+
+  /// Plays the current script up to where it must wait, for a gate or for its bytes to go out.
+  private func play(_ context: ChannelHandlerContext) {
+    var bytes = context.channel.allocator.buffer(capacity: 1024)
+    while let step = current?.steps.popFirst() {
+      switch step {
+      case .head(let part): bytes.writeBytes(part)
+      case .body(let part): if current?.isHead == false { bytes.writeBytes(part) }
+      case .stall: return context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+      case .close: return send(bytes, context) { $0.finish($1, closing: true) }
+      case .reset:
+        return send(bytes, context) { connection, context in
+          // A close that lingers for no time at all sends RST.
+          (context.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in }
+          connection.finish(context, closing: true)
+        }
+      case .wait(let gate):
+        context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+        return wait(gate, context)
+      }
+    }
+    send(bytes, context) { $0.finish($1, closing: $0.current?.keepAlive == false) }
+  }
+
+  private func send(
+    _ bytes: ByteBuffer,
+    _ context: ChannelHandlerContext,
+    then action: @escaping (OriginConnection, ChannelHandlerContext) -> Void
+  ) {
+    context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenSuccess { action(self, context) }
+  }
+
+  private func wait(_ gate: Gate, _ context: ChannelHandlerContext) {
+    let loop = context.eventLoop
+    let bound = NIOLoopBound((self, context), eventLoop: loop)
+    let id = gate.enter {
+      loop.execute {
+        let (connection, context) = bound.value
+        guard connection.current != nil else { return }
+        connection.current?.wait = nil
+        connection.play(context)
+      }
+    }
+    if let id { current?.wait = (gate, id) }
+  }
+
+  /// The response has ended: the connection closes or takes its next request.
+  private func finish(_ context: ChannelHandlerContext, closing: Bool) {
+    guard current != nil else { return }
+    current = nil
+    ledger.withLock { $0.end(port: port) }
+    if closing { context.close(promise: nil) } else { next(context) }
+  }
+}

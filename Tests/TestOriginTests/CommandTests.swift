@@ -1,0 +1,90 @@
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2)))
+struct RunningCommandTests {
+  @Test func givesArgumentsEnvironmentFolderAndInputAndTakesAllOutput() async throws {
+    let folder = TemporaryDirectory()
+    let result = try await Command.run(
+      "/bin/sh",
+      ["-c", "echo \"$1 $VALUE $PWD\"; cat; echo problem >&2; exit 3", "sh", "two words"],
+      environment: ["VALUE": "äöü"],
+      workingDirectory: folder.path,
+      input: .bytes([UInt8](repeating: 120, count: 1_000_000))
+    )
+    #expect(result.ending == .exited(3))
+    #expect(result.status == 3)
+    #expect(result.outputText == "two words äöü \(folder.path)\n" + String(repeating: "x", count: 1_000_000))
+    #expect(result.errorText == "problem\n")
+  }
+
+  @Test func aSignalEndsACommandThatReadsAnOpenPipe() async throws {
+    let command = try Command("/bin/sh", ["-c", "trap 'echo stopping; exit 9' TERM; echo ready; read line"], input: .open)
+    try await command.waitForOutput("ready")
+    command.send(SIGTERM)
+    #expect(try await command.wait().ending == .exited(9))
+    let killed = try Command("/bin/cat", input: .open)
+    killed.kill()
+    #expect(try await killed.wait().ending == .signalled(SIGKILL))
+    killed.kill()
+  }
+
+  @Test func inputCanBeGivenInParts() async throws {
+    let command = try Command("/bin/cat", input: .open)
+    command.write("one\n")
+    try await command.waitForOutput("one")
+    command.write("two\n")
+    command.closeInput()
+    #expect(try await command.wait().outputText == "one\ntwo\n")
+  }
+
+  @Test func aCommandInheritsNoDescriptorAndNoIgnoredSignal() async throws {
+    let result = try await Command.run("/bin/sh", ["-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"])
+    // The two bits on the left, signals 32 and 33, are the C library's own.
+    #expect(result.outputText.hasPrefix("0\n1\n2\n3\nSigIgn:"))
+    #expect(result.outputText.hasSuffix("0000000\n"))
+  }
+
+  @Test func aReaderThatGoesEndsTheWriter() async throws {
+    let result = try await Command.run("/usr/bin/yes", output: .closedAfter(bytes: 10))
+    #expect(result.ending == .signalled(SIGPIPE))
+    #expect(result.output.count == 10)
+    let full = try await Command.run("/bin/echo", ["x"], output: .file("/dev/full"))
+    #expect(full.status == 1)
+    #expect(full.errorText.contains("No space left on device"))
+  }
+
+  @Test func aTerminalIsATerminal() async throws {
+    let script =
+      "trap 'stty size; exit 5' WINCH; test -t 0 && test -t 1 && test -t 2 && stty size </dev/tty; read x; echo $x; read y"
+    let command = try Command("/bin/sh", ["-c", script], terminal: .init(columns: 71, rows: 13))
+    try await command.waitForOutput("13 71\r\n")
+    command.write("typed\n")
+    try await command.waitForOutput("typed", times: 2)
+    command.resizeTerminal(columns: 99, rows: 9)
+    command.write("\n")
+    let result = try await command.wait()
+    #expect(result.outputText.hasSuffix("9 99\r\n"))
+    #expect(result.status == 5)
+  }
+
+  @Test func aTerminalCanLeaveStandardOutputAPipe() async throws {
+    let result = try await Command.run(
+      "/bin/sh",
+      ["-c", "test -t 1 || echo pipe; test -t 2 && echo terminal >&2"],
+      terminal: .init(takesOutput: false)
+    )
+    #expect(result.outputText == "pipe\n")
+    #expect(result.errorText == "terminal\r\n")
+  }
+
+  @Test func aMissingExecutableIsAnError() {
+    #expect(throws: SpawnFailure.self) { try Command("/nowhere/at/all") }
+  }
+
+  @Test func waitingForTextThatNeverComesFailsOnceTheCommandEnds() async throws {
+    let command = try Command("/bin/echo", ["other"])
+    await #expect(throws: WaitTimeout.self) { try await command.waitForOutput("never") }
+  }
+}

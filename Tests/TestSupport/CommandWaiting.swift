@@ -1,0 +1,95 @@
+/// Waiting, blocking or not, for at most two minutes unless said otherwise.
+extension Command {
+  /// Runs a command to its end; the parameters are those of the initializer.
+  public static func run(
+    _ executable: String,
+    _ arguments: [String] = [],
+    environment: [String: String?] = [:],
+    workingDirectory: String? = nil,
+    input: Input = .none,
+    output: Output = .captured,
+    terminal: Terminal? = nil,
+    timeout: Duration = .seconds(120)
+  ) async throws -> Result {
+    let command = try Command(
+      executable,
+      arguments,
+      environment: environment,
+      workingDirectory: workingDirectory,
+      input: input,
+      output: output,
+      terminal: terminal
+    )
+    return try await command.wait(timeout: timeout)
+  }
+
+  /// Suspends until the process has ended and all it said has been read.
+  ///
+  /// - Throws: ``WaitTimeout``, with what it had said until then.
+  public func wait(timeout: Duration = .seconds(120)) async throws -> Result {
+    try await wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+    return result(state.value)
+  }
+
+  /// Blocks until the process has ended and all it said has been read.
+  ///
+  /// - Throws: ``WaitTimeout``, with what it had said until then.
+  public func wait(timeout: Duration = .seconds(120)) throws -> Result {
+    try wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
+    return result(state.value)
+  }
+
+  /// Suspends until standard output, or the terminal in its place, has shown `text` so many times.
+  ///
+  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .seconds(120)) async throws {
+    try await waitToSee(text, times, in: \.output, timeout: timeout)
+  }
+
+  /// Suspends until standard error has shown `text` so many times.
+  ///
+  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .seconds(120)) async throws {
+    try await waitToSee(text, times, in: \.error, timeout: timeout)
+  }
+
+  /// Suspends until standard output has at least `count` whole lines.
+  public func waitForOutputLines(_ count: Int, timeout: Duration = .seconds(120)) async throws {
+    try await wait(for: "\(count) lines from \(name)", timeout: timeout) { $0.outputLines >= count }
+  }
+
+  private func waitToSee(
+    _ text: String,
+    _ times: Int,
+    in stream: any KeyPath<State, [UInt8]> & Sendable,
+    timeout: Duration
+  ) async throws {
+    try await wait(for: "'\(text)' from \(name)", timeout: timeout) {
+      $0.isOver || occurrences(of: text, in: $0[keyPath: stream]) >= times
+    }
+    guard occurrences(of: text, in: state.value[keyPath: stream]) < times else { return }
+    throw explained(WaitTimeout(description: "\(name) ended without '\(text)'"))
+  }
+
+  private func result(_ state: State) -> Result {
+    guard let ending = state.ending else { preconditionFailure("still running") }
+    return Result(ending: ending, output: state.output, error: state.error)
+  }
+
+  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) async throws {
+    do { try await state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
+  }
+
+  private func wait(for what: String, timeout: Duration, until condition: @escaping @Sendable (State) -> Bool) throws {
+    do { try state.wait(for: what, timeout: timeout, until: condition) } catch { throw explained(error) }
+  }
+
+  private func explained(_ error: any Error) -> WaitTimeout {
+    WaitTimeout(description: "\(error); it said: \(outputText.suffix(2000))\(errorText.suffix(2000))")
+  }
+}
+
+private func occurrences(of text: String, in bytes: [UInt8]) -> Int {
+  let pieces = String(decoding: bytes, as: UTF8.self).split(separator: text, omittingEmptySubsequences: false)
+  return pieces.count - 1
+}

@@ -1,0 +1,31 @@
+import Foundation
+public import Glibc
+
+/// What a process holds now, from `/proc`: for tests that look for leaks.
+public struct ProcessUsage: Sendable, Equatable {
+  /// The open descriptors. For this process, the one that counts is left out.
+  public let descriptors: Int
+  /// The threads.
+  public let threads: Int
+  /// The resident memory in bytes (VmRSS).
+  public let residentBytes: Int
+  /// The most resident memory there ever was, in bytes (VmHWM).
+  public let peakResidentBytes: Int
+
+  /// Of the process with that id, by default this one; nil where there is none.
+  public init?(of processID: pid_t = getpid()) {
+    guard
+      let status = readFile("/proc/\(processID)/status"),
+      let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/fd")
+    else { return nil }
+    let lines = String(decoding: status, as: UTF8.self).split(separator: "\n")
+    func number(_ field: String) -> Int {
+      let line = lines.first { $0.hasPrefix(field + ":") }
+      return line.flatMap { Int($0.drop { !$0.isNumber }.prefix { $0.isNumber }) } ?? 0
+    }
+    descriptors = open.count - (processID == getpid() ? 1 : 0)
+    threads = number("Threads")
+    residentBytes = number("VmRSS") * 1024
+    peakResidentBytes = number("VmHWM") * 1024
+  }
+}

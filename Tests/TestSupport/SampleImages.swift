@@ -1,0 +1,74 @@
+import Foundation
+
+/// Small valid images, as many as a test wants, each with bytes of its own.
+///
+/// Each is a base image with its number in a comment, so that making one costs hardly more than writing it.
+public enum SampleImages {
+  /// A valid JPEG of 32 × 24 pixels and 340 bytes.
+  public static let baseJPEG: [UInt8] = decoded(
+    """
+    /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6jq62rZ4C8ybqmx5mo\
+    q6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wAARCAAYACADASIAAhEB\
+    AxEB/8QAGAABAQEBAQAAAAAAAAAAAAAAAwAEAgX/xAAWEAEBAQAAAAAAAAAAAAAAAAAAAgP/xAAYAQACAwAAAAAAAAAAAAAAAAADBQIEBv/EABcRAAMB\
+    AAAAAAAAAAAAAAAAAAACAwH/2gAMAwEAAhEDEQA/APGnI05NE5GnJYahCVTNORpyaJyNOQLUGUqnE5FnJIFm0zkm0acjTkkAzaM5Np//2Q==
+    """
+  )
+
+  /// A valid JPEG, distinct for each number: the base with comment segments (COM) after its first marker.
+  ///
+  /// - Parameter padding: So many zeros more in comments, for a body of a wanted size.
+  public static func jpeg(_ number: Int, padding: Int = 0, base: [UInt8] = baseJPEG) -> [UInt8] {
+    var bytes = Array(base[..<2])
+    bytes.reserveCapacity(base.count + padding + 64)
+    appendComment(Array("image \(number)".utf8), to: &bytes)
+    var left = padding
+    while left > 0 {
+      // A segment's two bytes of length count themselves (ITU-T T.81, B.1.1.4).
+      let count = min(left, 65_533)
+      appendComment([UInt8](repeating: 0, count: count), to: &bytes)
+      left -= count
+    }
+    return bytes + base[2...]
+  }
+
+  /// A valid PNG, distinct for each number: the base with a tEXt chunk after its header; by default 32 × 24 black pixels.
+  public static func png(_ number: Int, base: [UInt8] = basePNG) -> [UInt8] {
+    // The signature and IHDR take 33 bytes always (PNG specification, 5.2 and 11.2.1).
+    Array(base[..<33]) + pngChunk("tEXt", "Comment\0image \(number)".utf8) + base[33...]
+  }
+
+  /// A valid PNG of 32 × 24 black pixels.
+  public static let basePNG: [UInt8] = makePNG(width: 32, height: 24)
+
+  /// A valid greyscale PNG of that size, all black, in one stored block; at most 65,535 bytes of pixels and row starts.
+  public static func makePNG(width: Int, height: Int) -> [UInt8] {
+    let pixels = [UInt8](repeating: 0, count: (width + 1) * height)
+    precondition(pixels.count <= 65_535, "one stored block holds no more")
+    var header = bigEndian(UInt32(width)) + bigEndian(UInt32(height))
+    header += [8, 0, 0, 0, 0]
+    let count = UInt16(pixels.count)
+    var stored: [UInt8] = [0x78, 0x01, 0x01, UInt8(count & 0xff), UInt8(count >> 8), UInt8(~count & 0xff), UInt8(~count >> 8)]
+    // The Adler-32 of n zeros is n mod 65521 above 1 (RFC 1950, section 8.2).
+    stored += pixels + bigEndian(UInt32(pixels.count % 65_521) << 16 | 1)
+    return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
+      + pngChunk("IHDR", header) + pngChunk("IDAT", stored) + pngChunk("IEND", [UInt8]())
+  }
+
+  private static func appendComment(_ text: [UInt8], to bytes: inout [UInt8]) {
+    let length = text.count + 2
+    bytes += [0xff, 0xfe, UInt8(length >> 8), UInt8(length & 0xff)]
+    bytes += text
+  }
+
+  private static func pngChunk(_ type: String, _ data: some Collection<UInt8>) -> [UInt8] {
+    let body = Array(type.utf8) + data
+    return bigEndian(UInt32(data.count)) + body + bigEndian(CRC32.of(body))
+  }
+
+  private static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
+
+  private static func decoded(_ base64: String) -> [UInt8] {
+    guard let data = Data(base64Encoded: base64) else { fatalError("the base image is no Base64") }
+    return Array(data)
+  }
+}
