@@ -33,12 +33,16 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim header each.
+    system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     .systemLibrary(name: "CLinux"),
 
     // Whole decode calls in C, since `setjmp` may not cross Swift.
+    .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
 
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux"]),
+    library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(name: "TestSupport", dependencies: ["ImagePrimitives"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -54,7 +58,9 @@ let package = Package(
       swiftSettings: strict
     ),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
+    tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
+    tests("ImageCodingTests", ["ImageCoding"]),
   ],
   swiftLanguageModes: [.v6]
 )

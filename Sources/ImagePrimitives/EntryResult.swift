@@ -3,6 +3,7 @@
 /// The parts that a plain hit has are stored in line; what only some entries have is in ``details``, so that a hit costs
 /// no allocation.
 public struct EntryResult: Sendable {
+  /// How it ended.
   public var outcome: Outcome
   /// The image's format, where its bytes were recognised.
   public var format: ImageFormat?
@@ -10,8 +11,9 @@ public struct EntryResult: Sendable {
   public var isShared: Bool
   /// Requests made for it, retries included, redirects not; 0 for a hit.
   public var attempts: UInt32
-  /// Width and height in pixels; 0 where not known.
+  /// Pixels; 0 where not known.
   public var width: UInt32
+  /// Pixels; 0 where not known.
   public var height: UInt32
   /// Bytes of the image's body; 0 where none came.
   public var bytes: UInt64
@@ -23,6 +25,7 @@ public struct EntryResult: Sendable {
   public var waitedNanoseconds: UInt64
   /// The body's hash, where the body is known.
   public var checksum: Checksum?
+  /// What only some entries have; nil for a plain hit.
   public var details: Details?
 
   /// What only some entries have.
@@ -38,6 +41,7 @@ public struct EntryResult: Sendable {
     /// Sentences on what was odd but is no failure.
     public let warnings: [String]
 
+    /// Details, of which most entries have few.
     public init(
       failure: Failure? = nil,
       isBlacklisted: Bool = false,

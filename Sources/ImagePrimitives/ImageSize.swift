@@ -1,6 +1,8 @@
 /// Width and height of an image in pixels.
 public struct ImageSize: Sendable, Hashable {
+  /// Pixels.
   public var width: Int
+  /// Pixels.
   public var height: Int
 
   /// A size in pixels.

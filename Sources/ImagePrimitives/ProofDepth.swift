@@ -10,6 +10,7 @@ public enum ProofDepth: UInt8, Sendable, CaseIterable, Comparable {
   /// The name in job files, such as `header`.
   public var name: String { "\(self)" }
 
+  /// Shallower proofs are less.
   public static func < (left: ProofDepth, right: ProofDepth) -> Bool { left.rawValue < right.rawValue }
 }
 

@@ -2,8 +2,10 @@ import Glibc
 
 /// A moment on the monotonic clock, in nanoseconds: for durations and timers, never written down.
 public struct MonotonicInstant: Sendable, Comparable, Hashable {
+  /// Since some moment in the past, the same for all threads of this boot.
   public var nanoseconds: UInt64
 
+  /// The moment of that reading.
   public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
   /// Later by `duration`; a negative duration is taken as none, and the far future does not overflow.
@@ -17,13 +19,16 @@ public struct MonotonicInstant: Sendable, Comparable, Hashable {
     nanoseconds > earlier.nanoseconds ? .nanoseconds(Int64(clamping: nanoseconds - earlier.nanoseconds)) : .zero
   }
 
+  /// Earlier moments are less.
   public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
 /// A moment of the calendar, in milliseconds since 1970 (UTC): for what is written down.
 public struct Timestamp: Sendable, Comparable, Hashable {
+  /// Since 1970-01-01T00:00:00Z, leap seconds not counted.
   public var milliseconds: Int64
 
+  /// The moment of that count.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   /// Later by `duration`, earlier where it is negative; the far future and past do not overflow.
@@ -32,6 +37,7 @@ public struct Timestamp: Sendable, Comparable, Hashable {
     return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
   }
 
+  /// Earlier moments are less.
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }
 

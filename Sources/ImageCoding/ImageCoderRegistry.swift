@@ -1,0 +1,23 @@
+public import ImagePrimitives
+
+/// The coders at hand, asked in reverse order of registration: a coder added later stands in for the ones before it.
+public struct ImageCoderRegistry: Sendable {
+  private var coders: [any ImageCoder]
+
+  /// A registry of `coders`, in order of registration.
+  public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
+
+  /// JPEG, PNG and WebP.
+  public static let standard = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder()])
+
+  /// The last added of the coders that read `format`; nil where none does.
+  public func coder(for format: ImageFormat) -> (any ImageCoder)? {
+    coders.last { $0.canDecode(format) }
+  }
+
+  /// Adds a coder, which is asked before all others.
+  public mutating func add(_ coder: some ImageCoder) { coders.append(coder) }
+
+  /// Removes all coders of a type.
+  public mutating func remove<Coder: ImageCoder>(_ type: Coder.Type) { coders.removeAll { $0 is Coder } }
+}

@@ -1,0 +1,38 @@
+/// Why bytes could not be read as an image: the kind, and one sentence that names the library and repeats its words.
+public struct ImageError: Error, Sendable, Hashable {
+  /// The kinds of refusals.
+  public enum Kind: Sendable, Hashable {
+    /// The bytes do not begin as the coder's format does.
+    case notAnImage
+    /// They begin so, but are cut, corrupt, or of a kind that the library cannot decode.
+    case undecodable
+    /// The image is larger than ``DecodingLimits`` allow; nothing was allocated for it.
+    case dimensions(maximumPixels: Int)
+    /// The header goes on beyond the prefix: the next look needs at least that many bytes from the file's start.
+    case needsMoreBytes(minimum: Int)
+    /// The machine had no memory for it, which says nothing about the image.
+    case outOfMemory
+  }
+
+  /// What kind of refusal it is.
+  public var kind: Kind
+  /// One sentence without full stop.
+  public var message: String
+
+  /// An error of that kind.
+  public init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+}
+
+extension ImageError {
+  static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
+
+  /// The answer to a header that ends with its prefix: wait for more, or, where that was all, it is cut.
+  static func endsEarly(_ format: String, needed: Int, of bytes: Int, isComplete: Bool) -> ImageError {
+    isComplete
+      ? .undecodable("the \(format) file is cut: it has \(bytes) bytes, and its header needs \(needed) or more")
+      : ImageError(.needsMoreBytes(minimum: needed), "the \(format) header needs \(needed) bytes, and \(bytes) are here")
+  }
+}

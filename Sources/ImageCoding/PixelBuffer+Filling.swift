@@ -1,0 +1,20 @@
+import ImagePrimitives
+
+extension PixelBuffer {
+  /// A buffer of `size` whose every byte `fill` writes, unless it throws; memory is touched as `fill` goes.
+  init(size: ImageSize, filledBy fill: (UnsafeMutableBufferPointer<UInt8>) throws(ImageError) -> Void) throws(ImageError) {
+    let length = size.pixels * 4
+    var refusal: ImageError?
+    // The standard library's closure knows no typed errors, so the error goes around it.
+    let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+      do throws(ImageError) {
+        try fill(UnsafeMutableBufferPointer(rebasing: buffer[..<length]))
+        count = length
+      } catch {
+        refusal = error
+      }
+    }
+    if let refusal { throw refusal }
+    self.init(size: size, bytes: bytes)
+  }
+}

@@ -1,0 +1,85 @@
+/// Bounds-checked reads from a file's bytes: every read is nil where the bytes end before it.
+///
+/// `UnsafeRawBufferPointer` checks its bounds in debug builds only, and what is read here comes from strangers.
+package struct ByteView {
+  private let bytes: UnsafeRawBufferPointer
+
+  /// A view of `bytes`, valid as long as they are.
+  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// How many bytes there are.
+  package var count: Int { bytes.count }
+
+  /// One byte.
+  package func byte(at offset: Int) -> UInt8? {
+    offset >= 0 && offset < bytes.count ? bytes[offset] : nil
+  }
+
+  /// Two bytes, the high one first.
+  package func bigEndian16(at offset: Int) -> Int? {
+    guard has(2, at: offset) else { return nil }
+    return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  /// Four bytes, the highest first.
+  package func bigEndian32(at offset: Int) -> Int? {
+    guard has(4, at: offset) else { return nil }
+    return Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
+  /// Two bytes, the low one first.
+  package func littleEndian16(at offset: Int) -> Int? {
+    guard has(2, at: offset) else { return nil }
+    return Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  /// Three bytes, the lowest first.
+  package func littleEndian24(at offset: Int) -> Int? {
+    guard let low = littleEndian16(at: offset), let high = byte(at: offset + 2) else { return nil }
+    return low | Int(high) << 16
+  }
+
+  /// Four bytes, the lowest first.
+  package func littleEndian32(at offset: Int) -> Int? {
+    guard has(4, at: offset) else { return nil }
+    return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
+  /// Whether `signature` stands at `offset`.
+  package func matches(_ signature: StaticString, at offset: Int = 0) -> Bool {
+    guard has(signature.utf8CodeUnitCount, at: offset) else { return false }
+    for index in 0..<signature.utf8CodeUnitCount where signature.utf8Start[index] != bytes[offset + index] { return false }
+    return true
+  }
+
+  /// Whether `lowercased` stands at `offset`, in whatever case; `lowercased` is ASCII in lower case.
+  package func matchesIgnoringCase(_ lowercased: StaticString, at offset: Int = 0) -> Bool {
+    guard has(lowercased.utf8CodeUnitCount, at: offset) else { return false }
+    for index in 0..<lowercased.utf8CodeUnitCount
+    where lowercased.utf8Start[index] != bytes[offset + index].asciiLowercased { return false }
+    return true
+  }
+
+  /// The first offset from `start` on at which `signature` stands.
+  package func firstOffset(of signature: StaticString, from start: Int) -> Int? {
+    var offset = start
+    while has(signature.utf8CodeUnitCount, at: offset) {
+      if matches(signature, at: offset) { return offset }
+      offset += 1
+    }
+    return nil
+  }
+
+  /// Whether `length` bytes stand at `offset`.
+  package func has(_ length: Int, at offset: Int) -> Bool {
+    offset >= 0 && length <= bytes.count && offset <= bytes.count - length
+  }
+}
+
+extension UInt8 {
+  /// The byte with an ASCII capital letter made small.
+  package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+
+  /// Whether it is a blank, a tab or a line's end.
+  package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
+}

@@ -1,0 +1,111 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K11: broken images") struct BrokenImageTests {
+  @Test(arguments: [
+    ("cut.jpg", "libjpeg: Premature end of JPEG file"),
+    ("cut-between-scans.jpg", "libjpeg: Premature end of JPEG file"),
+    ("lying-height.jpg", "libjpeg: Corrupt JPEG data: premature end of data segment"),
+    ("cut.png", "the PNG file is cut: "),
+    ("bad-crc.png", "libpng: IDAT: CRC error"),
+    ("cut.webp", "the WebP file is cut: "),
+  ])
+  func isUndecodableWithASentence(name: String, sentence: String) throws {
+    let bytes = Fixtures.bytes("images/broken/\(name)")
+    for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
+      #expect(error?.kind == .undecodable)
+      #expect(error?.message.hasPrefix(sentence) == true, "\(error?.message ?? "no error")")
+    }
+  }
+
+  @Test(arguments: ["gif-inside.jpg", "page.jpg", "text.png", "empty.jpg"])
+  func isNotAnImageToTheCodersThatItsNameSuggests(name: String) {
+    Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { bytes in
+      for coder in [JPEGCoder(), PNGCoder(), WebPCoder()] as [any ImageCoder] {
+        #expect(imageError { try coder.header(of: bytes, isComplete: true) }?.kind == .notAnImage)
+        #expect(imageError { try coder.proveDecodable(bytes, limits: DecodingLimits()) }?.kind == .notAnImage)
+      }
+    }
+  }
+
+  @Test func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() throws {
+    let bytes = Fixtures.bytes("images/broken/huge.png")
+    #expect(bytes.count < 1024)
+    #expect(try Standard.header(bytes).size == ImageSize(width: 60_000, height: 60_000))
+    #expect(imageError { try Standard.decode(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
+    #expect(imageError { try Standard.prove(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
+  }
+
+  @Test(arguments: FixtureImage.all)
+  func theLimitOnPixelsIsExact(_ image: FixtureImage) throws {
+    let pixels = image.size.pixels
+    _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
+    let error = imageError { try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels - 1)) }
+    #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
+  }
+
+  @Test func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {
+    for name in ["photo.jpg", "progressive.jpg", "grey.jpg", "arithmetic.jpg"] {
+      let bytes = Array(FixtureImage.named(name).bytes.dropLast(2))
+      #expect(try Standard.decode(bytes).warnings == ["libjpeg: Premature end of JPEG file"], "\(name)")
+      #expect(try Standard.prove(bytes).warnings == ["libjpeg: Premature end of JPEG file"], "\(name)")
+    }
+  }
+
+  @Test func aPNGThatLacksOnlyItsEndChunkIsOdd() throws {
+    for lost in 1...12 {
+      let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(lost))
+      #expect(try Standard.decode(bytes).warnings == ["libpng: premature end of PNG file, after all image data"])
+      #expect(try Standard.prove(bytes).warnings == ["libpng: premature end of PNG file, after all image data"])
+    }
+    let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(13))
+    #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
+  }
+
+  @Test func aWrongSumOfAnyPNGChunkIsAnError() throws {
+    let bytes = FixtureImage.named("transparent-key.png").bytes
+    for name in ["IHDR", "tRNS", "IDAT", "IEND"] {
+      var damaged = bytes
+      let start = try #require(bytes.indices.dropLast(4).first { bytes[$0...].starts(with: name.utf8) })
+      let length = Int(bytes[start - 2]) << 8 | Int(bytes[start - 1])
+      damaged[start + 4 + length] ^= 1
+      let error = imageError { try Standard.prove(damaged) }
+      #expect(error?.kind == .undecodable && error?.message.contains("CRC") == true, "\(name)")
+    }
+  }
+
+  @Test func aWholeFileShorterThanItsContainerSaysIsCutByItsHeader() {
+    for name in ["cut.png", "cut.webp"] {
+      let bytes = Fixtures.bytes("images/broken/\(name)")
+      #expect(imageError { try Standard.header(bytes) }?.kind == .undecodable)
+      #expect(throws: Never.self) { try Standard.header(bytes, prefix: bytes.count) }
+    }
+  }
+
+  @Test func aJPEGOfTooManyScansIsRefused() throws {
+    let bytes = FixtureImage.named("progressive.jpg").bytes
+    let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
+    let end = try #require(bytes.indices.dropLast().first { $0 > start && bytes[$0] == 0xFF && bytes[$0 + 1] != 0 })
+    // The first scan brings the same coefficients however often it comes.
+    let bomb = bytes[..<end] + Array(repeating: bytes[start..<end], count: 600).joined() + bytes[end...]
+    #expect(imageError { try Standard.prove(Array(bomb)) }?.message == "libjpeg: more scans than allowed")
+    // The larger the image within its limit, the fewer.
+    let longer = Array(bytes[..<end] + Array(repeating: bytes[start..<end], count: 40).joined() + bytes[end...])
+    let tight = DecodingLimits(maximumPixels: 480 * 320)
+    #expect(imageError { try Standard.prove(longer, limits: tight) }?.message == "libjpeg: more scans than allowed")
+    #expect(throws: Never.self) { try Standard.prove(longer) }
+    #expect(throws: Never.self) { try Standard.prove(bytes, limits: tight) }
+    #expect(imageError { try Standard.decode(Array(bomb)) }?.message == "libjpeg: more scans than allowed")
+  }
+
+  @Test func aJPEGOfTwoSizesIsRefused() throws {
+    // The header that was checked against the limits is not the one that libjpeg would meet.
+    let bytes = FixtureImage.named("photo-small.jpg").bytes
+    let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
+    var second = Array(bytes[frame..<frame + 19])
+    second[5] = 0x7F
+    #expect(imageError { try Standard.decode(bytes[..<frame] + second + bytes[frame...]) }?.kind == .undecodable)
+  }
+}

@@ -1,0 +1,52 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K11: whatever the bytes, no crash, and decoding and proving agree") struct DamageTests {
+  private static let places = 250
+  private static let limits = DecodingLimits(maximumPixels: 1_000_000, maximumScans: 50)
+
+  @Test(arguments: FixtureImage.all)
+  func cutFiles(_ image: FixtureImage) {
+    let bytes = image.bytes
+    for place in 0..<Self.places {
+      var bytes = Array(bytes.prefix(bytes.count * place / Self.places))
+      check(bytes, "cut at place \(place)")
+      guard image.name.hasSuffix(".webp"), bytes.count > 30 else { continue }
+      // The container declaring just what is left of it, so that the bitstream must be seen to be cut.
+      withUnsafeBytes(of: UInt32(bytes.count - 8).littleEndian) { bytes.replaceSubrange(4..<8, with: $0) }
+      check(bytes, "cut at place \(place) with the container's length mended")
+    }
+  }
+
+  @Test(arguments: FixtureImage.all)
+  func filesWithAWrongByte(_ image: FixtureImage) {
+    var random = SeededRandom(seed: UInt64(image.bytes.count))
+    for place in 0..<Self.places {
+      var bytes = image.bytes
+      // Every second place lies in the head, where sizes and lengths are.
+      let offset = Int.random(in: 0..<(place.isMultiple(of: 2) ? min(bytes.count, 200) : bytes.count), using: &random)
+      bytes[offset] ^= UInt8.random(in: 1...255, using: &random)
+      check(bytes, "byte \(offset) wrong at place \(place)")
+    }
+  }
+
+  private func check(_ bytes: [UInt8], _ what: String) {
+    let decoding = Result { try Standard.decode(bytes, limits: Self.limits) }
+    let proof = Result { try Standard.prove(bytes, limits: Self.limits) }
+    switch (decoding, proof) {
+    case (.success(let image), .success(let proof)):
+      #expect(image.header == proof.header, "\(what)")
+      #expect(image.header.size.pixels <= Self.limits.maximumPixels, "\(what)")
+      #expect(image.warnings == proof.warnings, "\(what)")
+    case (.failure(let left), .failure(let right)):
+      #expect(left as? ImageError == right as? ImageError, "\(what)")
+      #expect((left as? ImageError)?.message.isEmpty == false, "\(what)")
+    case (.success, .failure(let error)):
+      Issue.record("\(what): decoded, yet not proven: \(error)")
+    case (.failure(let error), .success):
+      Issue.record("\(what): proven, yet not decoded: \(error)")
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// A file of `images/good` and what Pillow sees in it.
+struct FixtureImage: CustomTestStringConvertible, Sendable {
+  let name: String
+  let size: ImageSize
+  /// Rows of x, y, red, green, blue, alpha.
+  let samples: [[Int]]
+
+  var bytes: [UInt8] { Fixtures.bytes("images/good/\(name)") }
+  var testDescription: String { name }
+
+  /// All files that can be decoded, in alphabetical order.
+  static let all: [FixtureImage] = {
+    struct Reference: Decodable {
+      let width, height: Int
+      let samples: [[Int]]
+    }
+    let json = Data(Fixtures.bytes("images/reference.json"))
+    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
+    return references.sorted { $0.key < $1.key }.map { name, reference in
+      FixtureImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
+    }
+  }()
+
+  /// The file of that name.
+  static func named(_ name: String) -> FixtureImage { all.first { $0.name == name }! }
+}
+
+/// What the standard coders make of whole files.
+enum Standard {
+  static func coder(for bytes: [UInt8]) throws -> any ImageCoder {
+    guard let format = bytes.withUnsafeBytes({ ImageFormat(prefix: $0) }),
+      let coder = ImageCoderRegistry.standard.coder(for: format)
+    else { throw ImageError(.notAnImage, "no coder reads it") }
+    return coder
+  }
+
+  static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
+    let coder = try coder(for: bytes)
+    return try bytes.withUnsafeBytes { bytes in
+      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
+      return try coder.header(of: prefix, isComplete: length == nil)
+    }
+  }
+
+  static func decode(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> DecodedImage {
+    let coder = try coder(for: bytes)
+    return try bytes.withUnsafeBytes { try coder.decode($0, limits: limits) }
+  }
+
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+    let coder = try coder(for: bytes)
+    return try bytes.withUnsafeBytes { try coder.proveDecodable($0, limits: limits) }
+  }
+}
+
+/// The error that `body` ends in; nil where it succeeds.
+func imageError(_ body: () throws -> some Any) -> ImageError? {
+  do {
+    _ = try body()
+    return nil
+  } catch {
+    return error as? ImageError
+  }
+}

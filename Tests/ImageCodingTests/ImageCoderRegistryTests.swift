@@ -1,0 +1,39 @@
+import ImageCoding
+import ImagePrimitives
+import Testing
+
+@Suite("K2: the registry of coders") struct ImageCoderRegistryTests {
+  private struct Refusing: ImageCoder {
+    func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
+    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+      throw ImageError(.undecodable, "refused")
+    }
+    func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+      throw ImageError(.undecodable, "refused")
+    }
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+      throw ImageError(.undecodable, "refused")
+    }
+  }
+
+  @Test func standardReadsJPEGAndPNGAndWebP() {
+    let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
+    #expect(readable == [.jpeg, .png, .webp])
+  }
+
+  @Test func theCoderAddedLastIsAskedFirst() {
+    var registry = ImageCoderRegistry.standard
+    registry.add(Refusing())
+    #expect(registry.coder(for: .png) is Refusing)
+    #expect(registry.coder(for: .gif) is Refusing)
+    #expect(registry.coder(for: .jpeg) is JPEGCoder)
+  }
+
+  @Test func aRemovedCoderIsNotAsked() {
+    var registry = ImageCoderRegistry.standard
+    registry.add(Refusing())
+    registry.remove(Refusing.self)
+    #expect(registry.coder(for: .png) is PNGCoder)
+    #expect(registry.coder(for: .gif) == nil)
+  }
+}

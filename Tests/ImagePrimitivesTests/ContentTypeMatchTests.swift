@@ -1,0 +1,31 @@
+import ImagePrimitives
+import Testing
+
+@Suite("A declared content type against the bytes' format") struct ContentTypeMatchTests {
+  @Test(
+    arguments: [
+      ("image/jpeg", .jpeg, .exact),
+      ("IMAGE/JPEG", .jpeg, .exact),
+      (" image/jpeg ; charset=binary", .jpeg, .exact),
+      ("image/png, image/png", .png, .exact),
+      ("image/svg+xml;charset=utf-8", .svg, .exact),
+      ("image/jpg", .jpeg, .alias),
+      ("image/pjpeg", .jpeg, .alias),
+      ("Image/X-PNG", .png, .alias),
+      ("image/x-icon", .ico, .alias),
+      ("application/octet-stream", .webp, .generic),
+      ("binary/octet-stream; x=y", .png, .generic),
+      (nil, .png, .absent),
+      ("", .png, .absent),
+      ("  ;charset=utf-8", .png, .absent),
+      ("image/png", .jpeg, .mismatch),
+      ("image/jpg", .png, .mismatch),
+      ("text/html", .jpeg, .mismatch),
+      ("image/jpegs", .jpeg, .mismatch),
+      ("image/jpe", .jpeg, .mismatch),
+    ] as [(String?, ImageFormat, ContentTypeMatch)]
+  )
+  func isJudged(declared: String?, format: ImageFormat, match: ContentTypeMatch) {
+    #expect(ContentTypeMatch(declared: declared, format: format) == match)
+  }
+}
