@@ -43,6 +43,7 @@ let package = Package(
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
+    library("Reporting", ["ImagePrimitives"]),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(name: "TestSupport", dependencies: ["ImagePrimitives"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -61,6 +62,7 @@ let package = Package(
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
     tests("ImageCodingTests", ["ImageCoding"]),
+    tests("ReportingTests", ["Reporting"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,61 @@
+import Glibc
+public import ImagePrimitives
+
+/// A JSON Lines report: one object an entry and line, written as the run goes.
+///
+/// The file grows in place, so a killed run leaves its rows, the last of them perhaps cut. Rows are gathered to 64 KiB before they are
+/// written. After an error nothing more is written: the file then ends with a cut row at worst, never with a gap.
+public final class JSONLinesJournal: ReportJournal {
+  private static let bufferBytes = 65_536
+
+  /// The path as the job names it; `-` is standard output.
+  public let path: String
+  private let descriptor: OutputDescriptor
+  private var rows = JournalRows(capacity: bufferBytes + 4096)
+  private var error: ReportError?
+
+  /// Opens the report at `path`, makes the folders above it, and empties what is there.
+  public init(path: String) throws(ReportError) {
+    self.path = path
+    if path == "-" {
+      descriptor = OutputDescriptor()
+      return
+    }
+    do {
+      try makeParentFolders(of: path)
+    } catch {
+      throw ReportError(.makeFolder, path: path, code: error.code)
+    }
+    do {
+      descriptor = try OutputDescriptor(opening: path, flags: O_CREAT | O_TRUNC)
+    } catch {
+      throw ReportError(.open, path: path, code: error.code)
+    }
+  }
+
+  /// Makes the column of a manifest, which its rows share.
+  public func addManifest(_ path: String) { rows.addManifest(path) }
+
+  /// Adds the row of an entry, and writes the rows where 64 KiB of them have gathered.
+  public func append(_ result: EntryResult, of entry: ReportedEntry) {
+    guard error == nil else { return }
+    rows.append(result, of: entry)
+    if rows.buffer.count >= Self.bufferBytes { writeOut() }
+  }
+
+  /// Writes the rows that were gathered; throws the first error that was met, now or before, and again each time.
+  public func flush() throws(ReportError) {
+    writeOut()
+    if let error { throw error }
+  }
+
+  private func writeOut() {
+    guard error == nil else { return }
+    do {
+      try rows.buffer.withUnsafeBytes { bytes throws(SystemError) in try descriptor.write(bytes) }
+    } catch {
+      self.error = ReportError(.write, path: path, code: error.code)
+    }
+    rows.buffer.removeAll()
+  }
+}

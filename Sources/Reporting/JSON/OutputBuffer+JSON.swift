@@ -1,0 +1,81 @@
+extension OutputBuffer {
+  /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that are not UTF-8 become U+FFFD.
+  ///
+  /// Beyond what the RFC asks, invisible characters and those that steer a terminal are escaped too: a report may be shown as is.
+  mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) {
+    reserve(bytes.count + 2)
+    append(UInt8(ascii: "\""))
+    var clean = 0
+    var position = 0
+    while true {
+      position = endOfPlainText(in: bytes, from: position)
+      guard position < bytes.count else { break }
+      let (value, length) = decodeScalar(bytes, at: position)
+      if let value, value >= 0x80, !isHidden(value) {
+        position += length
+        continue
+      }
+      append(UnsafeRawBufferPointer(rebasing: bytes[clean..<position]))
+      appendJSONEscape(value ?? 0xFFFD)
+      position += length
+      clean = position
+    }
+    append(UnsafeRawBufferPointer(rebasing: bytes[clean...]))
+    append(UInt8(ascii: "\""))
+  }
+
+  /// Appends a JSON string with its quotes.
+  mutating func appendJSON(_ text: String) {
+    var text = text
+    text.withUTF8 { appendJSON(UnsafeRawBufferPointer($0)) }
+  }
+
+  private mutating func appendJSONEscape(_ scalar: UInt32) {
+    switch scalar {
+    case 0x22: appendLiteral("\\\"")
+    case 0x5C: appendLiteral("\\\\")
+    case 0x0A: appendLiteral("\\n")
+    case 0x0D: appendLiteral("\\r")
+    case 0x09: appendLiteral("\\t")
+    case 0x1_0000...:
+      appendJSONUnit(0xD800 + (scalar - 0x1_0000) >> 10)
+      appendJSONUnit(0xDC00 + (scalar - 0x1_0000) & 0x3FF)
+    default: appendJSONUnit(scalar)
+    }
+  }
+
+  private mutating func appendJSONUnit(_ unit: UInt32) {
+    let digits = String(unit, radix: 16)
+    appendLiteral("\\u")
+    for _ in digits.utf8.count..<4 { append(UInt8(ascii: "0")) }
+    append(digits)
+  }
+}
+
+/// The first position from `start` on whose byte is not plain: a quote, a backslash, a control character, or beyond ASCII.
+///
+/// Looks at eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest
+/// byte that a test marks is always right, since a wrong mark needs a borrow from a lower marked byte.
+@inline(__always)
+private func endOfPlainText(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  var position = start
+  while position + 8 <= bytes.count {
+    let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+    let quotes = word ^ (ones &* 0x22)
+    let backslashes = word ^ (ones &* 0x5C)
+    let deletes = word ^ (ones &* 0x7F)
+    let special =
+      (word | ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
+        | ((deletes &- ones) & ~deletes)) & (ones &* 0x80)
+    if special != 0 { return position + special.trailingZeroBitCount / 8 }
+    position += 8
+  }
+  while position < bytes.count {
+    switch bytes[position] {
+    case 0x20, 0x21, 0x23...0x5B, 0x5D...0x7E: position += 1
+    default: return position
+    }
+  }
+  return position
+}

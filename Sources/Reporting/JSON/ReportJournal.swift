@@ -1,0 +1,13 @@
+public import ImagePrimitives
+
+/// A report that grows with the run: a row for each entry.
+public protocol ReportJournal: AnyObject {
+  /// A manifest was added; its index is the number of those added before.
+  func addManifest(_ path: String)
+
+  /// Writes the row of an entry, now or with the next flush; an error is kept for ``flush()``.
+  func append(_ result: EntryResult, of entry: ReportedEntry)
+
+  /// Writes all rows so far; throws the first error that was met, now or before, and again each time.
+  func flush() throws(ReportError)
+}

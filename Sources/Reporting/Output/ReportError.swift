@@ -1,0 +1,43 @@
+import Glibc
+
+/// Why a report could not be written, as one sentence that names the file.
+public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The step that failed.
+  public enum Step: Sendable, Hashable {
+    case makeFolder, open, write, commit
+  }
+
+  /// The step that failed.
+  public var step: Step
+  /// The path as the job names it; `-` is standard output.
+  public var path: String
+  /// The system's error number (errno(3)).
+  public var code: Int32
+
+  /// An error of that step.
+  public init(_ step: Step, path: String, code: Int32) {
+    self.step = step
+    self.path = path
+    self.code = code
+  }
+
+  /// The sentence: what failed, where, why, and what to do.
+  public var description: String {
+    let place = path == "-" ? "standard output" : path
+    let reason = String(cString: strerror(code))
+    let advice =
+      switch code {
+      case ENOSPC, EDQUOT: "; free some space and run again"
+      case EACCES, EPERM, EROFS: "; choose a path that this user may write"
+      case EISDIR: "; name a file in it"
+      case ENOTDIR: "; a part of the path is a file"
+      default: ""
+      }
+    return switch step {
+    case .makeFolder: "cannot make the folder of the report \(place): \(reason)\(advice)"
+    case .open: "cannot open the report \(place): \(reason)\(advice)"
+    case .write: "cannot write the report \(place): \(reason)\(advice)"
+    case .commit: "cannot put the finished report in its place at \(place): \(reason)\(advice)"
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import ImagePrimitives
+
+/// What is kept of failed and blacklisted entries: groups with their hosts and first examples, and the first entries whole.
+struct FailureLog {
+  /// Entries kept whole; the rest is counted only.
+  static let recordLimit = 1000
+  /// Examples kept of each group.
+  static let exampleLimit = 2
+  /// Hosts told apart in each group, those that failed first; the rest counts as elsewhere.
+  static let hostLimit = 1024
+  /// Hosts of each group that are handed on, those with most failures.
+  static let reportedHostLimit = 8
+
+  private struct Key: Hashable {
+    var kind: FailureKind?
+    var status: Int?
+  }
+
+  private struct Group {
+    var summary: FailureGroup
+    var hosts: [Int: UInt64] = [:]
+
+    init(_ key: Key) { summary = FailureGroup(kind: key.kind, status: key.status) }
+
+    mutating func count(_ outcome: Outcome, host: Int?) {
+      if outcome == .failed { summary.failed += 1 } else { summary.blacklisted += 1 }
+      guard let host else { return }
+      if hosts[host] != nil || hosts.count < FailureLog.hostLimit {
+        hosts[host, default: 0] += 1
+      } else {
+        summary.elsewhere += 1
+      }
+    }
+  }
+
+  private(set) var records: [FailureRecord] = []
+  private var groups: [Key: Group] = [:]
+
+  /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil where it has none there.
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?, manifests: [ManifestSummary]) {
+    let failure = result.failure
+    let key = Key(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
+    let isExample = groups[key].map { $0.summary.examples.count < Self.exampleLimit } ?? true
+    let isRecorded = records.count < Self.recordLimit
+    if isExample || isRecorded {
+      let record = FailureRecord(result, of: entry, manifest: manifests[entry.manifest].path)
+      if isRecorded { records.append(record) }
+      if isExample { groups[key, default: Group(key)].summary.examples.append(record) }
+    }
+    groups[key]!.count(result.outcome, host: host)
+  }
+
+  /// The groups, the largest first, with the names of their hosts.
+  func summaries(hosts: HostTable) -> [FailureGroup] {
+    let summaries = groups.values.map { group in
+      var summary = group.summary
+      let sorted = group.hosts
+        .map { HostCount(host: hosts.name($0.key), count: $0.value) }
+        .sorted { ($1.count, $0.host) < ($0.count, $1.host) }
+      summary.hosts = Array(sorted.prefix(Self.reportedHostLimit))
+      summary.elsewhere += sorted.dropFirst(Self.reportedHostLimit).reduce(0) { $0 + $1.count }
+      return summary
+    }
+    return summaries.sorted { ($1.count, $0.sortingName) < ($0.count, $1.sortingName) }
+  }
+}
+
+extension FailureGroup {
+  /// Orders groups of equal count.
+  fileprivate var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
+}
+
+extension FailureRecord {
+  /// A copy of what is known of a failed or blacklisted entry.
+  fileprivate init(_ result: EntryResult, of entry: ReportedEntry, manifest: String) {
+    url = String(decoding: entry.url, as: UTF8.self)
+    self.manifest = manifest
+    line = entry.line
+    priority = entry.priority
+    outcome = result.outcome
+    failure = result.failure
+    attempts = result.attempts
+    isBlacklisted = result.outcome == .blacklisted || result.details?.isBlacklisted == true
+  }
+}

@@ -1,0 +1,122 @@
+public import ImagePrimitives
+
+/// Which job a report is of.
+public struct JobIdentity: Sendable, Equatable {
+  /// The job's name.
+  public var name: String
+  /// The job file's path; nil where the job came from the command line alone.
+  public var file: String?
+
+  /// A job.
+  public init(name: String, file: String?) {
+    self.name = name
+    self.file = file
+  }
+}
+
+/// Everything that a report tells of a run, as one value.
+public struct FinishedReport: Sendable {
+  /// The version of prewarm that ran.
+  public var version: String
+  /// The job that ran.
+  public var job: JobIdentity
+  /// When it began, by the calendar.
+  public var startedAt: Timestamp
+  /// How the run ended as a whole, the cache and the blacklist among it.
+  public var end: RunEnd
+  /// What `fail-on` says of it.
+  public var verdict: Verdict
+  /// The rules it was judged by.
+  public var failOn: FailOn
+  /// How many entries ended in which outcome.
+  public var totals: Totals
+  /// Bytes, requests and times.
+  public var traffic: Traffic
+  /// Fetched and good entries by format, most first.
+  public var formats: [FormatCount]
+  /// What came of each manifest, in their order.
+  public var manifests: [ManifestSummary]
+  /// The 1,000 hosts with most entries, descending, then by name.
+  public var hosts: [HostSummary]
+  /// How many hosts are not listed; beyond 65,536 hosts each entry of a further one counts as a host.
+  public var hostsOmitted: UInt64
+  /// Failed and blacklisted entries by kind and status, the largest group first.
+  public var failureGroups: [FailureGroup]
+  /// The first 1,000 failed and blacklisted entries.
+  public var failures: [FailureRecord]
+  /// Sentences on the run, and on entries gathered by sentence.
+  public var warnings: [String]
+
+  /// The status that the job ends with: a signal's, else 1 where it could not finish, else the verdict's.
+  public var exitStatus: ExitStatus {
+    switch end.interruption {
+    case .interrupt: .interrupted
+    case .terminate: .terminated
+    case nil: end.breakage == nil ? verdict.exitStatus : .couldNotFinish
+    }
+  }
+
+  /// How many failed and blacklisted entries are not listed.
+  public var failuresOmitted: UInt64 { totals.bad - UInt64(failures.count) }
+
+  /// Entries brought to an end a second; 0 where the run took no time.
+  public var urlsPerSecond: Double { perSecond(totals.urls - totals.cancelled) }
+
+  /// Received bytes a second; 0 where the run took no time.
+  public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
+
+  func perSecond(_ amount: UInt64) -> Double {
+    let seconds = end.duration.inSeconds
+    return seconds > 0 ? Double(amount) / seconds : 0
+  }
+}
+
+/// Bytes, requests and times of a run; a shared entry counts in none of them.
+public struct Traffic: Sendable, Equatable {
+  /// Bytes of bodies received from the network, failed attempts included.
+  public internal(set) var receivedBytes: UInt64 = 0
+  /// Bytes of bodies that were hits.
+  public internal(set) var cachedBytes: UInt64 = 0
+  /// Bytes of downloaded images as they came.
+  public internal(set) var originalBytes: UInt64 = 0
+  /// Bytes of downloaded images as they were stored.
+  public internal(set) var storedBytes: UInt64 = 0
+  /// Requests, retries included, redirects not.
+  public internal(set) var attempts: UInt64 = 0
+  /// Requests that were retries.
+  public internal(set) var retries: UInt64 = 0
+  /// Time that entries waited between attempts, added up.
+  public internal(set) var waitedNanoseconds: UInt64 = 0
+  /// How many failures may heal by themselves.
+  public internal(set) var transientFailures: UInt64 = 0
+  /// How long transfers took, waiting between attempts not counted.
+  public internal(set) var latency = LatencyHistogram()
+}
+
+/// A format and how many images had it.
+public struct FormatCount: Sendable, Equatable {
+  /// The format that the bytes have.
+  public var format: ImageFormat
+  /// How many images had it.
+  public var count: UInt64
+}
+
+/// What came of one manifest.
+public struct ManifestSummary: Sendable, Equatable {
+  /// The path as the job names it.
+  public var path: String
+  /// How its entries ended.
+  public var totals = Totals()
+}
+
+/// What came of one host.
+public struct HostSummary: Sendable, Equatable {
+  /// Host and port, where it is not the scheme's own.
+  public var host: String
+  /// How its entries ended.
+  public var totals: Totals
+  /// Bytes of bodies received.
+  public var receivedBytes: UInt64
+  /// How long its transfers took.
+  public var latency: LatencyHistogram
+}

@@ -1,0 +1,91 @@
+import ImagePrimitives
+
+/// What is counted of a host: flat, since there may be as many as ``HostTable/hostLimit``.
+struct HostCounters {
+  /// Where the host's name lies in ``HostTable/names``.
+  var nameStart: Int
+  var nameLength: Int
+  var hash: Int
+  var totals = Totals()
+  /// Bytes of bodies received.
+  var receivedBytes: UInt64 = 0
+  var latency = LatencyHistogram()
+}
+
+/// Counters by host, found by the bytes of its name: an open-addressing hash table with linear probing over flat memory.
+///
+/// Manifests mostly name one host many times on end, so the host found last is compared first. Hashing is Swift's seeded SipHash:
+/// names come from outside, and chosen collisions must not slow a run.
+struct HostTable {
+  /// Hosts beyond so many are not told apart any more; some 12 MB at most.
+  static let hostLimit = 65_536
+
+  private(set) var hosts: [HostCounters] = []
+  /// How many entries were of hosts beyond the limit.
+  private(set) var entriesBeyondLimit: UInt64 = 0
+  private var names: [UInt8] = []
+  /// Index + 1 into `hosts`, 0 for a free slot; the count is a power of two, at least twice that of `hosts`.
+  private var slots: [UInt32] = Array(repeating: 0, count: 64)
+  private var last = -1
+
+  /// The index of that host, which is added if it is new; nil where the name is empty or the table is full.
+  @inline(__always)
+  mutating func index(of name: UnsafeRawBufferPointer) -> Int? {
+    if last >= 0, isHost(last, named: name) { return last }
+    return find(name)
+  }
+
+  @inline(__always)
+  mutating func update(_ index: Int, _ body: (inout HostCounters) -> Void) { body(&hosts[index]) }
+
+  /// The name of a host; what is not UTF-8 becomes U+FFFD.
+  func name(_ index: Int) -> String {
+    let host = hosts[index]
+    return String(decoding: names[host.nameStart..<host.nameStart + host.nameLength], as: UTF8.self)
+  }
+
+  @inline(__always)
+  private func isHost(_ index: Int, named name: UnsafeRawBufferPointer) -> Bool {
+    let host = hosts[index]
+    guard host.nameLength == name.count else { return false }
+    return names.withUnsafeBytes { names in
+      UnsafeRawBufferPointer(rebasing: names[host.nameStart..<host.nameStart + host.nameLength]).hasSameBytes(as: name)
+    }
+  }
+
+  @inline(never)
+  private mutating func find(_ name: UnsafeRawBufferPointer) -> Int? {
+    guard !name.isEmpty else { return nil }
+    var hasher = Hasher()
+    hasher.combine(bytes: name)
+    let hash = hasher.finalize()
+    var slot = hash & (slots.count - 1)
+    while slots[slot] != 0 {
+      let index = Int(slots[slot]) - 1
+      if hosts[index].hash == hash, isHost(index, named: name) {
+        last = index
+        return index
+      }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    guard hosts.count < Self.hostLimit else {
+      entriesBeyondLimit += 1
+      return nil
+    }
+    slots[slot] = UInt32(hosts.count + 1)
+    last = hosts.count
+    hosts.append(HostCounters(nameStart: names.count, nameLength: name.count, hash: hash))
+    names.append(contentsOf: name)
+    if hosts.count * 2 > slots.count { doubleSlots() }
+    return last
+  }
+
+  private mutating func doubleSlots() {
+    slots = Array(repeating: 0, count: slots.count * 2)
+    for (index, host) in hosts.enumerated() {
+      var slot = host.hash & (slots.count - 1)
+      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = UInt32(index + 1)
+    }
+  }
+}

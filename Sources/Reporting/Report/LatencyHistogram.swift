@@ -1,0 +1,96 @@
+import Glibc
+
+/// How long transfers took, counted in buckets of a fixed logarithmic scale, so that histograms of hosts, runs and machines merge
+/// exactly.
+///
+/// The upper bounds are 2^(i/4) ms, from 0.0625 ms (2^-4) to 4.7 hours (2^24 ms): four buckets an octave, so a percentile is off by at
+/// most 19 %. A value belongs to the lowest bucket whose bound is not below it; a longer one counts in the last bucket. Only the
+/// buckets from the first used to the last used are kept, so a host with few entries costs some ten bytes.
+public struct LatencyHistogram: Sendable, Equatable {
+  /// How many values there are.
+  public private(set) var count: UInt64 = 0
+  /// The longest, exact, in nanoseconds; 0 where there is none.
+  public private(set) var maximumNanoseconds: UInt64 = 0
+  /// The position on the scale of the first of `counts`.
+  private var first = 0
+  private var counts: [UInt64] = []
+
+  /// An empty histogram.
+  public init() {}
+
+  /// Counts one value.
+  public mutating func record(nanoseconds: UInt64) {
+    add(1, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
+    maximumNanoseconds = max(maximumNanoseconds, nanoseconds)
+  }
+
+  /// Counts all that `other` counted; the order of merging makes no difference.
+  public mutating func merge(_ other: LatencyHistogram) {
+    for (offset, count) in other.counts.enumerated() where count > 0 { add(count, toBucket: other.first + offset) }
+    maximumNanoseconds = max(maximumNanoseconds, other.maximumNanoseconds)
+  }
+
+  /// The value that a `fraction` (0…1) of all values does not exceed, in milliseconds: linear within its bucket, never above the
+  /// longest; nil where there is none.
+  public func percentile(_ fraction: Double) -> Double? {
+    guard count > 0 else { return nil }
+    let rank = min(max((fraction * Double(count)).rounded(.up), 1), Double(count))
+    var before = 0.0
+    for (offset, bucketCount) in counts.enumerated() {
+      let upTo = before + Double(bucketCount)
+      if upTo >= rank {
+        let bucket = first + offset
+        let lower = bucket == 0 ? 0 : Self.bounds[bucket - 1].milliseconds
+        let value = lower + (Self.bounds[bucket].milliseconds - lower) * (rank - before) / Double(bucketCount)
+        return min(value, maximumMilliseconds)
+      }
+      before = upTo
+    }
+    return maximumMilliseconds
+  }
+
+  /// The longest in milliseconds; 0 where there is none.
+  public var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
+
+  /// Upper bound in milliseconds and count of the buckets from the first used to the last used, gaps included.
+  public var buckets: [(upperBound: Double, count: UInt64)] {
+    counts.enumerated().map { (Self.bounds[first + $0].milliseconds, $1) }
+  }
+
+  private mutating func add(_ amount: UInt64, toBucket bucket: Int) {
+    if counts.isEmpty {
+      first = bucket
+      counts = [0]
+    } else if bucket < first {
+      counts.insert(contentsOf: repeatElement(0, count: first - bucket), at: 0)
+      first = bucket
+    } else if bucket >= first + counts.count {
+      counts.append(contentsOf: repeatElement(0, count: bucket - first - counts.count + 1))
+    }
+    counts[bucket - first] += amount
+    count += amount
+  }
+}
+
+extension LatencyHistogram {
+  /// An upper bound in both units; whole nanoseconds decide, so that every machine sorts alike.
+  private struct Bound {
+    var nanoseconds: UInt64
+    var milliseconds: Double
+  }
+
+  private static let bounds: [Bound] = (-16...96).map { step in
+    let milliseconds = exp2(Double(step) / 4)
+    return Bound(nanoseconds: UInt64((milliseconds * 1e6).rounded()), milliseconds: milliseconds)
+  }
+
+  private static func bucket(ofNanoseconds value: UInt64) -> Int {
+    var low = 0
+    var high = bounds.count - 1
+    while low < high {
+      let middle = (low + high) / 2
+      if bounds[middle].nanoseconds < value { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,24 @@
+public import ImagePrimitives
+
+/// One entry of a manifest, as rows of reports tell of it; its bytes are borrowed for the length of a call.
+public struct ReportedEntry {
+  /// The URL as written, resolved against the manifest's base, with credentials masked; for a bad line, the line as it is.
+  public var url: UnsafeRawBufferPointer
+  /// The index that ``RunReport/addManifest(_:)`` gave.
+  public var manifest: Int
+  /// The line in the manifest, from 1; 0 where it has none.
+  public var line: UInt64
+  /// The class it ran in.
+  public var priority: Priority
+  /// Host and port, where it is not the scheme's own (`img.example.com:8443`); empty for a bad line.
+  public var host: UnsafeRawBufferPointer
+
+  /// An entry over borrowed bytes.
+  public init(url: UnsafeRawBufferPointer, manifest: Int, line: UInt64, priority: Priority, host: UnsafeRawBufferPointer) {
+    self.url = url
+    self.manifest = manifest
+    self.line = line
+    self.priority = priority
+    self.host = host
+  }
+}

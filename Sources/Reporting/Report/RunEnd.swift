@@ -1,0 +1,99 @@
+public import ImagePrimitives
+
+/// What stopped a run before its end.
+public enum Interruption: Sendable, Hashable {
+  /// SIGINT.
+  case interrupt
+  /// SIGTERM.
+  case terminate
+
+  /// The signal's name.
+  public var signalName: String { self == .interrupt ? "SIGINT" : "SIGTERM" }
+}
+
+/// What is known of a run only when it has ended, and not from its entries.
+public struct RunEnd: Sendable {
+  /// When it ended, by the calendar.
+  public var finishedAt: Timestamp
+  /// How long the run took by the monotonic clock: rates are over this.
+  public var duration: Duration
+  /// The signal that stopped it, if one did.
+  public var interruption: Interruption?
+  /// Whether the job's deadline stopped it.
+  public var isPastDeadline = false
+  /// One sentence on why it could not finish, such as a manifest that broke midway; then the exit status is 1.
+  public var breakage: String?
+  /// Whether every manifest was read to its end.
+  public var areManifestsRead = true
+  /// Whether no entry was left after include and exclude.
+  public var isEmpty = false
+  /// The cache as it is now; nil where the run had none.
+  public var cache: CacheSummary?
+  /// The blacklist as it is now; nil where the run had none.
+  public var blacklist: BlacklistSummary?
+  /// What held the speed down and what to do, such as `per-host: 8 of 32 transfers used; raise prefetch.per-host`.
+  public var boundedBy: String?
+  /// Sentences on the run as a whole; those of entries are gathered by ``RunReport``.
+  public var warnings: [String] = []
+  /// The most memory it held (RssAnon + RssShmem), in bytes; nil where unknown.
+  public var peakMemoryBytes: UInt64?
+
+  /// A run that went to its end, over no cache and no blacklist.
+  public init(finishedAt: Timestamp, duration: Duration) {
+    self.finishedAt = finishedAt
+    self.duration = duration
+  }
+}
+
+/// The cache after a run.
+public struct CacheSummary: Sendable, Equatable {
+  /// The folder that holds it.
+  public var directory: String
+  /// The namespace that the job uses; the figures are of it.
+  public var namespace: String
+  /// How many images it holds.
+  public var entries: UInt64
+  /// Bytes of their bodies.
+  public var bodyBytes: UInt64
+  /// Bytes that its files take on disk.
+  public var diskBytes: UInt64
+  /// The limit of bodies in bytes; nil for none.
+  public var maximumBytes: UInt64?
+  /// Entries that trimming to the limit removed.
+  public var trimmedEntries: UInt64
+  /// Entries that were removed since they had expired.
+  public var expiredEntries: UInt64
+  /// How many of the trimmed this very run had stored.
+  public var evictedFromThisRun: UInt64
+  /// When the first of its entries expires; nil where none ever does.
+  public var freshUntil: Timestamp?
+
+  /// A cache without a limit of which nothing was removed.
+  public init(directory: String, namespace: String, entries: UInt64, bodyBytes: UInt64, diskBytes: UInt64) {
+    self.directory = directory
+    self.namespace = namespace
+    self.entries = entries
+    self.bodyBytes = bodyBytes
+    self.diskBytes = diskBytes
+    trimmedEntries = 0
+    expiredEntries = 0
+    evictedFromThisRun = 0
+  }
+}
+
+/// The blacklist after a run.
+public struct BlacklistSummary: Sendable, Equatable {
+  /// How many URLs are on it.
+  public var entries: UInt64
+  /// URLs that this run put on it.
+  public var added: UInt64
+  /// URLs that this run took off it.
+  public var removed: UInt64
+
+  /// A blacklist.
+  public init(entries: UInt64, added: UInt64, removed: UInt64) {
+    self.entries = entries
+    self.added = added
+    self.removed = removed
+  }
+}

@@ -1,0 +1,101 @@
+public import ImagePrimitives
+
+/// What a run counts while it goes: every entry once, in flat memory, whatever their number.
+///
+/// Counters, a histogram, a bounded table of hosts and the first failures are kept; each entry's own row goes to the journals at once.
+/// Owned by the driver thread. A hit costs no allocation.
+public final class RunReport {
+  /// Hosts that a finished report lists.
+  static let reportedHostLimit = 1000
+
+  private let version: String
+  private let job: JobIdentity
+  private let startedAt: Timestamp
+  private let journals: [any ReportJournal]
+  private var tally = Tally()
+
+  /// A report on nothing yet.
+  ///
+  /// - Parameters:
+  ///   - version: prewarm's own, as reports name it.
+  ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
+  ///   - journals: get a row for each entry, in order.
+  public init(
+    version: String,
+    job: JobIdentity,
+    manifests: [String] = [],
+    startedAt: Timestamp,
+    journals: [any ReportJournal] = []
+  ) {
+    self.version = version
+    self.job = job
+    self.startedAt = startedAt
+    self.journals = journals
+    for manifest in manifests { addManifest(manifest) }
+  }
+
+  /// Adds a manifest, such as a file that a glob named, and returns its index.
+  @discardableResult
+  public func addManifest(_ path: String) -> Int {
+    tally.manifests.append(ManifestSummary(path: path))
+    for journal in journals { journal.addManifest(path) }
+    return tally.manifests.count - 1
+  }
+
+  /// Counts how an entry ended and writes its row; to be called once for each entry, after the commit of what it tells.
+  ///
+  /// A manifest's index that ``addManifest(_:)`` did not give is a programmer's error and traps.
+  public func record(_ result: EntryResult, of entry: ReportedEntry) {
+    tally.record(result, of: entry)
+    for journal in journals { journal.append(result, of: entry) }
+  }
+
+  /// How many entries ended in which outcome so far.
+  public var totals: Totals { tally.totals }
+
+  /// Bytes of bodies received from the network so far.
+  public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
+
+  /// Writes what the journals still hold; throws the first error that one met since the run began.
+  public func flushJournals() throws(ReportError) {
+    var firstError: ReportError?
+    for journal in journals {
+      do {
+        try journal.flush()
+      } catch {
+        firstError = firstError ?? error
+      }
+    }
+    if let firstError { throw firstError }
+  }
+
+  /// The report as a value, judged by `failOn`; entries recorded later are not in it.
+  public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
+    let hosts = tally.hosts.hosts.indices.map { index in
+      let host = tally.hosts.hosts[index]
+      return HostSummary(
+        host: tally.hosts.name(index),
+        totals: host.totals,
+        receivedBytes: host.receivedBytes,
+        latency: host.latency
+      )
+    }.sorted { ($1.totals.urls, $0.host) < ($0.totals.urls, $1.host) }
+    return FinishedReport(
+      version: version,
+      job: job,
+      startedAt: startedAt,
+      end: end,
+      verdict: failOn.verdict(of: tally.totals, end: end),
+      failOn: failOn,
+      totals: tally.totals,
+      traffic: tally.traffic,
+      formats: tally.formatCounts,
+      manifests: tally.manifests,
+      hosts: Array(hosts.prefix(Self.reportedHostLimit)),
+      hostsOmitted: UInt64(max(0, hosts.count - Self.reportedHostLimit)) + tally.hosts.entriesBeyondLimit,
+      failureGroups: tally.failures.summaries(hosts: tally.hosts),
+      failures: tally.failures.records,
+      warnings: end.warnings + tally.warnings.lines
+    )
+  }
+}

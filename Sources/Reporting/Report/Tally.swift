@@ -1,0 +1,57 @@
+import ImagePrimitives
+
+/// The counters of a run, as one value: each entry takes one exclusive access.
+struct Tally {
+  var totals = Totals()
+  var traffic = Traffic()
+  var manifests: [ManifestSummary] = []
+  var hosts = HostTable()
+  var failures = FailureLog()
+  var warnings = WarningLog()
+  private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
+
+  /// Fetched and good entries by format, most first.
+  var formatCounts: [FormatCount] {
+    zip(ImageFormat.allCases, formats).filter { $0.1 > 0 }
+      .map { FormatCount(format: $0, count: $1) }
+      .sorted { ($1.count, $0.format.rawValue) < ($0.count, $1.format.rawValue) }
+  }
+
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry) {
+    let outcome = result.outcome
+    totals.add(outcome)
+    manifests[entry.manifest].totals.add(outcome)
+    let host = hosts.index(of: entry.host)
+    if let host { hosts.update(host) { $0.totals.add(outcome) } }
+    switch outcome {
+    case .hitMemory, .hitDisk:
+      if !result.isShared { traffic.cachedBytes += result.bytes }
+    case .downloaded, .checked:
+      if let format = result.format { formats[Int(format.rawValue)] += 1 }
+      if outcome == .downloaded, !result.isShared {
+        traffic.originalBytes += result.bytes
+        traffic.storedBytes += result.bytes
+      }
+    case .failed, .blacklisted:
+      if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
+      failures.record(result, of: entry, host: host, manifests: manifests)
+    case .revalidated, .skipped, .cancelled: break
+    }
+    if result.attempts > 0, !result.isShared { recordTransfer(result, host: host) }
+    if let details = result.details, !details.warnings.isEmpty {
+      warnings.record(details.warnings, manifest: manifests[entry.manifest].path, line: entry.line)
+    }
+  }
+
+  private mutating func recordTransfer(_ result: EntryResult, host: Int?) {
+    traffic.receivedBytes += result.receivedBytes
+    traffic.attempts += UInt64(result.attempts)
+    traffic.retries += UInt64(result.attempts - 1)
+    traffic.waitedNanoseconds += result.waitedNanoseconds
+    if let host { hosts.update(host) { $0.receivedBytes += result.receivedBytes } }
+    // A cancelled transfer was as long as the run let it be, which says nothing of the host.
+    guard result.durationNanoseconds > 0, result.outcome != .cancelled else { return }
+    traffic.latency.record(nanoseconds: result.durationNanoseconds)
+    if let host { hosts.update(host) { $0.latency.record(nanoseconds: result.durationNanoseconds) } }
+  }
+}

@@ -1,0 +1,59 @@
+public import ImagePrimitives
+
+/// How many entries ended in which outcome; ``urls`` is their sum by construction.
+public struct Totals: Sendable, Hashable {
+  /// Cached in memory, fresh and good.
+  public internal(set) var hitMemory: UInt64 = 0
+  /// Cached on disk, fresh and good.
+  public internal(set) var hitDisk: UInt64 = 0
+  /// Fetched, good, and committed.
+  public internal(set) var downloaded: UInt64 = 0
+  /// The server answered 304.
+  public internal(set) var revalidated: UInt64 = 0
+  /// Fetched and good, not meant to be kept.
+  public internal(set) var checked: UInt64 = 0
+  /// Failed in this run.
+  public internal(set) var failed: UInt64 = 0
+  /// Known bad and not cached: not asked.
+  public internal(set) var blacklisted: UInt64 = 0
+  /// Filtered out, or a miss where the network is not to be asked.
+  public internal(set) var skipped: UInt64 = 0
+  /// Read, but not finished when the run was stopped.
+  public internal(set) var cancelled: UInt64 = 0
+
+  /// Counts of nothing.
+  public init() {}
+
+  /// All entries that were read.
+  public var urls: UInt64 {
+    hitMemory + hitDisk + downloaded + revalidated + checked + failed + blacklisted + skipped + cancelled
+  }
+
+  /// Cached and fresh, in memory or on disk.
+  public var hits: UInt64 { hitMemory + hitDisk }
+
+  /// Failed or known bad: what `fail-on.failures` counts.
+  public var bad: UInt64 { failed + blacklisted }
+
+  /// Neither skipped nor cancelled: what percentages of `fail-on` are of.
+  public var considered: UInt64 { urls - skipped - cancelled }
+
+  /// Hits among all entries, 0…1; 0 where there are none.
+  public var hitRatio: Double { urls == 0 ? 0 : Double(hits) / Double(urls) }
+
+  /// Counts `amount` more entries with that outcome.
+  @inline(__always)
+  public mutating func add(_ outcome: Outcome, _ amount: UInt64 = 1) {
+    switch outcome {
+    case .hitMemory: hitMemory += amount
+    case .hitDisk: hitDisk += amount
+    case .downloaded: downloaded += amount
+    case .revalidated: revalidated += amount
+    case .checked: checked += amount
+    case .failed: failed += amount
+    case .blacklisted: blacklisted += amount
+    case .skipped: skipped += amount
+    case .cancelled: cancelled += amount
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import ImagePrimitives
+
+extension FinishedReport {
+  /// Whether the run went to its end and nothing in it was bad or left out.
+  var isAllGood: Bool { exitStatus == .withinLimits && totals.bad == 0 && totals.cancelled == 0 && end.areManifestsRead }
+
+  /// The verdict in one sentence: what went wrong with the run as a whole first, then how much was done, then why it ends as it does.
+  var headline: (text: String, style: TextPage.Style) {
+    let name = escapedForTerminal(job.name)
+    let duration = elapsed(end.duration)
+    let urls = counted(totals.urls, "URL")
+    if let interruption = end.interruption {
+      let done = totals.urls - totals.cancelled
+      let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad" : ""
+      let progress = "\(grouped(done)) of \(urls) done in \(duration)\(bad)"
+      return ("\(name): interrupted by \(interruption.signalName): \(progress), so exit status \(exitStatus.rawValue)", .failure)
+    }
+    if let breakage = end.breakage {
+      let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad" : ""
+      let sentence = escapedForTerminal(breakage)
+      return ("\(name): \(sentence); \(urls) in \(duration)\(bad), so exit status \(exitStatus.rawValue)", .failure)
+    }
+    if !verdict.reasons.isEmpty {
+      let reasons = verdict.reasons.joined(separator: "; ")
+      let isUnfinished = end.isPastDeadline && failOn.unfinished
+      let sentence = isUnfinished ? "\(reasons); \(urls) in \(duration)" : "\(urls) in \(duration), \(reasons)"
+      return ("\(name): \(sentence), so exit status \(exitStatus.rawValue)", .failure)
+    }
+    if isAllGood { return ("\(name): \(urls) in \(duration), all good\(goodParts)", .plain) }
+    let unfinished = totals.cancelled > 0 ? ", \(grouped(totals.cancelled)) not finished" : ""
+    let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad, which fail-on.failures allows" : ""
+    let deadline = end.isPastDeadline ? "the deadline passed; " : ""
+    return ("\(name): \(deadline)\(urls) in \(duration)\(unfinished)\(bad)", .warning)
+  }
+
+  /// ` (7,000 hits, 3,000 downloaded)`.
+  private var goodParts: String {
+    let parts = [
+      (totals.hits, counted(totals.hits, "hit")),
+      (totals.downloaded, "\(grouped(totals.downloaded)) downloaded"),
+      (totals.revalidated, "\(grouped(totals.revalidated)) revalidated"),
+      (totals.checked, "\(grouped(totals.checked)) checked"),
+      (totals.skipped, "\(grouped(totals.skipped)) skipped"),
+    ].filter { $0.0 > 0 }.map { $0.1 }
+    return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+  }
+}

@@ -1,0 +1,88 @@
+import ImagePrimitives
+
+/// The report for a person: the verdict in one sentence, then what they need to act on it, the most urgent first.
+///
+/// A run in which all is well takes a line, with the cache and the speed below it. Text from outside is escaped; URLs longer than
+/// three lines are cut, since the JSON report has them whole.
+public struct TextReportWriter: ReportWriter {
+  /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
+  static let minimumWidth = 80
+
+  /// Columns to lay out for; at least 80, which is the default.
+  public var width: Int
+  /// Whether ANSI colours underline what the words say; no by default.
+  public var hasColor: Bool
+
+  /// A writer for pages of `width` columns.
+  public init(width: Int = 80, hasColor: Bool = false) {
+    self.width = width
+    self.hasColor = hasColor
+  }
+
+  /// Appends the report; its last line is ended.
+  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+    var page = TextPage(width: max(width, Self.minimumWidth), hasColor: hasColor)
+    let (headline, style) = report.headline
+    page.paragraph("", [headline], indent: 0, style: style)
+    if !report.isAllGood {
+      page.writeOutcomes(report)
+      page.writeFailures(report)
+      page.writeHosts(report)
+    }
+    page.writeFooter(report)
+    output.append(page.text)
+  }
+}
+
+extension TextPage {
+  /// The paragraphs at the end; a blank line above them where the report is more than a line.
+  fileprivate mutating func writeFooter(_ report: FinishedReport) {
+    var footer = TextPage(width: width, hasColor: hasColor)
+    footer.writeWarnings(report.warnings)
+    footer.writeCache(report.end)
+    footer.writeSpeed(report)
+    if !report.isAllGood, !footer.text.isEmpty { line() }
+    append(footer)
+  }
+
+  private mutating func writeWarnings(_ warnings: [String]) {
+    for (index, warning) in warnings.enumerated() {
+      paragraph(index == 0 ? "Warnings" : "", [escapedForTerminal(warning)], style: .warning)
+    }
+  }
+
+  private mutating func writeCache(_ end: RunEnd) {
+    if let cache = end.cache {
+      let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
+      let entries = counted(cache.entries, "entry", plural: "entries")
+      var clauses = ["\(entries), \(byteCount(Double(cache.bodyBytes)))\(limit)"]
+      if let moment = cache.freshUntil, cache.entries > 0 { clauses.append("all fresh until \(moment.shortText)") }
+      if cache.expiredEntries > 0 { clauses.append("\(grouped(cache.expiredEntries)) expired and removed") }
+      if cache.trimmedEntries > 0 { clauses.append("\(grouped(cache.trimmedEntries)) trimmed") }
+      if cache.evictedFromThisRun > 0 { clauses.append("\(grouped(cache.evictedFromThisRun)) of them from this run") }
+      paragraph("Cache", clauses)
+    }
+    if let blacklist = end.blacklist, blacklist.entries + blacklist.added + blacklist.removed > 0 {
+      var text = "\(counted(blacklist.entries, "URL")), \(grouped(blacklist.added)) new"
+      if blacklist.removed > 0 { text += ", \(grouped(blacklist.removed)) taken off" }
+      paragraph("Blacklist", [text])
+    }
+  }
+
+  /// Hits alone say nothing of the speed of a network, so a run without a transfer has no such line.
+  private mutating func writeSpeed(_ report: FinishedReport) {
+    guard report.traffic.attempts > 0 || report.end.boundedBy != nil else { return }
+    var clauses = ["\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"]
+    if report.isAllGood, let summary = report.traffic.latency.summary { clauses[0] += ", " + summary }
+    if let bound = report.end.boundedBy { clauses.append("bounded by \(escapedForTerminal(bound))") }
+    paragraph("Speed", clauses)
+  }
+}
+
+extension LatencyHistogram {
+  /// `12 ms median, 310 ms at 99 %`; nil where nothing was measured.
+  var summary: String? {
+    guard let median = percentile(0.5), let late = percentile(0.99) else { return nil }
+    return "\(latency(median)) median, \(latency(late)) at 99 %"
+  }
+}

@@ -1,0 +1,84 @@
+import ImagePrimitives
+
+/// A count with a comma between thousands, such as `10,000`.
+package func grouped(_ value: UInt64) -> String {
+  var digits = String(value)
+  var position = digits.endIndex
+  while let next = digits.index(position, offsetBy: -3, limitedBy: digits.startIndex), next > digits.startIndex {
+    digits.insert(",", at: next)
+    position = next
+  }
+  return digits
+}
+
+/// A count with its noun, such as `1 URL` and `10,000 URLs`.
+package func counted(_ value: UInt64, _ noun: String, plural: String? = nil) -> String {
+  "\(grouped(value)) \(value == 1 ? noun : plural ?? noun + "s")"
+}
+
+/// A number with `decimals` decimals, rounded half up; nothing is dropped.
+func fixed(_ value: Double, decimals: Int) -> String {
+  var scale = 1.0
+  for _ in 0..<decimals { scale *= 10 }
+  let scaled = UInt64(min(max((value * scale).rounded(), 0), 1e18))
+  guard decimals > 0 else { return grouped(scaled) }
+  let fraction = String(scaled % UInt64(scale))
+  return grouped(scaled / UInt64(scale)) + "." + String(repeating: "0", count: decimals - fraction.count) + fraction
+}
+
+/// A number with one decimal where it is below 100, unless that is 0.
+private func short(_ value: Double) -> String {
+  let text = fixed(value, decimals: value < 99.95 ? 1 : 0)
+  return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+}
+
+/// A share in percent with one decimal; what rounds to 0 or 100 and is not says so.
+func percent(_ part: UInt64, of whole: UInt64) -> String {
+  guard whole > 0 else { return "0.0 %" }
+  let share = Double(part) / Double(whole) * 100
+  if part > 0, share < 0.05 { return "<0.1 %" }
+  if part < whole, share >= 99.95 { return ">99.9 %" }
+  return fixed(share, decimals: 1) + " %"
+}
+
+/// A limit in percent with as many decimals as it needs, up to four.
+func percent(_ fraction: Double) -> String {
+  var text = fixed(fraction * 100, decimals: 4)
+  while text.hasSuffix("0") { text.removeLast() }
+  if text.hasSuffix(".") { text.removeLast() }
+  return text + " %"
+}
+
+/// Bytes in decimal units, such as `71.2 MB`.
+package func byteCount(_ bytes: Double) -> String {
+  var value = bytes
+  var unit = "B"
+  for larger in ["kB", "MB", "GB", "TB", "PB"] where value >= 999.5 {
+    value /= 1000
+    unit = larger
+  }
+  return "\(short(value)) \(unit)"
+}
+
+/// A rate of events, such as `1,240/s` or `0.4/s`.
+func rate(_ perSecond: Double) -> String {
+  if perSecond > 0, perSecond < 0.05 { return "<0.1/s" }
+  return fixed(perSecond, decimals: perSecond < 9.95 && perSecond > 0 ? 1 : 0) + "/s"
+}
+
+/// How long something took, such as `4 ms`, `0.4 s`, `2 min 5 s`, `3 h 12 min`.
+func elapsed(_ duration: Duration) -> String {
+  let seconds = max(duration.inSeconds, 0)
+  if seconds < 0.0995 { return fixed(seconds * 1000, decimals: 0) + " ms" }
+  if seconds < 59.95 { return fixed(seconds, decimals: 1) + " s" }
+  let whole = UInt64(seconds.rounded())
+  if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
+  return "\(grouped(whole / 3600)) h \(whole / 60 % 60) min"
+}
+
+/// A latency, such as `0.3 ms`, `310 ms`, `2.5 s`.
+func latency(_ milliseconds: Double) -> String {
+  if milliseconds < 9.95 { return fixed(milliseconds, decimals: 1) + " ms" }
+  if milliseconds < 999.5 { return fixed(milliseconds, decimals: 0) + " ms" }
+  return short(milliseconds / 1000) + " s"
+}
