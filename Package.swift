@@ -33,6 +33,7 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim header each.
+    system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     .systemLibrary(name: "CLinux"),
 
@@ -43,6 +44,7 @@ let package = Package(
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
+    library("YAMLDocuments", ["CYAML"]),
     library("Reporting", ["ImagePrimitives"]),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
@@ -62,6 +64,7 @@ let package = Package(
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
     tests("ImageCodingTests", ["ImageCoding"]),
+    tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ReportingTests", ["Reporting"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,105 @@
+internal import CYAML
+
+/// The owner of one `yaml_parser_t` over bytes that live as long as it.
+///
+/// The bytes have no byte order mark, since libyaml would count it as the first column.
+final class YAMLParser {
+  private let parser: UnsafeMutablePointer<yaml_parser_t>
+  private let bytes: UnsafeMutableBufferPointer<UInt8>
+  private let source: SourceText
+
+  init(_ text: ArraySlice<UInt8>, source: SourceText) {
+    self.source = source
+    bytes = .allocate(capacity: max(1, text.count))
+    _ = bytes.initialize(from: text)
+    parser = .allocate(capacity: 1)
+    parser.initialize(to: yaml_parser_t())
+    // It fails only when memory is exhausted, as every allocation of Swift's own would.
+    precondition(yaml_parser_initialize(parser) == 1, "out of memory")
+    // Without this a byte order mark would make it read UTF-16.
+    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+    yaml_parser_set_input_string(parser, bytes.baseAddress, text.count)
+  }
+
+  deinit {
+    yaml_parser_delete(parser)
+    parser.deallocate()
+    bytes.deallocate()
+  }
+
+  /// Hands out the next document; a document without a root is the end of the stream.
+  func withNextDocument<Result>(
+    _ body: (inout yaml_document_t) throws(YAMLError) -> Result
+  ) throws(YAMLError) -> Result {
+    var document = yaml_document_t()
+    guard yaml_parser_load(parser, &document) == 1 else { throw failure() }
+    defer { yaml_document_delete(&document) }
+    return try body(&document)
+  }
+
+  /// Reads events up to the end of the first document, or up to the first that breaks a limit.
+  ///
+  /// libyaml's time grows with the square of the depth and of the number of anchors, so both are counted before a
+  /// document is loaded.
+  func checkLimits(_ limits: YAMLLimits) throws(YAMLError) {
+    var depth = 0
+    var nodes = 0
+    var anchors = 0
+    while true {
+      var event = yaml_event_t()
+      guard yaml_parser_parse(parser, &event) == 1 else { throw failure() }
+      defer { yaml_event_delete(&event) }
+      switch event.type {
+      case YAML_STREAM_END_EVENT, YAML_DOCUMENT_END_EVENT: return
+      case YAML_SEQUENCE_START_EVENT:
+        (depth, nodes) = (depth + 1, nodes + 1)
+        anchors += event.data.sequence_start.anchor == nil ? 0 : 1
+      case YAML_MAPPING_START_EVENT:
+        (depth, nodes) = (depth + 1, nodes + 1)
+        anchors += event.data.mapping_start.anchor == nil ? 0 : 1
+      case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: depth -= 1
+      case YAML_SCALAR_EVENT:
+        nodes += 1
+        anchors += event.data.scalar.anchor == nil ? 0 : 1
+      case YAML_ALIAS_EVENT: nodes += 1
+      default: break
+      }
+      let position = SourcePosition(event.start_mark)
+      if depth > limits.maximumDepth { throw .tooDeep(limits, in: source, at: position) }
+      if nodes > limits.maximumNodes { throw .tooManyNodes(limits, in: source, at: position) }
+      if anchors > limits.maximumAnchors {
+        throw YAMLError("more than \(limits.maximumAnchors) anchors", in: source, at: position)
+      }
+    }
+  }
+
+  /// The parser's own words on what it stumbled over.
+  private func failure() -> YAMLError {
+    let state = parser.pointee
+    var words = [state.context, state.problem].compactMap { $0.map { String(cString: $0) } }
+    if words.isEmpty { words = ["the text is not YAML"] }
+    // The reader tells a byte, the later stages a line and column.
+    let position = state.error == YAML_READER_ERROR ? position(ofByte: state.problem_offset) : SourcePosition(state.problem_mark)
+    return YAMLError(words.joined(separator: ": "), in: source, at: position)
+  }
+
+  private func position(ofByte offset: Int) -> SourcePosition {
+    let before = SourceText(name: "", bytes: bytes[..<min(offset, bytes.count)])
+    return SourcePosition(line: before.lines.count, column: before.lines[before.lines.count - 1].unicodeScalars.count + 1)
+  }
+}
+
+extension SourcePosition {
+  /// libyaml counts lines and columns from 0.
+  init(_ mark: yaml_mark_t) { self.init(line: mark.line + 1, column: mark.column + 1) }
+}
+
+extension YAMLError {
+  static func tooDeep(_ limits: YAMLLimits, in source: SourceText, at position: SourcePosition) -> YAMLError {
+    YAMLError("lists and mappings more than \(limits.maximumDepth) deep", in: source, at: position)
+  }
+
+  static func tooManyNodes(_ limits: YAMLLimits, in source: SourceText, at position: SourcePosition) -> YAMLError {
+    YAMLError("more than \(limits.maximumNodes) values, aliases resolved", in: source, at: position)
+  }
+}

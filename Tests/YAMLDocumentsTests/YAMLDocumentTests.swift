@@ -1,0 +1,126 @@
+import Testing
+import YAMLDocuments
+
+@Suite struct YAMLDocumentTests {
+  @Test func everyNodeKnowsWhereItStands() throws {
+    let document = try parse("a: 1\nlist:\n  - x\n  - {k: \"v w\"}\n")
+    let root = try #require(document.root.mapping)
+    #expect(root["a"]?.scalar == YAMLScalar("1", isPlain: true))
+    let list = try #require(root["list"]?.sequence)
+    #expect(list[0].location.label == "job.yaml:3:5")
+    let value = try #require(list[1].mapping?["k"])
+    #expect(value.scalar == YAMLScalar("v w", isPlain: false))
+    #expect(value.location.range.start == SourcePosition(line: 4, column: 9))
+    #expect(value.location.range.end == SourcePosition(line: 4, column: 14))
+    #expect(value.location.text == "\"v w\"")
+  }
+
+  @Test func columnsAreCharacters() throws {
+    let root = try #require(try parse("ключ: {日本: é, b: c}\n").root.mapping)
+    let inner = try #require(root["ключ"]?.mapping)
+    #expect(inner["b"]?.location.label == "job.yaml:1:18")
+  }
+
+  @Test(arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"])
+  func marksAndLineEndsDoNotShiftPlaces(text: String) throws {
+    let document = try parse(text)
+    let second = try #require(document.root.mapping?.pairs.last)
+    #expect(second.key.scalar?.text == "b")
+    #expect(second.key.location.label == "job.yaml:2:1")
+    #expect(Array(document.source.lines.prefix(2)) == ["a: 1", "b: 2"])
+  }
+
+  @Test func aliasesBecomeWhatTheyName() throws {
+    let root = try #require(try parse("a: &x {k: 1}\nb: *x\n").root.mapping)
+    let copy = try #require(root["b"])
+    #expect(copy.hasSameContent(as: try #require(root["a"])))
+    #expect(copy.location.label == "job.yaml:1:4")
+  }
+
+  @Test func tagsThatAreWrittenAreKept() throws {
+    let root = try #require(try parse("a: !!int 1\nb: 1\nc: !x [1]\n").root.mapping)
+    #expect(root["a"]?.tag == "tag:yaml.org,2002:int")
+    #expect(root["b"]?.tag == nil)
+    #expect(root["c"]?.tag == "!x")
+  }
+
+  @Test func duplicatesAreFoundWithBothPlaces() throws {
+    let root = try #require(try parse("a: 1\nb: 2\na: 3\na: 4\n").root.mapping)
+    #expect(root.duplicateKeys.map { [$0.first, $0.again].map(\.location.range.start.line) } == [[1, 3], [1, 4]])
+  }
+
+  @Test(arguments: [
+    ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
+    ("a: *x\n", "job.yaml:1:4: found undefined alias"),
+    ("a: 1\nb: \u{1}\n", "job.yaml:2:4: control characters are not allowed"),
+    ("a:\n\t- 1\n", "job.yaml:2:1: while scanning for the next token: found character that cannot start any token"),
+    ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, where one is expected"),
+    ("# nothing\n", "job.yaml:1:1: the text holds no document"),
+    ("", "job.yaml:1:1: the text holds no document"),
+  ])
+  func mistakesHaveAPlaceAndTheLibrarysWords(text: String, description: String) {
+    #expect(throws: YAMLError.self) { try parse(text) }
+    #expect(message(text) == description)
+  }
+
+  @Test func malformedBytesHaveAPlace() {
+    let error = #expect(throws: YAMLError.self) { try YAMLDocument(parsing: Array("a: 1\nb: é".utf8) + [0xFF], name: "job.yaml") }
+    #expect(error?.description == "job.yaml:2:5: invalid leading UTF-8 octet")
+  }
+
+  private func message(_ text: String) -> String? {
+    do {
+      _ = try parse(text)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+}
+
+@Suite struct YAMLLimitsTests {
+  @Test func anAliasBombIsRefused() {
+    var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    for level in 1...9 {
+      let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
+      text += "a\(level): &a\(level) [\(aliases)]\n"
+    }
+    #expect(refusal(text)?.contains("more than 100000 values") == true)
+  }
+
+  @Test func anAliasOfItselfIsRefused() {
+    #expect(refusal("a: &x [*x]\n")?.contains("more than 64 deep") == true)
+  }
+
+  @Test func nestingEndsAtTheLimit() throws {
+    let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+    #expect(throws: Never.self) { try parse(deep) }
+    #expect(refusal("[\(deep)]") == "job.yaml:1:65: lists and mappings more than 64 deep")
+    // libyaml alone would take minutes for this one.
+    #expect(refusal(String(repeating: "[", count: 1 << 20)) == "job.yaml:1:65: lists and mappings more than 64 deep")
+  }
+
+  @Test func manyValuesAndAnchorsAreRefused() {
+    #expect(refusal("[" + String(repeating: "a,", count: 100_000) + "]")?.contains("more than 100000 values") == true)
+    #expect(refusal((0...1000).map { "- &a\($0) x\n" }.joined()) == "job.yaml:1001:3: more than 1000 anchors")
+  }
+
+  @Test func aTextBeyondTheLimitIsRefused() throws {
+    let comment = "a: 1 #" + String(repeating: "x", count: 1 << 20)
+    #expect(throws: Never.self) { try parse(String(comment.prefix(1 << 20))) }
+    #expect(refusal(comment) == "job.yaml:1:1: the text is larger than 1048576 bytes")
+  }
+
+  private func refusal(_ text: String) -> String? {
+    do {
+      _ = try parse(text)
+      return nil
+    } catch {
+      return error.description
+    }
+  }
+}
+
+private func parse(_ text: String) throws(YAMLError) -> YAMLDocument {
+  try YAMLDocument(parsing: Array(text.utf8), name: "job.yaml")
+}
