@@ -33,6 +33,7 @@ let package = Package(
   ],
   targets: [
     // System libraries: a module map and a shim header each.
+    system("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     .systemLibrary(name: "CLinux"),
@@ -43,6 +44,7 @@ let package = Package(
 
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux"]),
+    library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Reporting", ["ImagePrimitives"]),
@@ -63,6 +65,7 @@ let package = Package(
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
+    tests("ImageURLsTests", ["ImageURLs"]),
     tests("ImageCodingTests", ["ImageCoding"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ReportingTests", ["Reporting"]),

@@ -1,0 +1,60 @@
+// libcurl's option calls are variadic, which Swift cannot call; each of these fixes one type of argument.
+#include <curl/curl.h>
+
+// Options of a transfer: numbers (`long`), text (copied by libcurl), objects and buffers (kept by the caller), header lists (likewise).
+static inline CURLcode curl_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curl_set_text(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curl_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+// Callbacks of a transfer, each with its context: body bytes and header lines, a socket to open, a connection about to be used.
+typedef size_t (*curl_bytes_callback)(char *bytes, size_t one, size_t count, void *context);
+static inline CURLcode curl_set_body_callback(CURL *easy, curl_bytes_callback call, void *context) {
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, call);
+}
+static inline CURLcode curl_set_header_callback(CURL *easy, curl_bytes_callback call, void *context) {
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call);
+}
+static inline CURLcode curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback call, void *context) {
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, call);
+}
+static inline CURLcode curl_set_prerequest_callback(CURL *easy, curl_prereq_callback call, void *context) {
+  curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call);
+}
+
+// What is known of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), the pointer kept with it.
+static inline CURLcode curl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+static inline CURLcode curl_get_pointer(CURL *easy, CURLINFO info, void **value) { return curl_easy_getinfo(easy, info, value); }
+
+// Options of a multi handle: numbers, and the two callbacks of its socket interface.
+static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode curl_multi_set_socket_callback(CURLM *multi, curl_socket_callback call, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, call);
+}
+static inline CURLMcode curl_multi_set_timer_callback(CURLM *multi, curl_multi_timer_callback call, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call);
+}
+
+// What transfers share.
+static inline CURLSHcode curl_share_set_data(CURLSH *share, curl_lock_data data) {
+  return curl_share_setopt(share, CURLSHOPT_SHARE, data);
+}

@@ -1,0 +1,109 @@
+import CCurl
+import Glibc
+
+/// Host and port by libcurl's URL parser, the one that later connects, so that nobody reads another host than it does.
+///
+/// It owns a `CURLU` and is used by one thread at a time.
+final class AuthorityParser {
+  private let handle: OpaquePointer
+  private var text: [CChar] = []
+  private var host: [UInt8] = []
+
+  init() {
+    guard let handle = curl_url() else { fatalError("curl_url: out of memory") }
+    self.handle = handle
+  }
+
+  deinit { curl_url_cleanup(handle) }
+
+  /// Appends host and port in normal form: lower case, A-labels, addresses in their usual form, no default port.
+  func append(_ authority: Slice<UnsafeRawBufferPointer>, isSecure: Bool, to bytes: inout [UInt8]) throws(InvalidURL) {
+    // A zone (RFC 6874) means something on one machine only, and no browser takes one.
+    if authority.first == UInt8(ascii: "["), authority.contains(UInt8(ascii: "%")) {
+      throw InvalidURL(.host, "what stands in brackets is no IPv6 address")
+    }
+    text.removeAll(keepingCapacity: true)
+    text.append(contentsOf: (isSecure ? "https://" : "http://").utf8.lazy.map { CChar(bitPattern: $0) })
+    text.append(contentsOf: authority.lazy.map { CChar(bitPattern: $0) })
+    text.append(0)
+    try Self.check(curl_url_set(handle, CURLUPART_URL, text, 0))
+    try readHost()
+    try Self.appendNormalized(host, to: &bytes)
+    try appendPort(to: &bytes)
+  }
+
+  private func appendPort(to bytes: inout [UInt8]) throws(InvalidURL) {
+    var port: UnsafeMutablePointer<CChar>?
+    let status = curl_url_get(handle, CURLUPART_PORT, &port, UInt32(CURLU_NO_DEFAULT_PORT))
+    if status == CURLUE_NO_PORT { return }
+    try Self.check(status)
+    defer { curl_free(port) }
+    let digits = UnsafeRawBufferPointer(start: port!, count: strlen(port!))
+    if digits.elementsEqual("0".utf8) { throw InvalidURL(.port, "the port is 0; ports go from 1 to 65535") }
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(contentsOf: digits)
+  }
+
+  private func readHost() throws(InvalidURL) {
+    try Self.check(readHost(flags: 0))
+    guard host.contains(where: { $0 >= 128 }) else { return }
+    // libidn2 takes the name in the locale's encoding, so this thread speaks UTF-8 for the one call.
+    guard let utf8 = Self.utf8Locale.handle else {
+      throw InvalidURL(.host, "this system lacks the locale C.UTF-8, which names beyond ASCII need")
+    }
+    let before = uselocale(utf8)
+    defer { uselocale(before) }
+    guard readHost(flags: UInt32(CURLU_PUNYCODE)) == CURLUE_OK else {
+      throw InvalidURL(.host, "the host is no internationalised domain name that can be looked up")
+    }
+  }
+
+  private func readHost(flags: UInt32) -> CURLUcode {
+    var part: UnsafeMutablePointer<CChar>?
+    let status = curl_url_get(handle, CURLUPART_HOST, &part, flags)
+    guard status == CURLUE_OK, let part else { return status }
+    defer { curl_free(part) }
+    host.removeAll(keepingCapacity: true)
+    host.append(contentsOf: UnsafeRawBufferPointer(start: part, count: strlen(part)))
+    return status
+  }
+
+  private static func appendNormalized(_ host: [UInt8], to bytes: inout [UInt8]) throws(InvalidURL) {
+    let start = bytes.count
+    bytes.append(contentsOf: host.lazy.map { 65...90 ~= $0 ? $0 | 32 : $0 })
+    let problem = bytes.withUnsafeBytes { bytes -> InvalidURL? in
+      let host = bytes[start...]
+      if host.first == UInt8(ascii: "[") { return nil }
+      guard !host.isEmpty, host.allSatisfy(ByteSet.host.contains) else {
+        return InvalidURL(.host, "the host has a character that no host name has")
+      }
+      return HostName.endsInNumber(host) && !HostName.isIPv4Address(host)
+        ? InvalidURL(.host, "the host ends in a number, but is no IPv4 address") : nil
+    }
+    if let problem { throw problem }
+    guard bytes[start] == UInt8(ascii: "[") else { return }
+    let address = bytes.withUnsafeBytes { HostName.canonicalIPv6Address($0[(start + 1)...].dropLast()) }
+    guard let address else { throw InvalidURL(.host, "what stands in brackets is no IPv6 address") }
+    bytes.replaceSubrange((start + 1)..<(bytes.count - 1), with: address)
+  }
+
+  private static func check(_ status: CURLUcode) throws(InvalidURL) {
+    switch status {
+    case CURLUE_OK: return
+    case CURLUE_NO_HOST: throw InvalidURL(.host, "the URL has no host")
+    case CURLUE_BAD_PORT_NUMBER: throw InvalidURL(.port, "the port is no number from 1 to 65535")
+    case CURLUE_BAD_IPV6: throw InvalidURL(.host, "what stands in brackets is no IPv6 address")
+    case CURLUE_BAD_HOSTNAME: throw InvalidURL(.host, "the host has a character that no host name has")
+    default: throw InvalidURL(.host, "the host cannot be read: \(String(cString: curl_url_strerror(status)))")
+    }
+  }
+
+  /// `C.UTF-8`, which every Debian has; nil elsewhere, perhaps.
+  ///
+  /// `@unchecked Sendable`: a locale is never changed once made, and this one is never freed.
+  private struct Locale: @unchecked Sendable {
+    let handle: locale_t?
+  }
+
+  private static let utf8Locale = Locale(handle: newlocale(LC_CTYPE_MASK, "C.UTF-8", nil))
+}

@@ -1,0 +1,171 @@
+extension URLNormalizer {
+  /// The parts of a URL that is in normal form already; nil where anything needs work.
+  ///
+  /// One pass, no allocation. It says yes to all that ``normalize(_:relativeTo:into:)`` appends and to nothing else, so
+  /// that the two agree on what a normal form is.
+  public static func parts(ofNormalForm url: UnsafeRawBufferPointer) -> URLParts? {
+    guard url.count > 8, url.count <= maximumURLBytes else { return nil }
+    return ByteClass.table.withUnsafeBufferPointer { NormalFormScan(url, classes: $0).parts() }
+  }
+}
+
+/// What a byte may do in a URL, one load away: a scan has a nanosecond or less for each.
+private struct ByteClass: OptionSet {
+  let rawValue: UInt8
+
+  static let host = ByteClass(rawValue: 1)
+  /// Without the dot, which is looked at twice.
+  static let path = ByteClass(rawValue: 2)
+  static let query = ByteClass(rawValue: 4)
+
+  static let table: [ByteClass] = (UInt8.min...UInt8.max).map { byte in
+    var classes: ByteClass = []
+    if ByteSet.host.contains(byte) { classes.insert(.host) }
+    if ByteSet.path.contains(byte), byte != UInt8(ascii: ".") { classes.insert(.path) }
+    if ByteSet.query.contains(byte) { classes.insert(.query) }
+    return classes
+  }
+}
+
+/// The pass over one URL.
+private struct NormalFormScan {
+  private let url: UnsafeRawBufferPointer
+  private let classes: UnsafePointer<ByteClass>
+
+  init(_ url: UnsafeRawBufferPointer, classes: UnsafeBufferPointer<ByteClass>) {
+    self.url = url
+    self.classes = classes.baseAddress.unsafelyUnwrapped
+  }
+
+  /// The byte there, and a zero, which no URL has, at the end.
+  @inline(__always)
+  private func byte(at index: Int) -> UInt8 {
+    index < url.count ? url.baseAddress.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self) : 0
+  }
+
+  /// The first index from `start` on whose byte is not of that class.
+  @inline(__always)
+  private func skip(_ byteClass: ByteClass, from start: Int) -> Int {
+    let base = url.baseAddress.unsafelyUnwrapped
+    let count = url.count
+    var index = start
+    while index < count, classes[Int(base.load(fromByteOffset: index, as: UInt8.self))].rawValue & byteClass.rawValue != 0 { index &+= 1 }
+    return index
+  }
+
+  func parts() -> URLParts? {
+    let isSecure: Bool
+    switch url.loadUnaligned(as: UInt64.self).littleEndian {
+    case 0x2f2f_3a73_7074_7468: isSecure = true  // https://
+    case let start where start & 0x00ff_ffff_ffff_ffff == 0x002f_2f3a_7074_7468: isSecure = false  // http://
+    default: return nil
+    }
+    let authorityStart = isSecure ? 8 : 7
+    if let authority = scanHostAndPort(from: authorityStart, isSecure: isSecure) {
+      return scanTarget(isSecure: isSecure, hostStart: authorityStart, authority)
+    }
+    guard let hostStart = scanUserInfo(from: authorityStart),
+      let authority = scanHostAndPort(from: hostStart, isSecure: isSecure)
+    else { return nil }
+    return scanTarget(isSecure: isSecure, hostStart: hostStart, authority)
+  }
+
+  /// Where the host starts, after a user name and an `@`.
+  private func scanUserInfo(from start: Int) -> Int? {
+    var index = start
+    while true {
+      let byte = byte(at: index)
+      if ByteSet.userInfo.contains(byte) {
+        index += 1
+      } else if byte == UInt8(ascii: "%"), isNormalEncoding(at: index) {
+        index += 3
+      } else {
+        return byte == UInt8(ascii: "@") && index > start ? index + 1 : nil
+      }
+    }
+  }
+
+  @inline(__always)
+  private func scanHostAndPort(from start: Int, isSecure: Bool) -> (hostEnd: Int, end: Int)? {
+    var index = skip(.host, from: start)
+    if index == start {
+      guard let end = scanIPv6Address(from: start) else { return nil }
+      index = end
+    } else if HostName.endsInNumber(url[start..<index]), !HostName.isIPv4Address(url[start..<index]) {
+      return nil
+    }
+    if byte(at: index) == UInt8(ascii: "/") { return (index, index) }
+    guard byte(at: index) == UInt8(ascii: ":"), let end = scanPort(from: index + 1, isSecure: isSecure) else { return nil }
+    return (index, end)
+  }
+
+  private func scanIPv6Address(from start: Int) -> Int? {
+    guard byte(at: start) == UInt8(ascii: "["), let end = url[start...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
+    let address = url[(start + 1)..<end]
+    return HostName.canonicalIPv6Address(address).map { $0.elementsEqual(address) } == true ? end + 1 : nil
+  }
+
+  /// Up to five digits without a leading zero, but not the scheme's own port.
+  private func scanPort(from start: Int, isSecure: Bool) -> Int? {
+    var index = start
+    var port = 0
+    while case let digit = byte(at: index) &- UInt8(ascii: "0"), digit < 10, index - start < 5 {
+      if digit == 0, index == start { return nil }
+      port = port * 10 + Int(digit)
+      index += 1
+    }
+    guard index > start, port <= 65_535, port != (isSecure ? 443 : 80), byte(at: index) == UInt8(ascii: "/") else { return nil }
+    return index
+  }
+
+  @inline(__always)
+  private func scanTarget(isSecure: Bool, hostStart: Int, _ authority: (hostEnd: Int, end: Int)) -> URLParts? {
+    var index = skip(.path, from: authority.end)
+    while index < url.count {
+      let byte = byte(at: index)
+      if byte == UInt8(ascii: ".") {
+        if self.byte(at: index - 1) == UInt8(ascii: "/"), isDotSegment(at: index) { return nil }
+        index += 1
+      } else if byte == UInt8(ascii: "%"), isNormalEncoding(at: index) {
+        index += 3
+      } else {
+        break
+      }
+      index = skip(.path, from: index)
+    }
+    let pathEnd = index
+    if index < url.count {
+      guard byte(at: index) == UInt8(ascii: "?"), index + 1 < url.count, isNormalQuery(from: index + 1) else { return nil }
+    }
+    return URLParts(
+      isSecure: isSecure,
+      hostStart: hostStart,
+      hostEnd: authority.hostEnd,
+      pathStart: authority.end,
+      pathEnd: pathEnd,
+      end: url.count
+    )
+  }
+
+  private func isDotSegment(at start: Int) -> Bool {
+    let next = byte(at: start + 1) == UInt8(ascii: ".") ? start + 2 : start + 1
+    return next == url.count || byte(at: next) == UInt8(ascii: "/") || byte(at: next) == UInt8(ascii: "?")
+  }
+
+  private func isNormalQuery(from start: Int) -> Bool {
+    var index = skip(.query, from: start)
+    while index < url.count {
+      guard byte(at: index) == UInt8(ascii: "%"), isNormalEncoding(at: index) else { return false }
+      index = skip(.query, from: index + 3)
+    }
+    return true
+  }
+
+  /// Whether the three bytes are a percent sign and two digits in upper case, for a byte that may not stand for itself.
+  private func isNormalEncoding(at start: Int) -> Bool {
+    guard let high = PercentEncoding.upperCaseValue(byte(at: start + 1)),
+      let low = PercentEncoding.upperCaseValue(byte(at: start + 2))
+    else { return false }
+    return !ByteSet.unreserved.contains(high << 4 | low)
+  }
+}

@@ -1,0 +1,63 @@
+/// Percent-encoding in its normal form (RFC 3986 sections 2.1 and 6.2.2).
+enum PercentEncoding {
+  /// Appends `text` so that only `allowed` bytes stand for themselves.
+  ///
+  /// An encoding of an unreserved byte is undone, any other stays with its digits in upper case. A percent sign that begins no
+  /// encoding stands for itself and so is encoded.
+  static func append(_ text: Slice<UnsafeRawBufferPointer>, allowed: ByteSet, to bytes: inout [UInt8]) {
+    var index = text.startIndex
+    while index < text.endIndex {
+      index = appendOne(of: text, at: index, allowed: allowed, to: &bytes)
+    }
+  }
+
+  /// Appends the byte or the encoding at `index`, and returns the index after it.
+  @inline(__always)
+  static func appendOne(
+    of text: Slice<UnsafeRawBufferPointer>,
+    at index: Int,
+    allowed: ByteSet,
+    to bytes: inout [UInt8]
+  ) -> Int {
+    let byte = text[index]
+    if allowed.contains(byte) {
+      bytes.append(byte)
+      return index + 1
+    }
+    guard byte == UInt8(ascii: "%"), index + 2 < text.endIndex, let high = value(text[index + 1]),
+      let low = value(text[index + 2])
+    else {
+      appendEncoded(byte, to: &bytes)
+      return index + 1
+    }
+    let decoded = high << 4 | low
+    if ByteSet.unreserved.contains(decoded) { bytes.append(decoded) } else { appendEncoded(decoded, to: &bytes) }
+    return index + 3
+  }
+
+  private static func appendEncoded(_ byte: UInt8, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "%"))
+    bytes.append(upperCaseDigit(byte >> 4))
+    bytes.append(upperCaseDigit(byte & 15))
+  }
+
+  private static func upperCaseDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+
+  /// The value of a hexadecimal digit as the normal form writes it.
+  static func upperCaseValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    default: upperCaseValue(digit)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// What kind of reference a text is (RFC 3986 section 4.1), which decides how a base completes it.
+enum URLReference {
+  /// It names a scheme, which ends before that offset.
+  case absolute(schemeEnd: Int)
+  /// `//host/path`
+  case withoutScheme
+  /// `/path`
+  case absolutePath
+  /// `?query`
+  case query
+  /// Nothing, or a fragment alone: the base itself.
+  case same
+  /// `path`
+  case relativePath
+
+  init(_ text: UnsafeRawBufferPointer) {
+    switch text.first {
+    case UInt8(ascii: "/"): self = text.count > 1 && text[1] == UInt8(ascii: "/") ? .withoutScheme : .absolutePath
+    case UInt8(ascii: "?"): self = .query
+    case UInt8(ascii: "#"), nil: self = .same
+    case let first?:
+      if let end = text.firstIndex(where: { !ByteSet.scheme.contains($0) }), text[end] == UInt8(ascii: ":"),
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 32
+      {
+        self = .absolute(schemeEnd: end)
+      } else {
+        self = .relativePath
+      }
+    }
+  }
+
+  /// How much of the base goes before the reference (RFC 3986 section 5.2.2); dot segments are left for later.
+  func prefixLength(of base: BaseURL) -> Int {
+    switch self {
+    case .absolute: 0
+    case .withoutScheme: base.parts.isSecure ? 6 : 5
+    case .absolutePath: base.parts.path.lowerBound
+    case .query: base.parts.path.upperBound
+    case .same: base.parts.count
+    case .relativePath: base.bytes[base.parts.path].lastIndex(of: UInt8(ascii: "/"))! + 1
+    }
+  }
+}
