@@ -36,6 +36,7 @@ let package = Package(
     system("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
+    system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
     .systemLibrary(name: "CLinux"),
 
     // Whole decode calls in C, since `setjmp` may not cross Swift.
@@ -47,6 +48,7 @@ let package = Package(
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
     library("YAMLDocuments", ["CYAML"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
     library("Reporting", ["ImagePrimitives"]),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
@@ -68,6 +70,7 @@ let package = Package(
     tests("ImageURLsTests", ["ImageURLs"]),
     tests("ImageCodingTests", ["ImageCoding"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
+    tests("ManifestsTests", ["Manifests"]),
     tests("ReportingTests", ["Reporting"]),
   ],
   swiftLanguageModes: [.v6]

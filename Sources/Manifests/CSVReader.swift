@@ -1,0 +1,171 @@
+import Glibc
+
+/// Rows of a CSV or TSV manifest, whose first record names the columns.
+///
+/// Every record must have as many fields as the header: a bare comma in a URL would else cut it without a word. A record that is
+/// broken, or whose quote is not closed within ``InputBuffer/maximumRowBytes``, is one bad row, and the next one begins on the line
+/// after that on which it began.
+final class CSVReader: RowReader {
+  private let buffer: InputBuffer
+  private let manifest: String
+  private let columns: Manifest.Columns
+  private var scanner: CSVRecordScanner
+  private var line: UInt64 = 1
+  private var isAfterMark = false
+  private var header: Header?
+  private var isSkippingLine = false
+  private let unescaped = ScratchBytes()
+
+  private struct Header {
+    var fieldCount: Int
+    var url: Int
+    var priority: Int?
+  }
+
+  /// A record that was taken from the buffer.
+  private enum Step {
+    case record(UnsafeRawBufferPointer, line: UInt64, offset: UInt64)
+    case broken(Row)
+    case wouldBlock
+    case end
+  }
+
+  init(_ buffer: InputBuffer, delimiter: UInt8, columns: Manifest.Columns, manifest: String) {
+    self.buffer = buffer
+    self.columns = columns
+    self.manifest = manifest
+    scanner = CSVRecordScanner(delimiter: delimiter)
+  }
+
+  var mayNamePriority: Bool { header?.priority != nil }
+
+  func readHeader() throws(ManifestError) -> Bool {
+    if header != nil { return true }
+    if !isAfterMark {
+      guard let markLength = ByteOrderMark.length(in: buffer) else { return false }
+      isAfterMark = true
+      buffer.consume(markLength)
+    }
+    switch nextRecord() {
+    case .wouldBlock: return false
+    case .end:
+      if let failure = buffer.failure { throw failure.error(in: manifest) }
+      throw ManifestError(manifest: manifest, line: 1, message: "it is empty; the first row must name the columns")
+    case .broken(let row):
+      throw ManifestError(manifest: manifest, line: row.line, message: "the header cannot be read: \(row.problem!)")
+    case .record(let bytes, let line, _):
+      header = try makeHeader(bytes, line: line)
+      return true
+    }
+  }
+
+  func next() -> RowStep {
+    guard let header else { preconditionFailure("rows are asked for before the header is read") }
+    switch nextRecord() {
+    case .wouldBlock: return .wouldBlock
+    case .end: return .end
+    case .broken(let row): return .row(row)
+    case .record(let bytes, let line, let offset):
+      guard scanner.fields.count == header.fieldCount else {
+        let problem =
+          "the row has \(scanner.fields.count) fields where the header has \(header.fieldCount); quote what has a delimiter in it"
+        return .row(.broken(bytes.trimmed(), line: line, problem: problem))
+      }
+      unescaped.removeAll()
+      let priority = header.priority.map { value(of: scanner.fields[$0], in: bytes).trimmed() }
+      let field = scanner.fields[header.url]
+      let url = value(of: field, in: bytes).trimmed()
+      if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "the column “\(columns.url)” is empty")) }
+      let place = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
+      return .row(Row(url: url, priority: priority, line: line, offset: place))
+    }
+  }
+
+  /// Consumes the next record that is no blank line; its fields are the scanner's.
+  private func nextRecord() -> Step {
+    while true {
+      if isSkippingLine, !skipLine() { return .wouldBlock }
+      var hasEnded = false
+      var result = scanner.scan(buffer.bytes, isLast: false)
+      while case .incomplete = result, !hasEnded, buffer.bytes.count <= InputBuffer.maximumRowBytes {
+        switch buffer.fill() {
+        case .grown: result = scanner.scan(buffer.bytes, isLast: false)
+        case .wouldBlock: return .wouldBlock
+        case .ended:
+          if buffer.bytes.isEmpty || buffer.failure != nil { return .end }
+          hasEnded = true
+          result = scanner.scan(buffer.bytes, isLast: true)
+        }
+      }
+      switch result {
+      case .record(let length, let feeds):
+        let record = (bytes: UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length]), line: line, offset: buffer.offset)
+        buffer.consume(length)
+        line += UInt64(feeds)
+        if record.bytes.allSatisfy({ $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { continue }
+        if length > InputBuffer.maximumRowBytes { return .broken(.tooLong(record.bytes, line: record.line)) }
+        return .record(record.bytes, line: record.line, offset: record.offset)
+      case .incomplete(isQuoted: false): return .broken(takeLine { .tooLong($0, line: $1) })
+      case .incomplete(isQuoted: true):
+        return .broken(takeLine { .broken($0, line: $1, problem: "a quote that opens in this row is not closed") })
+      case .textAfterQuote:
+        return .broken(
+          takeLine { .broken($0, line: $1, problem: "after a closing quote comes something other than a delimiter") }
+        )
+      }
+    }
+  }
+
+  /// Consumes the line at the buffer's start, or all there is of it.
+  private func takeLine(_ makeRow: (UnsafeRawBufferPointer, UInt64) -> Row) -> Row {
+    let bytes = buffer.bytes
+    let feed = bytes.firstIndex(of: UInt8(ascii: "\n"))
+    let row = makeRow(UnsafeRawBufferPointer(rebasing: bytes[..<(feed ?? bytes.count)]).trimmed(), line)
+    buffer.consume(feed.map { $0 + 1 } ?? bytes.count)
+    isSkippingLine = feed == nil
+    line += 1
+    return row
+  }
+
+  /// Consumes the rest of a line that was too long to be held; false where it would have to wait for it.
+  private func skipLine() -> Bool {
+    while true {
+      if let feed = buffer.bytes.firstIndex(of: UInt8(ascii: "\n")) {
+        buffer.consume(feed + 1)
+        break
+      }
+      buffer.consume(buffer.bytes.count)
+      let filling = buffer.fill()
+      if filling == .wouldBlock { return false }
+      if filling == .ended { break }
+    }
+    isSkippingLine = false
+    return true
+  }
+
+  private func value(of field: CSVRecordScanner.Field, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    let written = UnsafeRawBufferPointer(rebasing: bytes[field.range])
+    guard field.hasDoubledQuotes else { return written }
+    let start = unescaped.count
+    var isSecond = false
+    for byte in written {
+      isSecond = byte == UInt8(ascii: "\"") && !isSecond
+      if !isSecond { unescaped.append(byte) }
+    }
+    return unescaped.bytes(from: start)
+  }
+
+  private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ManifestError) -> Header {
+    unescaped.removeAll()
+    let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
+    let places = names.indices.filter { names[$0] == columns.url }
+    guard let url = places.first else {
+      let message = "there is no column “\(columns.url)” among \(names.joined(separator: ", ")); name it with columns.url"
+      throw ManifestError(manifest: manifest, line: line, message: message)
+    }
+    guard places.count == 1 else {
+      throw ManifestError(manifest: manifest, line: line, message: "there are several columns “\(columns.url)”")
+    }
+    return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority))
+  }
+}

@@ -1,0 +1,90 @@
+import ImagePrimitives
+import ImageURLs
+
+/// Makes entries of rows: resolves, normalises and filters them by their manifest's settings.
+final class EntryAssembler {
+  private let manifests: [Manifest]
+  private let normalizer = URLNormalizer()
+
+  init(_ manifests: [Manifest]) { self.manifests = manifests }
+
+  /// The class of a row; one that names an unknown class is a row with a problem.
+  func priority(of row: inout Row, manifest: Int) -> Priority {
+    let inherited = manifests[manifest].priority
+    guard let word = row.priority, !word.isEmpty, row.problem == nil else { return inherited }
+    if let named = Priority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
+    let names = Priority.allCases.map(\.name).joined(separator: ", ")
+    row.problem = "“\(String(decoding: word.prefix(64), as: UTF8.self))” is no priority; it is one of \(names)"
+    return inherited
+  }
+
+  /// Appends the entry of a row to `batch`, and returns what became of it.
+  @discardableResult
+  func append(_ row: Row, priority: Priority, file: Int, manifest: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
+    let start = UInt32(batch.bytes.count)
+    var entry = ManifestEntry(
+      manifest: UInt32(file),
+      line: row.line,
+      priority: priority,
+      state: .good,
+      parts: .empty,
+      writtenOffset: start,
+      writtenLength: 0,
+      normalizedOffset: start,
+      normalizedLength: 0
+    )
+    if let problem = row.problem {
+      setInvalid(&entry, row, problem, &batch)
+    } else {
+      do throws(InvalidURL) {
+        try normalize(row.url, &entry, manifests[manifest].baseURL, &batch)
+        if !isIncluded(entry, by: manifests[manifest], in: batch) { entry.state = .filtered }
+      } catch {
+        setInvalid(&entry, row, error.message, &batch)
+      }
+    }
+    batch.entries.append(entry)
+    return entry.state
+  }
+
+  @inline(__always)
+  private func normalize(
+    _ written: UnsafeRawBufferPointer,
+    _ entry: inout ManifestEntry,
+    _ base: BaseURL?,
+    _ batch: inout EntryBatch
+  ) throws(InvalidURL) {
+    if let parts = URLNormalizer.parts(ofNormalForm: written) {
+      entry.parts = parts
+      entry.normalizedLength = UInt32(written.count)
+      entry.writtenLength = entry.normalizedLength
+      batch.bytes.append(contentsOf: written)
+      return
+    }
+    entry.parts = try normalizer.normalize(written, relativeTo: base, into: &batch.bytes)
+    entry.normalizedLength = UInt32(entry.parts.count)
+    entry.writtenLength = entry.normalizedLength
+    // A relative one is shown resolved, and so in normal form.
+    if URLNormalizer.isRelative(written) { return }
+    entry.writtenOffset = UInt32(batch.bytes.count)
+    entry.writtenLength = UInt32(written.count)
+    batch.bytes.append(contentsOf: written)
+  }
+
+  private func setInvalid(_ entry: inout ManifestEntry, _ row: Row, _ message: String, _ batch: inout EntryBatch) {
+    entry.state = .invalid(message: UInt32(batch.messages.count))
+    batch.messages.append(message)
+    entry.writtenLength = UInt32(row.url.count)
+    batch.bytes.append(contentsOf: row.url)
+  }
+
+  @inline(__always)
+  private func isIncluded(_ entry: ManifestEntry, by manifest: Manifest, in batch: EntryBatch) -> Bool {
+    if manifest.include.isEmpty && manifest.exclude.isEmpty { return true }
+    return batch.bytes.withUnsafeBytes { bytes in
+      let url = UnsafeRawBufferPointer(rebasing: bytes[entry.normalized])
+      let fits = { (pattern: URLPattern) in pattern.matches(url, parts: entry.parts) }
+      return (manifest.include.isEmpty || manifest.include.contains(where: fits)) && !manifest.exclude.contains(where: fits)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import ImagePrimitives
+
+/// The rows of all manifests, sorted by class: what makes LIFO and several classes run in flat memory.
+///
+/// One forward pass writes it: for each class a list of fixed records, which are then read forwards or backwards in blocks. A record
+/// refers to the text in the manifest's file where that can be read again; rows of pipes and compressed files, unescaped texts and
+/// problems are kept as text beside the lists. All are unlinked files, made when first needed.
+final class EntrySpool {
+  private let directory: String
+  private var lists: [SpoolFile?] = Array(repeating: nil, count: Priority.allCases.count)
+  private(set) var texts: SpoolFile?
+  private(set) var count = 0
+
+  init(directory: String) { self.directory = directory }
+
+  /// Keeps a row; `offset` is where its URL lies in its file, nil where that cannot be read again.
+  func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputFailure) {
+    var place = offset ?? 0
+    let isSpooled = offset == nil || row.problem != nil
+    if isSpooled { place = try keep(row) }
+    var record = SpoolRecord(
+      offset: place,
+      length: row.url.count,
+      line: row.line,
+      file: file,
+      isSpooled: isSpooled,
+      hasProblem: row.problem != nil
+    )
+    let list = try list(of: priority)
+    do { try withUnsafeBytesTyped(of: &record) { bytes throws(InputFailure) in try list.append(bytes) } }
+    count += 1
+  }
+
+  /// Writes out what is kept in memory; to be called before reading.
+  func finish() throws(InputFailure) {
+    for list in lists { try list?.flush() }
+    try texts?.flush()
+  }
+
+  /// The list of a class; nil where it has no rows.
+  func records(of priority: Priority) -> SpoolFile? { lists[Int(priority.rawValue)] }
+
+  private func keep(_ row: Row) throws(InputFailure) -> UInt64 {
+    let texts = if let texts { texts } else { try SpoolFile(in: directory) }
+    self.texts = texts
+    let offset = texts.count
+    try texts.append(row.url)
+    guard let problem = row.problem else { return offset }
+    let sentence = Array(problem.utf8.prefix(Int(UInt16.max)))
+    var length = UInt16(sentence.count)
+    try withUnsafeBytesTyped(of: &length) { bytes throws(InputFailure) in try texts.append(bytes) }
+    try sentence.withUnsafeBufferPointer { bytes throws(InputFailure) in try texts.append(UnsafeRawBufferPointer(bytes)) }
+    return offset
+  }
+
+  private func list(of priority: Priority) throws(InputFailure) -> SpoolFile {
+    if let list = lists[Int(priority.rawValue)] { return list }
+    let list = try SpoolFile(in: directory)
+    lists[Int(priority.rawValue)] = list
+    return list
+  }
+
+  /// `withUnsafeBytes(of:)`, which does not pass on typed errors yet.
+  @inline(__always)
+  private func withUnsafeBytesTyped<Value>(
+    of value: inout Value,
+    _ body: (UnsafeRawBufferPointer) throws(InputFailure) -> Void
+  ) throws(InputFailure) {
+    try withUnsafePointer(to: &value) { pointer throws(InputFailure) in
+      try body(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Value>.size))
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/// The text of one manifest from its first byte to its last, inflated where it begins like gzip.
+final class InputStream {
+  private enum Encoding {
+    /// Too few bytes came to tell.
+    case unknown
+    case plain
+    case gzip(GzipInflater)
+  }
+
+  /// What one read gave.
+  enum Reading {
+    case bytes(Int)
+    case wouldBlock
+    case end
+  }
+
+  static let blockBytes = 256 << 10
+
+  let input: InputDescriptor
+  private var encoding = Encoding.unknown
+  /// Bytes as they came, for what is not handed on as it came.
+  private let block = UnsafeMutableRawBufferPointer.allocate(byteCount: blockBytes, alignment: 16)
+  private var unread: Range<Int> = 0..<0
+  private var isAtEnd = false
+  /// Bytes of the file that have been used up, compressed ones where it is compressed.
+  private(set) var consumedBytes: UInt64 = 0
+
+  init(_ input: InputDescriptor) { self.input = input }
+
+  deinit { block.deallocate() }
+
+  /// Whether offsets in the text are offsets in the file.
+  var isPlainFile: Bool {
+    if case .plain = encoding { input.isRegular } else { false }
+  }
+
+  /// Reads what there is, without waiting for more.
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Reading {
+    while true {
+      switch encoding {
+      case .unknown:
+        guard unread.count >= 2 || isAtEnd else {
+          guard try fillBlock() else { return .wouldBlock }
+          continue
+        }
+        let isGzip = unread.count >= 2 && block[unread.lowerBound] == 0x1f && block[unread.lowerBound + 1] == 0x8b
+        encoding = isGzip ? .gzip(GzipInflater()) : .plain
+      case .plain:
+        if !unread.isEmpty { return .bytes(copyUnread(into: destination)) }
+        if isAtEnd { return .end }
+        guard input.isReady else { return .wouldBlock }
+        let count = try input.read(into: destination)
+        consumedBytes += UInt64(count)
+        isAtEnd = count == 0
+        return isAtEnd ? .end : .bytes(count)
+      case .gzip(let inflater):
+        var source = block[unread]
+        let count = try inflater.inflate(&source, into: destination)
+        consumedBytes += UInt64(unread.count - source.count)
+        unread = source.startIndex..<source.endIndex
+        if count > 0 { return .bytes(count) }
+        if isAtEnd {
+          try inflater.finish()
+          return .end
+        }
+        guard try fillBlock() else { return .wouldBlock }
+      }
+    }
+  }
+
+  private func copyUnread(into destination: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(unread.count, destination.count)
+    destination.copyMemory(from: UnsafeRawBufferPointer(rebasing: block[unread.prefix(count)]))
+    unread = (unread.lowerBound + count)..<unread.upperBound
+    consumedBytes += UInt64(count)
+    return count
+  }
+
+  /// Adds bytes to the block; false where none are there yet.
+  private func fillBlock() throws(InputFailure) -> Bool {
+    guard input.isReady else { return false }
+    if unread.isEmpty { unread = 0..<0 }
+    let count = try input.read(into: UnsafeMutableRawBufferPointer(rebasing: block[unread.upperBound...]))
+    unread = unread.lowerBound..<(unread.upperBound + count)
+    isAtEnd = count == 0
+    return true
+  }
+}

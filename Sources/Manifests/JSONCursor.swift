@@ -1,0 +1,189 @@
+/// Why a text is no JSON.
+struct JSONProblem: Error {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+}
+
+/// A place in a JSON text (RFC 8259), which moves over one value after another and takes no grammar but the standard's.
+struct JSONCursor {
+  /// A string's characters: as they stand there, or unescaped.
+  struct Text {
+    var bytes: UnsafeRawBufferPointer
+    var isVerbatim: Bool
+  }
+
+  /// How deep arrays and objects may nest.
+  private static let maximumDepth = 64
+
+  let bytes: UnsafeRawBufferPointer
+  private let scratch: ScratchBytes
+  private(set) var index = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, scratch: ScratchBytes) {
+    self.bytes = bytes
+    self.scratch = scratch
+  }
+
+  /// The byte at the cursor, and a zero at the end.
+  var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
+
+  mutating func skipBlanks() {
+    while current == UInt8(ascii: " ") || current == UInt8(ascii: "\t") || current == UInt8(ascii: "\r")
+      || current == UInt8(ascii: "\n")
+    {
+      index += 1
+    }
+  }
+
+  /// Moves over `byte` and the blanks before it, if it is there.
+  mutating func take(_ byte: UInt8) -> Bool {
+    skipBlanks()
+    guard current == byte else { return false }
+    index += 1
+    return true
+  }
+
+  mutating func expect(_ byte: UInt8, _ place: String) throws(JSONProblem) {
+    guard take(byte) else { throw problem("“\(Character(Unicode.Scalar(byte)))” is missing \(place)") }
+  }
+
+  func problem(_ message: String) -> JSONProblem { JSONProblem("\(message) (byte \(index + 1) of the row)") }
+
+  /// Moves over a string and returns its characters; nil, without moving, where there is none.
+  mutating func string() throws(JSONProblem) -> Text? {
+    guard take(UInt8(ascii: "\"")) else { return nil }
+    let start = index
+    while true {
+      switch current {
+      case UInt8(ascii: "\""):
+        index += 1
+        return Text(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<(index - 1)]), isVerbatim: true)
+      case UInt8(ascii: "\\"): return Text(bytes: try unescapedString(from: start), isVerbatim: false)
+      case 0..<32:
+        throw index == bytes.count ? problem("a string is not closed") : problem("a string has a bare control character")
+      default: index += 1
+      }
+    }
+  }
+
+  private mutating func unescapedString(from start: Int) throws(JSONProblem) -> UnsafeRawBufferPointer {
+    let mark = scratch.count
+    for byte in bytes[start..<index] { scratch.append(byte) }
+    while true {
+      let byte = current
+      switch byte {
+      case UInt8(ascii: "\""):
+        index += 1
+        return scratch.bytes(from: mark)
+      case UInt8(ascii: "\\"):
+        index += 1
+        try appendEscape()
+      case 0..<32:
+        throw index == bytes.count ? problem("a string is not closed") : problem("a string has a bare control character")
+      default:
+        scratch.append(byte)
+        index += 1
+      }
+    }
+  }
+
+  private mutating func appendEscape() throws(JSONProblem) {
+    let letter = current
+    index += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): scratch.append(letter)
+    case UInt8(ascii: "b"): scratch.append(8)
+    case UInt8(ascii: "f"): scratch.append(12)
+    case UInt8(ascii: "n"): scratch.append(10)
+    case UInt8(ascii: "r"): scratch.append(13)
+    case UInt8(ascii: "t"): scratch.append(9)
+    case UInt8(ascii: "u"):
+      for byte in String(Character(try escapedScalar())).utf8 { scratch.append(byte) }
+    default: throw problem("a backslash is followed by a character that JSON does not escape")
+    }
+  }
+
+  /// The character of `uXXXX`, or of two of these that are a surrogate pair.
+  private mutating func escapedScalar() throws(JSONProblem) -> Unicode.Scalar {
+    let first = try hexadecimalUnit()
+    guard 0xd800...0xdfff ~= first else { return Unicode.Scalar(first)! }
+    guard first < 0xdc00, current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
+      throw problem("a surrogate stands alone")
+    }
+    index += 2
+    let second = try hexadecimalUnit()
+    guard 0xdc00...0xdfff ~= second else { throw problem("a surrogate stands alone") }
+    return Unicode.Scalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00))!
+  }
+
+  private mutating func hexadecimalUnit() throws(JSONProblem) -> UInt32 {
+    var value: UInt32 = 0
+    for _ in 0..<4 {
+      switch current {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(current - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(current - UInt8(ascii: "a") + 10)
+      case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(current - UInt8(ascii: "A") + 10)
+      default: throw problem("\\u is not followed by four hexadecimal digits")
+      }
+      index += 1
+    }
+    return value
+  }
+
+  /// Moves over a value of any kind.
+  mutating func skipValue(depth: Int = 0) throws(JSONProblem) {
+    guard depth < Self.maximumDepth else { throw problem("values nest deeper than \(Self.maximumDepth)") }
+    let mark = scratch.count
+    defer { scratch.removeAll(after: mark) }
+    if try string() != nil { return }
+    switch current {
+    case UInt8(ascii: "{"):
+      index += 1
+      if take(UInt8(ascii: "}")) { return }
+      repeat {
+        guard try string() != nil else { throw problem("a field's name is missing") }
+        try expect(UInt8(ascii: ":"), "after a field's name")
+        try skipValue(depth: depth + 1)
+      } while take(UInt8(ascii: ","))
+      try expect(UInt8(ascii: "}"), "after a field")
+    case UInt8(ascii: "["):
+      index += 1
+      if take(UInt8(ascii: "]")) { return }
+      repeat { try skipValue(depth: depth + 1) } while take(UInt8(ascii: ","))
+      try expect(UInt8(ascii: "]"), "after an element")
+    case UInt8(ascii: "t"): try skipWord("true")
+    case UInt8(ascii: "f"): try skipWord("false")
+    case UInt8(ascii: "n"): try skipWord("null")
+    default: try skipNumber()
+    }
+  }
+
+  private mutating func skipWord(_ word: StaticString) throws(JSONProblem) {
+    let end = index + word.utf8CodeUnitCount
+    guard end <= bytes.count, word.withUTF8Buffer({ $0.elementsEqual(bytes[index..<end]) }) else {
+      throw problem("a value is missing")
+    }
+    index = end
+  }
+
+  private mutating func skipNumber() throws(JSONProblem) {
+    if current == UInt8(ascii: "-") { index += 1 }
+    if current == UInt8(ascii: "0") { index += 1 } else { try skipDigits() }
+    if current == UInt8(ascii: ".") {
+      index += 1
+      try skipDigits()
+    }
+    guard current | 32 == UInt8(ascii: "e") else { return }
+    index += 1
+    if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { index += 1 }
+    try skipDigits()
+  }
+
+  private mutating func skipDigits() throws(JSONProblem) {
+    guard isDigit else { throw problem("a value is missing") }
+    while isDigit { index += 1 }
+  }
+
+  private var isDigit: Bool { current &- UInt8(ascii: "0") < 10 }
+}

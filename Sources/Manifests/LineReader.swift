@@ -1,0 +1,91 @@
+import Glibc
+
+/// The lines of a manifest: they end in LF or CRLF, the last one perhaps in nothing. A lone CR is a character like others.
+final class LineReader {
+  /// A line without its LF.
+  struct Line {
+    /// Valid until the next line is asked for.
+    var bytes: UnsafeRawBufferPointer
+    /// Where it begins in the text.
+    var offset: UInt64
+    /// Its number, from 1.
+    var number: UInt64
+    /// Whether it is longer than ``InputBuffer/maximumRowBytes`` and this is only its beginning.
+    var isTooLong: Bool
+  }
+
+  enum Step {
+    case line(Line)
+    case wouldBlock
+    case end
+  }
+
+  private let buffer: InputBuffer
+  private var number: UInt64 = 0
+  /// Bytes at the buffer's start that hold no LF.
+  private var searched = 0
+  private var isSkipping = false
+  private var isAfterMark = false
+
+  init(_ buffer: InputBuffer) { self.buffer = buffer }
+
+  @inline(__always)
+  func next() -> Step {
+    while true {
+      let bytes = buffer.bytes
+      if !isAfterMark {
+        guard let markLength = ByteOrderMark.length(in: buffer) else { return .wouldBlock }
+        isAfterMark = true
+        buffer.consume(markLength)
+        continue
+      }
+      if let feed = memchr(bytes.baseAddress! + searched, 10, bytes.count - searched) {
+        let length = UnsafeRawPointer(feed) - bytes.baseAddress!
+        if let line = take(length, and: 1) { return .line(line) }
+        continue
+      }
+      searched = bytes.count
+      if isSkipping && !bytes.isEmpty || bytes.count > InputBuffer.maximumRowBytes {
+        if let line = take(bytes.count, and: 0, isWhole: false) { return .line(line) }
+        continue
+      }
+      switch buffer.fill() {
+      case .grown: break
+      case .wouldBlock: return .wouldBlock
+      case .ended:
+        let rest = buffer.bytes
+        if rest.isEmpty || buffer.failure != nil { return .end }
+        if let line = take(rest.count, and: 0) { return .line(line) }
+      }
+    }
+  }
+
+  /// Consumes a line, or part of one that is too long; nil where it is the rest of one that was told already.
+  @inline(__always)
+  private func take(_ length: Int, and feedLength: Int, isWhole: Bool = true) -> Line? {
+    let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length])
+    let offset = buffer.offset
+    buffer.consume(length + feedLength)
+    searched = 0
+    defer { isSkipping = !isWhole }
+    if isSkipping { return nil }
+    number += 1
+    return Line(bytes: bytes, offset: offset, number: number, isTooLong: length > InputBuffer.maximumRowBytes)
+  }
+}
+
+/// The mark that some editors put before UTF-8.
+enum ByteOrderMark {
+  /// How many bytes it has at the start of `buffer`, which nothing was consumed of: 3 or 0; nil where that cannot be told yet.
+  static func length(in buffer: InputBuffer) -> Int? {
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    while buffer.bytes.count < mark.count, mark.starts(with: buffer.bytes) {
+      switch buffer.fill() {
+      case .grown: break
+      case .wouldBlock: return nil
+      case .ended: return 0
+      }
+    }
+    return buffer.bytes.starts(with: mark) ? mark.count : 0
+  }
+}

@@ -1,0 +1,93 @@
+public import ImagePrimitives
+public import ImageURLs
+
+/// One list of URLs and how it is to be read.
+public struct Manifest: Sendable {
+  /// Where the list comes from.
+  public enum Source: Sendable, Hashable {
+    /// A file of that path, compressed or not; anything that can be opened and read.
+    case file(String)
+    /// All files that a pattern of glob(7) matches, in the order of their paths' bytes.
+    case glob(String)
+    /// The standard input, compressed or not.
+    case standardInput
+    /// Entries that stand in the job file.
+    case inline([InlineEntry])
+
+    /// What a path in a job file means: `-` is standard input, one with `*`, `?` or `[` is a pattern, any other is a file.
+    public init(path: String) {
+      if path == "-" {
+        self = .standardInput
+      } else {
+        self = path.utf8.contains(where: "*?[".utf8.contains) ? .glob(path) : .file(path)
+      }
+    }
+  }
+
+  /// A URL that stands in the job file.
+  public struct InlineEntry: Sendable, Hashable {
+    /// The URL as written.
+    public var text: String
+    /// The line of the job file that it stands on, from 1.
+    public var line: UInt64
+
+    /// An entry and its line.
+    public init(text: String, line: UInt64) {
+      self.text = text
+      self.line = line
+    }
+  }
+
+  /// How rows are written.
+  public enum Format: String, Sendable, CaseIterable {
+    /// By the file's extension, `.gz` not counted; text where it says nothing.
+    case auto
+    /// A URL a line; blank lines and lines that begin with `#` are left out.
+    case text
+    /// RFC 4180 with a header row.
+    case csv
+    /// As ``csv``, with tabs.
+    case tsv
+    /// An object or a string a line (jsonlines.org).
+    case jsonl
+  }
+
+  /// Which field of a row is which, by name; text has none.
+  public struct Columns: Sendable, Hashable {
+    /// The field with the URL, which every row must have. Default: `url`.
+    public var url: String
+    /// The field with the name of a priority, which may be absent or empty. Default: `priority`.
+    public var priority: String
+
+    /// The names of the two fields.
+    public init(url: String = "url", priority: String = "priority") {
+      self.url = url
+      self.priority = priority
+    }
+  }
+
+  /// Where the list comes from.
+  public var source: Source
+  /// The name in reports, as the user wrote it; files of a pattern are named each by its own path, relative as the pattern was.
+  public var name: String
+  /// How rows are written. Default: ``Format/auto``.
+  public var format = Format.auto
+  /// The class of entries that name none. Default: normal.
+  public var priority = Priority.normal
+  /// What relative entries are resolved against; none makes them invalid, which is the default.
+  public var baseURL: BaseURL?
+  /// Which field is which in CSV, TSV and JSON Lines.
+  public var columns = Columns()
+  /// Only entries that one of these matches are taken; all, if there are none, which is the default.
+  public var include: [URLPattern] = []
+  /// Entries that one of these matches are left out, even if included. Default: none.
+  public var exclude: [URLPattern] = []
+  /// How many good entries are taken, after ``include`` and ``exclude`` and before order; all, by default. Nothing is read beyond.
+  public var limit: Int?
+
+  /// A manifest with every other setting at its default.
+  public init(_ source: Source, name: String) {
+    self.source = source
+    self.name = name
+  }
+}

@@ -1,0 +1,18 @@
+/// Why a manifest cannot be read, or not to its end.
+public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The manifest's name, as in reports.
+  public let manifest: String
+  /// The line, from 1, where one is to blame.
+  public let line: UInt64?
+  /// What is wrong and what to do, as a clause without the place.
+  public let message: String
+
+  init(manifest: String, line: UInt64? = nil, message: String) {
+    self.manifest = manifest
+    self.line = line
+    self.message = message
+  }
+
+  /// `manifest:line: message`, the line only where there is one.
+  public var description: String { line.map { "\(manifest):\($0): \(message)" } ?? "\(manifest): \(message)" }
+}

@@ -1,0 +1,80 @@
+import Glibc
+
+/// One list that is read from its start to its end: a manifest, or one of the files that its pattern matches.
+struct ManifestFile {
+  /// The index of the manifest whose settings it has.
+  var manifest: Int
+  /// What it is called in reports.
+  var name: String
+  /// Where its bytes are; nil for an inline list.
+  var place: Place?
+
+  enum Place {
+    case path(String)
+    case standardInput
+  }
+
+  /// The files of all manifests, in order.
+  static func all(of manifests: [Manifest]) throws(ManifestError) -> [ManifestFile] {
+    var files: [ManifestFile] = []
+    for (index, manifest) in manifests.enumerated() {
+      switch manifest.source {
+      case .file(let path): files.append(ManifestFile(manifest: index, name: manifest.name, place: .path(path)))
+      case .glob(let pattern):
+        for path in try paths(matching: pattern, in: manifest) {
+          files.append(ManifestFile(manifest: index, name: name(of: path, pattern: pattern, in: manifest), place: .path(path)))
+        }
+      case .standardInput:
+        if files.contains(where: { if case .standardInput = $0.place { true } else { false } }) {
+          throw ManifestError(manifest: manifest.name, message: "standard input is named twice, but can be read only once")
+        }
+        files.append(ManifestFile(manifest: index, name: manifest.name, place: .standardInput))
+      case .inline: files.append(ManifestFile(manifest: index, name: manifest.name))
+      }
+    }
+    return files
+  }
+
+  /// Folders are left out: a pattern means the files.
+  private static func paths(matching pattern: String, in manifest: Manifest) throws(ManifestError) -> [String] {
+    var matches = glob_t()
+    defer { globfree(&matches) }
+    // Sorted by us, since glob(3) sorts by the locale.
+    switch glob(pattern, GLOB_NOSORT | GLOB_MARK | GLOB_ERR, nil, &matches) {
+    case 0: break
+    case GLOB_NOMATCH: throw ManifestError(manifest: manifest.name, message: "no file matches this pattern")
+    case GLOB_ABORTED:
+      throw ManifestError(
+        manifest: manifest.name,
+        message: "a folder that it names cannot be read: \(String(cString: strerror(errno)))"
+      )
+    default: fatalError("glob: out of memory")
+    }
+    let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
+    guard !paths.isEmpty else {
+      throw ManifestError(manifest: manifest.name, message: "only folders match this pattern, and no file")
+    }
+    return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// The path relative to what the pattern as written is relative to.
+  private static func name(of path: String, pattern: String, in manifest: Manifest) -> String {
+    guard pattern.hasSuffix(manifest.name) else { return path }
+    let folder = pattern.dropLast(manifest.name.count)
+    return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+  }
+}
+
+extension Manifest {
+  /// The format of a file of this manifest, by the path's extension where the job leaves it open.
+  func format(of place: ManifestFile.Place?) -> Format {
+    guard format == .auto else { return format }
+    guard case .path(var path)? = place else { return .text }
+    path = path.lowercased()
+    if path.hasSuffix(".gz") { path.removeLast(3) }
+    if path.hasSuffix(".csv") { return .csv }
+    if path.hasSuffix(".tsv") || path.hasSuffix(".tab") { return .tsv }
+    if path.hasSuffix(".jsonl") || path.hasSuffix(".ndjson") { return .jsonl }
+    return .text
+  }
+}

@@ -1,0 +1,227 @@
+import Glibc
+
+/// The entries of many manifests, in the order in which they are to be fetched: by class, then FIFO or LIFO.
+///
+/// FIFO with one class streams: entries are handed out as they are read, from a pipe too. Everything else makes one forward pass
+/// first, which writes an ``EntrySpool``. Either way memory does not grow with the number of entries. It is used by one thread.
+///
+///     var batch = EntryBatch()
+///     while try reader.next(&batch, maximum: 4096) {
+///       …
+///       batch.removeAll()
+///     }
+public final class ManifestReader {
+  /// What ``nextAvailable(_:maximum:)`` left to do.
+  public enum Status: Sendable, Hashable {
+    /// There may be more at once, even if nothing was appended.
+    case more
+    /// Nothing more is there before ``waitDescriptor`` can be read.
+    case waiting
+    /// All entries were handed out.
+    case end
+  }
+
+  /// Entries of one manifest that were handed out.
+  public struct Counts: Sendable, Hashable {
+    /// All of them.
+    public var read = 0
+    /// Those left out by `include` and `exclude`.
+    public var filtered = 0
+    /// Those that are no URL.
+    public var invalid = 0
+  }
+
+  private enum Phase {
+    case preparing
+    case streaming
+    case spooling(EntrySpool)
+    case spooled(SpooledRows, count: Int)
+    case ended
+  }
+
+  /// How many rows are spooled at most before the caller gets a turn.
+  private static let spoolingSliceRows = 65_536
+
+  /// The manifests' names as reports show them; each file of a pattern is one of its own.
+  public let manifestNames: [String]
+  /// What was handed out so far, by the index of the manifest.
+  public private(set) var counts: [Counts]
+
+  private let pass: ForwardPass
+  private let order: EntryOrder
+  private let spoolDirectory: String
+  private let assembler: EntryAssembler
+  private var phase = Phase.preparing
+  private var failure: ManifestError?
+  private var scratch = EntryBatch()
+
+  /// Opens all manifests, so that one that cannot be read throws before anything is fetched.
+  ///
+  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws where a file cannot be
+  /// opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
+  public init(
+    _ manifests: [Manifest],
+    order: EntryOrder,
+    spoolDirectory: String,
+    standardInput: Int32 = 0
+  ) throws(ManifestError) {
+    pass = try ForwardPass(manifests, standardInput: standardInput)
+    self.order = order
+    self.spoolDirectory = spoolDirectory
+    assembler = EntryAssembler(manifests)
+    manifestNames = pass.files.map(\.name)
+    counts = Array(repeating: Counts(), count: manifestNames.count)
+  }
+
+  /// Appends up to `maximum` entries, waiting where a pipe has nothing yet; false at the end, with nothing appended.
+  ///
+  /// Throws where a manifest breaks off midway, once what was good of it was handed out; nothing comes after that.
+  public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
+    let before = batch.entries.count
+    while true {
+      let status = try nextAvailable(&batch, maximum: maximum)
+      if batch.entries.count > before { return true }
+      switch status {
+      case .more: break
+      case .end: return false
+      case .waiting: wait()
+      }
+    }
+  }
+
+  /// Appends up to `maximum` entries that are there without waiting for a pipe. Throws as ``next(_:maximum:)`` does.
+  public func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
+    if let failure, case .ended = phase { throw failure }
+    let before = batch.entries.count
+    do throws(ManifestError) {
+      switch phase {
+      case .preparing: return try prepare()
+      case .streaming: return try stream(into: &batch, maximum: maximum)
+      case .spooling(let spool): return try fill(spool)
+      case .spooled(let rows, _): return try read(rows, into: &batch, maximum: maximum)
+      case .ended: return .end
+      }
+    } catch {
+      phase = .ended
+      failure = error
+      if batch.entries.count == before { throw error }
+      return .more
+    }
+  }
+
+  /// What can be read once ``nextAvailable(_:maximum:)`` has more, after it returned ``Status/waiting``.
+  public var waitDescriptor: Int32? { pass.waitDescriptor }
+
+  /// How many entries there are in all: exact once all were read, else an estimate by the bytes read so far; nil while nobody
+  /// can tell, as with a pipe.
+  public var expectedEntries: Int? {
+    switch phase {
+    case .spooled(_, let count): count
+    case .ended: counts.reduce(0) { $0 + $1.read }
+    case .preparing, .streaming, .spooling: pass.expectedEntries
+    }
+  }
+
+  private func wait() {
+    guard let descriptor = waitDescriptor else { return }
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    // An interruption only makes the caller ask again.
+    _ = Glibc.poll(&poll, 1, -1)
+  }
+
+  private func prepare() throws(ManifestError) -> Status {
+    if order == .lifo || pass.hasSeveralClasses {
+      phase = .spooling(EntrySpool(directory: spoolDirectory))
+    } else {
+      guard try pass.prepareStreams() else { return .waiting }
+      phase = pass.hasSeveralClasses ? .spooling(EntrySpool(directory: spoolDirectory)) : .streaming
+    }
+    return .more
+  }
+
+  private func stream(into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
+    for _ in 0..<maximum {
+      switch try pass.next() {
+      case .row(var row, let file):
+        let manifest = pass.files[file].manifest
+        let priority = assembler.priority(of: &row, manifest: manifest)
+        let state = assembler.append(row, priority: priority, file: file, manifest: manifest, to: &batch)
+        if state == .good { pass.countGoodEntry(file: file) }
+        count(state, file: file)
+      case .wouldBlock: return .waiting
+      case .end:
+        phase = .ended
+        return .end
+      }
+    }
+    return .more
+  }
+
+  private func fill(_ spool: EntrySpool) throws(ManifestError) -> Status {
+    do throws(ManifestError) {
+      for _ in 0..<Self.spoolingSliceRows {
+        switch try pass.next() {
+        case .row(let row, let file): try keep(row, file: file, in: spool)
+        case .wouldBlock: return .waiting
+        case .end:
+          try startReading(spool)
+          return .more
+        }
+      }
+      return .more
+    } catch {
+      // What was good is handed out first.
+      failure = error
+      try startReading(spool)
+      return .more
+    }
+  }
+
+  private func keep(_ row: Row, file: Int, in spool: EntrySpool) throws(ManifestError) {
+    var row = row
+    let manifest = pass.files[file].manifest
+    let priority = assembler.priority(of: &row, manifest: manifest)
+    if pass.hasLimit(file: file) {
+      scratch.removeAll()
+      if assembler.append(row, priority: priority, file: file, manifest: manifest, to: &scratch) == .good {
+        pass.countGoodEntry(file: file)
+      }
+    }
+    do throws(InputFailure) {
+      try spool.append(row, priority: priority, file: file, offset: pass.offset(of: row))
+    } catch {
+      throw error.error(in: manifestNames[file])
+    }
+  }
+
+  private func startReading(_ spool: EntrySpool) throws(ManifestError) {
+    do throws(InputFailure) {
+      try spool.finish()
+    } catch {
+      throw error.error(in: manifestNames.first ?? "")
+    }
+    phase = .spooled(SpooledRows(spool, files: pass.files, versions: pass.versions, order: order), count: spool.count)
+  }
+
+  private func read(_ rows: SpooledRows, into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
+    for _ in 0..<maximum {
+      guard let (row, file, priority) = try rows.next() else {
+        phase = .ended
+        if let failure { throw failure }
+        return .end
+      }
+      let manifest = pass.files[file].manifest
+      count(assembler.append(row, priority: priority, file: file, manifest: manifest, to: &batch), file: file)
+    }
+    return .more
+  }
+
+  private func count(_ state: ManifestEntry.State, file: Int) {
+    counts[file].read += 1
+    switch state {
+    case .good: break
+    case .filtered: counts[file].filtered += 1
+    case .invalid: counts[file].invalid += 1
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// One row of a manifest as its format tells it, before anything is made of it.
+///
+/// Its texts point into the reader's buffers and are valid until the next row is asked for.
+struct Row {
+  /// The URL as written, unescaped; where there is a problem, what shows the row best.
+  var url: UnsafeRawBufferPointer
+  /// The name of its priority, where it has one.
+  var priority: UnsafeRawBufferPointer?
+  /// The line on which it begins, from 1.
+  var line: UInt64
+  /// Where in the manifest's text the URL lies; nil where it was unescaped.
+  var offset: UInt64?
+  /// Why it is no good row.
+  var problem: String?
+}
+
+/// What asking for the next row gave.
+enum RowStep {
+  case row(Row)
+  case wouldBlock
+  case end
+}
+
+/// A format's way of taking rows from a manifest's text.
+///
+/// A row that breaks the format's rules is a row with a problem, and reading goes on after it. Where the text breaks off, a
+/// last row that is not whole is left out.
+protocol RowReader: AnyObject {
+  /// Reads what stands before the first row, such as a header; false where it would have to wait.
+  func readHeader() throws(ManifestError) -> Bool
+  /// Whether rows may name a priority of their own; known once the header is read.
+  var mayNamePriority: Bool { get }
+  /// The next row.
+  func next() -> RowStep
+}
+
+extension UnsafeRawBufferPointer {
+  /// Without the spaces, tabs and carriage returns around it.
+  @inline(__always)
+  func trimmed() -> UnsafeRawBufferPointer {
+    var start = 0
+    var end = count
+    while start < end, Self.isBlank(self[start]) { start += 1 }
+    while start < end, Self.isBlank(self[end - 1]) { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: self[start..<end])
+  }
+
+  @inline(__always)
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+  }
+
+  /// Where `part`, which lies within, begins.
+  func offset(of part: UnsafeRawBufferPointer) -> Int {
+    guard let base = baseAddress, let start = part.baseAddress else { return 0 }
+    return start - base
+  }
+}

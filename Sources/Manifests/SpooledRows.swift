@@ -1,0 +1,82 @@
+import ImagePrimitives
+
+/// The rows of a spool, with their texts, in the order of fetching.
+final class SpooledRows {
+  private let spool: EntrySpool
+  private let files: [ManifestFile]
+  private let versions: [FileVersion?]
+  private let cursor: SpoolCursor
+  private let spoolWindow: TextWindow
+  private let fileWindow: TextWindow
+  private var openFile: (index: Int, input: InputDescriptor)?
+
+  init(_ spool: EntrySpool, files: [ManifestFile], versions: [FileVersion?], order: EntryOrder) {
+    self.spool = spool
+    self.files = files
+    self.versions = versions
+    cursor = SpoolCursor(spool, order: order)
+    spoolWindow = TextWindow(order: order)
+    fileWindow = TextWindow(order: order)
+  }
+
+  /// The next row, valid until the next call, with the index of its file and its class; nil at the end.
+  func next() throws(ManifestError) -> (row: Row, file: Int, priority: Priority)? {
+    var name = files.first?.name ?? ""
+    do throws(InputFailure) {
+      guard let record = try cursor.next() else { return nil }
+      let file = Int(record.file)
+      name = files[file].name
+      return (try row(of: record), file, cursor.priority)
+    } catch {
+      throw error.error(in: name)
+    }
+  }
+
+  private func row(of record: SpoolRecord) throws(InputFailure) -> Row {
+    if record.hasProblem {
+      let (text, problem) = try textAndProblem(of: record)
+      return Row(url: text, line: record.line, problem: problem)
+    }
+    return Row(url: record.isSpooled ? try spooledText(of: record) : try textInFile(of: record), line: record.line)
+  }
+
+  private func spooledText(of record: SpoolRecord, extra: Int = 0) throws(InputFailure) -> UnsafeRawBufferPointer {
+    let texts = spool.texts!
+    let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra) { target, offset throws(InputFailure) in
+      try texts.read(into: target, at: offset)
+    }
+    guard let bytes else { throw InputFailure("the list's spool was cut short") }
+    return bytes
+  }
+
+  private func textAndProblem(of record: SpoolRecord) throws(InputFailure) -> (UnsafeRawBufferPointer, String) {
+    let prefix = try spooledText(of: record, extra: 2)
+    let length = Int(prefix.loadUnaligned(fromByteOffset: record.length, as: UInt16.self))
+    let bytes = try spooledText(of: record, extra: 2 + length)
+    return (
+      UnsafeRawBufferPointer(rebasing: bytes[..<record.length]), String(decoding: bytes[(record.length + 2)...], as: UTF8.self)
+    )
+  }
+
+  private func textInFile(of record: SpoolRecord) throws(InputFailure) -> UnsafeRawBufferPointer {
+    let input = try open(Int(record.file))
+    let bytes = try fileWindow.bytes(at: record.offset, length: record.length) { target, offset throws(InputFailure) in
+      try input.read(into: target, at: offset)
+    }
+    guard let bytes else { throw Self.changed }
+    return bytes
+  }
+
+  /// The file opened again, and known to be as it was.
+  private func open(_ index: Int) throws(InputFailure) -> InputDescriptor {
+    if let openFile, openFile.index == index { return openFile.input }
+    guard case .path(let path)? = files[index].place else { preconditionFailure("only files are referred to by offset") }
+    let input = try InputDescriptor(path: path)
+    guard input.version == versions[index] else { throw Self.changed }
+    fileWindow.reset()
+    openFile = (index, input)
+    return input
+  }
+
+  private static let changed = InputFailure("it was changed while it was being read; run again")
+}

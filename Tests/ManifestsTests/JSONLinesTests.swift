@@ -1,0 +1,65 @@
+import ImagePrimitives
+import Manifests
+import TestSupport
+import Testing
+
+@Suite struct JSONLinesTests {
+  let directory = TemporaryDirectory()
+
+  private func read(_ text: String, columns: Manifest.Columns = .init()) throws -> ReadResult {
+    var manifest = directory.manifest(text, name: "list.jsonl")
+    manifest.columns = columns
+    return try readAll([manifest])
+  }
+
+  @Test func objectsAndStrings() throws {
+    let result = try read(
+      #"""
+      {"url": "https://a.com/1"}
+
+      "https://a.com/2"
+      {"x": {"url": [1, -2.5e+3, "}", null, true, false, {}]}, "priority": "high", "url": "https://a.com/3" , "y": []}
+      {"priority":null,"\u0075rl":"https:\/\/a.com\/\u00e4\ud83d\ude00\"\\"}
+      """#
+    )
+    #expect(result.urls == ["https://a.com/3", "https://a.com/1", "https://a.com/2", "https://a.com/%C3%A4%F0%9F%98%80%22%5C"])
+    #expect(result.lines == [4, 1, 3, 5])
+    #expect(result.entries[0].priority == .high)
+    #expect(result.entries[3].written == "https://a.com/ä😀\"\\")
+  }
+
+  @Test func chosenFields() throws {
+    let result = try read(
+      #"{"url": 1, "image": {"src": 2}, "src": "https://a.com/1", "rank": "low"}"#,
+      columns: .init(url: "src", priority: "rank")
+    )
+    #expect(result.urls == ["https://a.com/1"])
+    #expect(result.entries[0].priority == .low)
+  }
+
+  @Test(arguments: [
+    #"{}"#, #"{"url": 1}"#, #"{"url": null}"#, #"{"url": ""}"#, #"{"url": "https://a.com/", "url": "https://b.com/"}"#, #"[]"#,
+    #"1"#, #"null"#,
+    #"{"url": "https://a.com/"} x"#, #"{"url": "https://a.com/",}"#, #"{"url": "https://a.com/""#, #"{"url" "https://a.com/"}"#,
+    #"{url: "https://a.com/"}"#, #"{"url": "https://a.com/\x"}"#, #"{"url": "https://a.com/\ud800"}"#,
+    #"{"url": "https://a.com/\udc00"}"#,
+    #"{"url": "https://a.com/\u12g4"}"#, #"{"url": "https://a.com/"#, #"{"x": 01, "url": "https://a.com/"}"#,
+    #"{"x": nul, "url": "https://a.com/"}"#,
+    #"{"x": 1., "url": "https://a.com/"}"#, #"{"x": [1,], "url": "https://a.com/"}"#,
+    #"{"url": "https://a.com/", "priority": 1}"#,
+    #"{"url": "https://a.com/", "priority": "soon"}"#, "{\"url\": \"https://a.com/\t\"}", #"{"url": "https://a.com/\u0000"}"#,
+    #""\"#,
+  ])
+  func aBadRowIsAnEntryAndReadingGoesOn(_ row: String) throws {
+    let result = try read(row + "\n\"https://a.com/2\"\n")
+    #expect(result.problems.map { $0 != nil } == [true, false])
+  }
+
+  @Test func nestingHasALimit() throws {
+    let deep = { (depth: Int) in
+      #"{"x": \#(String(repeating: "[", count: depth))\#(String(repeating: "]", count: depth)), "url": "https://a.com/"}"#
+    }
+    #expect(try read(deep(60)).problems == [nil])
+    #expect(try read(deep(30_000)).problems.map { $0 != nil } == [true])
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import ImagePrimitives
+import Manifests
+import TestSupport
+
+/// An entry with its texts, for comparing.
+struct ReadEntry: Equatable, CustomStringConvertible {
+  var url: String
+  var written: String
+  var manifest: String
+  var line: UInt64
+  var priority: Priority
+  var isFiltered: Bool
+  var problem: String?
+
+  var description: String { "\(manifest):\(line) \(written) \(priority.name) \(problem ?? "")" }
+}
+
+/// What reading gave before it ended or failed.
+struct ReadResult {
+  var entries: [ReadEntry] = []
+  var failure: ManifestError?
+
+  var urls: [String] { entries.map(\.url) }
+  var lines: [UInt64] { entries.map(\.line) }
+  var problems: [String?] { entries.map(\.problem) }
+}
+
+extension EntryBatch {
+  func entries(of reader: ManifestReader) -> [ReadEntry] {
+    entries.map { entry in
+      var problem: String?
+      if case .invalid(let message) = entry.state { problem = messages[Int(message)] }
+      return ReadEntry(
+        url: String(decoding: bytes[entry.normalized], as: UTF8.self),
+        written: String(decoding: bytes[entry.written], as: UTF8.self),
+        manifest: reader.manifestNames[Int(entry.manifest)],
+        line: entry.line,
+        priority: entry.priority,
+        isFiltered: entry.state == .filtered,
+        problem: problem
+      )
+    }
+  }
+}
+
+/// Reads all entries, a few at a time.
+func readAll(
+  _ manifests: [Manifest],
+  order: EntryOrder = .fifo,
+  standardInput: Int32 = 0,
+  maximum: Int = 3
+) throws -> ReadResult {
+  let directory = TemporaryDirectory()
+  let reader = try ManifestReader(manifests, order: order, spoolDirectory: directory.path, standardInput: standardInput)
+  var result = ReadResult()
+  var batch = EntryBatch()
+  do throws(ManifestError) {
+    while try reader.next(&batch, maximum: maximum) {
+      precondition(batch.entries.count <= maximum)
+      result.entries += batch.entries(of: reader)
+      batch.removeAll()
+    }
+  } catch {
+    result.failure = error
+  }
+  precondition(batch.entries.isEmpty)
+  precondition(reader.counts.reduce(0) { $0 + $1.read } == result.entries.count)
+  return result
+}
+
+extension TemporaryDirectory {
+  /// A manifest over a new file of that text.
+  func manifest(_ text: String, name: String = "list.txt") -> Manifest {
+    Manifest(.file(write(text, to: name)), name: name)
+  }
+
+  /// A manifest over a new file of these bytes.
+  func manifest(bytes: [UInt8], name: String) -> Manifest {
+    Manifest(.file(write(bytes, to: name)), name: name)
+  }
+}
+
+/// The bytes as gzip(1) packs them.
+func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
+  let directory = TemporaryDirectory()
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["gzip", "--no-name", directory.write(bytes, to: "plain")]
+  try process.run()
+  process.waitUntilExit()
+  return readFile(directory.file("plain.gz"))!
+}
+
+func gzip(_ text: String) throws -> [UInt8] { try gzip(Array(text.utf8)) }
+
+/// A pipe whose ends are closed with it.
+final class TestPipe {
+  let readEnd: Int32
+  private var writeEnd: Int32?
+
+  init() {
+    // By a name, since that makes no end that a child of another test could inherit and keep open.
+    let directory = TemporaryDirectory()
+    precondition(mkfifo(directory.file("pipe"), 0o600) == 0)
+    readEnd = open(directory.file("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    writeEnd = open(directory.file("pipe"), O_WRONLY | O_CLOEXEC)
+    precondition(fcntl(readEnd, F_SETFL, 0) == 0)
+  }
+
+  /// A pipe with all of `bytes`, which must fit in it, and its end.
+  convenience init(holding bytes: [UInt8]) {
+    self.init()
+    write(bytes)
+    finish()
+  }
+
+  func write(_ bytes: [UInt8]) {
+    precondition(Glibc.write(writeEnd!, bytes, bytes.count) == bytes.count)
+  }
+
+  func write(_ text: String) { write(Array(text.utf8)) }
+
+  func finish() {
+    if let writeEnd { close(writeEnd) }
+    writeEnd = nil
+  }
+
+  deinit {
+    finish()
+    close(readEnd)
+  }
+}
