@@ -34,9 +34,12 @@ let package = Package(
   targets: [
     // System libraries: a module map and a shim header each.
     system("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
+    system("CLMDB", pkgConfig: "lmdb", debian: "liblmdb-dev"),
+    system("CXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
+    system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
     .systemLibrary(name: "CLinux"),
 
     // Whole decode calls in C, since `setjmp` may not cross Swift.
@@ -47,6 +50,7 @@ let package = Package(
     library("Threads", ["ImagePrimitives", "CLinux"]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
+    library("ImageCaching", ["ImagePrimitives", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
     library("Reporting", ["ImagePrimitives"]),
@@ -69,6 +73,7 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("ImageURLsTests", ["ImageURLs"]),
     tests("ImageCodingTests", ["ImageCoding"]),
+    tests("ImageCachingTests", ["ImageCaching"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests"]),
     tests("ReportingTests", ["Reporting"]),

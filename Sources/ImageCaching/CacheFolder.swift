@@ -1,0 +1,135 @@
+import CLinux
+import Glibc
+
+/// The folder of one namespace, open: its descriptor, and the paths of what is in it.
+///
+/// ```
+/// <directory>/<namespace>/
+///   index.mdb  index.mdb-lock     LMDB's
+///   use.lock                      see UseLock
+///   blobs/ab/<key>-<revision>     bodies above 128 KiB; blobs/tmp/ while they arrive
+///   VERSION  CACHEDIR.TAG  KEY    see FolderMarks
+/// ```
+final class CacheFolder: Sendable {
+  static let indexName = "index.mdb"
+  static let indexLockName = "index.mdb-lock"
+
+  /// The path as it was given.
+  let path: String
+  /// The folder itself: what is in it is reached through this, so that moving the folder does not matter.
+  let descriptor: FileDescriptor
+
+  /// Which folder it is, however it was reached.
+  struct ID: Hashable, Sendable {
+    let device: UInt
+    let inode: UInt
+  }
+  let id: ID
+
+  /// Opens the folder of a namespace, and makes it where it shall be written and is not there.
+  ///
+  /// Throws where it cannot be made or opened, is not there, or lies on a network file system.
+  init(directory: String, namespace: String, access: ImageCache.Access) throws(CacheError) {
+    path = "\(directory)/\(namespace)"
+    if access == .readWrite { try Self.make(path) }
+    let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else {
+      throw errno == ENOENT ? .missing(path: path) : .cannotOpen(path: path, reason: errorSentence())
+    }
+    descriptor = FileDescriptor(owning: number)
+    guard let status = descriptor.status else { throw .cannotOpen(path: path, reason: errorSentence()) }
+    id = ID(device: UInt(status.st_dev), inode: UInt(status.st_ino))
+    if let name = FileSystemKind.networkName(of: number) { throw .networkFileSystem(path: path, name: name) }
+  }
+
+  /// Makes a folder and those above it.
+  private static func make(_ path: String) throws(CacheError) {
+    var firstError: Int32?
+    for end in path.indices.dropFirst() where path[end] == "/" {
+      if mkdir(String(path[..<end]), 0o755) != 0 && errno != EEXIST { firstError = firstError ?? errno }
+    }
+    // A failure above matters only if the last one fails too, and then it is the reason.
+    guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
+      throw .cannotMake(path: path, reason: errorSentence(firstError ?? errno))
+    }
+  }
+
+  /// The path of a file in the folder, for messages and for LMDB.
+  func path(of name: String) -> String { "\(path)/\(name)" }
+
+  /// Makes a folder in the folder, where it is not there yet; says whether it made one.
+  @discardableResult
+  func makeFolder(_ name: String) throws(CacheError) -> Bool {
+    if mkdirat(descriptor.number, name, 0o755) == 0 { return true }
+    guard errno == EEXIST else { throw writeError(errno) }
+    return false
+  }
+
+  /// Opens a file of the folder; nil where it is not there.
+  func open(_ name: String, _ flags: Int32, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor? {
+    let number = uninterrupted { openat(descriptor.number, name, flags | O_CLOEXEC, mode) }
+    if number >= 0 { return FileDescriptor(owning: number) }
+    if errno == ENOENT { return nil }
+    if flags & O_ACCMODE != O_RDONLY { throw writeError(errno) }
+    throw .cannotOpen(path: path(of: name), reason: errorSentence())
+  }
+
+  /// Whether the folder has a file of that name.
+  func contains(_ name: String) -> Bool { faccessat(descriptor.number, name, F_OK, 0) == 0 }
+
+  /// Whether this user may open a file of that name for reading.
+  func mayRead(_ name: String) -> Bool { faccessat(descriptor.number, name, R_OK, AT_EACCESS) == 0 }
+
+  /// Throws where this user may not make files in the folder.
+  func checkWritable() throws(CacheError) {
+    guard faccessat(descriptor.number, ".", W_OK, AT_EACCESS) == 0 else { throw writeError(errno) }
+  }
+
+  /// Removes a file of the folder, where it is there.
+  func remove(_ name: String) throws(CacheError) {
+    guard unlinkat(descriptor.number, name, 0) == 0 || errno == ENOENT else { throw writeError(errno) }
+  }
+
+  /// Moves a file within the folder, over another one if there is one.
+  func move(_ name: String, to newName: String) throws(CacheError) {
+    guard renameat(descriptor.number, name, descriptor.number, newName) == 0 else {
+      throw errno == ENOENT && isDeleted ? .deleted(path: path) : writeError(errno)
+    }
+  }
+
+  /// Makes what was moved into the folder `name`, "." for this one itself, last through a crash.
+  func synchronize(_ name: String) throws(CacheError) {
+    guard let folder = try open(name, O_RDONLY | O_DIRECTORY) else { throw .deleted(path: path) }
+    guard fsync(folder.number) == 0 else { throw .storingStopped(path: path, reason: errorSentence()) }
+  }
+
+  /// Calls `body` with the name of every file in the folder `name`; does nothing where there is no such folder.
+  func forEachFile(in name: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
+    let number = openat(descriptor.number, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else {
+      if errno == ENOENT { return }
+      throw .cannotOpen(path: path(of: name), reason: errorSentence())
+    }
+    guard let stream = fdopendir(number) else {
+      close(number)
+      throw .cannotOpen(path: path(of: name), reason: errorSentence())
+    }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if file != "." && file != ".." { try body(file) }
+    }
+  }
+
+  /// Whether the folder was deleted while it was open here.
+  var isDeleted: Bool { descriptor.status.map { $0.st_nlink == 0 } ?? true }
+
+  /// The error that a failed write with that error number is.
+  func writeError(_ number: Int32) -> CacheError {
+    if saysDiskFull(number) { return .diskFull(path: path) }
+    if number == ENOENT && isDeleted { return .deleted(path: path) }
+    return .cannotWrite(path: path, reason: errorSentence(number))
+  }
+}

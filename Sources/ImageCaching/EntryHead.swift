@@ -1,0 +1,91 @@
+public import ImagePrimitives
+
+/// What a look-up tells of a cached image: the fixed part of its record, a plain value without references.
+public struct EntryHead: Sendable, Hashable {
+  /// When it was stored.
+  public var storedAt: Timestamp
+  /// When it was last asked for, kept only where the cache expires by access, and renewed at most hourly.
+  public var accessedAt: Timestamp
+  /// How long this entry stays fresh after ``storedAt`` in place of the cache's `maxAge`; nil: the cache's rule holds.
+  public var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
+  /// The format of its bytes, where they were recognised.
+  public var format: ImageFormat?
+  /// Width and height in pixels; 0 where not known.
+  public var width: UInt32, height: UInt32
+  /// Frames of an animation, 1 for a still image, 0 where not known.
+  public var frames: UInt32
+  /// Bytes of the body.
+  public var bodySize: UInt64
+  /// The body's checksum.
+  public var checksum: Checksum
+  /// How deeply the body has been proven good.
+  public var proof: ProofDepth
+  /// How the declared content type fits the format.
+  public var contentTypeMatch: ContentTypeMatch
+  /// The HTTP status that it came with.
+  public var status: UInt16
+  /// Whether the body is a file of its own, because it is above ``ImageCache/maximumInlineBytes``.
+  public var isBlob: Bool
+
+  var lifetimeMilliseconds: Int64?
+  /// The number of the body, a new and higher one whenever one is stored: it finds the body, and tells whether a record is still
+  /// the one that was read.
+  var revision: UInt64
+  /// Which of the 256 folders of blobs holds it.
+  var blobFolder: UInt8
+
+  /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and side by side.
+  @inline(__always)
+  func withBodyKey<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes(of: revision.bigEndian, body)
+  }
+}
+
+/// What a look-up found.
+public enum LookUp: Sendable, Hashable {
+  /// Cached, and not too old.
+  case fresh(EntryHead)
+  /// Cached, and too old to be served without asking.
+  case expired(EntryHead)
+  /// Not cached.
+  case missing
+}
+
+/// A deeper proof of a cached body, found by reading it again; see ``CacheWriter/raiseProof(of:identity:from:to:)``.
+public struct NewProof: Sendable, Hashable {
+  /// The depth that was reached; a record that has more keeps it.
+  public var depth: ProofDepth
+  /// The format of the bytes, where it was recognised.
+  public var format: ImageFormat?
+  /// Width and height in pixels.
+  public var width: UInt32, height: UInt32
+  /// Frames of an animation, 1 for a still image.
+  public var frames: UInt32
+
+  /// A proof of that depth, with what it found.
+  public init(depth: ProofDepth, format: ImageFormat?, width: UInt32, height: UInt32, frames: UInt32) {
+    self.depth = depth
+    self.format = format
+    self.width = width
+    self.height = height
+    self.frames = frames
+  }
+}
+
+/// The body of a cached image, read to its end.
+public enum CachedBody: Sendable, Hashable {
+  /// Its bytes, which have the record's checksum.
+  case bytes([UInt8])
+  /// Its bytes are not what was stored, or are gone: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
+  case damaged(Damage)
+
+  /// What is wrong with a body.
+  public enum Damage: Sendable, Hashable {
+    /// The body is not there.
+    case missing
+    /// It has another length than was stored.
+    case wrongSize
+    /// It has the right length and other bytes.
+    case wrongChecksum
+  }
+}

@@ -1,0 +1,127 @@
+import ImagePrimitives
+
+/// A record of the table `entries`: format version 1. All integers are little-endian.
+///
+/// | offset | type | |
+/// |---|---|---|
+/// | 0 | i64 | stored at, milliseconds since 1970 |
+/// | 8 | i64 | accessed at, milliseconds since 1970 |
+/// | 16 | i64 | lifetime of its own in milliseconds; -1: none |
+/// | 24 | u64 | bytes of the body |
+/// | 32, 40 | u64, u64 | checksum, high and low half |
+/// | 48 | u64 | revision |
+/// | 56, 60 | u32, u32 | width, height |
+/// | 64 | u32 | frames |
+/// | 68 | u16 | HTTP status |
+/// | 70 | u8 | format; 0: none |
+/// | 71 | u8 | proof |
+/// | 72 | u8 | match of the content type |
+/// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is the identity's beginning |
+/// | 74 | u8 | folder of the blob |
+/// | 75 | u8 | 0 |
+/// | 76, 80 | u32, u32 | bytes of identity, of URL |
+/// | 84, 86, 88, 90 | u16 each | bytes of ETag, Last-Modified, Content-Type, and of Vary values (none yet) |
+/// | 92 | bytes | identity, URL unless flag 2 is set, ETag, Last-Modified, Content-Type, Vary values |
+struct StoredEntry {
+  static let headByteCount = 92
+  private static let blobFlag: UInt8 = 1
+  private static let sharedURLFlag: UInt8 = 2
+
+  /// The whole record; valid as long as its transaction, and until the next write in it.
+  let bytes: UnsafeRawBufferPointer
+
+  /// A view of a record; nil for bytes that are none.
+  @inline(__always)
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.headByteCount else { return nil }
+    self.bytes = bytes
+    let (sum, overflow) = (Self.headByteCount + identityByteCount).addingReportingOverflow(tailByteCount)
+    guard !overflow, bytes.count == sum, !sharesURL || urlByteCount <= identityByteCount else { return nil }
+  }
+
+  private var flags: UInt8 { bytes[73] }
+  private var sharesURL: Bool { flags & Self.sharedURLFlag != 0 }
+  private var identityByteCount: Int { Int(bytes.littleEndian(at: 76, as: UInt32.self)) }
+  private var urlByteCount: Int { Int(bytes.littleEndian(at: 80, as: UInt32.self)) }
+  private func shortCount(at offset: Int) -> Int { Int(bytes.littleEndian(at: offset, as: UInt16.self)) }
+  private var tailByteCount: Int {
+    (sharesURL ? 0 : urlByteCount) + shortCount(at: 84) + shortCount(at: 86) + shortCount(at: 88) + shortCount(at: 90)
+  }
+  private var etagOffset: Int { Self.headByteCount + identityByteCount + (sharesURL ? 0 : urlByteCount) }
+
+  var identity: UnsafeRawBufferPointer { bytes.part(at: Self.headByteCount, count: identityByteCount) }
+  var url: UnsafeRawBufferPointer {
+    bytes.part(at: Self.headByteCount + (sharesURL ? 0 : identityByteCount), count: urlByteCount)
+  }
+  var etag: UnsafeRawBufferPointer { bytes.part(at: etagOffset, count: shortCount(at: 84)) }
+  var lastModified: UnsafeRawBufferPointer { bytes.part(at: etagOffset + shortCount(at: 84), count: shortCount(at: 86)) }
+  var contentType: UnsafeRawBufferPointer {
+    bytes.part(at: etagOffset + shortCount(at: 84) + shortCount(at: 86), count: shortCount(at: 88))
+  }
+
+  var head: EntryHead {
+    let lifetime = bytes.littleEndian(at: 16, as: Int64.self)
+    return EntryHead(
+      storedAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
+      accessedAt: Timestamp(milliseconds: bytes.littleEndian(at: 8)),
+      format: ImageFormat(storedNumber: bytes[70]),
+      width: bytes.littleEndian(at: 56),
+      height: bytes.littleEndian(at: 60),
+      frames: bytes.littleEndian(at: 64),
+      bodySize: bytes.littleEndian(at: 24),
+      checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
+      proof: ProofDepth(storedNumber: bytes[71]),
+      contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]),
+      status: bytes.littleEndian(at: 68),
+      isBlob: flags & Self.blobFlag != 0,
+      lifetimeMilliseconds: lifetime < 0 ? nil : lifetime,
+      revision: bytes.littleEndian(at: 48),
+      blobFolder: bytes[74]
+    )
+  }
+
+  /// Writes the head into the first bytes of a record, and leaves what stands behind offset 76 and the flag of the URL alone.
+  static func write(_ head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
+    record.setLittleEndian(head.storedAt.milliseconds, at: 0)
+    record.setLittleEndian(head.accessedAt.milliseconds, at: 8)
+    record.setLittleEndian(head.lifetimeMilliseconds ?? -1, at: 16)
+    record.setLittleEndian(head.bodySize, at: 24)
+    record.setLittleEndian(head.checksum.high, at: 32)
+    record.setLittleEndian(head.checksum.low, at: 40)
+    record.setLittleEndian(head.revision, at: 48)
+    record.setLittleEndian(head.width, at: 56)
+    record.setLittleEndian(head.height, at: 60)
+    record.setLittleEndian(head.frames, at: 64)
+    record.setLittleEndian(head.status, at: 68)
+    record[70] = head.format?.storedNumber ?? 0
+    record[71] = head.proof.storedNumber
+    record[72] = head.contentTypeMatch.storedNumber
+    record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0)
+    record[74] = head.blobFolder
+    record[75] = 0
+  }
+
+  /// How many bytes the record of `entry` takes.
+  static func byteCount(of entry: NewEntry) -> Int {
+    headByteCount + entry.identity.count + (entry.identity.begins(with: entry.url) ? 0 : entry.url.count)
+      + entry.etag.count + entry.lastModified.count + entry.contentType.count
+  }
+
+  /// Fills a whole record, of the size that ``byteCount(of:)`` says.
+  static func write(_ entry: NewEntry, head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
+    let sharesURL = entry.identity.begins(with: entry.url)
+    record[73] = sharesURL ? sharedURLFlag : 0
+    write(head, to: record)
+    record.setLittleEndian(UInt32(entry.identity.count), at: 76)
+    record.setLittleEndian(UInt32(entry.url.count), at: 80)
+    record.setLittleEndian(UInt16(entry.etag.count), at: 84)
+    record.setLittleEndian(UInt16(entry.lastModified.count), at: 86)
+    record.setLittleEndian(UInt16(entry.contentType.count), at: 88)
+    record.setLittleEndian(UInt16(0), at: 90)
+    var offset = record.copy(entry.identity, at: headByteCount)
+    if !sharesURL { offset = record.copy(entry.url, at: offset) }
+    for field in [entry.etag, entry.lastModified, entry.contentType] where !field.isEmpty {
+      offset = field.withUnsafeBytes { record.copy($0, at: offset) }
+    }
+  }
+}

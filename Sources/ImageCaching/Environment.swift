@@ -1,0 +1,243 @@
+import CLMDB
+import Glibc
+import Synchronization
+
+/// One LMDB environment with the folder around it, shared by every ``ImageCache`` that this process has over the folder.
+///
+/// LMDB allows a process one environment a file, since closing any descriptor of its lock file drops the process's locks;
+/// ``EnvironmentRegistry`` sees to that. Transactions hold ``gate`` shared, and who moves or replaces the map holds it alone.
+final class Environment: @unchecked Sendable {
+  // `handle`, `tables` and `index` change only while `gate` is held alone, and are read only while it is held shared.
+  // LMDB's environment itself may be used by any thread.
+  private(set) var handle: OpaquePointer?
+  private(set) var tables: Tables
+  private var index: Int32
+
+  let folder: CacheFolder
+  /// Whether the index was opened without the right to write.
+  let isReadOnly: Bool
+  let useLock: UseLock?
+  private let gate = ReadWriteLock()
+  private let idleReaders = Mutex<[ReadHandle]>([])
+  private let stopReason = Mutex<String?>(nil)
+
+  /// A read transaction between uses. With MDB_NOTLS it belongs to no thread, and whoever took it from the list is the only user.
+  private struct ReadHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
+
+  init(_ opened: OpenedIndex, folder: CacheFolder, useLock: UseLock?) {
+    handle = opened.handle
+    tables = opened.tables
+    index = opened.file
+    isReadOnly = opened.isReadOnly
+    self.folder = folder
+    self.useLock = useLock
+  }
+
+  deinit { close() }
+
+  /// Whether the index was deleted or replaced under us: it has no name any more.
+  private var isDeleted: Bool {
+    var status = stat()
+    return fstat(index, &status) != 0 || status.st_nlink == 0
+  }
+
+  // MARK: Reading
+
+  /// Calls `body` in a read transaction, with whether the folder was deleted, so that nothing that is found counts.
+  func read<R>(
+    _ body: (Transaction, Tables, _ isDeleted: Bool) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    let reader = try begin { environment in self.renewReader(of: environment) }
+    defer {
+      mdb_txn_reset(reader.pointer)
+      idleReaders.withLock { $0.append(reader) }
+      gate.unlock()
+    }
+    return try body(Transaction(handle: reader.pointer, path: folder.path), tables, isDeleted)
+  }
+
+  private func renewReader(of environment: OpaquePointer) -> (Int32, ReadHandle?) {
+    if let idle = idleReaders.withLock({ $0.popLast() }) {
+      let code = mdb_txn_renew(idle.pointer)
+      if code == MDB_SUCCESS { return (code, idle) }
+      mdb_txn_abort(idle.pointer)
+      return (code, nil)
+    }
+    var transaction: OpaquePointer?
+    let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction)
+    return (code, transaction.map(ReadHandle.init))
+  }
+
+  // MARK: Writing
+
+  /// Calls `body` in a write transaction and commits what it did, synced; when it throws, or the commit fails, nothing is done.
+  func write<R>(_ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
+    if isReadOnly { throw .readOnly(path: folder.path) }
+    if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
+    let writer = try begin { environment in
+      var transaction: OpaquePointer?
+      let code = mdb_txn_begin(environment, nil, 0, &transaction)
+      return (code, transaction.map(ReadHandle.init))
+    }
+    defer { gate.unlock() }
+    do throws(CacheError) {
+      return try commit(writer.pointer, body)
+    } catch {
+      if case .storingStopped(_, let reason) = error { stopReason.withLock { $0 = reason } }
+      if case .mapFull = error { try clearDeadReaders() }
+      throw error
+    }
+  }
+
+  private func commit<R>(_ handle: OpaquePointer, _ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
+    let result: R
+    let transaction: WriteTransaction
+    do throws(CacheError) {
+      transaction = try WriteTransaction(Transaction(handle: handle, path: folder.path), tables, folder)
+      result = try body(transaction)
+      try transaction.finish()
+      if isDeleted { throw .deleted(path: folder.path) }
+    } catch {
+      mdb_txn_abort(handle)
+      throw isDeleted ? .deleted(path: folder.path) : error
+    }
+    let code = mdb_txn_commit(handle)
+    guard code == MDB_SUCCESS else { throw commitError(code) }
+    transaction.didCommit()
+    extendIndex()
+    return result
+  }
+
+  /// LMDB reports a short write, which is a full disk, as EIO. Any other failure of a write or sync leaves open what the disk has.
+  private func commitError(_ code: Int32) -> CacheError {
+    if code == EIO, let free = FileSystemKind.freeByteCount(of: index), free < Self.fullDiskByteCount {
+      return .diskFull(path: folder.path)
+    }
+    // Positive codes are the system's, negative ones LMDB's own, of which none says that a write went wrong.
+    if code > 0 && !saysDiskFull(code) { return .storingStopped(path: folder.path, reason: errorSentence(code)) }
+    return indexError(code, path: folder.path)
+  }
+
+  /// A disk with less room than this is full: a batch's last write may leave some of it.
+  private static let fullDiskByteCount = 4 << 20
+
+  /// Makes the file as long as its meta page says. Pages that a transaction took and gave back may be missing at its end, and
+  /// ``IndexFile`` could not tell that from a file that was cut off.
+  ///
+  /// What was committed stays so if this fails, and the next commit tries again: a failure here is none of the batch.
+  private func extendIndex() {
+    guard lacksPages else { return }
+    // A write transaction, which writes nothing, keeps other writers away meanwhile.
+    var transaction: OpaquePointer?
+    guard mdb_txn_begin(handle, nil, 0, &transaction) == MDB_SUCCESS else { return }
+    if lacksPages { ftruncate(index, off_t(neededByteCount)) }
+    mdb_txn_abort(transaction)
+  }
+
+  private var lacksPages: Bool {
+    var status = stat()
+    return fstat(index, &status) == 0 && Int(status.st_size) < neededByteCount
+  }
+
+  private var neededByteCount: Int {
+    var info = MDB_envinfo()
+    var statistics = MDB_stat()
+    mdb_env_info(handle, &info)
+    mdb_env_stat(handle, &statistics)
+    return (info.me_last_pgno + 1) * Int(statistics.ms_psize)
+  }
+
+  // MARK: The environment as a whole
+
+  /// Begins a transaction by `start`, with the gate held shared, which its end must give back.
+  ///
+  /// Takes over a map that another process has made larger, and clears out dead readers where no slot is left.
+  private func begin(_ start: (OpaquePointer) -> (Int32, ReadHandle?)) throws(CacheError) -> ReadHandle {
+    var hasClearedReaders = false
+    while true {
+      gate.lockShared()
+      guard let environment = handle else {
+        gate.unlock()
+        throw .deleted(path: folder.path)
+      }
+      let (code, transaction) = start(environment)
+      if code == MDB_SUCCESS, let transaction { return transaction }
+      gate.unlock()
+      switch code {
+      case MDB_MAP_RESIZED: try adoptMapSize()
+      case MDB_READERS_FULL where !hasClearedReaders:
+        try clearDeadReaders()
+        hasClearedReaders = true
+      default: throw indexError(code, path: folder.path)
+      }
+    }
+  }
+
+  private func adoptMapSize() throws(CacheError) {
+    try gate.alone { () throws(CacheError) in
+      endIdleReaders()
+      guard let environment = handle else { return }
+      let code = mdb_env_set_mapsize(environment, 0)
+      // Without a map the environment is of no use any more, not even for looking at it.
+      guard code == MDB_SUCCESS else {
+        close()
+        throw indexError(code, path: folder.path)
+      }
+    }
+  }
+
+  /// Frees the slots of readers whose process died, which keep old pages from being used again.
+  func clearDeadReaders() throws(CacheError) {
+    gate.lockShared()
+    defer { gate.unlock() }
+    guard let handle else { return }
+    let code = mdb_reader_check(handle, nil)
+    guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+  }
+
+  /// Bytes that the index takes on disk.
+  var indexDiskBytes: Int {
+    gate.lockShared()
+    defer { gate.unlock() }
+    var status = stat()
+    return fstat(index, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+  }
+
+  /// Calls `body` while no other process has the folder open; throws `inUse` where one has.
+  func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
+    guard let useLock else { throw .readOnly(path: folder.path) }
+    return try useLock.alone(body)
+  }
+
+  /// Replaces the index by a compacted copy, while no other process and no transaction of ours uses it.
+  func compact() throws(CacheError) {
+    if isReadOnly { throw .readOnly(path: folder.path) }
+    try gate.alone { () throws(CacheError) in
+      guard let environment = handle, !isDeleted else { throw .deleted(path: folder.path) }
+      try IndexCompaction.writeCopy(of: environment, in: folder)
+      close()
+      try IndexCompaction.replaceIndex(in: folder)
+      let opened = try OpenedIndex(folder, access: .readWrite)
+      handle = opened.handle
+      tables = opened.tables
+      index = opened.file
+    }
+  }
+
+  private func endIdleReaders() {
+    let idle = idleReaders.withLock { list in
+      defer { list = [] }
+      return list
+    }
+    for reader in idle { mdb_txn_abort(reader.pointer) }
+  }
+
+  /// Closes the environment, which nobody may be using; every later transaction fails.
+  func close() {
+    endIdleReaders()
+    mdb_env_close(handle)
+    handle = nil
+  }
+}

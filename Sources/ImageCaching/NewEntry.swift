@@ -1,0 +1,111 @@
+public import ImagePrimitives
+
+/// An image to be stored; its times are those of the transaction.
+///
+/// Credentials must be gone from all of it: the identity holds them as a ``CredentialHasher``'s digest, the URL masked.
+public struct NewEntry {
+  /// The hash of ``identity``.
+  public var key: CacheKey
+  /// The whole identity, which tells hash collisions; valid while the entry is stored.
+  public var identity: UnsafeRawBufferPointer
+  /// The URL for people to read, secrets masked; valid while the entry is stored.
+  public var url: UnsafeRawBufferPointer
+  /// The format of its bytes, where they were recognised.
+  public var format: ImageFormat?
+  /// Width and height in pixels; 0 where not known.
+  public var width: UInt32, height: UInt32
+  /// Frames of an animation, 1 for a still image, 0 where not known.
+  public var frames: UInt32
+  /// How deeply the body has been proven good.
+  public var proof: ProofDepth
+  /// How the declared content type fits the format.
+  public var contentTypeMatch: ContentTypeMatch
+  /// The HTTP status that it came with.
+  public var status: UInt16
+  /// The body's checksum, by ``checksum(of:)`` or ``StagedBlob/checksum``.
+  public var checksum: Checksum
+  /// The response's ETag as sent; empty: none. What is above 65,535 bytes is dropped, here and below.
+  public var etag: [UInt8]
+  /// The response's Last-Modified as sent; empty: none.
+  public var lastModified: [UInt8]
+  /// The response's Content-Type as sent; empty: none.
+  public var contentType: [UInt8]
+  /// How long it stays fresh in place of the cache's `maxAge`; nil: the cache's rule holds.
+  public var lifetime: Duration?
+
+  /// An entry to be stored.
+  public init(
+    key: CacheKey,
+    identity: UnsafeRawBufferPointer,
+    url: UnsafeRawBufferPointer,
+    format: ImageFormat?,
+    width: UInt32 = 0,
+    height: UInt32 = 0,
+    frames: UInt32 = 0,
+    proof: ProofDepth,
+    contentTypeMatch: ContentTypeMatch,
+    status: UInt16 = 200,
+    checksum: Checksum,
+    etag: [UInt8] = [],
+    lastModified: [UInt8] = [],
+    contentType: [UInt8] = [],
+    lifetime: Duration? = nil
+  ) {
+    self.key = key
+    self.identity = identity
+    self.url = url
+    self.format = format
+    self.width = width
+    self.height = height
+    self.frames = frames
+    self.proof = proof
+    self.contentTypeMatch = contentTypeMatch
+    self.status = status
+    self.checksum = checksum
+    self.etag = Self.fitting(etag)
+    self.lastModified = Self.fitting(lastModified)
+    self.contentType = Self.fitting(contentType)
+    self.lifetime = lifetime
+  }
+
+  private static func fitting(_ field: [UInt8]) -> [UInt8] { field.count <= Int(UInt16.max) ? field : [] }
+}
+
+/// The body of an image to be stored.
+public enum NewBody {
+  /// Bytes in memory, valid while the entry is stored; meant for up to ``ImageCache/maximumInlineBytes``.
+  case bytes(UnsafeRawBufferPointer)
+  /// A body that was written to a file of its own beforehand.
+  case staged(StagedBlob)
+}
+
+/// One entry of the cache with all that its record tells.
+public struct EntryRecord: Sendable, Hashable {
+  /// The hash of ``identity``.
+  public let key: CacheKey
+  /// The fixed part of the record.
+  public let head: EntryHead
+  /// The whole identity.
+  public let identity: [UInt8]
+  /// The URL, secrets masked.
+  public let url: [UInt8]
+  /// The response's ETag as sent; empty: none.
+  public let etag: [UInt8]
+  /// The response's Last-Modified as sent; empty: none.
+  public let lastModified: [UInt8]
+  /// The response's Content-Type as sent; empty: none.
+  public let contentType: [UInt8]
+  /// When it expires by the rules of the cache that read it; nil: never.
+  public let expiresAt: Timestamp?
+
+  init(key: CacheKey, stored: StoredEntry, expiry: ExpiryRule) {
+    self.key = key
+    head = stored.head
+    identity = Array(stored.identity)
+    url = Array(stored.url)
+    etag = Array(stored.etag)
+    lastModified = Array(stored.lastModified)
+    contentType = Array(stored.contentType)
+    expiresAt = expiry.expiry(of: head)
+  }
+}

@@ -1,0 +1,139 @@
+import CLMDB
+import Glibc
+
+/// An LMDB environment that was just opened, with its tables.
+struct OpenedIndex {
+  let handle: OpaquePointer
+  let tables: Tables
+  /// The data file's descriptor, which belongs to the environment.
+  let file: Int32
+  let isReadOnly: Bool
+
+  /// More address space than any cache will need; a map costs only what is touched of it.
+  static let mapByteCount = 1 << 40
+  /// What a process under a limit on address space must at least have.
+  private static let smallestMapByteCount = 1 << 26
+  /// As many as fit the lock file's whole pages, 64 bytes each.
+  private static let readerLimit: UInt32 = 1022
+
+  /// Opens the index of a folder, and makes it where it shall be written and is not there.
+  ///
+  /// For reading it is opened like for writing if it may be, so that both share the environment; else without that right.
+  init(_ folder: CacheFolder, access: ImageCache.Access, mapByteCount: Int = mapByteCount) throws(CacheError) {
+    if access == .readOnly && !folder.contains(CacheFolder.indexName) { throw .missing(path: folder.path) }
+    var code: Int32 = EACCES
+    for flags in access == .readWrite ? [0] : [0, MDB_RDONLY] {
+      var opened: OpaquePointer?
+      code = Self.openEnvironment(folder, flags, mapByteCount, &opened)
+      if let opened {
+        try self.init(opened, folder, access: access, isReadOnly: flags != 0)
+        return
+      }
+      guard code == EACCES || code == EROFS || code == EPERM else { break }
+    }
+    // LMDB has one code for all that is wrong with a file.
+    if code == MDB_INVALID { try IndexFile.checkLength(in: folder) }
+    throw Self.openError(code, folder)
+  }
+
+  /// Opens an index whose lock file may not be written; safe only while no process writes it, which the caller sees to.
+  init(withoutLock folder: CacheFolder) throws(CacheError) {
+    var opened: OpaquePointer?
+    let code = Self.openEnvironment(folder, MDB_RDONLY | MDB_NOLOCK, Self.mapByteCount, &opened)
+    guard let opened else { throw Self.openError(code, folder) }
+    try self.init(opened, folder, access: .readOnly, isReadOnly: true)
+  }
+
+  private init(_ handle: OpaquePointer, _ folder: CacheFolder, access: ImageCache.Access, isReadOnly: Bool) throws(CacheError) {
+    do throws(CacheError) {
+      // Now that LMDB lets us in, no other process is just making the file; and nothing but its first pages was touched yet.
+      try IndexFile.checkLength(in: folder)
+      let code = mdb_reader_check(handle, nil)
+      guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+      tables = try Self.openTables(handle, folder, access: access)
+    } catch {
+      mdb_env_close(handle)
+      throw error
+    }
+    var file: Int32 = -1
+    mdb_env_get_fd(handle, &file)
+    self.handle = handle
+    self.file = file
+    self.isReadOnly = isReadOnly
+  }
+
+  /// The environment, or LMDB's code. A map as large as the address space allows: the size is halved while it does not fit.
+  private static func openEnvironment(
+    _ folder: CacheFolder,
+    _ flags: Int32,
+    _ wantedMapByteCount: Int,
+    _ opened: inout OpaquePointer?
+  ) -> Int32 {
+    var mapByteCount = wantedMapByteCount
+    while true {
+      var created: OpaquePointer?
+      var code = mdb_env_create(&created)
+      if code == MDB_SUCCESS { code = mdb_env_set_mapsize(created, mapByteCount) }
+      if code == MDB_SUCCESS { code = mdb_env_set_maxreaders(created, readerLimit) }
+      if code == MDB_SUCCESS { code = mdb_env_set_maxdbs(created, Tables.count) }
+      if code == MDB_SUCCESS {
+        let all = flags | MDB_NOTLS | MDB_NORDAHEAD | MDB_NOSUBDIR
+        code = mdb_env_open(created, folder.path(of: CacheFolder.indexName), UInt32(all), 0o644)
+      }
+      if code == MDB_SUCCESS {
+        opened = created
+        return code
+      }
+      mdb_env_close(created)
+      guard code == ENOMEM || code == EINVAL, mapByteCount > smallestMapByteCount else { return code }
+      mapByteCount /= 2
+    }
+  }
+
+  private static func openTables(
+    _ environment: OpaquePointer,
+    _ folder: CacheFolder,
+    access: ImageCache.Access
+  ) throws(CacheError) -> Tables {
+    if let tables = try openTables(environment, folder, flags: 0, transactionFlags: MDB_RDONLY) { return tables }
+    // An index without its tables: the process that made it died before its first commit.
+    guard access == .readWrite else { throw .missing(path: folder.path) }
+    guard let tables = try openTables(environment, folder, flags: MDB_CREATE, transactionFlags: 0) else {
+      throw .damaged(path: folder.path, reason: "a table of the index is missing")
+    }
+    return tables
+  }
+
+  private static func openTables(
+    _ environment: OpaquePointer,
+    _ folder: CacheFolder,
+    flags: Int32,
+    transactionFlags: Int32
+  ) throws(CacheError) -> Tables? {
+    var begun: OpaquePointer?
+    var code = mdb_txn_begin(environment, nil, UInt32(transactionFlags), &begun)
+    // The first reader of a process locks the byte of its process id; only a process with the same id can have it.
+    if code == EAGAIN || code == EACCES { throw .foreignProcessNamespace(path: folder.path) }
+    guard code == MDB_SUCCESS, let transaction = begun else { throw indexError(code, path: folder.path) }
+    let tables: Tables?
+    do throws(CacheError) {
+      tables = try Tables(Transaction(handle: transaction, path: folder.path), flags: flags)
+    } catch {
+      mdb_txn_abort(transaction)
+      throw error
+    }
+    // Handles outlive their transaction only if it is committed.
+    code = mdb_txn_commit(transaction)
+    guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
+    return tables
+  }
+
+  private static func openError(_ code: Int32, _ folder: CacheFolder) -> CacheError {
+    switch code {
+    case EACCES, EROFS, EPERM:
+      .cannotOpen(path: folder.path(of: CacheFolder.indexName), reason: errorSentence(code))
+    case EAGAIN: .foreignProcessNamespace(path: folder.path)
+    default: indexError(code, path: folder.path)
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import CLMDB
+
+/// The tables of the index. Handles are opened once, and valid as long as the environment is open.
+struct Tables: Sendable {
+  /// Key → fixed head and texts of an image: see ``StoredEntry``.
+  let entries: MDB_dbi
+  /// Revision → body up to 128 KiB: in the order of storing, so that a batch's bodies are neighbours.
+  let bodies: MDB_dbi
+  /// Time stored and key → nothing: see ``TimeKey``.
+  let byStored: MDB_dbi
+  /// Time accessed and key → nothing; kept only where ``Totals/keepsAccessOrder`` says so.
+  let byAccess: MDB_dbi
+  /// One record: see ``Totals``.
+  let totals: MDB_dbi
+  /// Key → a URL that is known to be bad: see ``StoredBlacklistEntry``.
+  let blacklist: MDB_dbi
+
+  static let count: MDB_dbi = 6
+
+  /// Opens the tables, and makes those that are missing if `flags` says so; nil where one is missing.
+  init?(_ transaction: Transaction, flags: Int32) throws(CacheError) {
+    guard let entries = try transaction.openTable("entries", flags),
+      let bodies = try transaction.openTable("bodies", flags),
+      let byStored = try transaction.openTable("by-stored", flags),
+      let byAccess = try transaction.openTable("by-access", flags),
+      let totals = try transaction.openTable("totals", flags),
+      let blacklist = try transaction.openTable("blacklist", flags)
+    else { return nil }
+    self.entries = entries
+    self.bodies = bodies
+    self.byStored = byStored
+    self.byAccess = byAccess
+    self.totals = totals
+    self.blacklist = blacklist
+  }
+}
+
+/// A running LMDB transaction, lent by the environment. Bytes that it returns are valid until it ends or writes.
+struct Transaction {
+  let handle: OpaquePointer
+  /// For messages.
+  let path: String
+
+  func openTable(_ name: String, _ flags: Int32) throws(CacheError) -> MDB_dbi? {
+    var table: MDB_dbi = 0
+    let code = mdb_dbi_open(handle, name, UInt32(flags), &table)
+    if code == MDB_NOTFOUND { return nil }
+    try check(code)
+    return table
+  }
+
+  /// The value of a key; nil where there is none.
+  @inline(__always)
+  func value(of key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) -> UnsafeRawBufferPointer? {
+    var key = MDB_val(key)
+    var value = MDB_val()
+    let code = mdb_get(handle, table, &key, &value)
+    if code == MDB_SUCCESS { return UnsafeRawBufferPointer(value) }
+    if code == MDB_NOTFOUND { return nil }
+    throw indexError(code, path: path)
+  }
+
+  /// Sets the value of a key, whatever it was.
+  func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
+    var key = MDB_val(key)
+    var value = MDB_val(value)
+    try check(mdb_put(handle, table, &key, &value, 0))
+  }
+
+  /// Sets the value of a key that is above all others of the table, which fills its pages.
+  func append(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
+    var key = MDB_val(key)
+    var value = MDB_val(value)
+    try check(mdb_put(handle, table, &key, &value, UInt32(MDB_APPEND)))
+  }
+
+  /// Makes room for the value of a key, to be filled before the next call.
+  func reserve(
+    _ byteCount: Int,
+    for key: UnsafeRawBufferPointer,
+    in table: MDB_dbi
+  ) throws(CacheError) -> UnsafeMutableRawBufferPointer {
+    var key = MDB_val(key)
+    var value = MDB_val(mv_size: byteCount, mv_data: nil)
+    try check(mdb_put(handle, table, &key, &value, UInt32(MDB_RESERVE)))
+    return UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
+  }
+
+  /// Removes a key; says whether it was there.
+  @discardableResult
+  func remove(_ key: UnsafeRawBufferPointer, from table: MDB_dbi) throws(CacheError) -> Bool {
+    var key = MDB_val(key)
+    let code = mdb_del(handle, table, &key, nil)
+    if code == MDB_NOTFOUND { return false }
+    try check(code)
+    return true
+  }
+
+  /// Removes all keys of a table.
+  func removeAll(from table: MDB_dbi) throws(CacheError) { try check(mdb_drop(handle, table, 0)) }
+
+  /// Calls `body` with the keys and values of a table in order, behind `start` (nil: from the first), until it returns false.
+  ///
+  /// `body` must not change the table.
+  func forEach(
+    in table: MDB_dbi,
+    after start: [UInt8]?,
+    _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(CacheError) -> Bool
+  ) throws(CacheError) {
+    var opened: OpaquePointer?
+    try check(mdb_cursor_open(handle, table, &opened))
+    defer { mdb_cursor_close(opened) }
+    var key = MDB_val()
+    var value = MDB_val()
+    var code = Self.seek(opened, after: start, &key, &value)
+    while code == MDB_SUCCESS {
+      guard try body(UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(value)) else { return }
+      code = mdb_cursor_get(opened, &key, &value, MDB_NEXT)
+    }
+    if code != MDB_NOTFOUND { throw indexError(code, path: path) }
+  }
+
+  private static func seek(_ cursor: OpaquePointer?, after start: [UInt8]?, _ key: inout MDB_val, _ value: inout MDB_val) -> Int32
+  {
+    guard let start else { return mdb_cursor_get(cursor, &key, &value, MDB_FIRST) }
+    return start.withUnsafeBytes { start in
+      key = MDB_val(start)
+      let code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
+      guard code == MDB_SUCCESS, UnsafeRawBufferPointer(key).hasSameBytes(as: start) else { return code }
+      return mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
+    }
+  }
+
+  private func check(_ code: Int32) throws(CacheError) {
+    if code != MDB_SUCCESS { throw indexError(code, path: path) }
+  }
+}
+
+/// The error that a result code of LMDB is, outside of commits.
+func indexError(_ code: Int32, path: String) -> CacheError {
+  switch code {
+  case MDB_MAP_FULL: .mapFull(path: path)
+  case MDB_READERS_FULL: .readersFull(path: path)
+  case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE:
+    .damaged(path: path, reason: String(cString: mdb_strerror(code)))
+  case MDB_PANIC: .storingStopped(path: path, reason: "an earlier write of the index failed")
+  default: saysDiskFull(code) ? .diskFull(path: path) : .other(path: path, reason: String(cString: mdb_strerror(code)))
+  }
+}
+
+extension MDB_val {
+  /// A value over bytes that LMDB only reads.
+  @inline(__always)
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  @inline(__always)
+  fileprivate init(_ value: MDB_val) { self.init(start: value.mv_data, count: value.mv_size) }
+}

@@ -1,0 +1,72 @@
+import CLinux
+import Glibc
+
+/// The lock that says who has a folder open: shared by all who use it, held alone by who replaces its index.
+///
+/// It is a `flock` on `use.lock`, which the kernel drops when the process ends, however it ends.
+final class UseLock: Sendable {
+  static let name = "use.lock"
+  private let file: FileDescriptor
+  private let path: String
+
+  /// Takes the lock of a folder, shared unless `alone`.
+  ///
+  /// Throws `inUse` where a process has it in the way; a folder that may not be written and has no such file passes without lock.
+  static func take(_ folder: CacheFolder, access: ImageCache.Access, alone: Bool = false) throws(CacheError) -> UseLock? {
+    let flags = access == .readWrite ? O_RDWR | O_CREAT : O_RDONLY
+    guard let file = try folder.open(name, flags) else { return nil }
+    let lock = UseLock(file: file, path: folder.path)
+    guard lock.change(to: alone ? LOCK_EX : LOCK_SH) else { throw lock.inUse }
+    return lock
+  }
+
+  private init(file: consuming FileDescriptor, path: String) {
+    self.file = file
+    self.path = path
+  }
+
+  // Closing alone would leave the lock to a child that was just forked and shares the file until it runs its own program.
+  deinit { flock(file.number, LOCK_UN) }
+
+  /// Calls `body` while no other process has the folder open; throws `inUse` where one has.
+  ///
+  /// `flock` gives the shared lock up before it asks for the other, so another process can come between. Then this one's index
+  /// has been replaced, which the next transaction finds out.
+  func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
+    let isAlone = change(to: LOCK_EX)
+    defer { _ = uninterrupted { flock(file.number, LOCK_SH) } }
+    guard isAlone else { throw inUse }
+    return try body()
+  }
+
+  private func change(to kind: Int32) -> Bool { uninterrupted { flock(file.number, kind | LOCK_NB) } == 0 }
+
+  private var inUse: CacheError { .inUse(path: path, processes: holders) }
+
+  /// The ids of the processes that hold the lock, from `/proc/locks`, as far as this process may see them.
+  private var holders: [Int] {
+    let list = open("/proc/locks", O_RDONLY | O_CLOEXEC)
+    guard list >= 0, let status = file.status else { return [] }
+    let descriptor = FileDescriptor(owning: list)
+    guard let text = readAll(descriptor.number, limit: 1 << 20) else { return [] }
+    return Self.holders(in: String(decoding: text, as: UTF8.self), device: UInt(status.st_dev), inode: UInt(status.st_ino))
+      .filter { $0 != Int(getpid()) }
+  }
+
+  /// The processes that hold a `flock` on a file, from lines such as `3: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`.
+  static func holders(in locks: String, device: UInt, inode: UInt) -> [Int] {
+    // The bits of a device number are those of makedev(3).
+    let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
+    let minor = device & 0xFF | (device >> 12) & ~0xFF
+    var processes: Set<Int> = []
+    for line in locks.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      // A process that waits for the lock has "->" as its second field.
+      guard fields.count >= 6, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
+      let file = fields[5].split(separator: ":")
+      guard file.count == 3, UInt(file[0], radix: 16) == major, UInt(file[1], radix: 16) == minor else { continue }
+      if UInt(file[2]) == inode { processes.insert(process) }
+    }
+    return processes.sorted()
+  }
+}

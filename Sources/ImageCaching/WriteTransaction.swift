@@ -1,0 +1,199 @@
+import Glibc
+import ImagePrimitives
+
+/// A running write transaction: keeps every table, the totals and the blobs in step with each other.
+final class WriteTransaction {
+  let transaction: Transaction
+  let tables: Tables
+  var totals: Totals
+  private let totalsBefore: Totals
+  private let folder: CacheFolder
+  private var placedBlobs: [StagedBlob] = []
+  private var replacedBlobs: [String] = []
+  /// One folder a transaction, so that one sync makes all of its blobs last.
+  private let blobFolder = UInt8.random(in: 0...255)
+
+  private static let totalsKey: StaticString = "totals"
+
+  init(_ transaction: Transaction, _ tables: Tables, _ folder: CacheFolder) throws(CacheError) {
+    totals = try Self.totals(in: transaction, tables)
+    totalsBefore = totals
+    self.transaction = transaction
+    self.tables = tables
+    self.folder = folder
+  }
+
+  /// The totals as of a transaction.
+  static func totals(in transaction: Transaction, _ tables: Tables) throws(CacheError) -> Totals {
+    guard let bytes = try transaction.value(of: UnsafeRawBufferPointer(totalsKey), in: tables.totals) else { return Totals() }
+    guard let totals = Totals(stored: bytes) else {
+      throw .damaged(path: transaction.path, reason: "its totals are not readable")
+    }
+    return totals
+  }
+
+  /// The record of a key, whatever identity it has.
+  func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
+    try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
+      .flatMap(StoredEntry.init)
+  }
+
+  // MARK: Changing entries
+
+  /// Stores an entry, over any other of its key.
+  func store(_ entry: NewEntry, body: NewBody, at now: Timestamp) throws(CacheError) {
+    var body = body
+    if case .bytes(let bytes) = body, bytes.count > ImageCache.maximumInlineBytes { body = .staged(try stage(bytes)) }
+    totals.lastRevision &+= 1
+    let head = EntryHead(entry, body: body, at: now, revision: totals.lastRevision, blobFolder: blobFolder)
+    if let old = try self.entry(entry.key)?.head { try removeAllButRecord(old, of: entry.key) }
+    switch body {
+    case .bytes(let bytes):
+      try head.withBodyKey { (key) throws(CacheError) in try transaction.append(bytes, for: key, in: tables.bodies) }
+    case .staged(let blob):
+      try place(blob, at: BlobFolder.fileName(entry.key, revision: head.revision, folder: head.blobFolder))
+    }
+    try entry.key.withStoredBytes { (key) throws(CacheError) in
+      let record = try transaction.reserve(StoredEntry.byteCount(of: entry), for: key, in: tables.entries)
+      StoredEntry.write(entry, head: head, to: record)
+    }
+    try setTimes(of: head, entry.key)
+    totals.add(head)
+  }
+
+  /// Changes the head of a record, but not its body.
+  func replaceHead(of key: CacheKey, _ stored: StoredEntry, by head: EntryHead) throws(CacheError) {
+    let old = stored.head
+    // The record's bytes lie in the map, which is for reading only, and the next write may move them.
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: stored.bytes.count, alignment: 1)
+    defer { copy.deallocate() }
+    copy.copyMemory(from: stored.bytes)
+    StoredEntry.write(head, to: copy)
+    try key.withStoredBytes { (key) throws(CacheError) in
+      try transaction.put(UnsafeRawBufferPointer(copy), for: key, in: tables.entries)
+    }
+    if totals.keepsAccessOrder && old.accessedAt != head.accessedAt {
+      try removeTime(old.accessedAt, key, from: tables.byAccess)
+      try setTime(head.accessedAt, key, in: tables.byAccess)
+    }
+  }
+
+  /// Removes a record with its body.
+  func remove(_ key: CacheKey, _ head: EntryHead) throws(CacheError) {
+    try removeAllButRecord(head, of: key)
+    try key.withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.entries) }
+  }
+
+  /// Removes all entries and bodies, and returns what there was.
+  func clearEntries() throws(CacheError) -> CacheTotals {
+    let before = totals
+    for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
+    (totals.entries, totals.bodyBytes, totals.blobDiskBytes) = (0, 0, 0)
+    return before.shown
+  }
+
+  /// Removes the body of a record, and the record from everything but its own table.
+  private func removeAllButRecord(_ head: EntryHead, of key: CacheKey) throws(CacheError) {
+    try removeTime(head.storedAt, key, from: tables.byStored)
+    if totals.keepsAccessOrder { try removeTime(head.accessedAt, key, from: tables.byAccess) }
+    totals.subtract(head)
+    if head.isBlob {
+      replacedBlobs.append(BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder))
+    } else {
+      try head.withBodyKey { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.bodies) }
+    }
+  }
+
+  // MARK: Times
+
+  private func setTimes(of head: EntryHead, _ key: CacheKey) throws(CacheError) {
+    try setTime(head.storedAt, key, in: tables.byStored)
+    if totals.keepsAccessOrder { try setTime(head.accessedAt, key, in: tables.byAccess) }
+  }
+
+  private func setTime(_ time: Timestamp, _ key: CacheKey, in table: UInt32) throws(CacheError) {
+    try TimeKey(time, key).withStoredBytes { (key) throws(CacheError) in
+      try transaction.put(UnsafeRawBufferPointer(start: nil, count: 0), for: key, in: table)
+    }
+  }
+
+  private func removeTime(_ time: Timestamp, _ key: CacheKey, from table: UInt32) throws(CacheError) {
+    try TimeKey(time, key).withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: table) }
+  }
+
+  /// Fills the table `by-access`, which from here on every process keeps; does nothing where it is kept already.
+  func keepAccessOrder() throws(CacheError) {
+    if totals.keepsAccessOrder { return }
+    try transaction.forEach(in: tables.entries, after: nil) { (bytes, record) throws(CacheError) in
+      if let key = CacheKey(stored: bytes), let entry = StoredEntry(record) {
+        try setTime(entry.head.accessedAt, key, in: tables.byAccess)
+      }
+      return true
+    }
+    totals.keepsAccessOrder = true
+  }
+
+  // MARK: Blobs
+
+  private func stage(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> StagedBlob {
+    let writer = try BlobWriter(folder)
+    try writer.append(bytes)
+    return try writer.finish()
+  }
+
+  private func place(_ blob: StagedBlob, at name: String) throws(CacheError) {
+    if placedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
+    try blob.place(at: name)
+    placedBlobs.append(blob)
+  }
+
+  // MARK: The end
+
+  /// Writes what goes with the changes; the commit follows.
+  func finish() throws(CacheError) {
+    if totals != totalsBefore {
+      let record = try transaction.reserve(Totals.byteCount, for: UnsafeRawBufferPointer(Self.totalsKey), in: tables.totals)
+      totals.write(to: record)
+    }
+    for blob in placedBlobs { try blob.synchronize() }
+    if !placedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
+  }
+
+  /// The changes are committed: new blobs stay, and those of records that are gone go. What cannot be removed, a sweep will.
+  func didCommit() {
+    for blob in placedBlobs { blob.didCommit() }
+    for name in replacedBlobs { unlinkat(folder.descriptor.number, name, 0) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
+}
+
+extension EntryHead {
+  /// The head of an entry that is stored now.
+  fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64, blobFolder: UInt8) {
+    storedAt = now
+    accessedAt = now
+    format = entry.format
+    width = entry.width
+    height = entry.height
+    frames = entry.frames
+    checksum = entry.checksum
+    proof = entry.proof
+    contentTypeMatch = entry.contentTypeMatch
+    status = entry.status
+    lifetimeMilliseconds = entry.lifetime.map { max(0, $0.wholeMilliseconds) }
+    self.revision = revision
+    switch body {
+    case .bytes(let bytes):
+      bodySize = UInt64(bytes.count)
+      isBlob = false
+      self.blobFolder = 0
+    case .staged(let blob):
+      bodySize = blob.size
+      isBlob = true
+      self.blobFolder = blobFolder
+    }
+  }
+}

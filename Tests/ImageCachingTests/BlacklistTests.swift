@@ -1,0 +1,117 @@
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+import Testing
+
+extension ImageCache {
+  func blacklist(_ name: String, _ kind: FailureKind = .httpStatus, status: Int? = 404) throws(CacheError) {
+    try write { (writer) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in
+        try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: kind, status: status))
+      }
+    }
+  }
+
+  func blacklistHead(_ name: String) throws(CacheError) -> BlacklistHead? {
+    try read { (reader) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.isBlacklisted(key, identity: identity) }
+    }
+  }
+
+  func isBlacklisted(_ name: String) throws(CacheError) -> Bool { try blacklistHead(name) != nil }
+
+  func unblacklist(_ name: String) throws(CacheError) -> Bool {
+    try withIdentity(name) { (_, identity) throws(CacheError) in try removeFromBlacklist(identity: identity) }
+  }
+}
+
+@Suite struct BlacklistTests {
+  let directory = TemporaryDirectory()
+  let clock = ManualClock()
+
+  @Test("M5: the blacklist persists, with reason, first and last time and count") func blacklistPersists() throws {
+    let start = clock.source.wall()
+    try makeCache(directory, clock: clock).blacklist("bad")
+    clock.advance(by: .seconds(60))
+    try makeCache(directory, clock: clock).blacklist("bad", .notAnImage, status: nil)
+
+    let cache = try makeCache(directory, clock: clock)
+    let head = try #require(try cache.blacklistHead("bad"))
+    #expect(head.kind == .notAnImage && head.status == nil)
+    #expect(head.firstAt == start && head.lastAt == start.advanced(by: .seconds(60)))
+    #expect(head.count == 2)
+    #expect(head.expiresAt == start.advanced(by: .seconds(60 + 6 * 3600)))
+    #expect(try cache.totals().blacklistEntries == 1)
+    #expect(try !cache.isBlacklisted("good"))
+  }
+
+  @Test("M5: every kind of failure comes back", arguments: FailureKind.allCases) func kinds(kind: FailureKind) throws {
+    let cache = try makeCache(directory)
+    try cache.blacklist("bad", kind)
+    #expect(try cache.blacklistHead("bad")?.kind == kind)
+  }
+
+  @Test("M5: an entry expires after its time, to the millisecond") func entriesExpire() throws {
+    let cache = try makeCache(directory, blacklistTTL: .milliseconds(1000), clock: clock)
+    try cache.blacklist("bad")
+    clock.advance(by: .milliseconds(999))
+    #expect(try cache.isBlacklisted("bad"))
+    clock.advance(by: .milliseconds(1))
+    #expect(try !cache.isBlacklisted("bad"))
+  }
+
+  @Test("M5: without a time an entry never expires") func entriesMayStay() throws {
+    let cache = try makeCache(directory, blacklistTTL: nil, clock: clock)
+    try cache.blacklist("bad")
+    clock.advance(by: .seconds(100 * 365 * 86_400))
+    #expect(try cache.isBlacklisted("bad"))
+    #expect(try cache.blacklistHead("bad")?.expiresAt == nil)
+  }
+
+  @Test("M5: trimming removes what has expired, and the total follows") func trimRemovesExpired() throws {
+    let cache = try makeCache(directory, blacklistTTL: .seconds(10), clock: clock)
+    for number in 0..<1500 { if number % 500 == 0 { try cache.blacklist("other \(number)") } }
+    try cache.write { (writer) throws(CacheError) in
+      for number in 0..<2000 {
+        try withIdentity("bad \(number)") { (key, identity) throws(CacheError) in
+          try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: .empty))
+        }
+      }
+    }
+    clock.advance(by: .seconds(5))
+    try cache.blacklist("later")
+    try cache.trim()
+    #expect(try cache.totals().blacklistEntries == 2004)
+    clock.advance(by: .seconds(5))
+    try cache.trim()
+    #expect(try cache.totals().blacklistEntries == 1)
+    #expect(try cache.blacklist(after: nil, limit: 10).map { String(decoding: $0.url, as: UTF8.self) } == ["later"])
+    clock.advance(by: .seconds(5))
+    try cache.trim()
+    #expect(try cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("M5: entries are listed, removed one by one, and cleared") func listRemoveClear() throws {
+    let cache = try makeCache(directory, clock: clock)
+    for name in ["a", "b", "c"] { try cache.blacklist(name) }
+    #expect(Set(try cache.blacklist(after: nil, limit: 10).map(\.identity)) == [[97], [98], [99]])
+    let first = try cache.blacklist(after: nil, limit: 1)
+    #expect(try cache.blacklist(after: first[0].key, limit: 10).count == 2)
+
+    #expect(try cache.unblacklist("a"))
+    #expect(try !cache.unblacklist("a"))
+    #expect(try !cache.isBlacklisted("a"))
+    #expect(try cache.totals().blacklistEntries == 2)
+    #expect(try cache.clearBlacklist() == 2)
+    #expect(try cache.totals().blacklistEntries == 0)
+    #expect(try !cache.isBlacklisted("b"))
+  }
+
+  @Test("M3: what is cached is found whether it is blacklisted or not") func cacheAndBlacklistAreApart() throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(10))
+    try cache.blacklist("a")
+    #expect(try cache.isFresh("a"))
+    #expect(try cache.isBlacklisted("a"))
+  }
+}

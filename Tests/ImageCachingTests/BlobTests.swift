@@ -1,0 +1,111 @@
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite struct BlobTests {
+  let directory = TemporaryDirectory()
+
+  @Test func aBodyIsWrittenInPartsAndCheckedAsOne() throws {
+    let cache = try makeCache(directory)
+    let bytes = body(500_000)
+    let staged = try cache.stage(bytes, partSize: 7777)
+    #expect(staged.size == 500_000)
+    #expect(staged.checksum == bytes.withUnsafeBytes(checksum(of:)))
+    try cache.write { (writer) throws(CacheError) in try writer.put("a", [], staged: staged) }
+    #expect(try cache.cachedBody("a") == .bytes(bytes))
+    #expect(try cache.totals().bodyBytes == 500_000)
+    #expect(try cache.diskBytes() > 500_000)
+  }
+
+  @Test func whatIsNotStoredIsRemoved() throws {
+    let cache = try makeCache(directory)
+    var writer: BlobWriter? = try cache.makeBlobWriter()
+    try body(10).withBytes { (bytes) throws(CacheError) in try writer?.append(bytes) }
+    #expect(blobs(directory).count == 1)
+    writer = nil
+    #expect(blobs(directory).isEmpty)
+
+    var staged: StagedBlob? = try cache.stage(body(200_000))
+    #expect(staged != nil && blobs(directory).count == 1)
+    staged = nil
+    #expect(blobs(directory).isEmpty)
+  }
+
+  @Test func aFailedTransactionLeavesNoBlob() throws {
+    let cache = try makeCache(directory)
+    #expect(throws: CacheError.diskFull(path: "")) {
+      let staged = try cache.stage(body(200_000))
+      try cache.write { (writer) throws(CacheError) in
+        try writer.put("a", [], staged: staged)
+        throw CacheError.diskFull(path: "")
+      }
+    }
+    #expect(blobs(directory).isEmpty)
+    #expect(try cache.lookUp("a") == .missing)
+  }
+
+  @Test("C14: a blob that is gone, cut or changed is found when it is read", arguments: [nil, 0, 199_999, 200_000, 200_001])
+  func damagedBlob(newSize: Int?) throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(200_000))
+    let name = "default/blobs/" + (try #require(blobs(directory).first))
+    var bytes = try #require(directory.read(name))
+    if let newSize {
+      bytes[1000] ^= 1
+      directory.write((bytes + [0]).prefix(newSize), to: name)
+    } else {
+      unlink(directory.file(name))
+    }
+    let damage: CachedBody.Damage = newSize == nil ? .missing : newSize == 200_000 ? .wrongChecksum : .wrongSize
+    #expect(try cache.cachedBody("a") == .damaged(damage))
+    #expect(try cache.isFresh("a"), "a plain hit reads the record only")
+  }
+
+  @Test("C14: a body in the index that is changed on disk is found when it is read") func damagedInlineBody() throws {
+    let bytes = body(50_000)
+    try makeCache(directory).put("a", bytes)
+    var index = try #require(directory.read("default/index.mdb"))
+    let start = try #require(index.indices.first { index[$0...].starts(with: bytes.prefix(2000)) })
+    index[start + 30_000] ^= 1
+    directory.write(index, to: "default/index.mdb")
+    #expect(try makeCache(directory).cachedBody("a") == .damaged(.wrongChecksum))
+  }
+
+  @Test("C14: the body of a record that was replaced meanwhile is gone, not damaged", arguments: [10, 200_000])
+  func replacedMeanwhile(size: Int) throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(size))
+    let head = try #require(try cache.head("a"))
+    try cache.put("a", body(size, seed: 2))
+    let read = try withIdentity("a") { (key, identity) throws(CacheError) in
+      try cache.body(of: key, identity: identity, as: head)
+    }
+    #expect(read == nil)
+  }
+
+  @Test func aSweepRemovesWhatNoRecordNamesAndNothingElse() throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(200_000))
+    let kept = try #require(blobs(directory).first)
+    let staged = try cache.stage(body(200_000))
+    let other = (kept.hasPrefix("00") ? "01" : "00") + kept.dropFirst(2)
+    for name in [other, String(kept.dropLast(1)) + (kept.last == "0" ? "1" : "0"), "00/anything", "tmp/1-1"] {
+      directory.write("x", to: "default/blobs/\(name)")
+    }
+    #expect(try cache.sweepBlobs() == 3)
+    #expect(blobs(directory).filter { !$0.hasPrefix("tmp/") } == [kept])
+    #expect(blobs(directory).count == 2, "what a writer still has locked stays")
+    try cache.write { (writer) throws(CacheError) in try writer.put("b", [], staged: staged) }
+    #expect(try cache.cachedBody("b") == .bytes(body(200_000)))
+    #expect(try cache.cachedBody("a") == .bytes(body(200_000)))
+  }
+
+  @Test func openingRemovesWhatADeadWriterLeft() throws {
+    _ = try makeCache(directory)
+    directory.write("x", to: "default/blobs/tmp/1-1")
+    _ = try makeCache(directory)
+    #expect(blobs(directory).isEmpty)
+  }
+}

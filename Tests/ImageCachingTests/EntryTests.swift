@@ -1,0 +1,215 @@
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite struct EntryTests {
+  let directory = TemporaryDirectory()
+  let clock = ManualClock()
+
+  @Test("C11: a look-up tells all of the head without reading the body") func lookUpTellsTheHead() throws {
+    let cache = try makeCache(directory, clock: clock)
+    try cache.put("https://a/1.png", body(1000), proof: .full)
+
+    guard case .fresh(let head) = try cache.lookUp("https://a/1.png") else {
+      Issue.record("not found")
+      return
+    }
+    #expect(head.storedAt == clock.source.wall())
+    #expect(head.accessedAt == head.storedAt)
+    #expect(head.format == .png)
+    #expect(head.width == 640 && head.height == 480 && head.frames == 1)
+    #expect(head.bodySize == 1000)
+    #expect(head.checksum == body(1000).withUnsafeBytes(checksum(of:)))
+    #expect(head.proof == .full)
+    #expect(head.contentTypeMatch == .alias)
+    #expect(head.status == 200)
+    #expect(!head.isBlob)
+    #expect(head.lifetime == nil)
+    #expect(try cache.lookUp("https://a/2.png") == .missing)
+  }
+
+  @Test func bodiesOfAnySizeComeBackAsStored() throws {
+    let cache = try makeCache(directory)
+    for size in [0, 1, 5000, ImageCache.maximumInlineBytes, ImageCache.maximumInlineBytes + 1, 1_000_000] {
+      try cache.put("\(size)", body(size))
+      #expect(try cache.cachedBody("\(size)") == .bytes(body(size)))
+      #expect(try cache.head("\(size)")?.isBlob == (size > ImageCache.maximumInlineBytes))
+    }
+    #expect(blobs(directory).count == 2)
+  }
+
+  @Test func anEntryOutlivesItsCache() throws {
+    try makeCache(directory, clock: clock).put("a", body(10))
+    #expect(try makeCache(directory, clock: clock).cachedBody("a") == .bytes(body(10)))
+  }
+
+  @Test("C4: namespaces know nothing of each other") func namespacesAreSeparate() throws {
+    let one = try makeCache(directory, namespace: "one")
+    let two = try makeCache(directory, namespace: "two")
+    try one.put("a", body(10))
+    #expect(try one.isFresh("a"))
+    #expect(try two.lookUp("a") == .missing)
+    #expect(try two.totals().entries == 0)
+  }
+
+  @Test("C6: what is removed is gone with its body, and removing it again says so") func removeOne() throws {
+    let cache = try makeCache(directory)
+    try cache.put("small", body(10))
+    try cache.put("large", body(200_000))
+    #expect(try cache.remove("small"))
+    #expect(try cache.remove("large"))
+    #expect(try cache.lookUp("small") == .missing)
+    #expect(try !cache.remove("small"))
+    #expect(blobs(directory).isEmpty)
+    #expect(try cache.totals() == makeCache(TemporaryDirectory()).totals())
+  }
+
+  @Test("C6: clearing leaves no image, no blob, and the blacklist") func clear() throws {
+    let cache = try makeCache(directory)
+    for number in 0..<100 { try cache.put("\(number)", body(20_000)) }
+    try cache.put("large", body(200_000))
+    try cache.blacklist("bad")
+    let before = try cache.diskBytes()
+
+    #expect(try cache.clear().entries == 101)
+
+    #expect(try cache.totals().entries == 0)
+    #expect(try cache.counted().entries == 0)
+    #expect(blobs(directory).isEmpty)
+    #expect(try cache.diskBytes() < before / 4, "its space is given back")
+    #expect(try cache.isBlacklisted("bad"))
+    try cache.put("again", body(10))
+    #expect(try makeCache(directory).isFresh("again"))
+  }
+
+  @Test func aCollisionOfHashesIsAMiss() throws {
+    let cache = try makeCache(directory)
+    let key = try withIdentity("two") { key, _ in key }
+    try cache.write { (writer) throws(CacheError) in try writer.put("one", body(10), key: key) }
+    #expect(try cache.lookUp("two") == .missing)
+    #expect(try !cache.remove("two"))
+    #expect(try cache.totals().entries == 1)
+
+    try cache.put("two", body(20))
+    #expect(try cache.isFresh("two"))
+    #expect(try cache.totals().entries == 1, "one takes the other's place")
+  }
+
+  @Test func storingAgainReplaces() throws {
+    let cache = try makeCache(directory)
+    let sizes = [10, 200_000, 300_000, 20, 30]
+    for size in sizes {
+      try cache.put("a", body(size))
+      #expect(try cache.cachedBody("a") == .bytes(body(size)))
+      #expect(try cache.totals().entries == 1)
+      #expect(try cache.totals().bodyBytes == size)
+      #expect(blobs(directory).count == (size > ImageCache.maximumInlineBytes ? 1 : 0))
+    }
+  }
+
+  @Test func aTransactionIsAllOrNothing() throws {
+    let cache = try makeCache(directory)
+    try cache.put("old", body(10))
+    let staged = try cache.stage(body(200_000))
+    #expect(throws: CacheError.diskFull(path: "here")) {
+      try cache.write { (writer) throws(CacheError) in
+        try writer.put("new", body(10))
+        try writer.put("large", [], staged: staged)
+        try writer.put("old", body(20))
+        throw CacheError.diskFull(path: "here")
+      }
+    }
+    #expect(try cache.present(["old", "new", "large"]) == ["old"])
+    #expect(try cache.totals().bodyBytes == 10)
+    try cache.put("next", body(10))
+    #expect(try cache.isFresh("next"))
+  }
+
+  @Test func recordsTellAllThatIsKnownInTheOrderOfKeys() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(60), clock: clock)
+    let names = (0..<25).map { "https://a/\($0).png" }
+    try cache.write { (writer) throws(CacheError) in for name in names { try writer.put(name, body(10)) } }
+
+    var seen: [EntryRecord] = []
+    while true {
+      let page = try cache.entries(after: seen.last?.key, limit: 10)
+      if page.isEmpty { break }
+      seen += page
+    }
+    #expect(seen.map { String(decoding: $0.url, as: UTF8.self) }.sorted() == names.sorted())
+    #expect(seen.allSatisfy { $0.identity == $0.url })
+    #expect(seen.allSatisfy { $0.etag == Array("\"1\"".utf8) && $0.contentType == Array("image/png".utf8) })
+    #expect(seen.allSatisfy { $0.lastModified == Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8) })
+    #expect(seen.allSatisfy { $0.expiresAt == clock.source.wall().advanced(by: .seconds(60)) })
+    let one = try withIdentity(names[3]) { (key, identity) throws(CacheError) in try cache.entry(key, identity: identity) }
+    #expect(one == seen.first { $0.identity == Array(names[3].utf8) })
+  }
+
+  @Test func theURLIsKeptApartWhereTheIdentityDoesNotBeginWithIt() throws {
+    let cache = try makeCache(directory)
+    let url = Array("https://***@a/1.png".utf8)
+    try withIdentity("https://1f3c@a/1.png edge") { (key, identity) throws(CacheError) in
+      try cache.write { (writer) throws(CacheError) in
+        try url.withBytes { (url) throws(CacheError) in
+          let entry = NewEntry(
+            key: key,
+            identity: identity,
+            url: url,
+            format: nil,
+            proof: .none,
+            contentTypeMatch: .absent,
+            checksum: checksum(of: identity),
+            etag: [1, 2]
+          )
+          try writer.store(entry, body: .bytes(identity))
+        }
+      }
+    }
+    let record = try cache.entries(after: nil, limit: 1)[0]
+    #expect(record.url == url)
+    #expect(record.identity == Array("https://1f3c@a/1.png edge".utf8))
+    #expect(record.etag == [1, 2])
+    #expect(record.head.format == nil)
+  }
+
+  @Test func aProofIsRaisedOnlyOnTheRecordThatWasRead() throws {
+    let cache = try makeCache(directory, clock: clock)
+    let proof = NewProof(depth: .full, format: .webp, width: 1, height: 2, frames: 3)
+    func raise(from head: EntryHead) throws -> Bool {
+      try cache.write { (writer) throws(CacheError) in
+        try withIdentity("a") { (key, identity) throws(CacheError) in
+          try writer.raiseProof(of: key, identity: identity, from: head, to: proof)
+        }
+      }
+    }
+    try cache.put("a", body(10))
+    let old = try #require(try cache.head("a"))
+    #expect(try raise(from: old))
+    let raised = try #require(try cache.head("a"))
+    #expect(raised.proof == .full && raised.format == .webp && raised.width == 1 && raised.height == 2 && raised.frames == 3)
+    #expect(try cache.entries(after: nil, limit: 1)[0].etag == Array("\"1\"".utf8), "the rest of the record stays")
+    #expect(try cache.cachedBody("a") == .bytes(body(10)))
+
+    // The same bytes, stored again in the same millisecond, are another record all the same.
+    try cache.put("a", body(10))
+    #expect(try !raise(from: old))
+    #expect(try cache.head("a")?.proof == .header)
+  }
+
+  @Test func onlyTheRecordThatWasReadIsRemovedAsDamaged() throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(10))
+    let old = try #require(try cache.head("a"))
+    try cache.put("a", body(20))
+    func removeIfUnchanged(_ head: EntryHead) throws -> Bool {
+      try cache.write { (writer) throws(CacheError) in
+        try withIdentity("a") { (key, _) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
+      }
+    }
+    #expect(try !removeIfUnchanged(old))
+    #expect(try cache.isFresh("a"))
+    #expect(try removeIfUnchanged(try #require(try cache.head("a"))))
+    #expect(try cache.lookUp("a") == .missing)
+  }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+@Suite struct FolderTests {
+  let directory = TemporaryDirectory()
+
+  private func refusal(access: ImageCache.Access = .readWrite) -> CacheError? {
+    do throws(CacheError) {
+      _ = try makeCache(directory, access: access)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func aNewFolderHasItsMarks() throws {
+    let cache = try makeCache(directory, namespace: "images")
+    #expect(cache.path == directory.file("images"))
+    #expect(directory.read("images/VERSION") == Array("1\n".utf8))
+    #expect(directory.read("images/CACHEDIR.TAG")?.starts(with: "Signature: 8a477f597d28d172789f06886806bc55".utf8) == true)
+    #expect(directory.read("images/KEY")?.count == 32)
+    var status = stat()
+    #expect(stat(directory.file("images/KEY"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+    let all = ["CACHEDIR.TAG", "KEY", "VERSION", "index.mdb", "index.mdb-lock", "use.lock"]
+    #expect(files(below: directory.file("images")) == all)
+  }
+
+  @Test func foldersAboveAreMade() throws {
+    let deep = ImageCache.Configuration(directory: directory.file("a/b/c"))
+    #expect(try ImageCache(deep).totals().entries == 0)
+  }
+
+  @Test func aFolderThatCannotBeMadeIsNamedWithItsReason() {
+    directory.write("in the way", to: "file")
+    #expect(throws: CacheError.cannotMake(path: directory.file("file/default"), reason: "Not a directory")) {
+      try ImageCache(ImageCache.Configuration(directory: directory.file("file")))
+    }
+  }
+
+  @Test("C18: another version is refused and left alone", arguments: ["0\n", "2\n", "", "one"])
+  func otherVersions(text: String) throws {
+    _ = try makeCache(directory).put("a", body(10))
+    let index = directory.read("default/index.mdb")
+    directory.write(text, to: "default/VERSION")
+    let found = text.split(separator: "\n").first.map(String.init) ?? ""
+    for access in [ImageCache.Access.readOnly, .readWrite] {
+      #expect(refusal(access: access) == .wrongVersion(path: directory.file("default"), found: found, supported: 1))
+    }
+    #expect(directory.read("default/index.mdb") == index)
+    #expect(directory.read("default/VERSION") == Array(text.utf8))
+  }
+
+  @Test("C18: an index without a version is refused") func noVersion() throws {
+    _ = try makeCache(directory)
+    unlink(directory.file("default/VERSION"))
+    #expect(refusal() == .wrongVersion(path: directory.file("default"), found: nil, supported: 1))
+  }
+
+  @Test("a cut index is refused before it is mapped", arguments: [-1, 100, 4096, 8192, 100_000])
+  func cutIndex(length: Int) throws {
+    let cache = try makeCache(directory)
+    for number in 0..<20 { try cache.put("\(number)", body(20_000)) }
+    let whole = try #require(directory.read("default/index.mdb"))
+    withExtendedLifetime(cache) {}
+    let copy = TemporaryDirectory()
+    copy.write("1\n", to: "default/VERSION")
+    let actual = length < 0 ? whole.count + length : length
+    copy.write(whole.prefix(actual), to: "default/index.mdb")
+    #expect {
+      _ = try makeCache(copy)
+    } throws: { error in
+      guard case .cut(copy.file("default/index.mdb"), let expected, actual)? = error as? CacheError else { return false }
+      return expected <= whole.count && expected > actual
+    }
+  }
+
+  @Test func whatIsNoIndexIsRefused() throws {
+    directory.write("1\n", to: "default/VERSION")
+    directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")
+    guard case .damaged? = refusal() else {
+      Issue.record("not refused as damaged")
+      return
+    }
+  }
+
+  @Test func anIndexIsNeverShorterThanItSays() throws {
+    // Pages that a transaction takes and gives back stay unwritten at the file's end, once LMDB has free pages to put them to.
+    var cache: ImageCache? = try makeCache(directory)
+    for _ in 0..<5 { try cache?.put("kept", body(10)) }
+    try cache?.write { (writer) throws(CacheError) in
+      for number in 0..<50 { try writer.put("\(number)", body(100_000)) }
+      for number in 0..<50 {
+        try withIdentity("\(number)") { (key, identity) throws(CacheError) in _ = try writer.remove(key, identity: identity) }
+      }
+    }
+    cache = nil
+    #expect(try makeCache(directory).isFresh("kept"))
+  }
+
+  @Test("C15: once the folder is deleted, reads miss and writes fail by a sentence") func deletedFolder() throws {
+    let cache = try makeCache(directory)
+    try cache.put("small", body(10))
+    try cache.put("large", body(200_000))
+    let (small, large) = (try #require(try cache.head("small")), try #require(try cache.head("large")))
+    try removeFolder("default")
+
+    #expect(try cache.present(["small", "large"]) == [])
+    for (name, head) in [("small", small), ("large", large)] {
+      let body = try withIdentity(name) { (key, identity) throws(CacheError) in
+        try cache.body(of: key, identity: identity, as: head)
+      }
+      #expect(body == nil)
+    }
+    #expect(try cache.totals().entries == 0)
+    let deleted = CacheError.deleted(path: directory.file("default"))
+    #expect(throws: deleted) { try cache.put("new", body(10)) }
+    #expect(throws: deleted) { try cache.put("new", body(200_000)) }
+    #expect(throws: deleted) { _ = try cache.makeBlobWriter() }
+    #expect(files(below: directory.path) == [], "nothing comes back by itself")
+
+    let anew = try makeCache(directory)
+    try anew.put("new", body(10))
+    #expect(try anew.present(["small", "new"]) == ["new"])
+  }
+
+  private func removeFolder(_ name: String) throws {
+    for file in files(below: directory.file(name)) { unlink(directory.file("\(name)/\(file)")) }
+    #expect(try run("/bin/rm", "-rf", directory.file(name)) == 0)
+  }
+
+  @Test func networkFileSystemsAreKnownByTheirNumbers() {
+    #expect(FileSystemKind.networkName(ofMagic: 0x6969) == "NFS")
+    #expect(FileSystemKind.networkName(ofMagic: 0xFF53_4D42) == "CIFS")
+    #expect(FileSystemKind.networkName(ofMagic: Int(Int32(bitPattern: 0xFF53_4D42))) == "CIFS", "the number may be sign-extended")
+    #expect(FileSystemKind.networkName(ofMagic: 0xEF53) == nil, "ext4")
+    #expect(FileSystemKind.networkName(ofMagic: 0x0102_1994) == nil, "tmpfs")
+    #expect(FileSystemKind.networkName(of: 0) == nil)
+  }
+
+  @Test("a process with our id in another namespace is seen") func foreignNamespace() throws {
+    _ = try makeCache(directory)
+    // What such a process does: it locks the byte of its id. Locks of an open file conflict with our own as another's do.
+    let file = open(directory.file("default/index.mdb-lock"), O_RDWR | O_CLOEXEC)
+    defer { close(file) }
+    var lock = flock()
+    lock.l_type = Int16(F_WRLCK)
+    lock.l_start = off_t(getpid())
+    lock.l_len = 1
+    let setOpenFileLock: Int32 = 37
+    #expect(fcntl(file, setOpenFileLock, &lock) == 0)
+    #expect(refusal() == .foreignProcessNamespace(path: directory.file("default")))
+    lock.l_type = Int16(F_UNLCK)
+    #expect(fcntl(file, setOpenFileLock, &lock) == 0)
+    #expect(refusal() == nil)
+  }
+
+  @Test func everySentenceSaysWhereAndWhatToDo() {
+    let path = "/cache/default"
+    let errors: [CacheError] = [
+      .cannotMake(path: path, reason: "r"), .cannotOpen(path: path, reason: "r"), .cannotRead(path: path, reason: "r"),
+      .cannotWrite(path: path, reason: "r"), .missing(path: path), .readOnly(path: path),
+      .wrongVersion(path: path, found: "2", supported: 1), .networkFileSystem(path: path, name: "NFS"),
+      .foreignProcessNamespace(path: path), .cut(path: path, expectedBytes: 2, actualBytes: 1), .deleted(path: path),
+      .diskFull(path: path), .mapFull(path: path), .readersFull(path: path), .inUse(path: path, processes: [1, 2]),
+      .damaged(path: path, reason: "r"), .storingStopped(path: path, reason: "r"), .other(path: path, reason: "r"),
+    ]
+    for error in errors {
+      #expect(error.description.contains(path))
+      #expect(error.description.contains(";") || error.description.contains(", where"), "\(error)")
+      #expect(!error.description.hasSuffix("."))
+    }
+    let inUse = CacheError.inUse(path: path, processes: [1, 2])
+    #expect("\(inUse)" == "the cache at /cache/default is in use by processes 1, 2; wait until it is free")
+  }
+}

@@ -1,0 +1,128 @@
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+@Suite struct LayoutTests {
+  @Test("C18: records of version 1 have these bytes") func entryBytes() throws {
+    let identity = Array("https://a/1.png x".utf8)
+    let url = Array("https://a/1.png".utf8)
+    let head = EntryHead(
+      storedAt: Timestamp(milliseconds: 0x0102),
+      accessedAt: Timestamp(milliseconds: 0x0304),
+      format: .webp,
+      width: 5,
+      height: 6,
+      frames: 7,
+      bodySize: 8,
+      checksum: Checksum(high: 9, low: 10),
+      proof: .full,
+      contentTypeMatch: .generic,
+      status: 200,
+      isBlob: true,
+      lifetimeMilliseconds: nil,
+      revision: 11,
+      blobFolder: 12
+    )
+    try identity.withBytes { (identity) throws(CacheError) in
+      try url.withBytes { (url) throws(CacheError) in
+        var entry = NewEntry(
+          key: CacheKey(identity: identity),
+          identity: identity,
+          url: url,
+          format: .webp,
+          proof: .full,
+          contentTypeMatch: .generic,
+          checksum: head.checksum,
+          etag: [1, 2],
+          lastModified: [3],
+          contentType: [4, 5, 6]
+        )
+        var record = [UInt8](repeating: 0xFF, count: StoredEntry.byteCount(of: entry))
+        record.withUnsafeMutableBytes { StoredEntry.write(entry, head: head, to: $0) }
+        #expect(
+          record == [
+            2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 8, 0, 0, 0, 0, 0, 0, 0,
+            9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0,
+            7, 0, 0, 0, 200, 0, 4, 2, 2, 3, 12, 0, 17, 0, 0, 0, 15, 0, 0, 0, 2, 0, 1, 0, 3, 0, 0, 0,
+          ] + Array("https://a/1.png x".utf8) + [1, 2, 3, 4, 5, 6]
+        )
+
+        entry.etag = []
+        record.withUnsafeBytes { bytes in
+          let stored = StoredEntry(bytes)
+          #expect(stored?.head == head)
+          #expect(stored.map { Array($0.url) } == Array("https://a/1.png".utf8))
+          #expect(stored.map { Array($0.lastModified) } == [3])
+          #expect(StoredEntry(UnsafeRawBufferPointer(rebasing: bytes.dropLast())) == nil, "a record that is cut off is none")
+        }
+      }
+    }
+  }
+
+  @Test func damagedRecordsAreNone() {
+    var generator = SystemRandomNumberGenerator()
+    for count in [0, 1, 40, 91, 92, 93, 200] {
+      for _ in 0..<200 {
+        let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        bytes.withUnsafeBytes { bytes in
+          if let entry = StoredEntry(bytes) { _ = (entry.identity.count, entry.url.count, entry.contentType.count) }
+          if let entry = StoredBlacklistEntry(bytes) { _ = (entry.identity.count, entry.url.count) }
+        }
+      }
+    }
+  }
+
+  @Test func numbersOnDiskStayAsTheyAre() {
+    let formats = ["jpeg", "png", "gif", "webp", "avif", "heic", "tiff", "bmp", "svg", "ico", "jpeg-xl"]
+    for (index, name) in formats.enumerated() { #expect(ImageFormat(name: name)?.storedNumber == UInt8(index + 1)) }
+    for format in ImageFormat.allCases { #expect(ImageFormat(storedNumber: format.storedNumber) == format) }
+    #expect(ImageFormat(storedNumber: 0) == nil)
+    #expect(ImageFormat(storedNumber: 200) == nil)
+    for kind in FailureKind.allCases { #expect(FailureKind(storedNumber: kind.storedNumber) == kind) }
+    #expect(FailureKind.dns.storedNumber == 0 && FailureKind.httpStatus.storedNumber == 8)
+    #expect(FailureKind.internal.storedNumber == 25)
+    #expect(ProofDepth.allCases.map(\.storedNumber) == [0, 1, 2])
+    #expect([ContentTypeMatch.exact, .alias, .generic, .absent, .mismatch].map(\.storedNumber) == [0, 1, 2, 3, 4])
+  }
+
+  @Test func timesAreInTheOrderOfTheirBytes() throws {
+    let key = CacheKey(high: 1, low: 2)
+    let times: [Int64] = [.min, -1, 0, 1, 255, 256, .max]
+    let stored = times.map { TimeKey(Timestamp(milliseconds: $0), key).storedBytes }
+    #expect(stored.sorted { $0.lexicographicallyPrecedes($1) } == stored)
+    #expect(stored.map { $0.withUnsafeBytes { TimeKey(stored: $0)?.time.milliseconds } } == times)
+  }
+}
+
+@Suite struct HashingTests {
+  @Test func keysAndChecksumsAreXXH3With128Bits() {
+    // The values of the xxHash project's own tool: printf '' | xxh128sum; printf 'abc' | xxh128sum
+    let empty = checksum(of: UnsafeRawBufferPointer(start: nil, count: 0))
+    #expect(empty == Checksum(high: 0x99AA_06D3_0147_98D8, low: 0x6001_C324_468D_497F))
+    Array("abc".utf8).withUnsafeBytes { bytes in
+      #expect(checksum(of: bytes) == Checksum(high: 0x06B0_5AB6_733A_6185, low: 0x78AF_5F94_892F_3950))
+      #expect(CacheKey(identity: bytes) == CacheKey(high: 0x06B0_5AB6_733A_6185, low: 0x78AF_5F94_892F_3950))
+    }
+  }
+
+  @Test func credentialsAreHashedByHMACSHA256CutTo128Bits() {
+    // RFC 4231, test case 2.
+    let digest = Array("what do ya want for nothing?".utf8).withUnsafeBytes {
+      CredentialHasher(key: Array("Jefe".utf8)).digest($0)
+    }
+    #expect(String(decoding: digest, as: UTF8.self) == "5bdcc146bf60754e6a042426089575c7")
+    let (one, other) = (CredentialHasher.random(), CredentialHasher.random())
+    [1].withUnsafeBytes { #expect(one.digest($0) != other.digest($0) && one.digest($0) == one.digest($0)) }
+  }
+
+  @Test func aFoldersKeyStays() throws {
+    let directory = TemporaryDirectory()
+    func digest(_ cache: ImageCache) -> [UInt8] { [1, 2, 3].withUnsafeBytes(cache.credentialHasher.digest) }
+    let first = try digest(makeCache(directory))
+    #expect(try digest(makeCache(directory)) == first)
+    #expect(try digest(makeCache(directory, access: .readOnly)) == first)
+    #expect(try digest(makeCache(directory, namespace: "other")) != first)
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// A file system of its own in a folder, unmounted when the last reference goes.
+final class TemporaryMount {
+  let directory = TemporaryDirectory()
+
+  /// Whether this process may mount: root, and in no container that forbids it.
+  static let isAllowed: Bool = {
+    guard geteuid() == 0 else { return false }
+    return (try? TemporaryMount(byteCount: 1 << 16)) != nil
+  }()
+
+  struct Refused: Error {}
+
+  init(byteCount: Int) throws {
+    guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=\(byteCount)", "tmpfs", directory.path) == 0 else { throw Refused() }
+  }
+
+  func makeReadOnly() throws {
+    guard try run("/bin/mount", "-o", "remount,ro", directory.path) == 0 else { throw Refused() }
+  }
+
+  deinit { umount2(directory.path, Int32(MNT_DETACH)) }
+}
+
+@Suite struct PermissionTests {
+  @Test("C17: a full disk fails the batch; what is there stays readable, and storing goes on once there is room", .mounting)
+  func fullDisk() throws {
+    let mount = try TemporaryMount(byteCount: 4 << 20)
+    let cache = try makeCache(mount.directory)
+    let full = CacheError.diskFull(path: mount.directory.file("default"))
+    var stored: [String] = []
+    #expect(throws: full) {
+      for number in 0..<100 {
+        try cache.put("\(number)", body(100_000))
+        stored.append("\(number)")
+      }
+    }
+    #expect(stored.count > 20)
+    #expect(throws: full) { try cache.put("blob", body(1_000_000)) }
+    #expect(throws: full) { try cache.stage(body(1_000_000)) }
+    #expect(blobs(mount.directory).isEmpty)
+    for name in stored { #expect(try cache.cachedBody(name) == .bytes(body(100_000))) }
+    #expect(try cache.totals().entries == stored.count)
+    #expect(try cache.counted() == (stored.count, stored.count * 100_000))
+
+    for name in stored.prefix(10) { #expect(try cache.remove(name)) }
+    try cache.put("again", body(100_000))
+    #expect(try cache.isFresh("again"))
+  }
+
+  @Test("a read-only mount is read without a lock file", .mounting) func readOnlyMount() throws {
+    let mount = try TemporaryMount(byteCount: 4 << 20)
+    try makeCache(mount.directory).put("small", body(10))
+    try makeCache(mount.directory).put("large", body(200_000))
+    unlink(mount.directory.file("default/index.mdb-lock"))
+    try mount.makeReadOnly()
+
+    let cache = try makeCache(mount.directory, access: .readOnly)
+    #expect(try cache.cachedBody("small") == .bytes(body(10)))
+    #expect(try cache.cachedBody("large") == .bytes(body(200_000)))
+    #expect(try cache.totals().entries == 2)
+    #expect {
+      _ = try makeCache(mount.directory)
+    } throws: {
+      guard case .cannotWrite(_, "Read-only file system")? = $0 as? CacheError else { return false }
+      return true
+    }
+  }
+
+  @Test("a user who may not write can read, while nobody writes", .enabled(if: geteuid() == 0, "needs root to become nobody"))
+  func unprivilegedReader() async throws {
+    let directory = TemporaryDirectory()
+    chmod(directory.path, 0o755)
+    var writer: ImageCache? = try openCache(directory.path)
+    try writer?.put("a", body(10))
+    await #expect(processExitsWith: .success) { [path = directory.path as String, parent = getpid() as Int32] in
+      #expect(seteuid(65_534) == 0)
+      #expect(throws: CacheError.inUse(path: "\(path)/default", processes: [Int(parent)])) {
+        try openCache(path, access: .readOnly)
+      }
+    }
+    withExtendedLifetime(writer) {}
+    writer = nil
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      #expect(seteuid(65_534) == 0)
+      let cache = try openCache(path, access: .readOnly)
+      #expect(try cache.cachedBody("a") == .bytes(body(10)))
+      #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.put("b", body(10)) }
+      #expect(throws: CacheError.cannotWrite(path: cache.path, reason: "Permission denied")) { try openCache(path) }
+    }
+  }
+
+  @Test func readingMakesNothing() throws {
+    let directory = TemporaryDirectory()
+    #expect(throws: CacheError.missing(path: directory.file("default"))) { try makeCache(directory, access: .readOnly) }
+    #expect(files(below: directory.path).isEmpty)
+    mkdir(directory.file("default"), 0o755)
+    #expect(throws: CacheError.missing(path: directory.file("default"))) { try makeCache(directory, access: .readOnly) }
+    #expect(files(below: directory.path).isEmpty)
+  }
+
+  @Test func aCacheForReadingRefusesEveryChange() throws {
+    let directory = TemporaryDirectory()
+    try makeCache(directory).put("a", body(10))
+    let cache = try makeCache(directory, access: .readOnly)
+    let error = CacheError.readOnly(path: cache.path)
+    #expect(throws: error) { try cache.put("b", body(10)) }
+    #expect(throws: error) { _ = try cache.remove("a") }
+    #expect(throws: error) { try cache.trim() }
+    #expect(throws: error) { try cache.clear() }
+    #expect(throws: error) { try cache.compact() }
+    #expect(throws: error) { try cache.clearBlacklist() }
+    #expect(throws: error) { try cache.sweepBlobs() }
+    #expect(throws: error) { _ = try cache.makeBlobWriter() }
+    #expect(try cache.isFresh("a"))
+    // One that may write can be opened beside it.
+    try makeCache(directory).put("b", body(10))
+    #expect(try cache.isFresh("b"))
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// For tests that mount a file system.
+  fileprivate static var mounting: Self { .enabled(if: TemporaryMount.isAllowed, "needs the right to mount") }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import Glibc
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+/// Runs a command to its end and returns its status.
+func run(_ command: String, _ arguments: String...) throws -> Int32 {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: command)
+  process.arguments = arguments
+  process.standardError = FileHandle.nullDevice
+  try process.run()
+  process.waitUntilExit()
+  return process.terminationStatus
+}
+
+/// A cache at a path, for the processes that tests start.
+func openCache(_ path: String, access: ImageCache.Access = .readWrite) throws(CacheError) -> ImageCache {
+  try ImageCache(ImageCache.Configuration(directory: path, access: access))
+}
+
+@Suite struct ProcessTests {
+  let directory = TemporaryDirectory()
+
+  @Test("C16: two processes on one cache lose nothing, and totals stay true") func twoProcesses() async throws {
+    let cache = try openCache(directory.path)
+    let ours = Task.detached { for number in 0..<40 { try cache.put("parent \(number)", body(number * 10_000)) } }
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let cache = try openCache(path)
+      for number in 0..<40 { try cache.put("child \(number)", body(number * 10_000)) }
+    }
+    try await ours.value
+    for number in 0..<40 {
+      #expect(try cache.cachedBody("parent \(number)") == .bytes(body(number * 10_000)))
+      #expect(try cache.cachedBody("child \(number)") == .bytes(body(number * 10_000)))
+    }
+    let totals = try cache.totals()
+    #expect(totals.entries == 80)
+    #expect(try cache.counted() == (80, totals.bodyBytes))
+  }
+
+  @Test("C10: a process that dies within a transaction leaves what it had committed, and true totals", arguments: [false, true])
+  func death(whileOpenHere: Bool) async throws {
+    let before = whileOpenHere ? try openCache(directory.path) : nil
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
+      let cache = try openCache(path)
+      try cache.put("small", body(1000))
+      try cache.put("large", body(200_000))
+      let unfinished = try cache.makeBlobWriter()
+      try body(1000).withBytes { (bytes) throws(CacheError) in try unfinished.append(bytes) }
+      try cache.write { (writer) throws(CacheError) in
+        try writer.put("lost", body(200_000))
+        try writer.put("small", body(20))
+        kill(getpid(), SIGKILL)
+      }
+    }
+    #expect(blobs(directory).count == 3, "one kept, one without record, one unfinished")
+    let cache = try openCache(directory.path)
+    #expect(try cache.cachedBody("small") == .bytes(body(1000)))
+    #expect(try cache.cachedBody("large") == .bytes(body(200_000)))
+    #expect(try cache.lookUp("lost") == .missing)
+    #expect(try cache.totals() == CacheTotals(entries: 2, bodyBytes: 201_000, blacklistEntries: 0))
+    #expect(try cache.sweepBlobs() == 1)
+    #expect(blobs(directory).count == 1)
+    try cache.put("next", body(10))
+    #expect(try cache.isFresh("next"))
+    withExtendedLifetime(before) {}
+  }
+
+  @Test("C6: clearing says who has the cache open") func clearWhileInUse() async throws {
+    let cache = try openCache(directory.path)
+    try cache.put("a", body(10))
+    await #expect(processExitsWith: .success) { [path = directory.path as String, parent = getpid() as Int32] in
+      let cache = try openCache(path)
+      let inUse = CacheError.inUse(path: cache.path, processes: [Int(parent)])
+      #expect(throws: inUse) { try cache.clear() }
+      #expect(throws: inUse) { try cache.compact() }
+      #expect(try cache.isFresh("a"))
+    }
+    #expect(try cache.clear().entries == 1)
+  }
+
+  @Test func aCacheThatAnotherProcessHasAloneIsInUse() throws {
+    _ = try openCache(directory.path)
+    let lock = open(directory.file("default/use.lock"), O_RDWR | O_CLOEXEC)
+    #expect(flock(lock, LOCK_EX) == 0)
+    for access in [ImageCache.Access.readOnly, .readWrite] {
+      #expect(throws: CacheError.inUse(path: directory.file("default"), processes: [])) {
+        try openCache(directory.path, access: access)
+      }
+    }
+    // Not by closing alone: a process that is just being started may still share it.
+    flock(lock, LOCK_UN)
+    close(lock)
+    _ = try openCache(directory.path)
+  }
+
+  @Test func holdersOfALockAreReadFromTheKernelsList() {
+    let list = """
+      1: POSIX  ADVISORY  WRITE 11 fe:00:1234 0 EOF
+      2: FLOCK  ADVISORY  READ 12 fe:00:1234 0 EOF
+      2: -> FLOCK  ADVISORY  WRITE 13 fe:00:1234 0 EOF
+      3: FLOCK  ADVISORY  WRITE 14 fe:01:1234 0 EOF
+      4: FLOCK  ADVISORY  READ 15 fe:00:1235 0 EOF
+      5: FLOCK  ADVISORY  READ 16 fe:00:1234 0 EOF
+      """
+    #expect(UseLock.holders(in: list, device: 0xFE00, inode: 1234) == [12, 16])
+  }
+
+  @Test("a map that another process has outgrown is taken over") func outgrownMap() async throws {
+    _ = try openCache(directory.path)
+    let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
+    let small = Environment(
+      try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
+      folder: folder,
+      useLock: nil
+    )
+    func count() throws -> Int {
+      try small.read { (transaction, tables, _) throws(CacheError) in
+        try WriteTransaction.totals(in: transaction, tables).shown.entries
+      }
+    }
+    #expect(try count() == 0)
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let cache = try openCache(path)
+      for number in 0..<40 { try cache.put("\(number)", body(100_000)) }
+    }
+    #expect(try count() == 40)
+    try small.write { (transaction) throws(CacheError) in transaction.totals.entries += 1 }
+    #expect(try count() == 41)
+  }
+
+  @Test("a map that is full fails the batch and nothing else") func fullMap() throws {
+    _ = try openCache(directory.path)
+    let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
+    let small = Environment(
+      try OpenedIndex(folder, access: .readWrite, mapByteCount: 1 << 20),
+      folder: folder,
+      useLock: nil
+    )
+    func put(_ count: Int) throws(CacheError) {
+      try small.write { (transaction) throws(CacheError) in
+        let writer = CacheWriter(transaction, blacklistTTL: nil, now: Timestamp(milliseconds: 1))
+        for number in 0..<count { try writer.put("\(number)", body(100_000)) }
+      }
+    }
+    try put(2)
+    #expect(throws: CacheError.mapFull(path: folder.path)) { try put(20) }
+    try put(3)
+    let entries = try small.read { (transaction, tables, _) throws(CacheError) in
+      try WriteTransaction.totals(in: transaction, tables).entries
+    }
+    #expect(entries == 3)
+  }
+
+  @Test("after a failed write nothing more is stored, and reading goes on") func failedWrite() throws {
+    let cache = try openCache(directory.path)
+    try cache.put("a", body(10))
+    // The same file without the right to write, in the place of every descriptor of the index.
+    let index = directory.file("default/index.mdb")
+    let readOnly = open(index, O_RDONLY | O_CLOEXEC)
+    defer { close(readOnly) }
+    for number in 3..<Int32(1024) where number != readOnly {
+      var target = [UInt8](repeating: 0, count: 4096)
+      let count = target.withUnsafeMutableBytes { readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count) }
+      if count > 0, String(decoding: target.prefix(count), as: UTF8.self) == index { dup2(readOnly, number) }
+    }
+    let stopped = CacheError.storingStopped(path: cache.path, reason: "Bad file descriptor")
+    for name in ["b", "c"] { #expect(throws: stopped) { try cache.put(name, body(10)) } }
+    #expect(try cache.present(["a", "b", "c"]) == ["a"])
+    #expect(try cache.cachedBody("a") == .bytes(body(10)))
+  }
+
+  @Test func oneReaderTooManyIsRefused() throws {
+    let cache = try openCache(directory.path)
+    func nest(_ depth: Int) throws(CacheError) {
+      try cache.read { (_) throws(CacheError) in if depth > 1 { try nest(depth - 1) } }
+    }
+    try nest(1022)
+    #expect(throws: CacheError.readersFull(path: cache.path)) { try nest(1023) }
+    try nest(1022)
+  }
+
+  @Test("a process with little address space gets a smaller map") func littleAddressSpace() async throws {
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      var limit = rlimit(rlim_cur: 8 << 30, rlim_max: 8 << 30)
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0)
+      let cache = try openCache(path)
+      try cache.put("a", body(10))
+      #expect(try cache.isFresh("a"))
+    }
+  }
+
+  @Test func readersAndAWriterOfOneProcessDoNotDisturbEachOther() async throws {
+    let cache = try openCache(directory.path)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          for _ in 0..<2000 {
+            let heads = try cache.read { (reader) throws(CacheError) -> [LookUp] in
+              var heads: [LookUp] = []
+              for name in ["0", "1"] {
+                let (key, identity) = (try withIdentity(name) { key, _ in key }, Array(name.utf8))
+                heads.append(try identity.withBytes { (bytes) throws(CacheError) in try reader.lookUp(key, identity: bytes) })
+              }
+              return heads
+            }
+            let sizes = heads.map { if case .fresh(let head) = $0 { head.bodySize } else { UInt64.max } }
+            #expect(sizes[0] == sizes[1], "a reader sees one state")
+          }
+        }
+      }
+      for size in 0..<100 {
+        try cache.write { (writer) throws(CacheError) in
+          for number in 0..<2 { try writer.put("\(number)", body(size)) }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func twoPathsToOneFolderShareWhatIsOpen() throws {
+    let cache = try openCache(directory.path)
+    symlink(directory.path, directory.file("link"))
+    let other = try openCache(directory.file("link"))
+    try other.put("a", body(10))
+    #expect(try cache.isFresh("a"))
+    #expect(cache.environment === other.environment)
+  }
+}

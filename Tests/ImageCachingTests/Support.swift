@@ -1,0 +1,180 @@
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+
+/// A cache in a folder of the test's own.
+func makeCache(
+  _ directory: TemporaryDirectory,
+  namespace: String = "default",
+  access: ImageCache.Access = .readWrite,
+  maxAge: Duration? = .seconds(7 * 86_400),
+  maxSize: Int? = nil,
+  trimTo: Double = 0.5,
+  expireBy: ExpiryBasis = .modification,
+  blacklistTTL: Duration? = .seconds(6 * 3600),
+  clock: ManualClock = ManualClock()
+) throws(CacheError) -> ImageCache {
+  try ImageCache(
+    ImageCache.Configuration(
+      directory: directory.path,
+      namespace: namespace,
+      access: access,
+      maxAge: maxAge,
+      maxSize: maxSize,
+      trimTo: trimTo,
+      expireBy: expireBy,
+      blacklistTTL: blacklistTTL,
+      time: clock.source
+    )
+  )
+}
+
+/// Bytes that differ from one seed, and one length, to the next.
+func body(_ byteCount: Int, seed: UInt8 = 1) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
+    memset(buffer.baseAddress!, Int32(seed) &* 97, byteCount)
+    for offset in stride(from: 0, to: byteCount, by: 509) { buffer[offset] = UInt8(truncatingIfNeeded: offset / 509) }
+    filled = byteCount
+  }
+}
+
+extension RandomAccessCollection<UInt8> {
+  /// As `withUnsafeBytes`, which loses the type of the error.
+  func withBytes<R>(_ use: (UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R {
+    try Array(self).withUnsafeBytes { bytes in Result { () throws(CacheError) in try use(bytes) } }.get()
+  }
+}
+
+/// Calls `use` with the bytes of an identity and their key.
+func withIdentity<R>(
+  _ text: String,
+  _ use: (CacheKey, UnsafeRawBufferPointer) throws(CacheError) -> R
+) throws(CacheError) -> R {
+  try Array(text.utf8).withBytes { (bytes) throws(CacheError) in try use(CacheKey(identity: bytes), bytes) }
+}
+
+extension CacheWriter {
+  /// Stores a body under an identity that is its URL too.
+  func put(
+    _ name: String,
+    _ body: [UInt8],
+    key forcedKey: CacheKey? = nil,
+    proof: ProofDepth = .header,
+    lifetime: Duration? = nil,
+    staged: StagedBlob? = nil
+  ) throws(CacheError) {
+    try withIdentity(name) { (key, identity) throws(CacheError) in
+      try body.withBytes { (bytes) throws(CacheError) in
+        let entry = NewEntry(
+          key: forcedKey ?? key,
+          identity: identity,
+          url: identity,
+          format: .png,
+          width: 640,
+          height: 480,
+          frames: 1,
+          proof: proof,
+          contentTypeMatch: .alias,
+          status: 200,
+          checksum: staged?.checksum ?? checksum(of: bytes),
+          etag: Array("\"1\"".utf8),
+          lastModified: Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8),
+          contentType: Array("image/png".utf8),
+          lifetime: lifetime
+        )
+        try store(entry, body: staged.map(NewBody.staged) ?? .bytes(bytes))
+      }
+    }
+  }
+}
+
+extension ImageCache {
+  /// Stores a body under an identity that is its URL too, in a transaction of its own.
+  func put(_ name: String, _ body: [UInt8], proof: ProofDepth = .header, lifetime: Duration? = nil) throws(CacheError) {
+    try write { (writer) throws(CacheError) in try writer.put(name, body, proof: proof, lifetime: lifetime) }
+  }
+
+  func lookUp(_ name: String) throws(CacheError) -> LookUp {
+    try read { (reader) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.lookUp(key, identity: identity) }
+    }
+  }
+
+  /// The head of what is cached, fresh or not.
+  func head(_ name: String) throws(CacheError) -> EntryHead? {
+    switch try lookUp(name) {
+    case .fresh(let head), .expired(let head): head
+    case .missing: nil
+    }
+  }
+
+  func isFresh(_ name: String) throws(CacheError) -> Bool {
+    if case .fresh = try lookUp(name) { true } else { false }
+  }
+
+  /// The body of what is cached; nil where nothing is.
+  func cachedBody(_ name: String) throws(CacheError) -> CachedBody? {
+    guard let head = try head(name) else { return nil }
+    return try withIdentity(name) { (key, identity) throws(CacheError) in try body(of: key, identity: identity, as: head) }
+  }
+
+  func touch(_ name: String) throws(CacheError) {
+    try write { (writer) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in try writer.touch(key, identity: identity) }
+    }
+  }
+
+  func remove(_ name: String) throws(CacheError) -> Bool {
+    try withIdentity(name) { (_, identity) throws(CacheError) in try remove(identity: identity) }
+  }
+
+  /// The names of all entries that have one of `names`.
+  func present(_ names: [String]) throws(CacheError) -> [String] {
+    var present: [String] = []
+    for name in names where try head(name) != nil { present.append(name) }
+    return present
+  }
+
+  /// Counts what the totals should say, record by record.
+  func counted() throws(CacheError) -> (entries: Int, bodyBytes: Int) {
+    var last: CacheKey?
+    var result = (entries: 0, bodyBytes: 0)
+    while true {
+      let page = try entries(after: last, limit: 100)
+      guard let end = page.last else { return result }
+      last = end.key
+      result.entries += page.count
+      result.bodyBytes += page.reduce(0) { $0 + Int($1.head.bodySize) }
+    }
+  }
+
+  /// Stages a body as a file of its own.
+  func stage(_ bytes: [UInt8], partSize: Int = 50_000) throws(CacheError) -> StagedBlob {
+    let writer = try makeBlobWriter()
+    var offset = 0
+    while offset < bytes.count {
+      let end = min(bytes.count, offset + partSize)
+      try bytes[offset..<end].withBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
+      offset = end
+    }
+    return try writer.finish()
+  }
+}
+
+/// The paths of all files below a folder, relative to it.
+func files(below path: String) -> [String] {
+  guard let folder = opendir(path) else { return [] }
+  defer { closedir(folder) }
+  var found: [String] = []
+  while let entry = readdir(folder) {
+    let isFolder = entry.pointee.d_type == UInt8(DT_DIR)
+    let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    if name == "." || name == ".." { continue }
+    if isFolder { found += files(below: "\(path)/\(name)").map { "\(name)/\($0)" } } else { found.append(name) }
+  }
+  return found.sorted()
+}
+
+/// The files of large bodies of the default namespace, those that are still arriving included.
+func blobs(_ directory: TemporaryDirectory) -> [String] { files(below: directory.file("default/blobs")) }

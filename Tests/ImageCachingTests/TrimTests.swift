@@ -1,0 +1,134 @@
+import ImageCaching
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite struct TrimTests {
+  let directory = TemporaryDirectory()
+  let clock = ManualClock()
+  let megabyte = 1_000_000
+
+  /// Stores bodies of the same size, a second apart.
+  func fill(_ cache: ImageCache, _ names: [String], size: Int) throws {
+    for name in names {
+      try cache.put(name, body(size))
+      clock.advance(by: .seconds(1))
+    }
+  }
+
+  @Test("C8: four entries of 1 MB, a limit of 3 MB and a target of a half leave one") func fourLeaveOne() throws {
+    let cache = try makeCache(directory, maxSize: 3 * megabyte, trimTo: 0.5, clock: clock)
+    try fill(cache, ["a", "b", "c", "d"], size: megabyte)
+    let result = try cache.trim()
+    #expect(result.trimmed == 3 && result.expired == 0 && result.evictedProtected == 0)
+    #expect(result.bytesRemoved == 3 * megabyte)
+    #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
+    #expect(blobs(directory).count == 1)
+  }
+
+  @Test("C8: nothing goes at the limit, and what is left may be exactly the target", arguments: [10_000, 200_000])
+  func exactLimits(size: Int) throws {
+    let cache = try makeCache(directory, maxSize: 4 * size, trimTo: 0.5, clock: clock)
+    try fill(cache, ["a", "b", "c", "d"], size: size)
+    #expect(try cache.trim() == TrimResult())
+    try fill(cache, ["e"], size: size)
+    #expect(try cache.trim().trimmed == 3)
+    #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["d", "e"])
+  }
+
+  @Test("C8: without a limit size does not matter") func noLimit() throws {
+    let cache = try makeCache(directory, clock: clock)
+    try fill(cache, ["a", "b"], size: megabyte)
+    #expect(try cache.trim() == TrimResult())
+  }
+
+  @Test("C8: what has expired goes first, and may be enough") func expiredFirst() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 3000, trimTo: 1, clock: clock)
+    try fill(cache, ["a", "b"], size: 1000)
+    clock.advance(by: .seconds(98))
+    try fill(cache, ["c", "d", "e"], size: 1000)
+    let result = try cache.trim()
+    #expect(result.expired == 2 && result.trimmed == 0)
+    #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
+  }
+
+  @Test("C8: what this run stored goes last, and is counted", arguments: [ExpiryBasis.modification, .access])
+  func runGoesLast(basis: ExpiryBasis) throws {
+    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: basis, clock: clock)
+    try fill(cache, ["a", "b"], size: 1000)
+    clock.advance(by: .seconds(3600))
+    let start = clock.source.wall()
+    try fill(cache, ["c", "d"], size: 1000)
+    // By access these are newer than what the run stored, and still go before it.
+    for name in ["a", "b"] { try cache.touch(name) }
+    let result = try cache.trim(protecting: start)
+    #expect(result.trimmed == 3 && result.evictedProtected == 1)
+    #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
+  }
+
+  @Test("C8: by access, the longest idle goes first") func longestIdleFirst() throws {
+    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
+    try fill(cache, ["a", "b", "c"], size: 1000)
+    clock.advance(by: .seconds(3600))
+    try cache.touch("a")
+    try cache.trim()
+    #expect(try cache.present(["a", "b", "c"]) == ["a"])
+  }
+
+  @Test("C9: many entries go in several transactions, and nothing is left behind") func manyEntries() throws {
+    let cache = try makeCache(directory, maxSize: 100_000, trimTo: 0.1, clock: clock)
+    for batch in 0..<5 {
+      try cache.write { (writer) throws(CacheError) in
+        for number in 0..<600 { try writer.put("\(batch)/\(number)", body(100)) }
+      }
+      clock.advance(by: .seconds(1))
+    }
+    #expect(try cache.trim().trimmed == 2900)
+    #expect(try cache.totals().entries == 100)
+    #expect(try cache.totals().bodyBytes == 10_000)
+    #expect(try cache.counted() == (100, 10_000))
+    #expect(try cache.present(["0/1", "3/1"]) == [])
+  }
+
+  @Test("C9: expired entries go with no limit of size, and the oldest only") func expiredOnly() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
+    try fill(cache, ["a", "b"], size: 10)
+    clock.advance(by: .seconds(7))
+    try cache.put("a", body(10))
+    clock.advance(by: .seconds(2))
+    #expect(try cache.trim().expired == 1)
+    #expect(try cache.present(["a", "b"]) == ["a"])
+  }
+
+  @Test func beingTooLargeByAPartIsSeenWithoutATrim() throws {
+    let cache = try makeCache(directory, maxSize: 1000, clock: clock)
+    try cache.put("a", body(1000))
+    #expect(try !cache.exceedsMaxSize(bySlack: 0))
+    try cache.put("b", body(100))
+    #expect(try cache.exceedsMaxSize(bySlack: 0))
+    #expect(try !cache.exceedsMaxSize(bySlack: 0.1))
+    try cache.put("c", body(1))
+    #expect(try cache.exceedsMaxSize(bySlack: 0.1))
+    #expect(try !makeCache(directory, clock: clock).exceedsMaxSize(bySlack: 0.1))
+  }
+
+  @Test("C10: totals equal the sum of the records after any mixture of changes") func totalsAreTrue() throws {
+    let cache = try makeCache(directory, maxSize: 3_000_000, clock: clock)
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<120 {
+      let name = "\(Int.random(in: 0..<15, using: &generator))"
+      let size = [10, 9000, ImageCache.maximumInlineBytes, 300_000].randomElement(using: &generator)!
+      switch Int.random(in: 0..<10, using: &generator) {
+      case 0: _ = try cache.remove(name)
+      case 1: try cache.trim()
+      default: try cache.put(name, body(size))
+      }
+      clock.advance(by: .seconds(1))
+    }
+    let totals = try cache.totals()
+    #expect(try cache.counted() == (totals.entries, totals.bodyBytes))
+    let large = try cache.entries(after: nil, limit: 100).filter(\.head.isBlob).count
+    #expect(blobs(directory).count == large)
+    #expect(try makeCache(directory).totals() == totals)
+  }
+}
