@@ -1,0 +1,136 @@
+import CCurl
+import CLinux
+import Glibc
+import ImagePrimitives
+
+/// libcurl's multi handle on an epoll of ours, and what its transfers share: connections, names, TLS sessions.
+///
+/// It is driven by `curl_multi_socket_action` alone. libcurl's callbacks only note what to watch and until when; handles are added
+/// and removed outside of them.
+final class CurlMulti {
+  private static let eventLimit = 256
+
+  private let multi: UnsafeMutableRawPointer
+  private let share: UnsafeMutableRawPointer
+  private let epoll: Int32
+  private let wakeDescriptor: Int32
+  private let events: UnsafeMutablePointer<epoll_event>
+  /// When libcurl wants to be called; nil where it waits for sockets only.
+  private(set) var timer: MonotonicInstant?
+  private let turn: Turn
+
+  /// Watches `wakeDescriptor` beside libcurl's sockets.
+  init(wakeDescriptor: Int32, turn: Turn) throws(DownloaderError) {
+    try Curl.requireFeatures()
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    guard epoll >= 0 else { throw DownloaderError(system: "epoll_create1") }
+    guard let multi = curl_multi_init(), let share = curl_share_init() else {
+      throw DownloaderError(message: "libcurl could not be started: out of memory")
+    }
+    self.multi = multi
+    self.share = share
+    self.wakeDescriptor = wakeDescriptor
+    self.turn = turn
+    events = .allocate(capacity: Self.eventLimit)
+    curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION)
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    curl_multi_set_socket_callback(multi, socketChanged, context)
+    curl_multi_set_timer_callback(multi, timerChanged, context)
+    watch(wakeDescriptor, for: CURL_POLL_IN)
+  }
+
+  deinit {
+    curl_multi_cleanup(multi)
+    curl_share_cleanup(share)
+    events.deallocate()
+    Glibc.close(epoll)
+  }
+
+  /// How many connections are kept open, those in use included.
+  func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
+
+  /// Lets `easy` use what is shared; again after each `curl_easy_reset`.
+  func share(with easy: UnsafeMutableRawPointer) { curl_set_pointer(easy, CURLOPT_SHARE, share) }
+
+  func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(multi, easy) }
+
+  func remove(_ easy: UnsafeMutableRawPointer) { curl_multi_remove_handle(multi, easy) }
+
+  /// Sleeps until something happens, at most `milliseconds` (below 0: without end), and lets libcurl work on what did; true where
+  /// the wake descriptor can be read.
+  func poll(milliseconds: Int32, time: TimeSource) -> Bool {
+    let count = epoll_wait(epoll, events, Int32(Self.eventLimit), milliseconds)
+    turn.now = time.monotonic()
+    var isWoken = false
+    for place in 0..<max(0, Int(count)) {
+      let event = events[place]
+      if event.data.fd == wakeDescriptor {
+        isWoken = true
+      } else {
+        act(on: event.data.fd, flags(of: event.events))
+      }
+    }
+    if let timer, timer <= turn.now { actOnTime() }
+    return isWoken
+  }
+
+  /// Lets libcurl start what was added and do what is due.
+  func actOnTime() {
+    timer = nil
+    act(on: -1, 0)
+  }
+
+  /// The next transfer that has ended, with libcurl's verdict; nil where none has.
+  func nextEnded() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(multi, &left) {
+      if message.pointee.msg == CURLMSG_DONE { return (message.pointee.easy_handle, message.pointee.data.result) }
+    }
+    return nil
+  }
+
+  private func act(on socket: Int32, _ flags: Int32) {
+    var running: Int32 = 0
+    // Its errors are those of a wrong call; a socket that is unknown by now is none.
+    curl_multi_socket_action(multi, socket, flags, &running)
+  }
+
+  private func flags(of events: UInt32) -> Int32 {
+    var flags: Int32 = 0
+    if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { flags |= CURL_CSELECT_IN }
+    if events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
+    return flags
+  }
+
+  fileprivate func watch(_ socket: Int32, for what: Int32) {
+    var event = epoll_event()
+    event.data.fd = socket
+    if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
+    if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
+    if what == CURL_POLL_REMOVE {
+      epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event)
+    } else if epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0 {
+      epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event)
+    }
+  }
+
+  fileprivate func setTimer(milliseconds: Int) {
+    timer = milliseconds < 0 ? nil : MonotonicInstant(nanoseconds: turn.now.nanoseconds &+ UInt64(milliseconds) &* 1_000_000)
+  }
+}
+
+private func socketChanged(
+  _: UnsafeMutableRawPointer?,
+  _ socket: Int32,
+  _ what: Int32,
+  _ context: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?
+) -> Int32 {
+  Unmanaged<CurlMulti>.fromOpaque(context!).takeUnretainedValue().watch(socket, for: what)
+  return 0
+}
+
+private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  Unmanaged<CurlMulti>.fromOpaque(context!).takeUnretainedValue().setTimer(milliseconds: milliseconds)
+  return 0
+}

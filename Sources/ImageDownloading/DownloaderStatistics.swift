@@ -1,0 +1,34 @@
+/// How busy an ``ImageDownloader`` is, and what has held it back since it started.
+public struct DownloaderStatistics: Sendable {
+  /// Transfers running now.
+  public internal(set) var running = 0
+  /// The most transfers that ran at once.
+  public internal(set) var peakRunning = 0
+  /// Downloads waiting now, retries included.
+  public internal(set) var waiting = 0
+  /// Connections opened so far.
+  public internal(set) var openedConnections = 0
+  /// For how long each limit was what kept more transfers from starting, in nanoseconds.
+  public internal(set) var boundNanoseconds = BoundTimes()
+
+  /// Nanoseconds by what bounded the downloader.
+  public struct BoundTimes: Sendable, Hashable {
+    /// All transfers of the global limit were used.
+    public internal(set) var concurrency: UInt64 = 0
+    /// What waited had to wait for its host, or for the time of its retry.
+    public internal(set) var hosts: UInt64 = 0
+    /// The receiver had no room, or the downloader was suspended.
+    public internal(set) var held: UInt64 = 0
+    /// Nothing waited.
+    public internal(set) var empty: UInt64 = 0
+  }
+
+  mutating func add(_ nanoseconds: UInt64, boundBy limit: StartLimit) {
+    switch limit {
+    case .concurrency: boundNanoseconds.concurrency += nanoseconds
+    case .hosts: boundNanoseconds.hosts += nanoseconds
+    case .held: boundNanoseconds.held += nanoseconds
+    case .empty: boundNanoseconds.empty += nanoseconds
+    }
+  }
+}

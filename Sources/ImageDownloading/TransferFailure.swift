@@ -1,0 +1,154 @@
+import CCurl
+import Glibc
+import ImagePrimitives
+
+/// What a transfer came to.
+enum Verdict {
+  case image(DownloadedImage)
+  /// To the value of its `Location`.
+  case redirect([UInt8])
+  case failure(Failure)
+}
+
+extension Transfer {
+  /// Judges a transfer that libcurl has ended with `code`. A status that is not accepted stands, however its body ended.
+  func verdict(_ code: CURLcode) -> Verdict {
+    if let refusal { return .failure(refusal) }
+    guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
+    let status = status
+    guard options.acceptStatus.contains(status) else {
+      if HTTPStatus.redirects.contains(status), let location = header("location") {
+        return .redirect(Array(UnsafeRawBufferPointer(start: location, count: strlen(location))))
+      }
+      return .failure(.status(status))
+    }
+    if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
+    if isStreamed, bodyBytes > 0 { handOver() }
+    return .image(
+      DownloadedImage(
+        status: status,
+        contentType: header("content-type").map { String(cString: $0) },
+        etag: header("etag").map { String(cString: $0) },
+        lastModified: header("last-modified").map { String(cString: $0) },
+        body: takeBody(),
+        bodyBytes: bodyBytes,
+        wasStreamed: isStreamed
+      )
+    )
+  }
+
+  /// Which time limit it has broken by `now`; nil where none.
+  func brokenTimeLimit(_ now: MonotonicInstant) -> Failure? {
+    if now >= deadline { return timedOut(after: options.timeout) }
+    guard phase == .connected, now >= lastProgress.advanced(by: options.stallTimeout) else { return nil }
+    return .transient(.stalled, "no byte came for \(options.stallTimeout.text) after \(bodyBytes) bytes of the body")
+  }
+
+  /// When it may break a time limit next.
+  var nextTimeLimit: MonotonicInstant {
+    phase == .connected ? min(deadline, lastProgress.advanced(by: options.stallTimeout)) : deadline
+  }
+
+  /// No time limit can be broken before this, whatever the connection does.
+  var earliestTimeLimit: MonotonicInstant { min(deadline, started.advanced(by: options.stallTimeout)) }
+
+  private func failure(_ code: CURLcode) -> Failure {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return .transient(.dns, "the name \(origin.name) could not be resolved")
+    case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
+      return .transient(.connect, "no connection to \(origin.address): \(systemError ?? curlError(code))")
+    case CURLE_OPERATION_TIMEDOUT:
+      return timedOut(after: options.connectTimeout)
+    case CURLE_PARTIAL_FILE:
+      return truncated
+    case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+      return .transient(.reset, "\(origin.address) broke the connection off after \(bodyBytes) bytes of the body")
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+      return .transient(.reset, "\(origin.address) did not answer in HTTP: \(curlError(code))")
+    case CURLE_SSL_CONNECT_ERROR:
+      return Failure(
+        .tls,
+        isTransient: isHandshakeCut,
+        message: "the TLS handshake with \(origin.address) failed: \(curlError(code))"
+      )
+    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+      CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
+      return Failure(.tls, message: "the certificate of \(origin.address) was refused: \(curlError(code))")
+    case CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_USE_SSL_FAILED:
+      return Failure(.tls, message: "TLS to \(origin.address) could not be set up: \(curlError(code))")
+    case CURLE_BAD_CONTENT_ENCODING:
+      // Not `undecodable`, which says that an image is broken for good: here no image was seen.
+      return Failure(
+        .contentType,
+        status: status,
+        message: "the body came with a Content-Encoding that was not asked for and could not be undone: \(curlError(code))"
+      )
+    case CURLE_URL_MALFORMAT:
+      return Failure(.invalidURL, message: "libcurl cannot use the URL: \(curlError(code))")
+    default:
+      return Failure(.internal, message: "libcurl gave up with \(code.rawValue): \(curlError(code))")
+    }
+  }
+
+  /// A time limit counts for what it fell into: resolving, connecting, or the transfer as a whole.
+  private func timedOut(after limit: Duration) -> Failure {
+    switch phase {
+    case .resolving: .transient(.dns, "the name \(origin.name) was not resolved within \(limit.text)")
+    case .connecting: .transient(.connect, "no answer from \(origin.address) within \(limit.text) while connecting")
+    case .connected: .transient(.timeout, "the transfer was not done within \(limit.text); \(bodyBytes) bytes of the body came")
+    }
+  }
+
+  private var truncated: Failure {
+    let declared = declaredBytes.map { " of \($0)" } ?? ""
+    return .transient(.truncated, "the body ended after \(bodyBytes)\(declared) bytes")
+  }
+
+  /// Whether the peer just went away in the handshake; an alert or a protocol it does not speak would come again.
+  private var isHandshakeCut: Bool {
+    let text = String(cString: errorText)
+    return text.contains("SSL_ERROR_SYSCALL") || text.contains("SSL_connect:") || text.contains("unexpected eof")
+  }
+
+  private var origin: URLOrigin { URLOrigin(url)! }
+
+  /// The reason of the last system call that failed in this transfer.
+  private var systemError: String? {
+    var number = 0
+    curl_get_long(easy, CURLINFO_OS_ERRNO, &number)
+    return number == 0 ? nil : String(cString: strerror(Int32(number)))
+  }
+
+  private func curlError(_ code: CURLcode) -> String {
+    errorText.pointee == 0 ? Curl.describe(code) : String(cString: errorText)
+  }
+}
+
+extension Failure {
+  static func transient(_ kind: FailureKind, _ message: String) -> Failure { Failure(kind, isTransient: true, message: message) }
+
+  static func status(_ status: Int) -> Failure {
+    let phrase = HTTPStatus.phrase(status).map { " \($0)" } ?? ""
+    return Failure(
+      .httpStatus,
+      status: status,
+      isTransient: HTTPStatus.isTransient(status),
+      message: "the server answered \(status)\(phrase)"
+    )
+  }
+
+  static func tooLarge(limit: Int, declared: Int? = nil, status: Int) -> Failure {
+    let size = declared.map { "the declared body of \($0) bytes" } ?? "the body"
+    return Failure(.tooLarge, status: status, message: "\(size) is larger than max-bytes, \(limit) bytes")
+  }
+}
+
+extension Duration {
+  /// Such as `10 s`, `250 ms`.
+  var text: String {
+    let milliseconds = wholeMilliseconds
+    if milliseconds % 1000 == 0 { return "\(milliseconds / 1000) s" }
+    return milliseconds < 1000 ? "\(milliseconds) ms" : "\(Double(milliseconds) / 1000) s"
+  }
+}

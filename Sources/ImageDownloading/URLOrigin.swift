@@ -1,0 +1,72 @@
+import ImageURLs
+
+/// A URL's scheme, host and port (RFC 6454): whom limits count as one host, and who may see a job's own headers.
+///
+/// In a normalised URL the default port is not written, so name and port tell the scheme but for the oddest of ports.
+struct URLOrigin: Hashable {
+  let isSecure: Bool
+  /// As the URL has it: the port only where it is not the scheme's own.
+  let hostAndPort: ArraySlice<UInt8>
+
+  init(_ url: [UInt8], _ parts: URLParts) {
+    isSecure = parts.isSecure
+    hostAndPort = url[parts.hostAndPort]
+  }
+
+  /// Nil for a URL that is not in normal form.
+  init?(_ url: [UInt8]) {
+    guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }) else { return nil }
+    self.init(url, parts)
+  }
+
+  /// The same, without keeping the whole URL in memory.
+  init(copying other: URLOrigin) {
+    isSecure = other.isSecure
+    hostAndPort = ArraySlice(Array(other.hostAndPort))
+  }
+
+  private var portColon: ArraySlice<UInt8>.Index? {
+    guard hostAndPort.last != UInt8(ascii: "]") else { return nil }
+    return hostAndPort.lastIndex(of: UInt8(ascii: ":"))
+  }
+
+  /// The name or address, for a person.
+  var name: String { String(decoding: hostAndPort[..<(portColon ?? hostAndPort.endIndex)], as: UTF8.self) }
+
+  /// `name:port`, for a person.
+  var address: String {
+    let written = String(decoding: hostAndPort, as: UTF8.self)
+    return portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
+  }
+}
+
+/// The numbers of hosts for which something waits or runs; a number serves another host once it is free.
+struct HostTable {
+  private var numbers: [URLOrigin: Int] = [:]
+  private var entries: [(origin: URLOrigin?, uses: Int)] = []
+  private var free: [Int] = []
+
+  /// The number of a host, to be given back by ``release(_:)`` as often as it was taken.
+  mutating func retain(_ origin: URLOrigin) -> Int {
+    if let number = numbers[origin] {
+      entries[number].uses += 1
+      return number
+    }
+    let origin = URLOrigin(copying: origin)
+    let number = free.popLast() ?? entries.count
+    if number == entries.count { entries.append((nil, 0)) }
+    entries[number] = (origin, 1)
+    numbers[origin] = number
+    return number
+  }
+
+  /// True where that was the last use.
+  mutating func release(_ number: Int) -> Bool {
+    entries[number].uses -= 1
+    guard entries[number].uses == 0, let origin = entries[number].origin else { return false }
+    numbers[origin] = nil
+    entries[number].origin = nil
+    free.append(number)
+    return true
+  }
+}

@@ -1,0 +1,236 @@
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageDownloading
+
+/// The order of what waits, without clock and sockets.
+struct DownloadQueueTests {
+  private let now = MonotonicInstant(nanoseconds: 1_000)
+
+  /// Starts all that may start now.
+  private func startAll(_ queue: inout DownloadQueue, now: MonotonicInstant? = nil) -> [Int] {
+    var slots: [Int] = []
+    while case .start(let slot, _) = queue.next(now: now ?? self.now) { slots.append(slot) }
+    return slots
+  }
+
+  private func makeQueue(concurrency: Int = 100, perHost: Int = 100, openHosts: Int = 0) -> DownloadQueue {
+    var queue = DownloadQueue(concurrency: concurrency, perHost: perHost)
+    for host in 0..<openHosts {
+      queue.insert(slot: host, host: host, priority: .normal, sequence: 0)
+      _ = queue.next(now: now)
+      queue.resolved()
+      queue.connected(host: host)
+      queue.finished(host: host)
+    }
+    return queue
+  }
+
+  @Test("D2: with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 when 1 had started")
+  func lifoWithOneAtATime() {
+    var queue = makeQueue(concurrency: 1)
+    queue.insert(slot: 1, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: 1))
+    var started = startAll(&queue)
+    for slot in 2...7 {
+      queue.insert(slot: slot, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: Int64(slot)))
+    }
+    queue.resolved()
+    queue.connected(host: 0)
+    while queue.running > 0 {
+      queue.finished(host: 0)
+      started += startAll(&queue)
+    }
+    #expect(started == [1, 7, 6, 5, 4, 3, 2])
+  }
+
+  @Test("D2: FIFO starts in the order of arrival")
+  func fifo() {
+    var queue = makeQueue(openHosts: 1)
+    for slot in 1...7 {
+      queue.insert(slot: slot, host: 0, priority: .normal, sequence: DownloadOrder.fifo.sequence(ofArrival: Int64(slot)))
+    }
+    #expect(startAll(&queue) == [1, 2, 3, 4, 5, 6, 7])
+  }
+
+  @Test("D2: LIFO keeps the full concurrency of 8")
+  func lifoKeepsConcurrency() {
+    var queue = makeQueue(concurrency: 8, openHosts: 1)
+    for slot in 0..<100 {
+      queue.insert(slot: slot, host: 0, priority: .normal, sequence: -Int64(slot))
+    }
+    #expect(startAll(&queue) == Array((92...99).reversed()))
+    for left in stride(from: 92, to: 0, by: -1) {
+      queue.finished(host: 0)
+      #expect(startAll(&queue) == [left - 1])
+      #expect(queue.running == 8)
+    }
+  }
+
+  @Test("D2: a higher class starts first, whatever its sequence")
+  func classesComeFirst() {
+    var queue = makeQueue(openHosts: 2)
+    for (slot, priority) in Priority.allCases.reversed().enumerated() {
+      queue.insert(slot: slot, host: slot % 2, priority: priority, sequence: Int64(slot))
+    }
+    #expect(startAll(&queue) == [4, 3, 2, 1, 0])
+  }
+
+  @Test("D1: a host at its limit holds back only itself")
+  func busyHostHoldsBackOnlyItself() {
+    var queue = makeQueue(perHost: 2, openHosts: 2)
+    for slot in 0..<5 { queue.insert(slot: slot, host: 0, priority: .veryHigh, sequence: Int64(slot)) }
+    for slot in 5..<7 { queue.insert(slot: slot, host: 1, priority: .low, sequence: Int64(slot)) }
+    #expect(startAll(&queue) == [0, 1, 5, 6])
+    #expect(queue.next(now: now) == .none(.hosts))
+    queue.finished(host: 0)
+    #expect(startAll(&queue) == [2])
+  }
+
+  @Test("D1: both limits change while transfers run")
+  func limitsChange() {
+    var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)
+    for slot in 0..<10 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
+    #expect(startAll(&queue) == [0, 1])
+    queue.setLimits(concurrency: 4, perHost: 8)
+    #expect(startAll(&queue) == [2, 3])
+    #expect(queue.next(now: now) == .none(.concurrency))
+    queue.setLimits(concurrency: 2, perHost: 8)
+    queue.finished(host: 0)
+    queue.finished(host: 0)
+    #expect(startAll(&queue) == [])
+    queue.finished(host: 0)
+    #expect(startAll(&queue) == [4])
+  }
+
+  @Test("D15: a waiting retry holds no slot, and keeps its place")
+  func waitingRetryHoldsNoSlot() {
+    var queue = makeQueue(concurrency: 1, openHosts: 1)
+    let later = now.advanced(by: .seconds(1))
+    queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: later)
+    queue.insert(slot: 1, host: 0, priority: .normal, sequence: 1)
+    queue.insert(slot: 2, host: 0, priority: .normal, sequence: 2)
+    #expect(queue.nextRetry == later)
+    #expect(startAll(&queue) == [1])
+    queue.finished(host: 0)
+    #expect(startAll(&queue, now: later) == [0])
+    #expect(queue.nextRetry == nil)
+  }
+
+  @Test("a retry that is due but finds no room does not keep the loop awake")
+  func dueRetryIsNoTimer() {
+    var queue = makeQueue(concurrency: 1, openHosts: 1)
+    queue.insert(slot: 1, host: 0, priority: .normal, sequence: 1)
+    #expect(startAll(&queue) == [1])
+    queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now)
+    #expect(queue.next(now: now) == .none(.concurrency))
+    #expect(queue.nextRetry == nil)
+  }
+
+  @Test("a new host starts one alone, and the others once it has connected")
+  func newHostStartsOneAlone() {
+    var queue = makeQueue()
+    for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
+    #expect(startAll(&queue) == [0])
+    queue.resolved()
+    #expect(startAll(&queue) == [])
+    queue.connected(host: 0)
+    #expect(startAll(&queue) == [1, 2, 3])
+  }
+
+  @Test("a host whose first transfer could not connect starts its others")
+  func failedHostStartsOthers() {
+    var queue = makeQueue()
+    for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
+    #expect(startAll(&queue) == [0])
+    queue.resolved()
+    queue.finished(host: 0, failedToConnect: true)
+    #expect(queue.next(now: now) == .start(slot: 1, resolves: true))
+    #expect(startAll(&queue) == [2, 3])
+  }
+
+  @Test("at most 32 names are resolved at once")
+  func resolvingIsLimited() {
+    var queue = makeQueue(openHosts: 1)
+    for slot in 0..<40 { queue.insert(slot: slot, host: slot + 1, priority: .normal, sequence: Int64(slot)) }
+    queue.insert(slot: 40, host: 0, priority: .low, sequence: 0)
+    #expect(startAll(&queue) == Array(0..<32) + [40])
+    queue.resolved()
+    #expect(startAll(&queue) == [32])
+  }
+
+  @Test("D16: what follows a redirect comes first, even where nothing new may start")
+  func continuationsComeFirst() {
+    var queue = makeQueue(concurrency: 1, openHosts: 1)
+    queue.insert(slot: 0, host: 0, priority: .veryHigh, sequence: -9)
+    #expect(queue.next(now: now, startsNew: false) == .none(.held))
+    queue.insert(slot: 1, host: 0, priority: .veryLow, sequence: 9, continues: true)
+    #expect(queue.next(now: now, startsNew: false) == .start(slot: 1, resolves: false))
+  }
+
+  @Test("D4: what is removed does not start, and its slot serves again")
+  func removedDoesNotStart() {
+    var queue = makeQueue(openHosts: 1)
+    for slot in 0..<3 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
+    queue.remove(slot: 0, host: 0)
+    queue.remove(slot: 2, host: 0)
+    queue.remove(slot: 2, host: 0)
+    queue.insert(slot: 2, host: 0, priority: .normal, sequence: 9)
+    queue.insert(slot: 3, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
+    queue.remove(slot: 3, host: 0)
+    #expect(queue.nextRetry == nil)
+    #expect(queue.waiting == 2)
+    #expect(startAll(&queue) == [1, 2])
+    #expect(queue.next(now: now) == .none(.empty))
+  }
+
+  @Test("D2: random traffic over many hosts always starts the best of those that may start")
+  func matchesPlainModel() {
+    struct Waiting { var slot, host: Int, priority: Priority, sequence: Int64 }
+    var random = SeededRandom(seed: 42)
+    var queue = DownloadQueue(concurrency: 12, perHost: 3)
+    var waiting: [Waiting] = []
+    var running: [Int: Int] = [:]  // slot: host
+    var isOpen = Set<Int>()
+    var free = Array(0..<500)
+    for _ in 0..<20_000 {
+      switch random.next() % 4 {
+      case 0, 1:
+        guard let slot = free.popLast() else { continue }
+        let priority = Priority.allCases.randomElement(using: &random)!
+        let new = Waiting(
+          slot: slot,
+          host: Int(random.next() % 20),
+          priority: priority,
+          sequence: Int64(random.next() % 1_000_000)
+        )
+        waiting.append(new)
+        queue.insert(slot: slot, host: new.host, priority: new.priority, sequence: new.sequence)
+      case 2:
+        guard let (slot, host) = running.randomElement(using: &random) else { continue }
+        if isOpen.insert(host).inserted {
+          queue.resolved()
+          queue.connected(host: host)
+        }
+        queue.finished(host: host)
+        running[slot] = nil
+        free.append(slot)
+      default:
+        guard random.next() % 8 == 0, let place = waiting.indices.randomElement(using: &random) else { continue }
+        let removed = waiting.remove(at: place)
+        queue.remove(slot: removed.slot, host: removed.host)
+        free.append(removed.slot)
+      }
+      while case .start(let slot, _) = queue.next(now: now) {
+        let best = waiting.filter { candidate in
+          running.values.count { $0 == candidate.host } < (isOpen.contains(candidate.host) ? 3 : 1)
+        }.min { ($1.priority, $0.sequence) < ($0.priority, $1.sequence) }
+        #expect(best?.slot == slot)
+        waiting.removeAll { $0.slot == slot }
+        running[slot] = best?.host
+      }
+      #expect(queue.running == running.count && queue.waiting == waiting.count)
+      #expect(running.count <= 12)
+    }
+  }
+}

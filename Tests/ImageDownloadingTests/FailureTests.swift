@@ -1,0 +1,221 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Each way in which a transfer fails: its kind, whether it is tried again, and its sentence.
+struct FailureTests {
+  private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) throws -> Failure {
+    let origin = try Origin(["/a": behaviour])
+    return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
+  }
+
+  @Test(
+    "D9: a status that is not accepted is http-status; 408, 425, 429 and 5xx are transient",
+    arguments: [
+      (400, false), (401, false), (403, false), (404, false), (410, false), (451, false), (304, false), (206, false),
+      (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (599, true),
+    ]
+  )
+  func statuses(status: Int, isTransient: Bool) throws {
+    let failure = try failure(.status(status))
+    #expect(failure.kind == .httpStatus)
+    #expect(failure.status == status)
+    #expect(failure.isTransient == isTransient)
+  }
+
+  @Test("D9: the sentence names the status")
+  func statusSentence() throws {
+    #expect(try failure(.status(404)).message == "the server answered 404 Not Found")
+    #expect(try failure(.status(599)).message == "the server answered 599")
+  }
+
+  @Test("D9: a refused status stands, however its body ends")
+  func refusedStatusStands() throws {
+    let answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1000\r\n\r\nhalf"
+    #expect(try failure(.raw(answer)).status == 503)
+    let large = Behaviour.status(404, body: pattern(1 << 20))
+    #expect(try failure(large).status == 404)
+  }
+
+  @Test("D9: other statuses can be accepted")
+  func acceptedStatus() throws {
+    let origin = try Origin(["/a": .status(404, body: [1, 2, 3])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(acceptStatus: [200, 404]))
+    #expect(end.image?.status == 404)
+    #expect(end.image?.body == [1, 2, 3])
+  }
+
+  @Test("a refused connection is connect")
+  func refusedConnection() throws {
+    let origin = try Origin()
+    origin.stop()
+    let failure = try #require(try Fetcher().fetch(origin.url("/a")).failure)
+    #expect(failure.kind == .connect)
+    #expect(failure.isTransient)
+    #expect(failure.message == "no connection to 127.0.0.1:\(origin.port): Connection refused")
+  }
+
+  @Test("a name that does not resolve is dns")
+  func unknownName() throws {
+    let failure = try #require(try Fetcher().fetch("http://no-such-host.invalid/a").failure)
+    #expect(failure.kind == .dns)
+    #expect(failure.isTransient)
+    #expect(failure.message.contains("no-such-host.invalid"))
+  }
+
+  @Test("D5: a server that does not accept within the connect timeout is connect")
+  func connectTimeout() throws {
+    let listener = FullListener()
+    let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
+    let failure = try #require(try Fetcher().fetch("http://127.0.0.1:\(listener.port)/a", options: options).failure)
+    #expect(failure.kind == .connect)
+    #expect(failure.isTransient)
+    #expect(failure.message == "no answer from 127.0.0.1:\(listener.port) within 150 ms while connecting")
+  }
+
+  @Test("D5: the whole timeout is connect where it falls into connecting")
+  func timeoutWhileConnecting() throws {
+    let listener = FullListener()
+    let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
+    let failure = try #require(try Fetcher().fetch("http://127.0.0.1:\(listener.port)/a", options: options).failure)
+    #expect(failure.kind == .connect)
+  }
+
+  @Test("D5: no byte of an answer within the stall timeout is stalled")
+  func stalledBeforeAnswer() throws {
+    let failure = try failure(.stall, options: .forTests(stallTimeout: .milliseconds(100)))
+    #expect(failure.kind == .stalled)
+    #expect(failure.isTransient)
+    #expect(failure.message == "no byte came for 100 ms after 0 bytes of the body")
+  }
+
+  @Test("D5: a body that stops is stalled")
+  func stalledInBody() throws {
+    let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(stallTimeout: .milliseconds(100)))
+    #expect(failure.kind == .stalled)
+    #expect(failure.message == "no byte came for 100 ms after 100 bytes of the body")
+  }
+
+  @Test("D5: a transfer that is not done within the whole timeout is timeout")
+  func wholeTimeout() throws {
+    let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(timeout: .milliseconds(200)))
+    #expect(failure.kind == .timeout)
+    #expect(failure.isTransient)
+  }
+
+  @Test("D5: the whole timeout counts redirects in")
+  func timeoutCountsRedirects() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
+    #expect(end.failure?.kind == .timeout)
+    #expect(end.summary.attempts == 1)
+  }
+
+  @Test("a connection that is reset or closed without an answer is reset", arguments: [0, 1, 2])
+  func reset(which: Int) throws {
+    let failure = try failure([.reset, .close, .reset(afterBytes: 10, declared: 100)][which])
+    #expect(failure.kind == .reset)
+    #expect(failure.isTransient)
+  }
+
+  @Test("what is no HTTP is reset")
+  func noHTTP() throws {
+    #expect(try failure(.raw("SSH-2.0-OpenSSH_9.2\r\n")).kind == .reset)
+  }
+
+  @Test("D14: a body shorter than its Content-Length is truncated")
+  func truncated() throws {
+    let failure = try failure(.cut(afterBytes: 60, declared: 100))
+    #expect(failure.kind == .truncated)
+    #expect(failure.isTransient)
+    #expect(failure.message == "the body ended after 60 of 100 bytes")
+  }
+
+  @Test("D14: a chunked body that is cut off is truncated")
+  func truncatedChunks() throws {
+    let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
+    #expect(try failure(.raw(answer)).kind == .truncated)
+  }
+
+  @Test("D13: a declared length above max-bytes is too-large before the body is read")
+  func declaredTooLarge() throws {
+    let failure = try failure(.stall(afterBytes: 1, declared: 1001), options: .forTests(maxBytes: 1000))
+    #expect(failure.kind == .tooLarge)
+    #expect(!failure.isTransient)
+    #expect(failure.message.contains("1001"))
+  }
+
+  @Test("D13: a body without a length is cut off at the byte that passes max-bytes", arguments: [999, 1000, 1001])
+  func undeclaredTooLarge(count: Int) throws {
+    let origin = try Origin(["/a": .chunked([pattern(500), pattern(count - 500)])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(maxBytes: 1000))
+    #expect(end.failure?.kind == (count > 1000 ? .tooLarge : nil))
+    #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
+  }
+
+  @Test("D13: a coded body counts as it is when decoded")
+  func decodedTooLarge() throws {
+    let zeros = try gzip([UInt8](repeating: 0, count: 1 << 20))
+    let behaviour = Behaviour.body(zeros, headers: ["Content-Encoding": "gzip"])
+    #expect(try failure(behaviour, options: .forTests(maxBytes: 64 << 10)).kind == .tooLarge)
+  }
+
+  @Test("a body that comes coded though none was asked for is decoded")
+  func codedBody() throws {
+    let body = pattern(10_000)
+    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
+    let end = try Fetcher().fetch(origin.url("/a"))
+    #expect(end.image?.body == body)
+    #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
+  }
+
+  @Test("a coding that is not known or broken is content-type", arguments: ["gzip", "klingon"])
+  func brokenCoding(name: String) throws {
+    let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
+    #expect(failure.kind == .contentType)
+    #expect(!failure.isTransient)
+  }
+
+  @Test(
+    "D17: only normalised http and https URLs are fetched",
+    arguments: [
+      "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
+    ]
+  )
+  func refusedURL(url: String) throws {
+    let end = try Fetcher().fetch(url)
+    #expect(end.failure?.kind == .invalidURL)
+    #expect(end.summary.attempts == 0)
+  }
+
+  @Test("a TLS handshake that is cut off is tls, and transient")
+  func cutHandshake() throws {
+    let listener = ClosingListener()
+    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
+    #expect(failure.kind == .tls)
+    #expect(failure.isTransient)
+  }
+
+  @Test("a server that speaks no TLS is tls, for good")
+  func noTLS() throws {
+    let listener = ClosingListener(answer: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
+    #expect(failure.kind == .tls)
+    #expect(!failure.isTransient)
+  }
+
+  @Test("a certificate that is not trusted is tls, for good")
+  func untrustedCertificate() async throws {
+    let server = try await TLSServer()
+    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)
+    #expect(failure.kind == .tls)
+    #expect(!failure.isTransient)
+    #expect(failure.message.contains("certificate"))
+  }
+
+  private func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
+    try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output
+  }
+}

@@ -1,0 +1,150 @@
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestSupport
+
+/// A receiver that keeps all events, and lets a test wait for them.
+final class Recorder: DownloadReceiver {
+  struct State {
+    var events: [DownloadEvent] = []
+    /// How downloads ended, in order.
+    var ends: [End] = []
+  }
+
+  private let state = Watched(State())
+  private let hasRoom = Mutex(true)
+
+  var mayStart: Bool {
+    get { hasRoom.withLock { $0 } }
+    set { hasRoom.withLock { $0 = newValue } }
+  }
+
+  func receive(_ events: [DownloadEvent]) {
+    state.withLock { state in
+      state.events += events
+      state.ends += events.compactMap { End($0) }
+    }
+  }
+
+  /// All events so far.
+  var events: [DownloadEvent] { state.value.events }
+
+  /// How downloads ended so far, in order.
+  var ends: [End] { state.value.ends }
+
+  /// Waits until `count` downloads have ended, and returns how, in order.
+  func waitForEnds(_ count: Int) throws -> [End] {
+    try state.wait(for: "\(count) ends") { $0.ends.count >= count }
+    return ends
+  }
+
+  /// Waits until download `id` has ended so often.
+  func waitForEnd(of id: UInt64, count: Int = 1) throws {
+    try state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
+  }
+
+  /// Waits until an event of that kind has come.
+  func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) throws {
+    try state.wait(for: "an event") { $0.events.contains(where: condition) }
+  }
+}
+
+/// How a download ended.
+struct End {
+  var id: UInt64
+  var image: DownloadedImage?
+  var failure: Failure?
+  var summary: TransferSummary
+  var isCancelled = false
+
+  init?(_ event: DownloadEvent) {
+    switch event {
+    case .chunk, .restarted: return nil
+    case .finished(let id, let image): (self.id, self.image, summary) = (id, image, image.summary)
+    case .failed(let id, let failure, let summary): (self.id, self.failure, self.summary) = (id, failure, summary)
+    case .cancelled(let id, let summary): (self.id, self.summary, isCancelled) = (id, summary, true)
+    }
+  }
+}
+
+extension DownloadEvent {
+  var id: UInt64 {
+    switch self {
+    case .chunk(let id, _, _), .restarted(let id), .finished(let id, _), .failed(let id, _, _), .cancelled(let id, _): id
+    }
+  }
+}
+
+/// A downloader with its receiver and no jitter: each retry waits for as long as its backoff allows, by default not at all.
+struct Fetcher {
+  let recorder = Recorder()
+  let downloader: ImageDownloader
+
+  init(concurrency: Int = 6, perHost: Int = 8, order: DownloadOrder? = nil, time: TimeSource = .system) throws {
+    let configuration = ImageDownloader.Configuration(
+      maxConcurrentDownloads: concurrency,
+      maxConcurrentPerHost: perHost,
+      order: order,
+      time: time,
+      jitter: { $0 }
+    )
+    downloader = try ImageDownloader(configuration, receiver: recorder)
+  }
+
+  /// Submits URLs as downloads 1, 2, ….
+  func submit(_ urls: [String], priority: Priority = .normal, options: DownloadOptions = .forTests()) {
+    downloader.submit(
+      urls.enumerated().map { place, url in
+        Download(id: UInt64(place + 1), url: Array(url.utf8), priority: priority, sequence: Int64(place), options: options)
+      }
+    )
+  }
+
+  /// Returns when all that was asked for before has been done: a refused URL ends in the turn that takes it, and the second of
+  /// two in a row in a later turn than the first.
+  func settle() throws {
+    for id in [UInt64.max, .max] {
+      let count = recorder.ends.count { $0.id == id }
+      downloader.submit([Download(id: id, url: [], options: .forTests())])
+      try recorder.waitForEnd(of: id, count: count + 1)
+    }
+  }
+
+  /// Fetches one URL to its end.
+  func fetch(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
+    submit([url], options: options)
+    return try recorder.waitForEnds(1)[0]
+  }
+}
+
+extension DownloadOptions {
+  /// No retry, unless asked for, and no wait before it.
+  static func forTests(
+    headers: [(name: String, value: String)] = [],
+    timeout: Duration = .seconds(60),
+    connectTimeout: Duration = .seconds(10),
+    stallTimeout: Duration = .seconds(15),
+    retries: Int = 0,
+    backoff: Backoff = Backoff(initial: .zero, maximum: .zero),
+    redirects: Int = 10,
+    acceptStatus: Set<Int> = [200],
+    maxBytes: Int = 64 << 20,
+    streamAbove: Int = 128 << 10
+  ) -> DownloadOptions {
+    DownloadOptions(
+      headers: headers,
+      timeout: timeout,
+      connectTimeout: connectTimeout,
+      stallTimeout: stallTimeout,
+      retries: retries,
+      backoff: backoff,
+      redirects: redirects,
+      acceptStatus: acceptStatus,
+      maxBytes: maxBytes,
+      streamAbove: streamAbove
+    )
+  }
+}
+
+/// Bytes that differ from place to place.
+func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }

@@ -1,0 +1,135 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+/// Redirects: followed within the rules, and what they must not carry along.
+struct RedirectTests {
+  @Test("D16: redirects are followed, relative ones too, as one attempt", arguments: [301, 302, 303, 307, 308])
+  func follows(status: Int) throws {
+    let origin = try Origin([
+      "/dir/a": .redirect(to: "b?x=1", status: status),
+      "/dir/b?x=1": .redirect(to: "/c", status: status),
+      "/c": .body([1, 2, 3], type: "image/png", headers: ["ETag": "\"v1\"", "Last-Modified": "Sat, 21 Nov 2026 10:00:00 GMT"]),
+    ])
+    let end = try Fetcher().fetch(origin.url("/dir/a"))
+    let image = try #require(end.image)
+    #expect(image.body == [1, 2, 3])
+    #expect(image.contentType == "image/png")
+    #expect(image.etag == "\"v1\"")
+    #expect(image.lastModified == "Sat, 21 Nov 2026 10:00:00 GMT")
+    #expect(image.finalURL == Array(origin.url("/c").utf8))
+    #expect(end.summary.attempts == 1)
+    #expect(end.summary.lastStatus == 200)
+  }
+
+  @Test("an answer without redirect has no final URL")
+  func noFinalURL() throws {
+    let origin = try Origin(["/a": .body([1])])
+    #expect(try Fetcher().fetch(origin.url("/a")).image?.finalURL == nil)
+  }
+
+  @Test("D16: more redirects than allowed are redirects", arguments: [(2, true), (3, false)])
+  func limited(limit: Int, fails: Bool) throws {
+    let origin = try Origin([
+      "/1": .redirect(to: "/2"), "/2": .redirect(to: "/3"), "/3": .redirect(to: "/4"), "/4": .body([1]),
+    ])
+    let end = try Fetcher().fetch(origin.url("/1"), options: .forTests(retries: 2, redirects: limit))
+    #expect(end.failure?.kind == (fails ? .redirects : nil))
+    #expect(origin.requests.count == limit + 1)
+  }
+
+  @Test("D16: with redirects 0 none is followed")
+  func noneAllowed() throws {
+    let origin = try Origin(["/1": .redirect(to: "/2")])
+    let failure = try Fetcher().fetch(origin.url("/1"), options: .forTests(redirects: 0)).failure
+    #expect(failure?.kind == .redirects)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("D16: a circle is found before it is run through again")
+  func circle() throws {
+    let origin = try Origin(["/1": .redirect(to: "/2"), "/2": .redirect(to: "/1"), "/self": .redirect(to: "/self")])
+    let failure = try #require(try Fetcher().fetch(origin.url("/1")).failure)
+    #expect(failure.kind == .redirects)
+    #expect(!failure.isTransient)
+    #expect(origin.requests.count == 2)
+    #expect(try Fetcher().fetch(origin.url("/self")).failure?.kind == .redirects)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test(
+    "D16, D17: a redirect to another scheme is refused as redirects",
+    arguments: [
+      "ftp://127.0.0.1/a", "file:///etc/passwd", "javascript:alert(1)", "data:image/png;base64,AAAA", "http://",
+    ]
+  )
+  func refusedScheme(location: String) throws {
+    let origin = try Origin(["/1": .redirect(to: location)])
+    let failure = try #require(try Fetcher().fetch(origin.url("/1")).failure)
+    #expect(failure.kind == .redirects)
+    #expect(!failure.isTransient)
+  }
+
+  @Test("a redirect status without Location is http-status")
+  func noLocation() throws {
+    let origin = try Origin(["/1": .status(302)])
+    #expect(try Fetcher().fetch(origin.url("/1")).failure?.kind == .httpStatus)
+  }
+
+  @Test("D7: own headers and credentials go to their own origin only, also on the way back")
+  func headersStayAtHome() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
+    origin.set("/b", .redirect(to: origin.url("/c", host: 0)))
+    origin.set("/c", .redirect(to: "/d"))
+    origin.set("/d", .body([1]))
+    let url = origin.url("/a").replacing("http://", with: "http://user:pass@")
+    let options = DownloadOptions.forTests(headers: [("X-Token", "secret"), ("Cookie", "id=1")])
+    #expect(try Fetcher().fetch(url, options: options).image != nil)
+
+    let requests = origin.requests
+    try #require(requests.map(\.path) == ["/a", "/b", "/c", "/d"])
+    for request in requests {
+      let isHome = request.path != "/b"
+      #expect(request.headers["X-Token"] == (isHome ? "secret" : nil))
+      #expect(request.headers["Cookie"] == (isHome ? "id=1" : nil))
+      // RFC 7617: base64 of user:pass.
+      #expect(request.headers["Authorization"] == (isHome ? "Basic dXNlcjpwYXNz" : nil))
+      #expect(request.headers["Accept"] == "image/webp,image/*;q=0.8")
+    }
+  }
+
+  @Test("D7: a handle that served a URL with credentials sends none for the next")
+  func credentialsDoNotStick() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a").replacing("http://", with: "http://user:pass@"), origin.url("/b")])
+    _ = try fetcher.recorder.waitForEnds(2)
+    #expect(origin.requests.map { $0.headers["Authorization"] } == ["Basic dXNlcjpwYXNz", nil])
+  }
+
+  @Test("D7: no failure's sentence repeats credentials")
+  func credentialsAreNotTold() throws {
+    let origin = try Origin(["/a": .close, "/b": .redirect(to: "ftp://x/")])
+    for path in ["/a", "/b"] {
+      let url = origin.url(path).replacing("http://", with: "http://user:hunter2@")
+      let failure = try #require(try Fetcher().fetch(url).failure)
+      #expect(!failure.message.contains("hunter2"))
+    }
+  }
+
+  @Test("D1: where a redirect leads to another host, that host's limit holds")
+  func limitsHoldForTargets() throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let urls = (0..<30).map { number in
+      origin.set("/from\(number)", .redirect(to: origin.url("/to\(number)", host: 1)))
+      return origin.url("/from\(number)")
+    }
+    let fetcher = try Fetcher(concurrency: 16, perHost: 3)
+    fetcher.submit(urls)
+    #expect(try fetcher.recorder.waitForEnds(30).allSatisfy { $0.image != nil })
+    #expect(origin.peakInFlight(host: 0) <= 3)
+    #expect(origin.peakInFlight(host: 1) <= 3)
+  }
+}

@@ -1,0 +1,58 @@
+import ImageDownloading
+import TestOrigin
+import Testing
+
+/// What is sent.
+struct RequestTests {
+  private func headers(_ options: DownloadOptions) throws -> HeaderFields {
+    let origin = try Origin(fallback: .body([1]))
+    _ = try Fetcher().fetch(origin.url("/a"), options: options)
+    return try #require(origin.requests.first).headers
+  }
+
+  @Test("D6: Accept and User-Agent are truthful by default")
+  func defaults() throws {
+    let headers = try headers(DownloadOptions(userAgent: "prewarm/0.1"))
+    #expect(headers.all("Accept") == ["image/webp,image/*;q=0.8"])
+    #expect(headers.all("User-Agent") == ["prewarm/0.1"])
+    #expect(headers.all("Accept-Encoding") == ["identity"])
+  }
+
+  @Test("D6: own headers are added, and replace the defaults")
+  func ownHeaders() throws {
+    let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
+    let headers = try headers(DownloadOptions(headers: own.map { (name: $0.0, value: $0.1) }))
+    #expect(headers.all("Accept") == ["image/png"])
+    #expect(headers.all("User-Agent") == ["mine"])
+    #expect(headers.all("X-Empty") == [""])
+    #expect(headers.all("X-Twice") == ["1", "2"])
+  }
+
+  @Test("D6: downloads of several jobs on the same handle each send their own headers")
+  func templatesDoNotMix() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    for number in 1...6 {
+      let options = number % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-Job", "\(number)")])
+      let url = Array(origin.url("/\(number)").utf8)
+      fetcher.downloader.submit([Download(id: UInt64(number), url: url, sequence: Int64(number), options: options)])
+    }
+    _ = try fetcher.recorder.waitForEnds(6)
+    #expect(origin.requests.map { $0.headers["X-Job"] } == ["1", nil, "3", nil, "5", nil])
+  }
+
+  @Test("the path and query are sent as the URL has them")
+  func targetIsSentAsIs() throws {
+    let origin = try Origin(fallback: .body([1]))
+    _ = try Fetcher().fetch(origin.url("/a%2Fb/c%20d//e?x=%26&y"))
+    #expect(origin.requests.map(\.target) == ["/a%2Fb/c%20d//e?x=%26&y"])
+  }
+
+  @Test("D6: a header that would break out of its line is no header")
+  func headerInjection() {
+    #expect(DownloadOptions.isValidHeader(name: "X-A", value: "text, with \"marks\" and ü"))
+    #expect(!DownloadOptions.isValidHeader(name: "X-A", value: "a\r\nX-B: b"))
+    #expect(!DownloadOptions.isValidHeader(name: "X A", value: "a"))
+    #expect(!DownloadOptions.isValidHeader(name: "", value: "a"))
+  }
+}

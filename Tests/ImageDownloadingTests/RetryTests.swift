@@ -1,0 +1,95 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is tried again, how often, and what waits meanwhile.
+struct RetryTests {
+  @Test("D15: a transient failure is tried again as often as allowed, and no more", arguments: [0, 1, 3])
+  func retries(count: Int) throws {
+    let origin = try Origin(["/a": .status(503)])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: count))
+    #expect(end.failure?.status == 503)
+    #expect(end.summary.attempts == count + 1)
+    #expect(origin.requests.count == count + 1)
+  }
+
+  @Test("D15: it ends well when a retry does")
+  func recovers() throws {
+    let origin = try Origin(["/a": .sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 2))
+    #expect(end.image?.body == [1])
+    #expect(end.summary.attempts == 3)
+    #expect(end.summary.lastStatus == 200)
+  }
+
+  @Test("D15: what does not heal by itself is not tried again")
+  func lastingFailures() throws {
+    let origin = try Origin(["/a": .status(404), "/b": .redirect(to: "/b"), "/c": .body(pattern(100))])
+    for path in ["/a", "/b", "/c"] {
+      let end = try Fetcher().fetch(origin.url(path), options: .forTests(retries: 3, maxBytes: 10))
+      #expect(end.failure != nil)
+      #expect(end.summary.attempts == 1)
+    }
+  }
+
+  @Test("D15, D16: a retry after a redirect starts over from the download's own URL")
+  func retryAfterRedirect() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1))
+    #expect(end.image != nil)
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
+  }
+
+  @Test("D15: a waiting retry holds no transfer slot, and waits for its backoff")
+  func waitingHoldsNoSlot() throws {
+    let clock = ManualClock()
+    let origin = try Origin(["/a": .sequence([.status(503), .body([1])])], fallback: .body([2]))
+    let fetcher = try Fetcher(concurrency: 1, time: clock.source)
+    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: backoff))
+    try fetcher.recorder.waitForEnd(of: 2)
+    try fetcher.settle()
+    #expect(origin.count(of: "/a") == 1)
+    #expect(fetcher.downloader.statistics.waiting == 1)
+    clock.advance(by: .seconds(20))
+    fetcher.downloader.capacityChanged()
+    try fetcher.recorder.waitForEnd(of: 1)
+    let summary = fetcher.recorder.ends.last?.summary
+    #expect(summary?.attempts == 2)
+    #expect(summary?.waitedNanoseconds == 20_000_000_000)
+    #expect(summary?.durationNanoseconds == 0)
+  }
+
+  @Test("D4, D15: a waiting retry can be cancelled")
+  func cancelWaitingRetry() throws {
+    let origin = try Origin(["/a": .status(503)])
+    let fetcher = try Fetcher(time: ManualClock().source)
+    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    fetcher.submit([origin.url("/a")], options: .forTests(retries: 1, backoff: backoff))
+    try origin.waitForRequests(1)
+    try origin.waitForInFlight(0)
+    fetcher.downloader.cancelAll(includingRunning: true)
+    let end = try fetcher.recorder.waitForEnds(1)[0]
+    #expect(end.isCancelled)
+    #expect(end.summary.attempts == 1)
+  }
+
+  @Test("D15: backoff doubles up to its maximum")
+  func backoffDoubles() {
+    let backoff = DownloadOptions.Backoff(initial: .milliseconds(500), maximum: .seconds(3))
+    #expect(
+      (0..<5).map { backoff.limit(beforeRetry: $0) } == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)]
+    )
+    #expect(backoff.limit(beforeRetry: 1_000_000) == .seconds(3))
+    #expect(DownloadOptions.Backoff(initial: .zero, maximum: .seconds(3)).limit(beforeRetry: 9) == .zero)
+  }
+
+  @Test("D15: the default jitter draws from zero to the limit")
+  func fullJitter() {
+    let draws = (0..<1000).map { _ in ImageDownloader.Configuration().jitter(.seconds(1)) }
+    #expect(draws.allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
+    #expect(draws.contains { $0 < .milliseconds(100) } && draws.contains { $0 > .milliseconds(900) })
+  }
+}

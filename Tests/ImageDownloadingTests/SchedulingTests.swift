@@ -1,0 +1,211 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// When downloads start, wait, are held and cancelled, over real sockets.
+struct SchedulingTests {
+  @Test("D1: the limit over all hosts is used and never exceeded", arguments: [DownloadOrder.fifo, .lifo])
+  func concurrency(order: DownloadOrder) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 8, perHost: 100, order: order)
+    fetcher.submit((1...60).map { origin.url("/\($0)") })
+    try gate.waitForWaiting(8)
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 8)
+    #expect(fetcher.downloader.statistics.waiting == 52)
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(62)
+    #expect(origin.peakInFlight == 8)
+    #expect(fetcher.downloader.statistics.peakRunning == 8)
+  }
+
+  @Test("D1: each host has its limit")
+  func perHost() throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 8, perHost: 2)
+    fetcher.submit((1...40).map { origin.url("/\($0)", host: $0 % 2) })
+    try gate.waitForWaiting(4)
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 4)
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(42)
+    #expect(origin.peakInFlight(host: 0) == 2)
+    #expect(origin.peakInFlight(host: 1) == 2)
+  }
+
+  @Test("D1: limits change while transfers run")
+  func limitsChange() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 2, perHost: 2)
+    fetcher.submit((1...20).map { origin.url("/\($0)") })
+    try gate.waitForWaiting(2)
+    fetcher.downloader.setLimits(concurrency: 5, perHost: 5)
+    try gate.waitForWaiting(5)
+    fetcher.downloader.setLimits(concurrency: 1, perHost: 5)
+    gate.step(4)
+    _ = try fetcher.recorder.waitForEnds(4)
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 1)
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(22)
+    #expect(origin.peakInFlight == 5)
+  }
+
+  @Test("D2: one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 when 1 had started")
+  func lifo() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 1, order: .lifo)
+    let downloads = (1...7).map { Download(id: $0, url: Array(origin.url("/\($0)").utf8), options: .forTests()) }
+    fetcher.downloader.submit([downloads[0]])
+    try gate.waitForWaiting(1)
+    fetcher.downloader.submit(Array(downloads[1...]))
+    try fetcher.settle()
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(9)
+    #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
+  }
+
+  @Test("D2: a higher class starts first")
+  func classes() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.downloader.isSuspended = true
+    for (place, priority) in Priority.allCases.reversed().enumerated() {
+      let url = Array(origin.url("/\(priority.name)").utf8)
+      fetcher.downloader.submit([Download(id: UInt64(place), url: url, priority: priority, options: .forTests())])
+    }
+    fetcher.downloader.isSuspended = false
+    _ = try fetcher.recorder.waitForEnds(5)
+    #expect(origin.requests.map(\.path) == ["/very-high", "/high", "/normal", "/low", "/very-low"])
+  }
+
+  @Test("D4: what is cancelled ends once as cancelled, waiting or running, and can be asked for again")
+  func cancel() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit((1...3).map { origin.url("/\($0)") })
+    try gate.waitForWaiting(1)
+    fetcher.downloader.cancel([1, 2, 2, 77])
+    let ends = try fetcher.recorder.waitForEnds(2)
+    #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
+    #expect(ends.map(\.summary.attempts) == [1, 0])
+    gate.open()
+    fetcher.downloader.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    let all = try fetcher.recorder.waitForEnds(4)
+    #expect(all[2...].allSatisfy { $0.image != nil })
+    #expect(Set(all[2...].map(\.id)) == [2, 3])
+  }
+
+  @Test("D4: all that waits can be cancelled, with or without what runs", arguments: [false, true])
+  func cancelAll(includingRunning: Bool) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 2)
+    fetcher.submit((1...10).map { origin.url("/\($0)") })
+    try gate.waitForWaiting(2)
+    fetcher.downloader.cancelAll(includingRunning: includingRunning)
+    try fetcher.settle()
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(12)
+    #expect(ends.count(where: \.isCancelled) == (includingRunning ? 10 : 8))
+    #expect(ends.count { $0.image != nil } == (includingRunning ? 0 : 2))
+  }
+
+  @Test("D4: shutting down ends everything as cancelled, before it returns")
+  func shutDown() throws {
+    let origin = try Origin(fallback: .stall)
+    let fetcher = try Fetcher(concurrency: 2)
+    fetcher.submit((1...10).map { origin.url("/\($0)") })
+    try origin.waitForRequests(2)
+    fetcher.downloader.shutDown()
+    #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 10)
+    fetcher.downloader.shutDown()
+    #expect(fetcher.recorder.ends.count == 10)
+  }
+
+  @Test("D4: among failures, retries, redirects and random cancels each download ends exactly once")
+  func everyEndOnce() throws {
+    let origin = try Origin(
+      fallback: .computed { request in
+        let number = Int(request.path.dropFirst().prefix { $0.isNumber }) ?? 0
+        if request.path.hasSuffix("/again") { return .body([1]) }
+        return switch number % 7 {
+        case 0: .status(404)
+        case 1: .redirect(to: "/\(number)/again")
+        case 2: .sequence([.status(503), .body([1])])
+        case 3: .cut(afterBytes: 200_000, declared: 300_000)
+        case 4: .reset
+        default: .body(pattern(number * 300))
+        }
+      }
+    )
+    let fetcher = try Fetcher(concurrency: 12)
+    var random = SeededRandom(seed: 7)
+    fetcher.submit((1...600).map { origin.url("/\($0)") }, options: .forTests(retries: 1))
+    for _ in 0..<100 {
+      fetcher.downloader.cancel([UInt64.random(in: 1...600, using: &random)])
+    }
+    _ = try fetcher.recorder.waitForEnds(600)
+    try fetcher.settle()
+    let ids = fetcher.recorder.ends.map(\.id).filter { $0 != .max }
+    #expect(ids.sorted() == Array(1...600))
+    // After its end nothing more is said of a download.
+    var ended = Set<UInt64>()
+    for event in fetcher.recorder.events where event.id != .max {
+      #expect(!ended.contains(event.id))
+      if let end = End(event) { ended.insert(end.id) }
+    }
+    #expect(fetcher.downloader.statistics.running == 0)
+  }
+
+  @Test("D11: while suspended nothing new starts, what runs goes on, and downloads can be added")
+  func suspended() throws {
+    let origin = try Origin(["/1": .redirect(to: "/hop")], fallback: .body([1]))
+    let gate = origin.hold("/1")
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/1")])
+    try gate.waitForWaiting(1)
+    fetcher.downloader.isSuspended = true
+    #expect(fetcher.downloader.isSuspended)
+    fetcher.downloader.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    gate.open()
+    try fetcher.recorder.waitForEnd(of: 1)
+    try fetcher.settle()
+    #expect(origin.requests.map(\.path) == ["/1", "/hop"])
+    #expect(fetcher.downloader.statistics.waiting == 1)
+    fetcher.downloader.isSuspended = false
+    try fetcher.recorder.waitForEnd(of: 2)
+  }
+
+  @Test("a receiver without room holds back what is new until it says otherwise")
+  func backPressure() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher()
+    fetcher.recorder.mayStart = false
+    fetcher.submit([origin.url("/1")])
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 0)
+    #expect(fetcher.downloader.statistics.waiting == 1)
+    fetcher.recorder.mayStart = true
+    fetcher.downloader.capacityChanged()
+    try fetcher.recorder.waitForEnd(of: 1)
+    #expect(fetcher.downloader.statistics.boundNanoseconds.held > 0)
+  }
+
+  @Test("D4: downloads that fail the moment they start make room for the next at once")
+  func immediateFailures() throws {
+    let fetcher = try Fetcher(concurrency: 1)
+    // The kernel refuses to connect to the broadcast address without asking any network.
+    fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
+    let ends = try fetcher.recorder.waitForEnds(50)
+    #expect(ends.map(\.id) == Array(1...50))
+    #expect(ends.allSatisfy { $0.failure?.kind == .connect })
+  }
+}
