@@ -1,0 +1,128 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+
+/// What is to be written in one transaction, and the results that become final with it.
+struct CommitBatch {
+  /// At most so many entries wait for a commit.
+  static let entryLimit = 512
+  /// At most so many bytes of bodies wait for a commit.
+  static let byteLimit = 8 << 20
+
+  enum Change {
+    case store(FetchedImage, VerifiedImage)
+    case blacklist(Failure)
+    case raiseProof(EntryHead, VerifiedImage)
+  }
+
+  struct Item {
+    let number: UInt64
+    let flight: Flight
+    let change: Change
+    var result: EntryResult
+    var leftBlacklist = false
+    /// Entries and bytes that its commit makes room for.
+    let heldEntries: Int
+    let heldBytes: Int
+  }
+
+  private(set) var items: [Item] = []
+  private(set) var touches: [EntryTouch] = []
+  private(set) var context: LoadContext?
+  private var bytes = 0
+
+  var isEmpty: Bool { items.isEmpty && touches.isEmpty }
+  var isFull: Bool { items.count >= Self.entryLimit || touches.count >= Self.entryLimit || bytes >= Self.byteLimit }
+
+  /// Whether what belongs to `context` can join this batch: one transaction writes to one cache.
+  func accepts(_ context: LoadContext) -> Bool { self.context == nil || self.context === context }
+
+  mutating func add(_ item: Item) {
+    context = item.flight.context
+    bytes += item.heldBytes
+    items.append(item)
+  }
+
+  mutating func add(_ touches: [EntryTouch], for context: LoadContext) {
+    self.context = context
+    self.touches += touches
+  }
+
+  /// Writes everything in one synced transaction and marks what became of each item.
+  ///
+  /// A transaction that fails fails every image in it as `cache-write`; nothing of it is stored.
+  mutating func commit() {
+    guard let cache = context?.cache else { return }
+    do throws(CacheError) {
+      try cache.write { writer throws(CacheError) in
+        for index in items.indices { try Self.write(&items[index], with: writer) }
+        for touch in touches {
+          try touch.identity.withRawBytes { identity throws(CacheError) in try writer.touch(touch.key, identity: identity) }
+        }
+      }
+    } catch {
+      for index in items.indices { items[index].fail(error) }
+    }
+  }
+
+  private static func write(_ item: inout Item, with writer: borrowing CacheWriter) throws(CacheError) {
+    let flight = item.flight
+    try flight.identity.withRawBytes { identity throws(CacheError) in
+      switch item.change {
+      case .store(let image, let verified):
+        guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
+        try store(flight, identity, image, verified, checksum, with: writer)
+        if flight.wasBlacklisted { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
+      case .blacklist(let failure):
+        try flight.shownURL.withRawBytes { url throws(CacheError) in
+          try writer.blacklist(
+            NewBlacklistEntry(key: flight.key, identity: identity, url: url, kind: failure.kind, status: failure.status)
+          )
+        }
+      case .raiseProof(let head, let verified):
+        try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
+      }
+    }
+  }
+
+  private static func store(
+    _ flight: Flight,
+    _ identity: UnsafeRawBufferPointer,
+    _ image: FetchedImage,
+    _ verified: VerifiedImage,
+    _ checksum: Checksum,
+    with writer: borrowing CacheWriter
+  ) throws(CacheError) {
+    try flight.shownURL.withRawBytes { url throws(CacheError) in
+      let entry = NewEntry(flight, identity: identity, url: url, image: image, verified: verified, checksum: checksum)
+      switch image.body {
+      case .bytes(let bytes):
+        try bytes.withRawBytes { bytes throws(CacheError) in try writer.store(entry, body: .bytes(bytes)) }
+      case .staged(let blob): try writer.store(entry, body: .staged(blob))
+      case .prefix, .unwritten: preconditionFailure("only whole bodies are stored")
+      }
+    }
+  }
+}
+
+extension CommitBatch.Item {
+  /// What a failed transaction means for this item.
+  fileprivate mutating func fail(_ error: CacheError) {
+    switch change {
+    case .store:
+      let failure = Failure(.cacheWrite, message: "\(error)")
+      result.outcome = .failed
+      result.details = EntryResult.Details(failure: failure, contentType: result.details?.contentType)
+    case .blacklist(let failure):
+      result.details = EntryResult.Details(
+        failure: failure,
+        finalURL: result.details?.finalURL,
+        contentType: result.details?.contentType,
+        warnings: ["not put on the blacklist: \(error)"]
+      )
+    case .raiseProof:
+      result.details = EntryResult.Details(warnings: ["its proof was not written down: \(error)"])
+    }
+    leftBlacklist = false
+  }
+}

@@ -1,0 +1,106 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+
+/// A body that has arrived whole.
+struct FetchedImage: Sendable {
+  enum Body: Sendable {
+    case bytes([UInt8])
+    /// On its way into the cache already.
+    case staged(StagedBlob)
+    /// Not meant to be kept: only its beginning was.
+    case prefix([UInt8])
+    /// It came, but could not be written down.
+    case unwritten(CacheError)
+  }
+
+  let answer: DownloadedImage
+  let body: Body
+
+  /// How many of its bytes are held in memory.
+  var bytesInMemory: Int { answer.body.count }
+
+  /// The sum over the whole body; nil where only its beginning was kept.
+  var checksum: Checksum? {
+    switch body {
+    case .bytes(let bytes): bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    case .staged(let blob): blob.checksum
+    case .prefix, .unwritten: nil
+    }
+  }
+
+  /// Proves it good under the rules of `verifier`.
+  func verified(by verifier: BodyVerifier) -> Result<VerifiedImage, Failure> {
+    do throws(Failure) {
+      switch body {
+      case .bytes(let bytes): return .success(try verify(bytes, by: verifier))
+      case .prefix(let bytes): return .success(try verify(bytes, by: verifier))
+      case .staged(let blob): return try verify(blob, by: verifier)
+      case .unwritten(let error): throw Failure(.cacheWrite, message: "\(error)")
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func verify(_ bytes: [UInt8], by verifier: BodyVerifier) throws(Failure) -> VerifiedImage {
+    try bytes.withRawBytes { bytes throws(Failure) in
+      try verifier.verify(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType)
+    }
+  }
+
+  private func verify(_ blob: StagedBlob, by verifier: BodyVerifier) throws(Failure) -> Result<VerifiedImage, Failure> {
+    do {
+      return try blob.withBytes { bytes in
+        Result { () throws(Failure) in
+          try verifier.verify(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType)
+        }
+      }
+    } catch {
+      throw Failure(.cacheWrite, message: "\(error)")
+    }
+  }
+}
+
+/// A large body while it arrives: written to a blob, or only its beginning kept.
+struct BodyStream {
+  /// What a header may need where the body is not kept; large embedded profiles and previews come before it.
+  static let maximumPrefixBytes = 1 << 20
+
+  private var writer: BlobWriter?
+  private var prefix: [UInt8] = []
+  private var failure: CacheError?
+
+  /// A stream into `cache`; without one only the beginning is kept.
+  init(into cache: ImageCache?) {
+    do throws(CacheError) {
+      writer = try cache?.makeBlobWriter()
+    } catch {
+      failure = error
+    }
+  }
+
+  mutating func append(_ bytes: [UInt8]) {
+    if let writer {
+      do throws(CacheError) {
+        try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
+      } catch {
+        failure = error
+        self.writer = nil
+      }
+    } else if failure == nil, prefix.count < Self.maximumPrefixBytes {
+      prefix += bytes.prefix(Self.maximumPrefixBytes - prefix.count)
+    }
+  }
+
+  /// The body, once the last byte has come.
+  consuming func finish() -> FetchedImage.Body {
+    if let failure { return .unwritten(failure) }
+    guard let writer else { return .prefix(prefix) }
+    do throws(CacheError) {
+      return .staged(try writer.finish())
+    } catch {
+      return .unwritten(error)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import ImageCaching
+import ImagePrimitives
+
+/// What a cached image's record says under the rules of a job.
+enum HitJudgement {
+  /// Good as far as the job asks.
+  case good
+  /// Nothing speaks against it, but its bytes were proven less deeply than the job asks.
+  case needsProof
+  /// It breaks the job's rules.
+  case broken
+}
+
+extension VerificationRules {
+  /// Judges a record without reading its body.
+  func judge(_ head: EntryHead) -> HitJudgement {
+    if failure(byteCount: Int(clamping: head.bodySize)) != nil { return .broken }
+    if failure(contentType: head.contentTypeMatch, declared: nil, format: head.format) != nil { return .broken }
+    if let format = head.format, failure(format: format) != nil { return .broken }
+    if depth == .none { return formats == nil || head.format != nil ? .good : .broken }
+    guard head.proof > .none else { return .needsProof }
+    if failure(size: ImageSize(width: Int(head.width), height: Int(head.height))) != nil { return .broken }
+    return head.proof >= depth ? .good : .needsProof
+  }
+}

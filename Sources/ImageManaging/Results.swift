@@ -1,0 +1,107 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import ImageURLs
+
+extension EntryResult {
+  /// A hit by its record.
+  init(_ outcome: Outcome, head: EntryHead) {
+    self.init(outcome)
+    format = head.format
+    width = head.width
+    height = head.height
+    bytes = head.bodySize
+    checksum = head.checksum
+  }
+
+  /// A hit whose body was proven again.
+  init(_ outcome: Outcome, head: EntryHead, verified: VerifiedImage) {
+    self.init(outcome, head: head)
+    add(verified)
+    if !verified.warnings.isEmpty { details = Details(warnings: verified.warnings) }
+  }
+
+  /// What is known of a transfer that brought no image.
+  init(_ outcome: Outcome, summary: TransferSummary) {
+    self.init(outcome)
+    attempts = UInt32(clamping: summary.attempts)
+    receivedBytes = UInt64(clamping: summary.receivedBytes)
+    durationNanoseconds = summary.durationNanoseconds
+    waitedNanoseconds = summary.waitedNanoseconds
+  }
+
+  /// What is known of a body that arrived, and was judged good where `verified` is there.
+  init(_ outcome: Outcome, image: FetchedImage, verified: VerifiedImage?) {
+    self.init(outcome, summary: image.answer.summary)
+    bytes = UInt64(clamping: image.answer.bodyBytes)
+    checksum = image.checksum
+    if let verified { add(verified) }
+    details = Details(
+      finalURL: image.answer.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
+      contentType: image.answer.contentType,
+      warnings: verified?.warnings ?? []
+    )
+  }
+
+  private mutating func add(_ verified: VerifiedImage) {
+    format = verified.format
+    width = UInt32(clamping: verified.size.width)
+    height = UInt32(clamping: verified.size.height)
+  }
+
+  /// The same result for an entry that joined: its bytes are counted with the first.
+  var shared: EntryResult {
+    var copy = self
+    copy.isShared = true
+    copy.attempts = 0
+    copy.receivedBytes = 0
+    copy.durationNanoseconds = 0
+    copy.waitedNanoseconds = 0
+    return copy
+  }
+}
+
+extension Flight {
+  /// The URL as it may be written down: without its credentials.
+  var shownURL: [UInt8] { url.withRawBytes(maskingCredentials) }
+}
+
+extension NewEntry {
+  init(
+    _ flight: Flight,
+    identity: UnsafeRawBufferPointer,
+    url: UnsafeRawBufferPointer,
+    image: FetchedImage,
+    verified: VerifiedImage,
+    checksum: Checksum
+  ) {
+    self.init(
+      key: flight.key,
+      identity: identity,
+      url: url,
+      format: verified.format,
+      width: UInt32(clamping: verified.size.width),
+      height: UInt32(clamping: verified.size.height),
+      frames: UInt32(clamping: verified.frames),
+      proof: verified.proof,
+      contentTypeMatch: verified.contentTypeMatch,
+      status: UInt16(clamping: image.answer.status),
+      checksum: checksum,
+      etag: image.answer.etag.map { Array($0.utf8) } ?? [],
+      lastModified: image.answer.lastModified.map { Array($0.utf8) } ?? [],
+      contentType: image.answer.contentType.map { Array($0.utf8) } ?? []
+    )
+  }
+}
+
+extension NewProof {
+  init(_ verified: VerifiedImage) {
+    self.init(
+      depth: verified.proof,
+      format: verified.format,
+      width: UInt32(clamping: verified.size.width),
+      height: UInt32(clamping: verified.size.height),
+      frames: UInt32(clamping: verified.frames)
+    )
+  }
+}

@@ -1,0 +1,100 @@
+import ImagePrimitives
+import Testing
+
+@testable import ImagePrefetching
+
+/// The state machine alone: no threads, no sockets, a clock that only these tests move.
+@Suite struct PrefetchStateTests {
+  private let start = MonotonicInstant(nanoseconds: 1_000)
+
+  @Test("P1: an empty source ends the run at once") func anEmptySourceEndsTheRunAtOnce() {
+    var state = PrefetchState(deadline: nil)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    state.read(pending: 0, source: .ended)
+    #expect(state.next(now: start) == .end)
+  }
+
+  @Test("P1: it ends only when everything pending has completed") func itEndsOnlyWhenEverythingPendingHasCompleted() {
+    var state = PrefetchState(deadline: nil)
+    state.read(pending: 3, source: .ended)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(1)
+    #expect(state.next(now: start) == .end)
+  }
+
+  @Test func itReadsNoFurtherThanTheLookAheadWindow() {
+    var state = PrefetchState(deadline: nil)
+    state.read(pending: PrefetchState.windowLimit - 10, source: .open)
+    #expect(state.next(now: start) == .read(maximum: 10))
+    state.read(pending: 10, source: .open)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.completed(1)
+    #expect(state.next(now: start) == .read(maximum: 1))
+  }
+
+  @Test func aBlockedSourceIsWaitedForAndNotReadUntilItIsReady() {
+    var state = PrefetchState(deadline: nil)
+    state.read(pending: 0, source: .blocked)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: true))
+    state.sourceIsReady()
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+  }
+
+  @Test func theDeadlineCancelsEverythingOnceAndWaitsForItsCompletions() {
+    let deadline = start.advanced(by: .seconds(1))
+    var state = PrefetchState(deadline: deadline)
+    state.read(pending: 2, source: .open)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+    #expect(state.next(now: deadline) == .cancel(includingRunning: true))
+    #expect(state.deadlinePassed)
+    #expect(state.next(now: deadline) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: deadline) == .end)
+  }
+
+  @Test func aRunThatIsCompleteAtItsDeadlineIsNotCutShort() {
+    var state = PrefetchState(deadline: start)
+    state.read(pending: 0, source: .ended)
+    _ = state.next(now: start)
+    #expect(!state.deadlinePassed)
+  }
+
+  @Test("M27: what runs gets five seconds, then it is cancelled too") func whatRunsGetsItsGrace() {
+    var state = PrefetchState(deadline: nil)
+    state.read(pending: 2, source: .open)
+    state.stop(gracefully: true, now: start)
+    #expect(state.next(now: start) == .cancel(includingRunning: false))
+    let end = start.advanced(by: .seconds(5))
+    #expect(state.next(now: start) == .wait(until: end, forSource: false))
+    #expect(state.next(now: end) == .cancel(includingRunning: true))
+    #expect(state.next(now: end) == .wait(until: nil, forSource: false))
+    state.completed(2)
+    #expect(state.next(now: end) == .end)
+  }
+
+  @Test func aStoppedRunReadsNothingMore() {
+    var state = PrefetchState(deadline: nil)
+    state.stop(gracefully: true, now: start)
+    #expect(state.next(now: start) == .cancel(includingRunning: false))
+    #expect(state.next(now: start) == .end)
+    #expect(state.isStopping && !state.sourceEnded)
+  }
+
+  @Test("P3: a paused run reads nothing until it is resumed") func aPausedRunReadsNothingUntilItIsResumed() {
+    var state = PrefetchState(deadline: nil)
+    state.setPaused(true)
+    #expect(state.next(now: start) == .wait(until: nil, forSource: false))
+    state.setPaused(false)
+    #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
+  }
+
+  @Test func slotsAreUsedAgain() {
+    var slots = SlotAllocator()
+    #expect((0..<3).map { _ in slots.take() } == [0, 1, 2])
+    slots.release(1)
+    #expect(slots.take() == 1)
+    #expect(slots.take() == 3)
+  }
+}
