@@ -26,6 +26,9 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 let package = Package(
   name: "prewarm",
+  products: [
+    .executable(name: "prewarm", targets: ["prewarm"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -57,6 +60,12 @@ let package = Package(
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
     library("Reporting", ["ImagePrimitives"]),
+    library("WarmJobs", ["YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageDownloading", "ImageURLs", "ImagePrimitives", "Reporting"]),
+    .executableTarget(
+      name: "prewarm",
+      dependencies: ["WarmJobs", "Reporting", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads", arguments],
+      swiftSettings: strict
+    ),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
     .target(name: "TestSupport", dependencies: ["ImagePrimitives"], path: "Tests/TestSupport", swiftSettings: strict),
@@ -83,6 +92,8 @@ let package = Package(
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests"]),
     tests("ReportingTests", ["Reporting"]),
+    tests("WarmJobsTests", ["WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs"]),
+    tests("CommandTests", ["ImageCaching", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]
 )

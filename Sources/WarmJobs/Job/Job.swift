@@ -1,0 +1,57 @@
+/// One job as it is run: every key of the job file read, checked and given its default.
+///
+/// It comes from ``JobFile``; past that line nothing is a string that should be a type. Optionals are limits, where nil is
+/// the file's `none`.
+public struct Job: Sendable {
+  /// What reports call it: lower-case letters, digits and `-`.
+  public var name: String
+  /// A sentence for people; empty by default.
+  public var description: String
+  /// The job file's path as it was given; nil for a job made from the command line alone.
+  public var file: String?
+  /// The lists of URLs in the order in which they stand.
+  public var manifests: [Manifest]
+  /// In which order, and how many at once.
+  public var prefetch: Prefetch
+  /// What is asked of servers, and which answers are good.
+  public var request: Request
+  /// Which cache, and how long and how much it keeps.
+  public var cache: Cache
+  /// What makes bytes a good image.
+  public var verify: Verify
+  /// What is remembered as bad for good.
+  public var blacklist: Blacklist
+  /// Where reports go; the same file, or standard output, never twice.
+  public var reports: [ReportTarget]
+  /// What makes the exit status 2.
+  public var failOn: FailOn
+}
+
+/// A path as somebody wrote it, and the folder that it starts at where it is relative.
+public struct JobPath: Sendable, Hashable {
+  /// The path as written, for people.
+  public var written: String
+  /// The absolute path of the folder: the job file's, or the current one for what the command line says.
+  public var folder: String
+
+  /// A path that starts at `folder` where it is relative.
+  public init(_ written: String, in folder: String) {
+    self.written = written
+    self.folder = folder
+  }
+
+  /// The absolute path. For a pattern, only `written` may be read as one: the folder's name may hold `*` itself.
+  public var absolute: String {
+    if written.hasPrefix("/") { return written }
+    return folder.hasSuffix("/") ? folder + written : "\(folder)/\(written)"
+  }
+
+  /// The absolute path without `.`, `..` and doubled slashes, by the letters alone: for comparing, not for opening.
+  var normalized: String {
+    var parts: [Substring] = []
+    for part in absolute.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return "/" + parts.joined(separator: "/")
+  }
+}

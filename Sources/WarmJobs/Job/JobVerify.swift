@@ -1,0 +1,44 @@
+public import ImagePrimitives
+
+extension Job {
+  /// What makes the bytes that came a good image.
+  public struct Verify: Sendable {
+    /// How the declared content type must fit the format of the bytes.
+    public enum ContentType: String, Sendable, CaseIterable {
+      /// The format's own type; an absent or generic one and usual aliases pass with a warning.
+      case match
+      /// The format's own type and nothing else.
+      case exact
+      case ignore
+    }
+
+    /// Bounds that are part of what is allowed; a nil maximum is none.
+    public struct Bounds: Sendable, Hashable {
+      /// The least that is good.
+      public var minimum: Int
+      /// The most that is good; nil: no limit.
+      public var maximum: Int?
+
+      /// From `minimum` up to and including `maximum`.
+      public init(minimum: Int, maximum: Int? = nil) {
+        self.minimum = minimum
+        self.maximum = maximum
+      }
+    }
+
+    /// How deeply an image is proven good.
+    public var decode: ProofDepth
+    /// How the declared type must fit; ``ContentType/match`` by default.
+    public var contentType: ContentType
+    /// The formats that are good; nil: any.
+    public var formats: Set<ImageFormat>?
+    /// Pixels.
+    public var width: Bounds
+    /// Pixels.
+    public var height: Bounds
+    /// Width × height; nil: any. 100 million by default.
+    public var maxPixels: Int?
+    /// Bytes of the body.
+    public var bytes: Bounds
+  }
+}

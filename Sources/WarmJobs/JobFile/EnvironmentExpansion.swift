@@ -1,0 +1,63 @@
+/// `${NAME}`, `${NAME:-default}` and `$$` in a text of a job file.
+///
+/// As in a shell, `:-` also stands in for a variable that is set to nothing. A dollar before anything else is a dollar. What a
+/// variable holds is not expanded again.
+struct EnvironmentExpansion {
+  /// The text with variables filled in; it may hold secrets.
+  private(set) var text = ""
+  /// Whether any variable was filled in.
+  private(set) var hasVariables = false
+  /// What cannot be filled in: the part of the text at fault, and a sentence.
+  private(set) var problems: [(part: String, message: String)] = []
+
+  /// Fills in `written` from `environment`.
+  init(_ written: String, environment: [String: String]) {
+    var rest = written[...]
+    while let dollar = rest.firstIndex(of: "$") {
+      text += rest[..<dollar]
+      let next = rest.index(after: dollar)
+      switch next < rest.endIndex ? rest[next] : " " {
+      case "$":
+        text += "$"
+        rest = rest[rest.index(after: next)...]
+      case "{":
+        guard let end = rest[next...].firstIndex(of: "}") else {
+          problems.append((String(rest[dollar...]), "'${' is not closed; write ${NAME}, or $$ for a dollar"))
+          return
+        }
+        expand(rest[rest.index(after: next)..<end], environment: environment)
+        rest = rest[rest.index(after: end)...]
+      default:
+        text += "$"
+        rest = rest[next...]
+      }
+    }
+    text += rest
+  }
+
+  private mutating func expand(_ reference: Substring, environment: [String: String]) {
+    hasVariables = true
+    let name = reference.prefix { $0 != ":" }
+    let fallback = reference[name.endIndex...]
+    guard let first = name.utf8.first, !first.isDigit, name.utf8.allSatisfy({ $0.isLetter || $0.isDigit || $0 == 0x5F }),
+      fallback.isEmpty || fallback.hasPrefix(":-")
+    else {
+      problems.append(
+        ("${\(reference)}", "'${\(reference)}' is no variable; write ${NAME} or ${NAME:-default}, or $$ for a dollar")
+      )
+      return
+    }
+    let value = environment[String(name)]
+    if fallback.isEmpty {
+      guard let value else {
+        problems.append(("${\(reference)}", "the environment has no '\(name)'; set it, or give a default: ${\(name):-…}"))
+        return
+      }
+      text += value
+    } else if let value, !value.isEmpty {
+      text += value
+    } else {
+      text += fallback.dropFirst(2)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+internal import ImagePrimitives
+internal import YAMLDocuments
+
+extension Job {
+  /// A job of values that were all checked; `cacheDirectory` is the folder where the cache's key is `default`.
+  init(_ values: JobSection, file: String?, cacheDirectory: String) {
+    name = values.text("name")
+    description = values.text("description")
+    self.file = file
+    manifests = values.entries("manifests").map(Manifest.init)
+    prefetch = Prefetch(values.section("prefetch"))
+    request = Request(values.section("request"))
+    cache = Cache(values.section("cache"), defaultDirectory: cacheDirectory)
+    verify = Verify(values.section("verify"))
+    blacklist = Blacklist(values.section("blacklist"))
+    reports = values.entries("report").compactMap(ReportTarget.init)
+    failOn = FailOn(values.section("fail-on"))
+  }
+}
+
+extension Job.Manifest {
+  fileprivate init(_ values: JobSection) {
+    if values.isGiven("path") {
+      let path = values.path("path")
+      self.init(path.written == "-" ? .standardInput : .path(path))
+    } else {
+      let lines = values.list("urls").map(\.node.location.range.start.line)
+      self.init(.inline(zip(values.texts("urls"), lines).map { Job.Manifest.InlineURL(url: $0, line: $1) }))
+    }
+    format = values.choice("format")
+    priority = Priority(name: values.word("priority")) ?? .normal
+    baseURL = values.unlessWord("base-url", values.webURL)
+    let fields = values.section("columns")
+    columns = Columns(url: fields.text("url"), priority: fields.text("priority"))
+    include = values.patterns("include")
+    exclude = values.patterns("exclude")
+    limit = values.unlessWord("limit", values.integer)
+  }
+}
+
+extension Job.Prefetch {
+  fileprivate init(_ values: JobSection) {
+    order = values.choice("order")
+    concurrency = values.integer("concurrency")
+    perHost = values.integer("per-host")
+    deadline = values.unlessWord("deadline", values.duration)
+  }
+}
+
+extension Job.Request {
+  fileprivate init(_ values: JobSection) {
+    method = values.choice("method")
+    headers = values.headers("headers")
+    accept = values.text("accept")
+    // The default as it is written in the list of keys means the default where it is copied, too.
+    let agent = values.text("user-agent")
+    userAgent = agent == "prewarm/VERSION" ? "prewarm/\(PrewarmVersion.current)" : agent
+    timeout = values.unlessWord("timeout", values.duration)
+    connectTimeout = values.duration("connect-timeout")
+    stallTimeout = values.unlessWord("stall-timeout", values.duration)
+    retries = values.integer("retries")
+    backoffInitial = values.section("backoff").duration("initial")
+    backoffMaximum = values.section("backoff").duration("maximum")
+    redirects = values.integer("redirects")
+    acceptStatus = values.ranges("accept-status")
+    maxBytes = values.unlessWord("max-bytes", values.integer)
+  }
+}
+
+extension Job.Cache {
+  fileprivate init(_ values: JobSection, defaultDirectory: String) {
+    directory = values.unlessWord("directory", values.path)?.absolute ?? defaultDirectory
+    namespace = values.text("namespace")
+    mode = values.choice("mode")
+    maxAge = values.unlessWord("max-age", values.duration)
+    maxSize = values.unlessWord("max-size", values.integer)
+    trimTo = values.fraction("trim-to")
+    expireBy = values.choice("expire-by")
+  }
+}
+
+extension Job.Verify {
+  fileprivate init(_ values: JobSection) {
+    let depth = values.word("decode")
+    decode = ProofDepth.allCases.first { $0.name == depth } ?? .header
+    contentType = values.choice("content-type")
+    formats = values.unlessWord("formats") { name in
+      Set(values.list(name).compactMap { if case .word(let word) = $0.value { ImageFormat(name: word) } else { nil } })
+    }
+    width = Bounds(values.section("width"))
+    height = Bounds(values.section("height"))
+    maxPixels = values.unlessWord("max-pixels", values.integer)
+    bytes = Bounds(values.section("bytes"))
+  }
+}
+
+extension Job.Verify.Bounds {
+  fileprivate init(_ values: JobSection) {
+    self.init(minimum: values.integer("min"), maximum: values.unlessWord("max", values.integer))
+  }
+}
+
+extension Job.Blacklist {
+  fileprivate init(_ values: JobSection) {
+    isEnabled = values.boolean("enabled")
+    retry = values.boolean("retry")
+    ttl = values.unlessWord("ttl", values.duration)
+    statuses = values.ranges("statuses")
+  }
+}
+
+extension Job.ReportTarget {
+  fileprivate init?(_ values: JobSection) {
+    guard let format = Format.allCases.first(where: { values.isGiven($0.rawValue) }) else { return nil }
+    let path = values.path(format.rawValue)
+    self.init(format: format, destination: path.written == "-" ? .standardOutput : .file(path))
+  }
+}
+
+extension Job.FailOn {
+  fileprivate init(_ values: JobSection) {
+    failures =
+      switch values.values["failures"] {
+      case .integer(let count): .count(count)
+      case .fraction(let fraction): .fraction(fraction)
+      default: .never
+      }
+    empty = values.unlessWord("empty", values.boolean) ?? false
+    unfinished = values.unlessWord("unfinished", values.boolean) ?? false
+    evicted = values.unlessWord("evicted", values.boolean) ?? false
+  }
+}

@@ -1,0 +1,102 @@
+internal import Glibc
+internal import YAMLDocuments
+
+/// Reads job files: YAML to a tree, what the command line sets over it, every key checked, and a ``Job`` at the end.
+public enum JobFile {
+  /// Reads and checks the job file at `path`.
+  ///
+  /// Relative paths start at the file's folder; those that `overrides` give start at the current one.
+  ///
+  /// - Parameters:
+  ///   - overrides: what the command line sets, in order; a later one wins.
+  ///   - environment: where `${NAME}` comes from, and the cache's folder by default.
+  /// - Throws: ``JobFileErrors`` with every mistake, or the one of syntax that makes the rest unreadable.
+  public static func load(
+    path: String,
+    overrides: [JobOverride] = [],
+    environment: [String: String]
+  ) throws(JobFileErrors) -> Job {
+    try parse(try read(path), path: path, overrides: overrides, environment: environment)
+  }
+
+  /// Reads and checks the text of a job file that is called `path`; see ``load(path:overrides:environment:)``.
+  public static func parse(
+    _ text: some Collection<UInt8>,
+    path: String,
+    overrides: [JobOverride] = [],
+    environment: [String: String]
+  ) throws(JobFileErrors) -> Job {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let document = try document(text, name: path)
+    let absolute = folder == "." ? currentFolder() : JobPath(folder, in: currentFolder()).absolute
+    return try job(document.root, file: path, folder: absolute, overrides: overrides, environment: environment)
+  }
+
+  /// A job without a file: manifests, what `overrides` set, and defaults.
+  ///
+  /// - Parameter manifests: the job's manifests; overrides of `manifests` have no effect.
+  /// - Throws: ``JobFileErrors`` with every mistake in `overrides`.
+  public static func make(
+    name: String,
+    manifests: [Job.Manifest],
+    overrides: [JobOverride] = [],
+    environment: [String: String]
+  ) throws(JobFileErrors) -> Job {
+    let text = "{version: 1, name: \(JobOverride.quoted(name)), manifests: [{urls: []}]}"
+    let document = try document(Array(text.utf8), name: name)
+    var job = try job(document.root, file: nil, folder: currentFolder(), overrides: overrides, environment: environment)
+    job.manifests = manifests
+    return job
+  }
+
+  private static func job(
+    _ root: YAMLNode,
+    file: String?,
+    folder: String,
+    overrides: [JobOverride],
+    environment: [String: String]
+  ) throws(JobFileErrors) -> Job {
+    let merge = JobOverrideMerge(overrides, over: root)
+    let mistakes = JobMistakeList(options: merge.options, secrets: JobSecrets.ranges(in: root))
+    for problem in merge.problems { mistakes.add(problem.message, at: problem.location) }
+    let reader = JobReader(environment: environment, folder: folder, mistakes: mistakes)
+    let values = reader.section(merge.root, at: "")
+    var found = mistakes.sorted
+
+    let cacheDirectory = Job.Cache.defaultDirectory(environment: environment)
+    if cacheDirectory == nil, values.section("cache").isWord("directory") {
+      let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
+      found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))
+    }
+    guard found.isEmpty else { throw JobFileErrors(found) }
+    return Job(values, file: file, cacheDirectory: cacheDirectory ?? "")
+  }
+
+  private static func document(_ text: some Collection<UInt8>, name: String) throws(JobFileErrors) -> YAMLDocument {
+    do {
+      return try YAMLDocument(parsing: text, name: name)
+    } catch {
+      throw JobFileErrors([JobMistake(place: .file(error.location), message: error.message, secrets: [])])
+    }
+  }
+
+  /// The bytes of a file, up to one more than a document may have.
+  private static func read(_ path: String) throws(JobFileErrors) -> [UInt8] {
+    let limit = YAMLLimits().maximumBytes + 1
+    guard let file = fopen(path, "re") else { throw unreadable(path) }
+    defer { fclose(file) }
+    var failed = false
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      count = fread(buffer.baseAddress, 1, limit, file)
+      failed = ferror(file) != 0
+    }
+    guard !failed else { throw unreadable(path) }
+    return bytes
+  }
+
+  /// What the last call of the system says on why `path` cannot be read.
+  private static func unreadable(_ path: String) -> JobFileErrors {
+    let reason = String(cString: strerror(errno))
+    return JobFileErrors([JobMistake(place: .path(path), message: "cannot be read: \(reason)", secrets: [])])
+  }
+}

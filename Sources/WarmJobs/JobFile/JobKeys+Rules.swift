@@ -1,0 +1,149 @@
+internal import ImagePrimitives
+
+extension JobKeys {
+  private static let length = JobValueType.integer(0...Int.max)
+  private static let size = JobValueType.size(0...Int.max)
+
+  static let verify: [JobKey] = [
+    JobKey("verify", .section, "what makes the bytes that came a good image"),
+    JobKey(
+      "verify.decode",
+      .choice(noun: "a depth", words: ProofDepth.allCases.map(\.name), later: []),
+      default: "header",
+      "how deeply an image is proven good"
+    ),
+    JobKey("verify.strict", .boolean, default: "false", works: false, "a decoder's warning is a failure"),
+    JobKey(
+      "verify.content-type",
+      .choice("a rule", Job.Verify.ContentType.self),
+      default: "match",
+      "the declared type against the bytes' own; match lets absent and generic types and aliases pass with a warning"
+    ),
+    JobKey(
+      "verify.formats",
+      .either(word: "any", .list(of: .choice(noun: "a format", words: ["jpeg", "png", "webp"], later: ["gif", "avif"]))),
+      default: "any",
+      "the formats that are good"
+    ),
+    JobKey("verify.width", .section, "pixels, bounds included"),
+    JobKey("verify.width.min", length, default: "1", "the least"),
+    JobKey("verify.width.max", .orNone(length), default: "none", "the most"),
+    JobKey("verify.height", .section, "pixels, bounds included"),
+    JobKey("verify.height.min", length, default: "1", "the least"),
+    JobKey("verify.height.max", .orNone(length), default: "none", "the most"),
+    JobKey("verify.max-pixels", .orNone(.pixels(1...Int.max)), default: "100MP", "width times height"),
+    JobKey("verify.bytes", .section, "of the body, bounds included"),
+    JobKey("verify.bytes.min", size, default: "1", "the least"),
+    JobKey("verify.bytes.max", .orNone(size), default: "none", "the most"),
+    JobKey(
+      "verify.animated",
+      .choice(noun: "a rule", words: ["allow", "forbid", "require"], later: []),
+      default: "allow",
+      works: false,
+      "moving images"
+    ),
+    JobKey(
+      "verify.placeholders",
+      .choice(noun: "a rule", words: ["ignore", "report", "fail"], later: []),
+      default: "report",
+      works: false,
+      "the same bytes from the tenth URL of a host on"
+    ),
+    JobKey(
+      "verify.remote-cache",
+      .choice(noun: "a rule", words: ["ignore", "report", "hit"], later: []),
+      default: "ignore",
+      works: false,
+      "the CDN's own answer to a second request"
+    ),
+    JobKey(
+      "transform",
+      .planned("none | {resize: {width, height, fit}, format, quality, keep-original}"),
+      default: "none",
+      works: false,
+      "what is stored instead of the original"
+    ),
+  ]
+
+  static let blacklist: [JobKey] = [
+    JobKey("blacklist", .section, "what is remembered as bad for good, and not asked again"),
+    JobKey("blacklist.enabled", .boolean, default: "true", "whether it is read and written"),
+    JobKey("blacklist.retry", .boolean, default: "false", "true: ask anyway; a success takes the URL off"),
+    JobKey("blacklist.ttl", .orNone(.duration(minimum: .zero)), default: "6h", "how long a URL stays on it"),
+    JobKey(
+      "blacklist.statuses",
+      .statuses(100...599),
+      default: "[400, 404-406, 410-415, 417, 422, 451]",
+      "which HTTP statuses are for good"
+    ),
+  ]
+
+  private static let reportFormats: [(name: String, summary: String)] = [
+    ("csv", "a row an entry"), ("junit", "for CI; {path: …, successes: true} lists the good ones too"),
+    ("markdown", "for pull requests"),
+    ("github", "annotations"), ("html", "one page"), ("prometheus", "for the node exporter"),
+  ]
+
+  static let report: [JobKey] =
+    [
+      JobKey(
+        "report",
+        .entries(exactlyOneOf: Job.ReportTarget.Format.allCases.map(\.rawValue) + reportFormats.map(\.name), minimum: 0),
+        default: #"[{text: "-"}]"#,
+        "reports, each with a path, or '-' for standard output"
+      ),
+      JobKey("report[].text", .text(.path), example: #""-""#, "for a person"),
+      JobKey("report[].json", .text(.path), example: "reports/homepage.json", "prewarm.report/1"),
+      JobKey("report[].jsonl", .text(.path), example: "reports/homepage.jsonl", "a row an entry"),
+    ]
+    + reportFormats.map { JobKey("report[].\($0.name)", .text(.path), works: false, $0.summary) }
+    + [
+      JobKey(
+        "shard-by",
+        .choice(noun: "a rule", words: ["url", "host"], later: []),
+        default: "url",
+        works: false,
+        "what a shard is cut by"
+      )
+    ]
+
+  static let failOn: [JobKey] = [
+    JobKey("fail-on", .section, "what makes the exit status 2: any rule broken; 'never' switches one off"),
+    JobKey(
+      "fail-on.failures",
+      .either(word: "never", .countOrPercentage),
+      default: "0",
+      "more than this many failed or blacklisted entries; or a percentage of what was neither skipped nor cancelled"
+    ),
+    JobKey("fail-on.empty", .either(word: "never", .boolean), default: "true", "no entry left after include and exclude"),
+    JobKey("fail-on.unfinished", .either(word: "never", .boolean), default: "true", "the deadline cancelled something"),
+    JobKey(
+      "fail-on.evicted",
+      .either(word: "never", .boolean),
+      default: "true",
+      "trimming had to remove what this very run stored"
+    ),
+    JobKey(
+      "fail-on.kinds",
+      .planned("{KIND: COUNT | PERCENTAGE}"),
+      default: "{}",
+      works: false,
+      "limits by kind of failure, beside failures"
+    ),
+    JobKey("fail-on.latency", .planned("{p99: DURATION}"), default: "{}", works: false, "limits on percentiles"),
+    JobKey(
+      "fail-on.new-failures-since",
+      .orNone(.text(.path)),
+      default: "none",
+      works: false,
+      "an earlier report: only new failures count"
+    ),
+    JobKey(
+      "fail-on.grace",
+      .planned("none | {runs: COUNT, state: PATH}"),
+      default: "none",
+      works: false,
+      "only URLs that failed in so many runs on end"
+    ),
+  ]
+}

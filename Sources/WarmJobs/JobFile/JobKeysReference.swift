@@ -1,0 +1,76 @@
+extension JobKeys {
+  /// Every key with its default, what it takes and what it means, as a job file that can be copied and cut down.
+  ///
+  /// The text is itself a valid job. Lines are at most 120 columns wide; the text ends with a newline.
+  public static func reference() -> String {
+    var page = ReferencePage()
+    page.section("", indent: "")
+    return page.lines.joined(separator: "\n") + "\n"
+  }
+}
+
+/// The lines of the list of keys.
+private struct ReferencePage {
+  private static let commentColumn = 36
+  private static let maximumColumns = 120
+
+  var lines: [String] = []
+
+  /// The keys of the section at `path`.
+  mutating func section(_ path: String, indent: String) {
+    for key in JobKeys.bySection[path] ?? [] { line(of: key, indent: indent) }
+  }
+
+  private mutating func line(of key: JobKey, indent: String) {
+    switch key.type {
+    case .section:
+      add("\(indent)\(key.name):", comment(on: key))
+      section(key.path, indent: indent + "  ")
+    case .entries(let names, _): entries(key, exactlyOneOf: names, indent: indent)
+    default: add("\(indent)\(key.name): \(key.defaultText ?? key.example ?? "")", comment(on: key))
+    }
+  }
+
+  /// A list: its default and what else its entries may be; where it has none, an entry with all keys.
+  private mutating func entries(_ list: JobKey, exactlyOneOf names: [String], indent: String) {
+    add("\(indent)\(list.name):\(list.defaultText.map { " \($0)" } ?? "")", comment(on: list))
+    let keys = JobKeys.bySection[list.path + "[]"] ?? []
+    var others = keys.filter { names.contains($0.name) }
+    if list.defaultText == nil, let first = others.first {
+      others.removeFirst()
+      add("\(indent)  - \(first.name): \(first.example ?? "")", comment(on: first))
+      for key in keys where !names.contains(key.name) { line(of: key, indent: indent + "    ") }
+    }
+    for key in others {
+      let isPart = list.defaultText == nil && key.works
+      add("\(indent)  \(isPart ? "" : "# ")- \(key.name): \(key.defaultText ?? key.example ?? "PATH")", comment(on: key))
+    }
+  }
+
+  private func comment(on key: JobKey) -> String {
+    let marks = [key.isRequired ? "required" : "", key.works ? "" : "not supported yet", synopsis(of: key), key.summary]
+    return marks.filter { !$0.isEmpty }.joined(separator: "; ")
+  }
+
+  /// What it takes, where the default alone does not tell.
+  private func synopsis(of key: JobKey) -> String {
+    switch key.type {
+    case .choice, .either, .planned: key.type.synopsis
+    case .integer(let range) where range.lowerBound < range.upperBound: key.type.synopsis
+    default: ""
+    }
+  }
+
+  /// A line and its comment, which goes on below itself where it is long.
+  private mutating func add(_ text: String, _ comment: String) {
+    var line = text + String(repeating: " ", count: max(1, Self.commentColumn - text.count)) + "#"
+    for word in comment.split(separator: " ") {
+      if line.count + 1 + word.count > Self.maximumColumns {
+        lines.append(line)
+        line = String(repeating: " ", count: Self.commentColumn) + "#"
+      }
+      line += " \(word)"
+    }
+    lines.append(line)
+  }
+}

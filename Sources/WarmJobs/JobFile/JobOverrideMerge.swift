@@ -1,0 +1,78 @@
+internal import YAMLDocuments
+
+/// Puts what the command line sets into the tree of a job file, before anything is checked.
+struct JobOverrideMerge {
+  private(set) var root: YAMLNode
+  /// A text for each option that could be read.
+  private(set) var options: [SourceText] = []
+  /// What is wrong with options as such, beside what checking the tree will find.
+  private(set) var problems: [(message: String, location: SourceLocation)] = []
+
+  /// Puts `overrides` over `root`, in order.
+  init(_ overrides: [JobOverride], over root: YAMLNode) {
+    self.root = root
+    for override in overrides { apply(override) }
+  }
+
+  private mutating func apply(_ override: JobOverride) {
+    let text = override.value.isEmpty ? "''" : override.value
+    do {
+      let document = try YAMLDocument(parsing: Array(text.utf8), name: override.label)
+      options.append(document.source)
+      let parts = override.path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      root = set(document.root, at: parts[...], of: override, in: root)
+    } catch {
+      options.append(error.location.source)
+      problems.append((error.message, error.location))
+    }
+  }
+
+  private mutating func set(
+    _ value: YAMLNode,
+    at parts: ArraySlice<String>,
+    of override: JobOverride,
+    in node: YAMLNode?
+  ) -> YAMLNode {
+    guard let name = parts.first else { return override.appends ? appended(value, of: override, to: node) : value }
+    let rest = parts.dropFirst()
+    switch node?.content ?? .mapping(YAMLMapping([])) {
+    case .scalar(let scalar) where scalar.isNull:
+      return set(value, at: parts, of: override, in: nil)
+    case .scalar:
+      problems.append(("no key '\(name)' is below a single value", value.location))
+      return node ?? value
+    case .sequence(var items):
+      guard let index = Quantities.count(name), items.indices.contains(index) else {
+        problems.append(
+          ("the list has no item '\(name)'; items are counted from 0, and there are \(items.count)", value.location)
+        )
+        return node ?? value
+      }
+      items[index] = set(value, at: rest, of: override, in: items[index])
+      return YAMLNode(.sequence(items), location: node?.location ?? value.location)
+    case .mapping(var mapping):
+      let key = YAMLNode(.scalar(YAMLScalar(name, isPlain: true)), location: value.location)
+      if let index = mapping.pairs.firstIndex(where: { $0.key.scalar?.text == name }) {
+        mapping.pairs[index].value = set(value, at: rest, of: override, in: mapping.pairs[index].value)
+        if rest.isEmpty, !override.appends { mapping.pairs[index].key = key }
+      } else {
+        mapping.pairs.append(YAMLMapping.Pair(key: key, value: set(value, at: rest, of: override, in: nil)))
+      }
+      return YAMLNode(.mapping(mapping), tag: node?.tag, location: node?.location ?? value.location)
+    }
+  }
+
+  /// The list with one more item; a list that was not given begins as its default.
+  private func appended(_ value: YAMLNode, of override: JobOverride, to node: YAMLNode?) -> YAMLNode {
+    var items: [YAMLNode] = []
+    var location = value.location
+    if let node {
+      // What is no list is refused when the tree is checked.
+      guard let given = node.sequence else { return node }
+      (items, location) = (given, node.location)
+    } else if let implied = JobKeys.key(at: override.path)?.defaultNode?.sequence {
+      items = implied
+    }
+    return YAMLNode(.sequence(items + [value]), location: location)
+  }
+}

@@ -1,0 +1,181 @@
+internal import ImageURLs
+internal import Manifests
+internal import YAMLDocuments
+
+/// Reads the value of one key by its type.
+struct JobValueReader {
+  /// The key, for sentences.
+  let name: String
+  /// The whole type of the key, of which nested types are parts.
+  let whole: JobValueType
+  let environment: [String: String]
+  let folder: String
+  let mistakes: JobMistakeList
+
+  /// The value; nil where it is a mistake.
+  func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {
+    if let tag = node.tag {
+      mistakes.add("tags are not supported, such as '\(tag)' here", at: node)
+      return nil
+    }
+    switch type {
+    case .either(let word, let inner):
+      if let scalar = node.scalar, EnvironmentExpansion(scalar.text, environment: environment).text == word { return .word(word) }
+      return value(node, inner)
+    case .list(let inner):
+      guard let items = node.sequence else { return refuse(node) }
+      return .list(items.compactMap { item in value(item, inner).map { ($0, item) } })
+    case .statuses(let bounds):
+      guard let items = node.sequence else { return refuse(node) }
+      return .ranges(items.compactMap { statuses($0, bounds) })
+    case .headers:
+      guard let mapping = node.mapping else { return refuse(node) }
+      return .headers(headers(mapping))
+    case .section, .entries, .planned: preconditionFailure("not the type of a value")
+    default:
+      guard node.scalar != nil else { return refuse(node) }
+      guard let scalar = expanded(node) else { return nil }
+      switch type {
+      case .text(.webURL): return webURL(scalar, node)
+      case .text(.pattern): return pattern(scalar, node)
+      default: return self.scalar(scalar, type, node) ?? refuse(node)
+      }
+    }
+  }
+
+  /// A scalar as it counts: variables filled in.
+  private struct Scalar {
+    let text: String
+    /// Whether it may hold secrets of the environment.
+    let hasVariables: Bool
+    /// Whether it may be a number or a truth: without quotes, or with quotes for the sake of variables.
+    let isPlain: Bool
+  }
+
+  private func expanded(_ node: YAMLNode) -> Scalar? {
+    guard let written = node.scalar else { return nil }
+    let expansion = EnvironmentExpansion(written.text, environment: environment)
+    for problem in expansion.problems { mistakes.add(problem.message, at: node, narrowedTo: problem.part) }
+    guard expansion.problems.isEmpty else { return nil }
+    return Scalar(text: expansion.text, hasVariables: expansion.hasVariables, isPlain: written.isPlain || expansion.hasVariables)
+  }
+
+  /// The value of a scalar; nil where it is not what the type needs.
+  private func scalar(_ scalar: Scalar, _ type: JobValueType, _ node: YAMLNode) -> JobValue? {
+    let text = scalar.text
+    switch type {
+    case .text(.path): return JobTextForm.path.accepts(text) ? .path(JobPath(text, in: folder(of: node))) : nil
+    case .text(let form): return form.accepts(text) ? .text(text) : nil
+    case .boolean: return scalar.isPlain ? ["true": true, "false": false][text].map { .boolean($0) } : nil
+    case .integer(let range): return scalar.isPlain ? Quantities.count(text).flatMap { number($0, in: range) } : nil
+    case .size(let range): return Quantities.size(text).flatMap { number($0, in: range) }
+    case .pixels(let range): return Quantities.pixels(text).flatMap { number($0, in: range) }
+    case .duration(let minimum): return Quantities.duration(text).flatMap { $0 < minimum ? nil : .duration($0) }
+    case .percentage: return Quantities.percentage(text).map { .fraction($0) }
+    case .countOrPercentage:
+      return Quantities.percentage(text).map { .fraction($0) }
+        ?? (scalar.isPlain ? Quantities.count(text).map { .integer($0) } : nil)
+    case .choice(_, let words, _): return words.contains(text) ? .word(text) : nil
+    default: preconditionFailure("not the type of a scalar")
+    }
+  }
+
+  private func webURL(_ scalar: Scalar, _ node: YAMLNode) -> JobValue? {
+    do {
+      return .webURL(try BaseURL(scalar.text))
+    } catch {
+      let reason =
+        switch error.reason {
+        case .empty, .relative, .scheme: ""
+        default: ": \(error.message)"
+        }
+      mistakes.add("'\(name)' needs \(whole.expectation)\(reason)", at: node)
+      return nil
+    }
+  }
+
+  private func pattern(_ scalar: Scalar, _ node: YAMLNode) -> JobValue? {
+    do {
+      return .pattern(try URLPattern(scalar.text))
+    } catch {
+      // The library's sentence may repeat what the variables held.
+      let reason = scalar.hasVariables ? "" : ": \(error.message)"
+      mistakes.add("'\(name)' needs \(JobTextForm.pattern.expectation)\(reason)", at: node)
+      return nil
+    }
+  }
+
+  private func number(_ number: Int, in range: ClosedRange<Int>) -> JobValue? { range.contains(number) ? .integer(number) : nil }
+
+  private func folder(of node: YAMLNode) -> String { mistakes.isOption(node) ? currentFolder() : folder }
+
+  /// `404` or `404-406`.
+  private func statuses(_ node: YAMLNode, _ bounds: ClosedRange<Int>) -> ClosedRange<Int>? {
+    guard node.scalar != nil, node.tag == nil else { return refuse(node) }
+    guard let scalar = expanded(node) else { return nil }
+    let ends = scalar.text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map {
+      Quantities.count(String($0))
+    }
+    guard let first = ends[0], let last = ends[ends.count - 1], first <= last, bounds.contains(first), bounds.contains(last)
+    else {
+      return refuse(node)
+    }
+    return first...last
+  }
+
+  private func headers(_ mapping: YAMLMapping) -> [Job.Request.Header] {
+    var headers: [Job.Request.Header] = []
+    for pair in mapping.pairs {
+      guard let name = pair.key.scalar?.text else {
+        mistakes.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
+        continue
+      }
+      if let problem = HeaderRules.problem(name: name) {
+        mistakes.add(problem, at: pair.key)
+      } else if headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
+        mistakes.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
+      }
+      guard let scalar = pair.value.scalar, !scalar.isNull, pair.value.tag == nil else {
+        mistakes.add("the field '\(name)' needs text, not \(pair.value.kindPhrase)", at: pair.value, or: pair.key)
+        continue
+      }
+      guard let value = expanded(pair.value)?.text else { continue }
+      guard HeaderRules.isValue(value) else {
+        mistakes.add("the field '\(name)' needs \(JobTextForm.headerValue.expectation)", at: pair.value)
+        continue
+      }
+      headers.append(Job.Request.Header(name: name, value: value))
+    }
+    return headers
+  }
+
+  /// Reports what stands there instead of what the key needs.
+  private func refuse<Value>(_ node: YAMLNode) -> Value? {
+    guard let written = node.scalar else {
+      mistakes.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
+      return nil
+    }
+    let expansion = EnvironmentExpansion(written.text, environment: environment)
+    let shown = mistakes.shown(written.text) + (expansion.hasVariables ? ", its variables filled in," : "")
+    if case .choice(let noun, let words, let later) = whole.innermost {
+      let use = "use \(JobValueType.alternatives(words))"
+      let isLater = later.contains(expansion.text)
+      mistakes.add(isLater ? "\(shown) is not supported yet; \(use)" : "\(shown) is not \(noun); \(use)", at: node)
+    } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {
+      mistakes.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
+    } else {
+      mistakes.add("'\(name)' needs \(whole.expectation), not \(shown)", at: node)
+    }
+    return nil
+  }
+}
+
+extension JobValueType {
+  /// The type of a single value in a list or beside a word.
+  fileprivate var innermost: JobValueType {
+    switch self {
+    case .list(let inner), .either(_, let inner): inner.innermost
+    default: self
+    }
+  }
+}

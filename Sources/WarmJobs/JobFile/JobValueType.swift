@@ -1,0 +1,157 @@
+internal import ImagePrimitives
+
+/// What a key of the job file holds.
+public indirect enum JobValueType: Sendable {
+  /// Keys below it.
+  case section
+  /// A list of mappings whose keys are described below `path[]`; each has exactly one of the named keys.
+  case entries(exactlyOneOf: [String], minimum: Int)
+  case text(JobTextForm)
+  case boolean
+  /// A whole number.
+  case integer(ClosedRange<Int>)
+  /// Bytes, with a unit or plain.
+  case size(ClosedRange<Int>)
+  /// Pixels, such as `100MP`.
+  case pixels(ClosedRange<Int>)
+  /// A time with its unit, from `minimum` up to a hundred years.
+  case duration(minimum: Duration)
+  /// 0 to 100 %.
+  case percentage
+  /// A count, or a percentage.
+  case countOrPercentage
+  /// One of some words; `noun` with its article is what they are called, such as `an order`; `later` ones do not work yet.
+  case choice(noun: String, words: [String], later: [String])
+  /// HTTP statuses and ranges of them, within bounds.
+  case statuses(ClosedRange<Int>)
+  /// Header fields by name.
+  case headers
+  case list(of: JobValueType)
+  /// A word of its own meaning, such as `none`, or a value.
+  case either(word: String, JobValueType)
+  /// Not read yet: how it is to be written.
+  case planned(String)
+
+  /// The words of an enumeration.
+  static func choice<Words: CaseIterable & RawRepresentable<String>>(
+    _ noun: String,
+    _: Words.Type,
+    later: [String] = []
+  ) -> JobValueType {
+    .choice(noun: noun, words: Words.allCases.map(\.rawValue), later: later)
+  }
+
+  /// `none`, or a value.
+  static func orNone(_ type: JobValueType) -> JobValueType { .either(word: "none", type) }
+
+  /// What it needs, as the end of a sentence: `a whole number from 1 to 4096`.
+  var expectation: String {
+    switch self {
+    case .section: "keys below it"
+    case .entries(let keys, _): "a list of entries, each with one of \(keys.joined(separator: ", "))"
+    case .text(let form): form.expectation
+    case .boolean: "true or false"
+    case .integer(let range) where range.lowerBound == range.upperBound: "\(range.lowerBound)"
+    case .integer(let range) where range.upperBound == .max: "a whole number of at least \(range.lowerBound)"
+    case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .size(let range): "a size\(range.lowerBound > 0 ? " above zero" : "") such as 64KiB, 500MB or plain bytes"
+    case .pixels: "a number of pixels above zero such as 100MP"
+    case .duration(let minimum): "a duration\(minimum > .zero ? " above zero" : "") such as 500ms, 15s, 30m, 2h or 7d"
+    case .percentage: "a percentage from 0% to 100%"
+    case .countOrPercentage: "a count, or a percentage such as 1%"
+    case .choice(_, let words, _): Self.alternatives(words)
+    case .statuses(let range): "a list of statuses from \(range.lowerBound) to \(range.upperBound) such as [400, 404-406]"
+    case .headers: "header fields such as {X-Token: value}"
+    case .list(let type): "a list, each item \(type.expectation)"
+    case .either(let word, let type): "\(type.expectation), or \(word)"
+    case .planned(let synopsis): synopsis
+    }
+  }
+
+  /// How it is written, for the list of keys: `fifo | lifo`, `none | SIZE`.
+  var synopsis: String {
+    switch self {
+    case .section, .entries: ""
+    case .text(let form): form.synopsis
+    case .boolean: "true | false"
+    case .integer(let range): range.upperBound == .max ? "COUNT" : "\(range.lowerBound)…\(range.upperBound)"
+    case .size: "SIZE"
+    case .pixels: "PIXELS"
+    case .duration: "DURATION"
+    case .percentage: "PERCENTAGE"
+    case .countOrPercentage: "COUNT | PERCENTAGE"
+    case .choice(_, let words, _): words.joined(separator: " | ")
+    case .statuses: "[STATUS, FROM-TO]"
+    case .headers: "{NAME: VALUE}"
+    case .list(let type): "[\(type.synopsis)]"
+    case .either(let word, let type): "\(word) | \(type.synopsis)"
+    case .planned(let synopsis): synopsis
+    }
+  }
+
+  /// `a`, `a or b`, `a, b or c`.
+  static func alternatives(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return "\(words.dropLast().joined(separator: ", ")) or \(last)"
+  }
+}
+
+/// What a text must look like.
+public enum JobTextForm: Sendable {
+  /// Any text.
+  case free
+  case jobName, namespace, path
+  /// An absolute http or https URL.
+  case webURL
+  /// The value of a header field.
+  case headerValue
+  /// A glob over the URL's path, or `re:` and an expression over the URL.
+  case pattern
+  /// An entry of a manifest.
+  case entry
+
+  /// What it needs, as the end of a sentence.
+  var expectation: String {
+    switch self {
+    case .free, .entry: "text"
+    case .jobName: "lower-case letters, digits and '-', beginning with a letter or digit"
+    case .namespace: "letters, digits, '.', '_' and '-', not beginning with a dot"
+    case .path: "a path"
+    case .webURL: "an absolute http or https URL"
+    case .headerValue: "text without control characters"
+    case .pattern: "a glob over the URL's path, or re: and a regular expression"
+    }
+  }
+
+  var synopsis: String {
+    switch self {
+    case .free, .headerValue, .jobName, .namespace: "TEXT"
+    case .path: "PATH"
+    case .webURL, .entry: "URL"
+    case .pattern: "GLOB or re:EXPRESSION"
+    }
+  }
+
+  /// Whether `text` is of this form.
+  func accepts(_ text: String) -> Bool {
+    let bytes = text.utf8
+    switch self {
+    // What has a type of its own is judged by that.
+    case .free, .entry, .webURL, .pattern: return true
+    case .jobName:
+      return !text.hasPrefix("-") && (1...100).contains(bytes.count)
+        && bytes.allSatisfy { $0.isLowerCaseLetter || $0.isDigit || $0 == 0x2D }
+    case .namespace:
+      return !text.hasPrefix(".") && (1...100).contains(bytes.count)
+        && bytes.allSatisfy { $0.isLetter || $0.isDigit || [0x2D, 0x2E, 0x5F].contains($0) }
+    case .path: return !text.isEmpty && !bytes.contains(0)
+    case .headerValue: return HeaderRules.isValue(text)
+    }
+  }
+}
+
+extension UInt8 {
+  var isDigit: Bool { (0x30...0x39).contains(self) }
+  var isLowerCaseLetter: Bool { (0x61...0x7A).contains(self) }
+  var isLetter: Bool { isLowerCaseLetter || (0x41...0x5A).contains(self) }
+}

@@ -1,0 +1,51 @@
+/// Numbers with units, as job files and options write them: `64KiB`, `1.5GB`, `500ms`, `100MP`, `0.5%`.
+enum Quantities {
+  private static let sizeUnits = [
+    "": 1, "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
+    "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+  ]
+  private static let pixelUnits = ["": 1, "KP": 1_000, "MP": 1_000_000, "GP": 1_000_000_000]
+  private static let millisecondUnits = ["ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+
+  /// The longest duration of a job file: a hundred years.
+  static let maximumDuration = Duration.seconds(100 * 365 * 86_400)
+
+  /// Bytes of a size; nil for any other text.
+  static func size(_ text: String) -> Int? { scaled(text, units: sizeUnits) }
+
+  /// Pixels; nil for any other text.
+  static func pixels(_ text: String) -> Int? { scaled(text, units: pixelUnits) }
+
+  /// A time with its unit; nil for any other text, a number without unit too.
+  static func duration(_ text: String) -> Duration? {
+    scaled(text, units: millisecondUnits).map { .milliseconds($0) }.flatMap { $0 <= maximumDuration ? $0 : nil }
+  }
+
+  /// `50%` as 0.5; nil for any other text and beyond 100 %.
+  static func percentage(_ text: String) -> Double? {
+    guard text.hasSuffix("%"), let millionths = scaled(String(text.dropLast()), units: ["": 1_000_000]) else { return nil }
+    return millionths <= 100_000_000 ? Double(millionths) / 100_000_000 : nil
+  }
+
+  /// A whole number in decimal digits; nil for any other text.
+  static func count(_ text: String) -> Int? {
+    !text.isEmpty && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil
+  }
+
+  /// A number with at most six decimals times its unit, rounded down; nil where it is no such number or does not fit.
+  private static func scaled(_ text: String, units: [String: Int]) -> Int? {
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    guard let unit = units[String(text[digits.endIndex...])], let first = digits.first, first != "." else { return nil }
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = count(String(parts[0])) else { return nil }
+    let (product, overflow) = whole.multipliedReportingOverflow(by: unit)
+    if overflow { return nil }
+    guard parts.count == 2 else { return product }
+    guard parts[1].utf8.count <= 6, let decimals = count(String(parts[1])) else { return nil }
+    var divisor = 1
+    for _ in parts[1].utf8 { divisor *= 10 }
+    // Six digits times 2⁴⁰, the largest unit, fit.
+    let (sum, sumOverflow) = product.addingReportingOverflow(decimals * unit / divisor)
+    return sumOverflow ? nil : sum
+  }
+}

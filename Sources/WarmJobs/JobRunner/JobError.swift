@@ -1,0 +1,19 @@
+public import ImageCaching
+public import Manifests
+public import Reporting
+
+/// Why a job could not begin.
+public enum JobError: Error, Sendable, CustomStringConvertible {
+  case cache(CacheError)
+  case manifest(ManifestError)
+  case report(ReportError)
+
+  /// The sentence of what is wrong.
+  public var description: String {
+    switch self {
+    case .cache(let error): "\(error)"
+    case .manifest(let error): "\(error)"
+    case .report(let error): "\(error)"
+    }
+  }
+}

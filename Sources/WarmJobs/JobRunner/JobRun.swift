@@ -1,0 +1,185 @@
+import ImageManaging
+import ImagePrefetching
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import Reporting
+
+/// One run of a job, as the prefetcher sees it: entries in, results out to the report.
+///
+/// Bytes of entries stay in the reader's batch; only what is pending keeps a copy of what its row needs.
+final class JobRun: PrefetchDelegate {
+  private let reader: ManifestReader
+  private let report: RunReport
+  /// Gets every URL that a dry run would fetch.
+  private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
+  private let onProgress: () -> Void
+
+  private var entries = EntryBatch()
+  /// For each request of the batch, its entry.
+  private var entryIndices: [Int] = []
+  private var pending: [PendingEntry?] = []
+  private var nextSequence: Int64 = 0
+
+  /// Whether any entry was left after include and exclude; bad lines count.
+  private(set) var hasEntries = false
+  private(set) var blacklistAdded: UInt64 = 0
+  private(set) var blacklistRemoved: UInt64 = 0
+
+  /// What the row of a pending entry needs.
+  private struct PendingEntry {
+    let url: [UInt8]
+    let hostOffset: Int
+    let hostLength: Int
+    let manifest: Int
+    let line: UInt64
+    let priority: Priority
+  }
+
+  init(
+    reader: ManifestReader,
+    report: RunReport,
+    onMiss: ((UnsafeRawBufferPointer) -> Void)?,
+    onProgress: @escaping () -> Void
+  ) {
+    self.reader = reader
+    self.report = report
+    self.onMiss = onMiss
+    self.onProgress = onProgress
+  }
+
+  // MARK: PrefetchDelegate
+
+  var sourceDescriptor: Int32? { reader.waitDescriptor }
+
+  func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
+    entries.removeAll()
+    entryIndices.removeAll(keepingCapacity: true)
+    // What was read before an error is handed on first, and the error with the next call.
+    let state = try reader.nextAvailable(&entries, maximum: maximum)
+    for (index, entry) in entries.entries.enumerated() {
+      switch entry.state {
+      case .good:
+        hasEntries = true
+        batch.requests.append(
+          LoadRequest(
+            id: 0,
+            offset: entry.normalized.lowerBound,
+            length: entry.normalized.count,
+            parts: entry.parts,
+            priority: entry.priority,
+            sequence: nextSequence
+          )
+        )
+        nextSequence += 1
+        entryIndices.append(index)
+      case .filtered:
+        record(EntryResult(.skipped), ofEntry: index)
+      case .invalid(let message):
+        hasEntries = true
+        let failure = Failure(.invalidURL, message: entries.messages[Int(message)])
+        record(EntryResult(.failed, details: EntryResult.Details(failure: failure)), ofEntry: index)
+      }
+    }
+    batch.bytes = entries.bytes
+    switch state {
+    case .more: return .open
+    case .waiting: return .blocked
+    case .end: return .ended
+    }
+  }
+
+  func decided(_ index: Int, _ result: EntryResult) {
+    let entry = entryIndices[index]
+    if let onMiss, result.outcome == .skipped {
+      withShownURL(ofEntry: entry) { onMiss($0) }
+    }
+    record(result, ofEntry: entry)
+  }
+
+  func began(_ index: Int, slot: Int) {
+    let entryIndex = entryIndices[index]
+    let entry = entries.entries[entryIndex]
+    if slot >= pending.count { pending.append(contentsOf: repeatElement(nil, count: slot + 1 - pending.count)) }
+    let host = entries.host(of: entry)
+    let url = withShownURL(ofEntry: entryIndex) { Array($0) }
+    pending[slot] = PendingEntry(
+      url: url + host,
+      hostOffset: url.count,
+      hostLength: host.count,
+      manifest: Int(entry.manifest),
+      line: entry.line,
+      priority: entry.priority
+    )
+  }
+
+  func completed(slot: Int, _ completion: LoadCompletion) {
+    guard let entry = pending[slot] else { preconditionFailure("a request completes once") }
+    pending[slot] = nil
+    if completion.result.outcome == .failed, completion.result.details?.isBlacklisted == true, !completion.result.isShared {
+      blacklistAdded += 1
+    }
+    if completion.leftBlacklist { blacklistRemoved += 1 }
+    entry.url.withUnsafeBytes { bytes in
+      report.record(
+        completion.result,
+        of: ReportedEntry(
+          url: UnsafeRawBufferPointer(rebasing: bytes[..<entry.hostOffset]),
+          manifest: entry.manifest,
+          line: entry.line,
+          priority: entry.priority,
+          host: UnsafeRawBufferPointer(rebasing: bytes[entry.hostOffset...])
+        )
+      )
+    }
+  }
+
+  func progressed(pending: Int) {
+    onProgress()
+  }
+
+  // MARK: Rows
+
+  private func record(_ result: EntryResult, ofEntry index: Int) {
+    let entry = entries.entries[index]
+    withShownURL(ofEntry: index) { url in
+      entries.bytes.withUnsafeBytes { bytes in
+        report.record(
+          result,
+          of: ReportedEntry(
+            url: url,
+            manifest: Int(entry.manifest),
+            line: entry.line,
+            priority: entry.priority,
+            host: UnsafeRawBufferPointer(rebasing: bytes[entries.hostRange(of: entry)])
+          )
+        )
+      }
+    }
+  }
+
+  /// The entry's URL as written, without its credentials.
+  private func withShownURL<Result>(ofEntry index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    let entry = entries.entries[index]
+    return entries.bytes.withUnsafeBytes { bytes in
+      let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
+      guard case .good = entry.state, entry.parts.userInfo.isEmpty else {
+        return maskingCredentials(written).withRawBytes(body)
+      }
+      return body(written)
+    }
+  }
+}
+
+extension EntryBatch {
+  /// Where the name and port of the entry's host lie; empty for a bad line.
+  fileprivate func hostRange(of entry: ManifestEntry) -> Range<Int> {
+    guard case .invalid = entry.state else {
+      let start = entry.normalized.lowerBound
+      return start + entry.parts.hostAndPort.lowerBound..<start + entry.parts.hostAndPort.upperBound
+    }
+    return 0..<0
+  }
+
+  fileprivate func host(of entry: ManifestEntry) -> ArraySlice<UInt8> { bytes[hostRange(of: entry)] }
+}

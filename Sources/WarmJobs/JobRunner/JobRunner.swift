@@ -1,0 +1,135 @@
+import Glibc
+import ImageCaching
+import ImageDownloading
+public import ImageManaging
+import ImagePrefetching
+public import ImagePrimitives
+import Manifests
+public import Reporting
+
+/// Runs prepared jobs, one after another, over one shared manager.
+public final class JobRunner {
+  private let manager: ImageManager
+  private let version: String
+  private let control: RunControl
+  private let time: TimeSource
+
+  /// A runner over `manager`, which other loads may use too.
+  ///
+  /// - Parameters:
+  ///   - version: prewarm's own, for reports.
+  ///   - control: stops the run from any thread.
+  public init(manager: ImageManager, version: String, control: RunControl, time: TimeSource = .system) {
+    self.manager = manager
+    self.version = version
+    self.control = control
+    self.time = time
+  }
+
+  /// Runs a job to its end and gives its report; reports that grow with the run are complete then, others are not written yet.
+  ///
+  /// - Parameter onMiss: for a dry run: gets every URL that would be fetched, and nothing is.
+  public func run(
+    _ prepared: PreparedJob,
+    progress: (any JobProgress)? = nil,
+    onMiss: ((UnsafeRawBufferPointer) -> Void)? = nil
+  ) -> FinishedReport {
+    let job = prepared.job
+    let startedAt = time.wall()
+    let start = time.monotonic()
+    let report = RunReport(
+      version: version,
+      job: JobIdentity(name: job.name, file: job.file),
+      manifests: prepared.reader.manifestNames,
+      startedAt: startedAt,
+      journals: prepared.reports.compactMap(\.journal)
+    )
+    let context = LoadContext(job, cache: prepared.cache, startedAt: startedAt, isDryRun: onMiss != nil)
+    manager.downloader.setLimits(concurrency: job.prefetch.concurrency, perHost: job.prefetch.perHost)
+    let before = manager.downloader.statistics
+    let memory = MemoryPeak()
+    let meter = ProgressMeter(jobName: job.name, start: start)
+    let run = JobRun(reader: prepared.reader, report: report, onMiss: onMiss) { [time] in
+      let now = time.monotonic()
+      guard meter.isDue(now: now) else { return }
+      memory.sample()
+      progress?.show(
+        meter.snapshot(
+          totals: report.totals,
+          receivedBytes: report.receivedBytes,
+          expected: prepared.reader.expectedEntries,
+          now: now
+        )
+      )
+    }
+    let prefetcher = ImagePrefetcher(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
+    let summary = control.running(prefetcher) { prefetcher.run(run) }
+    memory.sample()
+    progress?.end()
+
+    var end = RunEnd(finishedAt: startedAt, duration: .zero)
+    end.interruption = control.signal.map { $0 == SIGINT ? .interrupt : .terminate }
+    end.isPastDeadline = summary.deadlinePassed
+    end.areManifestsRead = summary.sourceEnded
+    end.isEmpty = summary.sourceEnded && !run.hasEntries
+    end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
+    if onMiss == nil { trim(prepared, context) }
+    end.boundedBy = Bound(from: before, to: manager.downloader.statistics, job: job).sentence
+    end.peakMemoryBytes = memory.bytes
+    describeCache(prepared, context, run, &end)
+    end.warnings = context.warnings
+    do throws(ReportError) {
+      try report.flushJournals()
+    } catch {
+      end.breakage = end.breakage ?? "\(error)"
+    }
+    end.finishedAt = time.wall()
+    end.duration = time.monotonic().since(start)
+    return report.finish(end, failOn: job.failOnRules)
+  }
+
+  /// After a run the cache is brought within its limits: what has expired goes first.
+  private func trim(_ prepared: PreparedJob, _ context: LoadContext) {
+    guard let cache = prepared.cache, prepared.job.cache.mode == .use else { return }
+    do throws(CacheError) {
+      context.recordTrim(try cache.trim(protecting: context.startedAt))
+    } catch {
+      context.recordWarning("the cache could not be trimmed: \(error)")
+    }
+  }
+
+  private func describeCache(_ prepared: PreparedJob, _ context: LoadContext, _ run: JobRun, _ end: inout RunEnd) {
+    guard let cache = prepared.cache else { return }
+    do throws(CacheError) {
+      let totals = try cache.totals()
+      var summary = CacheSummary(
+        directory: prepared.job.cache.directory,
+        namespace: prepared.job.cache.namespace,
+        entries: UInt64(clamping: totals.entries),
+        bodyBytes: UInt64(clamping: totals.bodyBytes),
+        diskBytes: UInt64(clamping: try cache.diskBytes())
+      )
+      summary.maximumBytes = prepared.job.cache.maxSize.map { UInt64(clamping: $0) }
+      let trimmed = context.trimmed
+      summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
+      summary.expiredEntries = UInt64(clamping: trimmed.expired)
+      summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
+      summary.freshUntil = try cache.freshUntil()
+      end.cache = summary
+      end.blacklist = BlacklistSummary(
+        entries: UInt64(clamping: totals.blacklistEntries),
+        added: run.blacklistAdded,
+        removed: run.blacklistRemoved
+      )
+    } catch {
+      end.breakage = end.breakage ?? "\(error)"
+    }
+  }
+}
+
+/// The most memory that was seen.
+private final class MemoryPeak {
+  private(set) var bytes: UInt64 = 0
+
+  func sample() { bytes = max(bytes, MemoryUse.current()) }
+}

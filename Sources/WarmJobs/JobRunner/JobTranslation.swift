@@ -1,0 +1,142 @@
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Manifests
+import Reporting
+
+extension Job {
+  fileprivate var downloadOptions: DownloadOptions {
+    DownloadOptions(
+      headers: request.headers.map { ($0.name, $0.value) },
+      accept: request.accept,
+      userAgent: request.userAgent,
+      timeout: request.timeout ?? Self.noLimit,
+      connectTimeout: request.connectTimeout,
+      stallTimeout: request.stallTimeout ?? Self.noLimit,
+      retries: request.retries,
+      backoff: DownloadOptions.Backoff(initial: request.backoffInitial, maximum: request.backoffMaximum),
+      redirects: request.redirects,
+      acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
+      maxBytes: request.maxBytes ?? .max,
+      // A body that is decoded whole and not kept has no file to be read from.
+      streamAbove: cache.mode == .bypass && verify.decode == .full ? .max : 128 << 10
+    )
+  }
+
+  /// Longer than any transfer, and short enough for libcurl's milliseconds.
+  private static let noLimit = Duration.seconds(20 * 86_400)
+
+  fileprivate var verificationRules: VerificationRules {
+    VerificationRules(
+      depth: verify.decode,
+      contentType: verify.contentType.rule,
+      formats: verify.formats,
+      width: VerificationRules.Bounds(minimum: verify.width.minimum, maximum: verify.width.maximum),
+      height: VerificationRules.Bounds(minimum: verify.height.minimum, maximum: verify.height.maximum),
+      maximumPixels: verify.maxPixels ?? .max,
+      bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum)
+    )
+  }
+}
+
+extension Job.Manifest {
+  /// The manifest as its reader takes it.
+  var readable: Manifests.Manifest {
+    var manifest =
+      switch source {
+      case .path(let path): Manifests.Manifest(path.manifestSource, name: path.written)
+      case .standardInput: Manifests.Manifest(.standardInput, name: "-")
+      case .inline(let urls):
+        Manifests.Manifest(
+          .inline(urls.map { Manifests.Manifest.InlineEntry(text: $0.url, line: UInt64(clamping: $0.line)) }),
+          name: "urls"
+        )
+      }
+    manifest.format = Manifests.Manifest.Format(rawValue: format.rawValue) ?? .auto
+    manifest.priority = priority
+    manifest.baseURL = baseURL
+    manifest.columns = Manifests.Manifest.Columns(url: columns.url, priority: columns.priority)
+    manifest.include = include
+    manifest.exclude = exclude
+    manifest.limit = limit
+    return manifest
+  }
+}
+
+extension JobPath {
+  /// A file or a pattern; of a pattern, characters of the folder's own name stand for themselves.
+  fileprivate var manifestSource: Manifests.Manifest.Source {
+    guard case .glob = Manifests.Manifest.Source(path: written) else { return .file(absolute) }
+    let escaped = folder.reduce(into: "") { text, character in
+      if "*?[\\".contains(character) { text += "\\" }
+      text.append(character)
+    }
+    return .glob(JobPath(written, in: escaped).absolute)
+  }
+}
+
+extension Job {
+  /// The rules that the finished report is judged by.
+  var failOnRules: Reporting.FailOn {
+    var rules = Reporting.FailOn()
+    rules.failures =
+      switch failOn.failures {
+      case .count(let count): .count(UInt64(clamping: count))
+      case .fraction(let fraction): .fraction(fraction)
+      case .never: .never
+      }
+    rules.empty = failOn.empty
+    rules.unfinished = failOn.unfinished
+    rules.evicted = failOn.evicted
+    return rules
+  }
+}
+
+extension Job.ReportTarget.Destination {
+  /// The path as report files take it: `-` is standard output.
+  var path: String {
+    switch self {
+    case .standardOutput: "-"
+    case .file(let path): path.absolute
+    }
+  }
+}
+
+extension Job.Verify.ContentType {
+  fileprivate var rule: VerificationRules.ContentTypeRule {
+    switch self {
+    case .match: .match
+    case .exact: .exact
+    case .ignore: .ignore
+    }
+  }
+}
+
+extension Job.Cache.Mode {
+  fileprivate var cacheMode: CacheMode {
+    switch self {
+    case .use: .use
+    case .bypass: .bypass
+    case .only: .only
+    }
+  }
+}
+
+extension LoadContext {
+  /// What a job asks of its loads; in a dry run the network is never asked.
+  convenience init(_ job: Job, cache: ImageCache?, startedAt: Timestamp, isDryRun: Bool) {
+    self.init(
+      cache: cache,
+      mode: isDryRun ? .only : job.cache.mode.cacheMode,
+      download: job.downloadOptions,
+      verification: job.verificationRules,
+      blacklist: BlacklistRules(
+        isEnabled: job.blacklist.isEnabled,
+        retriesFailed: job.blacklist.retry,
+        statuses: job.blacklist.statuses
+      ),
+      startedAt: startedAt
+    )
+  }
+}

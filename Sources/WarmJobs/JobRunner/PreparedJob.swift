@@ -1,0 +1,76 @@
+import Glibc
+import ImageCaching
+import Manifests
+public import Reporting
+
+/// A job with everything open that it needs: whatever can be wrong before the first request is found here.
+public final class PreparedJob {
+  /// The job as it will run.
+  public let job: Job
+  /// The cache; nil where the job bypasses it.
+  let cache: ImageCache?
+  let reader: ManifestReader
+  let reports: [OpenReport]
+
+  /// A report that is open and waits for the end of the run.
+  struct OpenReport {
+    let target: Job.ReportTarget
+    /// nil for a journal, which is written as the run goes.
+    let file: ReportFile?
+    let journal: JSONLinesJournal?
+  }
+
+  /// Opens the job's cache, manifests and reports; no network.
+  ///
+  /// - Parameter isDryRun: a dry run opens no report, and the cache only to read it, if there is one.
+  public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
+    self.job = job
+    do throws(CacheError) {
+      cache = try job.openCacheForRun(isDryRun: isDryRun)
+    } catch {
+      throw .cache(error)
+    }
+    do throws(ManifestError) {
+      reader = try ManifestReader(
+        job.manifests.map(\.readable),
+        order: job.prefetch.order == .fifo ? .fifo : .lifo,
+        spoolDirectory: cache == nil ? Self.temporaryDirectory : job.cache.directory
+      )
+    } catch {
+      throw .manifest(error)
+    }
+    do throws(ReportError) {
+      var reports: [OpenReport] = []
+      for target in isDryRun ? [] : job.reports {
+        switch target.format {
+        case .jsonl:
+          reports.append(OpenReport(target: target, file: nil, journal: try JSONLinesJournal(path: target.destination.path)))
+        case .text, .json:
+          reports.append(OpenReport(target: target, file: try ReportFile(path: target.destination.path), journal: nil))
+        }
+      }
+      self.reports = reports
+    } catch {
+      throw .report(error)
+    }
+  }
+
+  /// Writes the reports that wait for the end of the run; returns why some could not be written, the others are.
+  public func writeReports(_ report: FinishedReport, text: TextReportWriter) -> [ReportError] {
+    reports.compactMap { open in
+      guard let file = open.file else { return nil }
+      do throws(ReportError) {
+        switch open.target.format {
+        case .text: try text.write(report, to: file)
+        case .json: try JSONReportWriter().write(report, to: file)
+        case .jsonl: preconditionFailure("a journal has no file of this kind")
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+  }
+
+  private static var temporaryDirectory: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+}

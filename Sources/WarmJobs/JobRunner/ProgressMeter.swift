@@ -1,0 +1,53 @@
+import ImagePrimitives
+import Reporting
+
+/// Measures how fast a run gets on, and how long it may still take.
+final class ProgressMeter {
+  /// At most so often progress is shown.
+  static let interval = Duration.milliseconds(100)
+  /// Rates are over about so long, so that they follow the run without flickering.
+  static let window = Duration.seconds(5)
+
+  private struct Sample {
+    let moment: MonotonicInstant
+    let done: UInt64
+    let bytes: UInt64
+  }
+
+  private let jobName: String
+  private var samples: [Sample]
+  private var nextDue: MonotonicInstant
+
+  init(jobName: String, start: MonotonicInstant) {
+    self.jobName = jobName
+    samples = [Sample(moment: start, done: 0, bytes: 0)]
+    nextDue = start.advanced(by: Self.interval)
+  }
+
+  /// Whether it is time to show progress again.
+  func isDue(now: MonotonicInstant) -> Bool {
+    guard now >= nextDue else { return false }
+    nextDue = now.advanced(by: Self.interval)
+    return true
+  }
+
+  /// How far the run is, with rates over the last seconds.
+  func snapshot(totals: Totals, receivedBytes: UInt64, expected: Int?, now: MonotonicInstant) -> ProgressSnapshot {
+    let done = totals.urls
+    while samples.count > 1, now.since(samples[1].moment) >= Self.window { samples.removeFirst() }
+    let first = samples[0]
+    samples.append(Sample(moment: now, done: done, bytes: receivedBytes))
+    let seconds = now.since(first.moment).inSeconds
+    let rate = seconds > 0 ? Double(done - first.done) / seconds : 0
+    // An estimate is never less than what is done already.
+    let total = expected.map { max(UInt64(clamping: $0), done) }
+    return ProgressSnapshot(
+      name: jobName,
+      totals: totals,
+      total: total,
+      urlsPerSecond: rate,
+      bytesPerSecond: seconds > 0 ? Double(receivedBytes - first.bytes) / seconds : 0,
+      remaining: total.flatMap { rate > 0 ? .seconds(Double($0 - done) / rate) : nil }
+    )
+  }
+}

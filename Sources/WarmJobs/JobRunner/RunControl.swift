@@ -1,0 +1,38 @@
+public import ImagePrefetching
+import Synchronization
+
+/// Stops what runs, from any thread, and what was to run after it.
+public final class RunControl: Sendable {
+  private struct State {
+    var signal: Int32?
+    var prefetcher: ImagePrefetcher?
+  }
+
+  private let state = Mutex(State())
+
+  /// Nothing is stopped yet.
+  public init() {}
+
+  /// The signal that asked for the end; nil while none has.
+  public var signal: Int32? { state.withLock { $0.signal } }
+
+  /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.
+  public func stop(signal: Int32) {
+    let prefetcher = state.withLock { state in
+      state.signal = state.signal ?? signal
+      return state.prefetcher
+    }
+    prefetcher?.stop(gracefully: true)
+  }
+
+  /// Lets ``stop(signal:)`` reach `prefetcher` until `body` has ended.
+  func running<Result>(_ prefetcher: ImagePrefetcher, _ body: () -> Result) -> Result {
+    let isStopped = state.withLock { state in
+      state.prefetcher = prefetcher
+      return state.signal != nil
+    }
+    if isStopped { prefetcher.stop(gracefully: true) }
+    defer { state.withLock { $0.prefetcher = nil } }
+    return body()
+  }
+}

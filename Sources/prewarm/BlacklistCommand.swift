@@ -1,0 +1,113 @@
+import ArgumentParser
+import ImageCaching
+import ImagePrimitives
+import Reporting
+
+/// `prewarm blacklist`: looks at what is known to be bad, and forgets it.
+struct BlacklistCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "blacklist",
+    abstract: "Look at URLs that are known to be bad, or forget them.",
+    subcommands: [List.self, Remove.self, Clear.self]
+  )
+
+  func run() throws {
+    throw CommandFailure(.misused, "name what to do with the blacklist: list, remove or clear")
+  }
+
+  /// `prewarm blacklist list`.
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "List the blacklist: why, how often, when last, until when, URL."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    private struct Row: Encodable {
+      let url: String
+      let kind: String
+      let status: Int?
+      let first_at: String
+      let last_at: String
+      let count: UInt32
+      let expires_at: String?
+
+      init(_ record: BlacklistRecord) {
+        url = String(decoding: record.url, as: UTF8.self)
+        kind = record.head.kind.name
+        status = record.head.status
+        first_at = record.head.firstAt.iso8601
+        last_at = record.head.lastAt.iso8601
+        count = record.head.count
+        expires_at = record.head.expiresAt?.iso8601
+      }
+    }
+
+    func run() throws {
+      let cache = try options.open(.readOnly)
+      var last: CacheKey?
+      while true {
+        let page = try withCacheErrors { () throws(CacheError) in try cache.blacklist(after: last, limit: 1000) }
+        guard let end = page.last else { return }
+        last = end.key
+        for record in page {
+          if options.json { try printJSON(Row(record)) } else { try printData(Self.line(record)) }
+        }
+      }
+    }
+
+    private static func line(_ record: BlacklistRecord) -> String {
+      let head = record.head
+      let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
+      let until = head.expiresAt.map { "until \($0.shortText)" } ?? "for ever"
+      let cells = [why.padding(to: 16), "\(head.count) x".padding(to: 5), "last \(head.lastAt.shortText)", until]
+      return (cells + [escapedForTerminal(String(decoding: record.url, as: UTF8.self))]).joined(separator: "  ") + "\n"
+    }
+  }
+
+  /// `prewarm blacklist remove`.
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Take URLs off the blacklist.",
+      discussion: "Ends with 1 where one of them is not on it; the others are taken off."
+    )
+
+    @Argument(help: "The URLs.")
+    var urls: [String]
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readWrite)
+      let identities = try urls.map { try cache.identity(of: $0) }
+      try removeEach(urls, options) { index throws(CacheError) in
+        try identities[index].withRawBytes { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
+      } missing: {
+        "not on the blacklist: \($0)"
+      }
+    }
+  }
+
+  /// `prewarm blacklist clear`.
+  struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Take everything off the blacklist.")
+
+    @OptionGroup var options: CacheOptions
+
+    private struct Row: Encodable {
+      let removed: Int
+    }
+
+    func run() throws {
+      let cache = try options.open(.readWrite)
+      let count = try withCacheErrors { () throws(CacheError) in try cache.clearBlacklist() }
+      if options.json { return try printJSON(Row(removed: count)) }
+      try printData("\(counted(UInt64(count), "URL")) taken off the blacklist\n")
+    }
+  }
+}
+
+extension String {
+  /// The text with spaces up to `width` characters.
+  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

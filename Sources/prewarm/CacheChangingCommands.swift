@@ -1,0 +1,141 @@
+import ArgumentParser
+import ImageCaching
+import ImagePrimitives
+import ImageURLs
+import Reporting
+import WarmJobs
+
+extension CacheCommand {
+  /// `prewarm cache remove`.
+  struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Remove images from the cache.",
+      discussion: "Ends with 1 where one of the URLs is not cached; the others are removed."
+    )
+
+    @Argument(help: "The images' URLs.")
+    var urls: [String]
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readWrite)
+      let identities = try urls.map { try cache.identity(of: $0) }
+      try removeEach(urls, options) { index throws(CacheError) in
+        try identities[index].withRawBytes { identity throws(CacheError) in try cache.remove(identity: identity) }
+      } missing: {
+        "not in the cache: \($0)"
+      }
+    }
+  }
+
+  /// `prewarm cache trim`.
+  struct Trim: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Remove what has expired, then the oldest beyond the size limit.",
+      discussion: "The rules are those of the job file, or the defaults, with the options above them."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    @Option(help: ArgumentHelp("cache.max-age, such as 7d.", valueName: "duration"))
+    var maxAge: String?
+
+    @Option(help: ArgumentHelp("cache.max-size, such as 2GiB.", valueName: "size"))
+    var maxSize: String?
+
+    @Option(help: ArgumentHelp("cache.trim-to, such as 50%.", valueName: "part"))
+    var trimTo: String?
+
+    private struct Row: Encodable {
+      let expired_entries: Int
+      let trimmed_entries: Int
+      let removed_bytes: Int
+      let entries: Int
+      let body_bytes: Int
+    }
+
+    func run() throws {
+      let rules = [
+        ("--max-age", "cache.max-age", maxAge), ("--max-size", "cache.max-size", maxSize), ("--trim-to", "cache.trim-to", trimTo),
+      ]
+      let overrides = rules.compactMap { option, key, value in
+        value.map { JobOverride(path: key, value: $0, origin: option) }
+      }
+      let cache = try options.open(.readWrite, overrides)
+      let (removed, left) = try withCacheErrors { () throws(CacheError) in (try cache.trim(), try cache.totals()) }
+      if options.json {
+        return try printJSON(
+          Row(
+            expired_entries: removed.expired,
+            trimmed_entries: removed.trimmed,
+            removed_bytes: removed.bytesRemoved,
+            entries: left.entries,
+            body_bytes: left.bodyBytes
+          )
+        )
+      }
+      try printData(
+        """
+        \(grouped(UInt64(removed.expired))) expired and \(grouped(UInt64(removed.trimmed))) trimmed, \
+        \(byteCount(Double(removed.bytesRemoved))) removed; \
+        \(counted(UInt64(left.entries), "entry", plural: "entries")), \(byteCount(Double(left.bodyBytes))) left
+
+        """
+      )
+    }
+  }
+
+  /// `prewarm cache clear`.
+  struct Clear: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Remove all images of a namespace and give their space back; the blacklist stays.",
+      discussion: "Needs the cache alone: ends with 1, and says who has it open, where another process uses it."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    private struct Row: Encodable {
+      let removed_entries: Int
+      let removed_bytes: Int
+    }
+
+    func run() throws {
+      let cache = try options.open(.readWrite)
+      let before = try withCacheErrors { () throws(CacheError) in try cache.clear() }
+      if options.json { return try printJSON(Row(removed_entries: before.entries, removed_bytes: before.bodyBytes)) }
+      try printData(
+        "\(counted(UInt64(before.entries), "entry", plural: "entries")), \(byteCount(Double(before.bodyBytes))) removed\n"
+      )
+    }
+  }
+}
+
+/// A URL as it may be shown.
+func shown(_ url: String) -> String { maskingCredentials(url) }
+
+private struct RemovedRow: Encodable {
+  let url: String
+  let removed: Bool
+}
+
+/// Removes URLs one by one and tells of each; ends with 1 where one was not there.
+func removeEach(
+  _ urls: [String],
+  _ options: CacheOptions,
+  _ remove: (Int) throws(CacheError) -> Bool,
+  missing: (String) -> String
+) throws {
+  var areAllRemoved = true
+  for (index, url) in urls.enumerated() {
+    let isRemoved = try withCacheErrors { () throws(CacheError) in try remove(index) }
+    areAllRemoved = areAllRemoved && isRemoved
+    if options.json {
+      try printJSON(RemovedRow(url: shown(url), removed: isRemoved))
+    } else if isRemoved {
+      try printData("removed \(escapedForTerminal(shown(url)))\n")
+    }
+    if !isRemoved { Note.error(missing(shown(url))) }
+  }
+  if !areAllRemoved { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+}

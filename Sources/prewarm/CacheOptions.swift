@@ -1,0 +1,88 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import ImageCaching
+import ImageManaging
+import ImageURLs
+import Reporting
+import WarmJobs
+
+/// Which cache a command is about.
+struct CacheOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("The cache's folder; by default that of jobs that name none.", valueName: "folder"),
+    completion: .directory
+  )
+  var directory: String?
+
+  @Option(help: ArgumentHelp("The namespace in it; by default 'default'.", valueName: "name"))
+  var namespace: String?
+
+  @Option(
+    help: ArgumentHelp("The job file whose cache and rules are meant.", valueName: "job.yaml"),
+    completion: .file(extensions: ["yaml", "yml"])
+  )
+  var job: String?
+
+  @Flag(help: "Print JSON: an object, or for lists an object a line.")
+  var json = false
+
+  /// Opens the cache; every way in which that fails ends the command.
+  func open(_ access: ImageCache.Access, _ further: [JobOverride] = []) throws -> ImageCache {
+    var overrides = further
+    if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
+    if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
+    let loaded = try load(overrides)
+    do {
+      return try loaded.openCache(access: access)
+    } catch {
+      throw CommandFailure(.couldNotFinish, "\(error)")
+    }
+  }
+
+  private func load(_ overrides: [JobOverride]) throws -> Job {
+    let environment = JobLoading.environment()
+    do throws(JobFileErrors) {
+      return if let job {
+        try JobFile.load(path: job, overrides: overrides, environment: environment)
+      } else {
+        try JobFile.make(name: "cache", manifests: [], overrides: overrides, environment: environment)
+      }
+    } catch {
+      writeToStandardError(error.formatted(color: false))
+      throw ExitCode(ExitStatus.misused.rawValue)
+    }
+  }
+}
+
+extension ImageCache {
+  /// The identity of a URL as it stands on the command line.
+  func identity(of url: String) throws -> [UInt8] {
+    do {
+      return try ImageIdentity.identity(of: url, in: self)
+    } catch {
+      throw CommandFailure(.misused, "\(maskingCredentials(url)): \(error.message)")
+    }
+  }
+}
+
+/// Calls `body` and makes the end of the command of what the cache throws.
+func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> Result {
+  do throws(CacheError) {
+    return try body()
+  } catch {
+    throw CommandFailure(.couldNotFinish, "\(error)")
+  }
+}
+
+/// Prints a value as one line of JSON (RFC 8259).
+func printJSON(_ value: some Encodable) throws {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  try printData(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n")
+}
+
+/// Prints data; a standard output that takes no more ends the command.
+func printData(_ text: String) throws {
+  guard writeToStandardOutput(text) else { throw CommandFailure(.couldNotFinish, "standard output could not be written") }
+}

@@ -1,0 +1,170 @@
+import ArgumentParser
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import Reporting
+
+extension CacheCommand {
+  /// `prewarm cache stats`.
+  struct Stats: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Say how much is in the cache, and until when it is fresh.")
+
+    @OptionGroup var options: CacheOptions
+
+    private struct Row: Encodable {
+      let directory: String
+      let namespace: String
+      let entries: Int
+      let body_bytes: Int
+      let disk_bytes: Int
+      let max_bytes: Int?
+      let fresh_until: String?
+      let blacklist_entries: Int
+    }
+
+    func run() throws {
+      let cache = try options.open(.readOnly)
+      let (totals, diskBytes, freshUntil) = try withCacheErrors { () throws(CacheError) in
+        (try cache.totals(), try cache.diskBytes(), try cache.freshUntil())
+      }
+      let configuration = cache.configuration
+      if options.json {
+        return try printJSON(
+          Row(
+            directory: configuration.directory,
+            namespace: configuration.namespace,
+            entries: totals.entries,
+            body_bytes: totals.bodyBytes,
+            disk_bytes: diskBytes,
+            max_bytes: configuration.maxSize,
+            fresh_until: freshUntil?.iso8601,
+            blacklist_entries: totals.blacklistEntries
+          )
+        )
+      }
+      let limit = configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
+      var lines = [
+        "cache      \(escapedForTerminal(cache.path))",
+        "entries    \(grouped(UInt64(clamping: totals.entries)))",
+        "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
+        "on disk    \(byteCount(Double(diskBytes)))",
+      ]
+      if totals.entries > 0 { lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")") }
+      lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
+      try printData(lines.map { "\($0)\n" }.joined())
+    }
+  }
+
+  /// `prewarm cache list`.
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "List what is in the cache: when stored, bytes, format, size, URL."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readOnly)
+      var last: CacheKey?
+      while true {
+        let page = try withCacheErrors { () throws(CacheError) in try cache.entries(after: last, limit: 1000) }
+        guard let end = page.last else { return }
+        last = end.key
+        if options.json {
+          for record in page { try printJSON(EntryRow(record)) }
+        } else {
+          try printData(page.map { "\($0.line)\n" }.joined())
+        }
+      }
+    }
+  }
+
+  /// `prewarm cache get`.
+  struct Get: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Write a cached image to standard output, or tell its record with --json.",
+      discussion: """
+        Ends with 1 where the URL is not cached, or what is cached is damaged. An image too old to be served is given too.
+        """
+    )
+
+    @Argument(help: "The image's URL.")
+    var url: String
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readOnly)
+      let identity = try cache.identity(of: url)
+      let key = identity.withUnsafeBytes { CacheKey(identity: $0) }
+      let (record, body) = try withCacheErrors { () throws(CacheError) in
+        try identity.withRawBytes { identity throws(CacheError) -> (EntryRecord?, CachedBody?) in
+          guard let record = try cache.entry(key, identity: identity) else { return (nil, nil) }
+          return (record, options.json ? nil : try cache.body(of: key, identity: identity, as: record.head))
+        }
+      }
+      guard let record else { throw CommandFailure(.couldNotFinish, "not in the cache: \(shown(url))") }
+      if options.json { return try printJSON(EntryRow(record)) }
+      guard case .bytes(let bytes) = body else {
+        let advice = "remove it, and the next run fetches it again"
+        throw CommandFailure(.couldNotFinish, "the cached copy of \(shown(url)) is damaged; \(advice)")
+      }
+      guard writeAll(bytes, to: STDOUT_FILENO) else {
+        throw CommandFailure(.couldNotFinish, "standard output could not be written")
+      }
+    }
+  }
+}
+
+/// A record as `--json` prints it.
+struct EntryRow: Encodable {
+  let url: String
+  let key: String
+  let stored_at: String
+  let expires_at: String?
+  let bytes: UInt64
+  let format: String?
+  let width: UInt32?
+  let height: UInt32?
+  let proof: String
+  let status: UInt16
+  let body_hash: String
+  let content_type: String?
+  let etag: String?
+  let last_modified: String?
+
+  init(_ record: EntryRecord) {
+    let head = record.head
+    url = String(decoding: record.url, as: UTF8.self)
+    key = hexadecimal(record.key.high) + hexadecimal(record.key.low)
+    stored_at = head.storedAt.iso8601
+    expires_at = record.expiresAt?.iso8601
+    bytes = head.bodySize
+    format = head.format?.name
+    width = head.width > 0 ? head.width : nil
+    height = head.height > 0 ? head.height : nil
+    proof = head.proof.name
+    status = head.status
+    body_hash = hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low)
+    content_type = Self.text(record.contentType)
+    etag = Self.text(record.etag)
+    last_modified = Self.text(record.lastModified)
+  }
+
+  private static func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
+}
+
+extension EntryRecord {
+  /// The record for a person, in columns.
+  fileprivate var line: String {
+    let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
+    let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
+    let cells = columns.map { text, width in text.padding(to: width) }
+    return (cells + [escapedForTerminal(String(decoding: url, as: UTF8.self))]).joined(separator: "  ")
+  }
+}
+
+private func hexadecimal(_ value: UInt64) -> String {
+  let digits = String(value, radix: 16)
+  return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Glibc
+import Reporting
+
+/// When colours are used.
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, always, never
+}
+
+/// How progress is shown.
+enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
+  case auto, bar, lines, none
+}
+
+/// What and how the command prints, for every subcommand.
+struct DisplayOptions: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Print reports and errors only.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Say what is opened and done.")
+  var verbose = false
+
+  @Option(help: "When to use colours: auto, always or never. NO_COLOR is honoured.")
+  var color = ColorChoice.auto
+
+  @Option(help: "How to show progress: auto, bar, lines or none. auto: a bar on a terminal, elsewhere a line every 10 s.")
+  var progress = ProgressChoice.auto
+
+  /// Whether what goes to `descriptor` is coloured; see https://no-color.org for NO_COLOR.
+  func usesColor(on descriptor: Int32) -> Bool {
+    switch color {
+    case .always: true
+    case .never: false
+    case .auto: isatty(descriptor) == 1 && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+    }
+  }
+
+  /// The text report as standard output takes it.
+  var textWriter: TextReportWriter {
+    TextReportWriter(width: terminalWidth(of: STDOUT_FILENO) ?? 80, hasColor: usesColor(on: STDOUT_FILENO))
+  }
+}

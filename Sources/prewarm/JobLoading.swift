@@ -1,0 +1,36 @@
+import ArgumentParser
+import Glibc
+import WarmJobs
+
+/// Reads job files for the commands that take them.
+enum JobLoading {
+  /// The jobs of `paths`; all mistakes of all files are printed before this throws exit status 3.
+  static func jobs(at paths: [String], overrides: [JobOverride], display: DisplayOptions) throws -> [Job] {
+    var jobs: [Job] = []
+    var hasMistakes = false
+    for path in paths {
+      do {
+        jobs.append(try JobFile.load(path: path, overrides: overrides, environment: environment()))
+      } catch {
+        hasMistakes = true
+        writeToStandardError(error.formatted(color: display.usesColor(on: STDERR_FILENO)))
+      }
+    }
+    if hasMistakes { throw ExitCode(3) }
+    return jobs
+  }
+
+  /// The variables of the process.
+  static func environment() -> [String: String] {
+    var variables: [String: String] = [:]
+    var entry = environ
+    while let text = entry.pointee {
+      let pair = String(cString: text)
+      if let equals = pair.firstIndex(of: "=") {
+        variables[String(pair[..<equals])] = String(pair[pair.index(after: equals)...])
+      }
+      entry += 1
+    }
+    return variables
+  }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Reporting
+import WarmJobs
+
+/// The options that mirror keys of the job file; they stand above what the file says.
+struct KeyOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"))
+  var order: String?
+
+  @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count"))
+  var concurrency: String?
+
+  @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))
+  var perHost: String?
+
+  @Option(help: ArgumentHelp("prefetch.deadline: for each whole job, such as 30m.", valueName: "duration"))
+  var deadline: String?
+
+  @Option(help: ArgumentHelp("request.timeout: for one transfer, redirects included.", valueName: "duration"))
+  var timeout: String?
+
+  @Option(help: ArgumentHelp("request.retries: of transient failures.", valueName: "count"))
+  var retries: String?
+
+  @Option(help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"))
+  var decode: String?
+
+  @Option(help: ArgumentHelp("cache.mode: use, bypass or only.", valueName: "mode"))
+  var cacheMode: String?
+
+  @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
+  var cacheDirectory: String?
+
+  @Option(help: ArgumentHelp("cache.namespace.", valueName: "name"))
+  var namespace: String?
+
+  @Flag(help: "blacklist.retry: ask blacklisted URLs all the same.")
+  var retryBlacklisted = false
+
+  @Option(
+    help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value")
+  )
+  var failOn: [String] = []
+
+  @Option(
+    help: ArgumentHelp("A further report, such as json=report.json; may be repeated.", valueName: "format=file")
+  )
+  var report: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value")
+  )
+  var set: [String] = []
+
+  /// What they set, in the order of the options above; `--set` last, since it is the most exact.
+  func overrides() throws -> [JobOverride] {
+    let plain: [(option: String, key: String, value: String?)] = [
+      ("--order", "prefetch.order", order),
+      ("--concurrency", "prefetch.concurrency", concurrency),
+      ("--per-host", "prefetch.per-host", perHost),
+      ("--deadline", "prefetch.deadline", deadline),
+      ("--timeout", "request.timeout", timeout),
+      ("--retries", "request.retries", retries),
+      ("--decode", "verify.decode", decode),
+      ("--cache-mode", "cache.mode", cacheMode),
+      ("--namespace", "cache.namespace", namespace),
+      ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
+    ]
+    var overrides = plain.compactMap { option, key, value in
+      value.map { JobOverride(path: key, value: $0, origin: option) }
+    }
+    if let cacheDirectory {
+      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
+    }
+    for rule in failOn {
+      let (name, value) = try Self.pair(rule, option: "--fail-on", example: "failures=1%")
+      overrides.append(JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)"))
+    }
+    for report in report {
+      let (format, file) = try Self.pair(report, option: "--report", example: "json=report.json")
+      overrides.append(
+        JobOverride(
+          path: "report",
+          value: "{\(JobOverride.quoted(format)): \(JobOverride.quoted(file))}",
+          origin: "--report \(format)",
+          appends: true
+        )
+      )
+    }
+    for setting in set {
+      guard let override = JobOverride(setting: setting) else {
+        throw CommandFailure(.misused, "--set \(setting): write KEY=VALUE, such as prefetch.order=lifo")
+      }
+      overrides.append(override)
+    }
+    return overrides
+  }
+
+  private static func pair(_ text: String, option: String, example: String) throws -> (String, String) {
+    guard let equals = text.firstIndex(of: "="), equals != text.startIndex, equals != text.indices.last else {
+      throw CommandFailure(.misused, "\(option) \(text): write it as \(option) \(example)")
+    }
+    return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+  }
+}

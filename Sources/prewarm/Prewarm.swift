@@ -1,0 +1,43 @@
+import ArgumentParser
+import Glibc
+import Reporting
+import WarmJobs
+
+/// The command.
+@main struct Prewarm: ParsableCommand {
+  /// The version of this build, as `--version`, reports and the default user agent name it.
+  static let version = PrewarmVersion.current
+
+  static let configuration = CommandConfiguration(
+    commandName: "prewarm",
+    abstract: "Warm image caches and check image URLs.",
+    version: version,
+    subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self]
+  )
+
+  /// Runs a subcommand; every way to end is an exit status of the contract.
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let failure as CommandFailure {
+      Note.error(failure.description)
+      Glibc.exit(failure.status.rawValue)
+    } catch let status as ExitCode {
+      Glibc.exit(status.rawValue)
+    } catch {
+      finish(with: error)
+    }
+  }
+
+  /// Help and the version go to standard output and are no mistake; everything else that the parser says is one.
+  private static func finish(with error: any Error) -> Never {
+    let message = fullMessage(for: error)
+    if exitCode(for: error).isSuccess {
+      writeToStandardOutput(message + "\n")
+      Glibc.exit(ExitStatus.withinLimits.rawValue)
+    }
+    writeToStandardError(message + "\n")
+    Glibc.exit(ExitStatus.misused.rawValue)
+  }
+}

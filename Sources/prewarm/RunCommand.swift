@@ -1,0 +1,106 @@
+import ArgumentParser
+import Glibc
+import ImageDownloading
+import ImageManaging
+import Reporting
+import WarmJobs
+
+/// `prewarm run`: runs jobs, one after another, over one shared manager.
+struct RunCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Warm caches from job files.",
+    discussion: """
+      Jobs run one after another over one shared manager and cache. All of them are checked, and everything they need is \
+      opened, before the first request. Of several jobs the worst exit status counts:
+
+        0          done, within fail-on
+        1          could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway
+        2          done, but beyond fail-on
+        3          the job file or the command line is wrong; nothing was fetched
+        130, 143   interrupted by SIGINT, SIGTERM; a re-run goes on from the cache
+      """
+  )
+
+  @Argument(help: "Job files (YAML).", completion: .file(extensions: ["yaml", "yml"]))
+  var jobs: [String]
+
+  @OptionGroup(title: "Options that set keys of the job")
+  var keys: KeyOptions
+
+  @Flag(help: "Read manifests and the cache, print the URLs that would be fetched, and fetch nothing.")
+  var dryRun = false
+
+  @OptionGroup(title: "Display")
+  var display: DisplayOptions
+
+  func run() throws {
+    SignalWatcher.prepare()
+    let jobs = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
+    let control = RunControl()
+    SignalWatcher.start { signal in
+      Note.plain("stopping: what is in flight has 5 s to finish; a second signal ends at once")
+      control.stop(signal: signal)
+    }
+    var prepared: [PreparedJob] = []
+    for job in jobs {
+      do {
+        prepared.append(try PreparedJob(job, isDryRun: dryRun))
+      } catch {
+        throw CommandFailure(.couldNotFinish, "\(job.name): \(error)")
+      }
+    }
+    let manager: ImageManager
+    do {
+      manager = try ImageManager()
+    } catch {
+      throw CommandFailure(.couldNotFinish, error.message)
+    }
+    let runner = JobRunner(manager: manager, version: Prewarm.version, control: control)
+    var worst = ExitStatus.withinLimits
+    for job in prepared {
+      worst = max(worst, dryRun ? explain(job, runner) : warm(job, runner))
+    }
+    manager.shutDown()
+    throw ExitCode(worst.rawValue)
+  }
+
+  private func warm(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
+    let report = runner.run(prepared, progress: ProgressPrinter(display))
+    var status = report.exitStatus
+    if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
+    for error in prepared.writeReports(report, text: display.textWriter) {
+      Note.error("\(error)")
+      status = max(status, .couldNotFinish)
+    }
+    return status
+  }
+
+  /// A dry run: URLs to standard output, a summary to standard error.
+  private func explain(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
+    let output = LineOutput(STDOUT_FILENO)
+    var misses: UInt64 = 0
+    let report = runner.run(prepared) { url in
+      misses += 1
+      output.append(url)
+    }
+    output.flush()
+    if !display.quiet { Note.plain(Self.summary(of: report, misses: misses)) }
+    if let breakage = report.end.breakage {
+      Note.error("\(report.job.name): \(breakage)")
+      return .couldNotFinish
+    }
+    if output.hasFailed { Note.error("standard output could not be written") }
+    return output.hasFailed ? .couldNotFinish : report.end.interruption == nil ? .withinLimits : report.exitStatus
+  }
+
+  private static func summary(of report: FinishedReport, misses: UInt64) -> String {
+    let totals = report.totals
+    let counts = [
+      (misses, "to fetch"), (totals.hits, "in the cache"), (totals.blacklisted, "known bad"), (totals.failed, "no valid URL"),
+      (totals.skipped - misses, "filtered out"),
+    ]
+    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return "\(report.job.name): \(totals.urls) URLs: \(parts.joined(separator: ", ")); nothing was fetched"
+  }
+}

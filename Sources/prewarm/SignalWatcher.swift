@@ -1,0 +1,39 @@
+import Glibc
+import Reporting
+import Threads
+
+/// Takes SIGINT and SIGTERM on a thread of its own: the first asks for the end, the second ends the process at once.
+enum SignalWatcher {
+  private static let watched = [SIGINT, SIGTERM]
+
+  /// Blocks the signals for all threads; to be called before any other thread starts.
+  ///
+  /// A closed pipe is an error of a write, not the end of the process, so SIGPIPE is ignored.
+  static func prepare() {
+    signal(SIGPIPE, SIG_IGN)
+    var set = signalSet()
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// Starts to watch; `onFirst` gets the first signal. What was committed before a second one stays good.
+  static func start(onFirst: @escaping @Sendable (Int32) -> Void) {
+    _ = WorkerThread(name: "signals") {
+      var set = signalSet()
+      var received: Int32 = 0
+      guard sigwait(&set, &received) == 0 else { return }
+      onFirst(received)
+      guard sigwait(&set, &received) == 0 else { return }
+      _exit(status(of: received).rawValue)
+    }
+  }
+
+  /// The exit status of a run that `signal` ended.
+  static func status(of signal: Int32) -> ExitStatus { signal == SIGINT ? .interrupted : .terminated }
+
+  private static func signalSet() -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in watched { sigaddset(&set, signal) }
+    return set
+  }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import TestOrigin
+import TestSupport
+import Testing
+
+@Suite struct InterruptionTests {
+  @Test("M27: the first signal lets what is in flight finish; a re-run goes on", arguments: [SIGINT, SIGTERM])
+  func theFirstSignalFinishesWhatIsInFlight(signal: Int32) async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let job = JobFolder(urls: imageURLs(origin, 0..<100), keys: "prefetch: {concurrency: 4, per-host: 4}")
+    let command = try job.startJob()
+    try await gate.waitForWaiting(4)
+    command.send(signal)
+    try await command.waitForError("finish")
+    gate.open()
+    let run = try job.finishedRun(try await command.wait())
+    #expect(run.status == 128 + Int(signal))
+    #expect(run.report["interrupted"] as? Bool == true)
+    #expect(run.totals["downloaded"] == 4 && run.totals["cancelled"] == 96 && run.sumOfTotals == 100)
+    #expect(origin.requests.count == 4)
+    let again = try await job.runJob()
+    #expect(again.status == 0 && again.totals["hit_disk"] == 4 && again.totals["downloaded"] == 96)
+  }
+
+  @Test func aSecondSignalEndsAtOnceAndWhatWasCommittedStays() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/stall.jpg", .stall)
+    let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")])
+    let command = try job.startJob(["--progress", "none"])
+    try await origin.waitForRequests(1, of: "/stall.jpg")
+    command.send(SIGINT)
+    try await command.waitForError("finish")
+    command.send(SIGINT)
+    #expect(try await command.wait().status == 130)
+    job.write(urls: imageURLs(origin, 0..<10))
+    #expect(try await job.runJob().status == 0)
+  }
+
+  @Test func theDeadlineCancelsWhatIsLeftAndEndsInTwo() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/stall.jpg", .stall)
+    let job = JobFolder(
+      urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")],
+      keys: "prefetch: {deadline: 1s}"
+    )
+    let run = try await job.runJob()
+    #expect(run.status == 2)
+    #expect(run.totals["downloaded"] == 10 && run.totals["cancelled"] == 1 && run.sumOfTotals == 11)
+    #expect(try await job.runJob("--fail-on", "unfinished=false").status == 0)
+  }
+
+  @Test func aManifestThatBreaksMidwayEndsInOneWithAReportThatSaysSo() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("manifests: [{path: urls.txt.gz}]")
+    job.write(urls: imageURLs(origin, 0..<2000))
+    _ = try await Command.run("/bin/gzip", [job.folder.file("urls.txt")])
+    let whole = job.folder.read("urls.txt.gz")!
+    job.folder.write(whole.dropLast(1000), to: "urls.txt.gz")
+    let run = try await job.runJob()
+    #expect(run.status == 1)
+    #expect(run.report["manifests_read"] as? Bool == false)
+    #expect(run.result.errorText.contains("urls.txt.gz"))
+    #expect(run.totals["urls"] == run.sumOfTotals)
+  }
+
+  @Test func anUnreadableManifestEndsInOneBeforeAnythingIsFetched() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("manifests: [{path: urls.txt}, {path: missing.txt}]")
+    job.write(urls: imageURLs(origin, 0..<5))
+    let result = try await job.prewarm("run", "job.yaml")
+    #expect(result.status == 1)
+    #expect(result.errorText.contains("missing.txt"))
+    #expect(origin.requests.isEmpty)
+  }
+}

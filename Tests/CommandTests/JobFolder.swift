@@ -1,0 +1,131 @@
+import Foundation
+import TestOrigin
+import TestSupport
+
+/// A folder with a job, its manifests and its cache, and the built command run over it.
+struct JobFolder {
+  let folder = TemporaryDirectory()
+
+  /// Writes `job.yaml`; `keys` stand below `version` and `name`.
+  init(_ keys: String) { folder.write("version: 1\nname: test\n\(keys)\n", to: "job.yaml") }
+
+  /// A job over the manifest `urls.txt` with these URLs.
+  init(urls: [String], keys: String = "") {
+    self.init("manifests: [{path: urls.txt}]\n\(keys)")
+    write(urls: urls)
+  }
+
+  var cacheDirectory: String { folder.file("cache") }
+
+  var environment: [String: String?] {
+    ["PREWARM_CACHE_DIR": cacheDirectory, "XDG_CACHE_HOME": nil, "NO_COLOR": nil, "http_proxy": nil]
+  }
+
+  func write(urls: [String], to name: String = "urls.txt") {
+    folder.write(urls.map { "\($0)\n" }.joined(), to: name)
+  }
+
+  /// Starts `prewarm` with these arguments.
+  func start(
+    _ arguments: [String],
+    input: Command.Input = .none,
+    output: Command.Output = .captured,
+    terminal: Command.Terminal? = nil
+  ) throws -> Command {
+    try Command(
+      BuiltCommand.path,
+      arguments,
+      environment: environment,
+      workingDirectory: folder.path,
+      input: input,
+      output: output,
+      terminal: terminal
+    )
+  }
+
+  /// Runs `prewarm` with these arguments to its end.
+  func prewarm(_ arguments: String..., input: Command.Input = .none) async throws -> Command.Result {
+    try await start(arguments, input: input).wait()
+  }
+
+  /// Starts the job with a JSON and a JSON Lines report beside what it asks for.
+  func startJob(_ options: [String] = [], input: Command.Input = .none) throws -> Command {
+    try start(["run", "job.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"] + options, input: input)
+  }
+
+  /// Runs the job to its end and reads its reports back.
+  func runJob(_ options: String..., input: Command.Input = .none) async throws -> Run {
+    let result = try await startJob(options, input: input).wait()
+    return try Run(result, folder)
+  }
+
+  /// The reports of a run that ended by itself.
+  func finishedRun(_ result: Command.Result) throws -> Run { try Run(result, folder) }
+}
+
+/// A run that has ended, with its reports read back.
+struct Run {
+  let result: Command.Result
+  let report: [String: any Sendable]
+  let rows: [Row]
+
+  struct Row: Decodable {
+    let url: String
+    let manifest: String
+    let line: Int?
+    let priority: String
+    let outcome: String
+    let kind: String?
+    let status: Int?
+    let attempts: Int?
+    let shared: Bool?
+    let message: String?
+    let warnings: [String]?
+  }
+
+  init(_ result: Command.Result, _ folder: TemporaryDirectory) throws {
+    self.result = result
+    guard let bytes = folder.read("report.json") else {
+      throw MissingReport(description: "no report; the command said: \(result.errorText)")
+    }
+    report = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: any Sendable] ?? [:]
+    rows = try (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).map {
+      try JSONDecoder().decode(Row.self, from: Data($0))
+    }
+  }
+
+  struct MissingReport: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  var status: Int? { result.status }
+
+  /// The totals by their name in the report.
+  var totals: [String: Int] { report["totals"] as? [String: Int] ?? [:] }
+
+  /// The sum of all totals but `urls`.
+  var sumOfTotals: Int { totals.filter { $0.key != "urls" }.values.reduce(0, +) }
+
+  var failuresByKind: [String: Int] { report["failures_by_kind"] as? [String: Int] ?? [:] }
+
+  func section(_ name: String) -> [String: any Sendable] { report[name] as? [String: any Sendable] ?? [:] }
+
+  /// The rows with that outcome.
+  func rows(_ outcome: String) -> [Row] { rows.filter { $0.outcome == outcome } }
+}
+
+/// An origin that serves a JPEG of its own at every path below `/images/`, and 404 elsewhere.
+func makeImageOrigin(hosts: Int = 1) throws -> Origin {
+  let origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
+  origin.setFallback { request in
+    guard request.path.hasPrefix("/images/"), let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." })
+    else { return .status(404) }
+    return .body(SampleImages.jpeg(number), type: "image/jpeg")
+  }
+  return origin
+}
+
+/// URLs of `count` images of an origin.
+func imageURLs(_ origin: Origin, _ range: Range<Int>, host: Int = 0) -> [String] {
+  range.map { origin.url("/images/\($0).jpg", host: host) }
+}

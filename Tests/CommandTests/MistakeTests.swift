@@ -1,0 +1,77 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+@Suite struct MistakeTests {
+  @Test func tenMistakesAreTenLocatedErrorsAndNothingIsFetched() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("")
+    job.folder.write(
+      """
+      version: 2
+      name: Home Page
+      manifest: []
+      manifests:
+        - {path: urls.txt, priority: urgent}
+        - {urls: ['\(origin.url("/images/1.jpg"))'], limit: many}
+      prefetch: {order: sideways, concurrency: 0}
+      request: {timeout: soon, rate: 3}
+      cache: {max-size: 2 bananas}
+      verify: {decode: header, decode: full}
+      """,
+      to: "job.yaml"
+    )
+    let result = try await job.prewarm("run", "job.yaml")
+    #expect(result.status == 3)
+    for place in ["1:10", "2:7", "3:1", "5:32", "6:", "7:19", "7:42", "8:20", "8:26", "9:19", "10:26"] {
+      #expect(result.errorText.contains("job.yaml:\(place)"), "no mistake at \(place) in:\n\(result.errorText)")
+    }
+    #expect(result.errorText.contains("11 mistakes; nothing was fetched"))
+    #expect(result.errorText.contains("did you mean 'manifests'"))
+    #expect(origin.requests.isEmpty)
+    #expect(try await job.prewarm("validate", "job.yaml").status == 3)
+  }
+
+  @Test(arguments: [
+    ["run"], ["run", "job.yaml", "--order"], ["fetch"], ["run", "job.yaml", "--unknown"], ["run", "missing.yaml"],
+    ["run", "job.yaml", "--set", "nothing"], ["run", "job.yaml", "--set", "prefetch.ordr=lifo"],
+    ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"],
+  ])
+  func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
+    let job = JobFolder(urls: [])
+    let result = try await job.start(arguments).wait()
+    #expect(result.status == 3, "\(result.outputText)\(result.errorText)")
+    #expect(!result.errorText.isEmpty)
+  }
+
+  @Test(arguments: [["--help"], ["--version"], ["run", "--help"], ["cache", "--help"], ["validate", "--list-keys"]])
+  func helpGoesToStandardOutputAndEndsInZero(arguments: [String]) async throws {
+    let result = try await JobFolder("").start(arguments).wait()
+    #expect(result.status == 0 && !result.output.isEmpty && result.error.isEmpty)
+  }
+
+  @Test func anUnwritableReportEndsInOneBeforeTheFirstRequest() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    job.folder.write("", to: "file")
+    let result = try await job.prewarm("run", "job.yaml", "--report", "json=file/report.json")
+    #expect(result.status == 1 && result.errorText.contains("file/report.json"))
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test func aReportOnAFullDeviceEndsInOne() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    let result = try await job.prewarm("run", "job.yaml", "--report", "jsonl=/dev/full")
+    #expect(result.status == 1 && result.errorText.contains("/dev/full"))
+  }
+
+  @Test("C18: a cache that is no cache of ours is refused with a sentence") func aForeignFolderIsRefused() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    job.folder.write("99\n", to: "cache/default/VERSION")
+    let result = try await job.prewarm("run", "job.yaml")
+    #expect(result.status == 1 && result.errorText.contains("VERSION") || result.errorText.contains("version"))
+    #expect(origin.requests.isEmpty)
+  }
+}

@@ -1,0 +1,164 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+@Suite struct WarmRunTests {
+  @Test("M1, M20: the first run downloads everything, the second asks for nothing")
+  func theFirstRunDownloadsEverythingAndTheSecondAsksForNothing() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<300))
+    let cold = try await job.runJob()
+    #expect(cold.status == 0)
+    #expect(cold.totals["downloaded"] == 300 && cold.totals["urls"] == 300)
+    #expect(origin.requests.count == 300)
+    let hot = try await job.runJob()
+    #expect(hot.status == 0)
+    #expect(hot.totals["hit_disk"] == 300 && hot.sumOfTotals == 300)
+    #expect(origin.requests.count == 300)
+    #expect(hot.result.outputText.contains("all good (300 hits)"))
+  }
+
+  @Test func theTotalsAddUpWithDuplicatesAndBadLines() async throws {
+    let origin = try makeImageOrigin()
+    let good = imageURLs(origin, 0..<20)
+    let job = JobFolder(
+      urls: good + good + ["not a url", "ftp://example.com/a.jpg", origin.url("/missing.jpg")],
+      keys: "fail-on: {failures: never}"
+    )
+    let run = try await job.runJob()
+    #expect(run.status == 0)
+    #expect(run.totals["urls"] == 43 && run.sumOfTotals == 43 && run.rows.count == 43)
+    #expect(run.totals["failed"] == 3 && run.failuresByKind == ["invalid-url": 2, "http-status": 1])
+    // A duplicate joins the request in flight, or finds what it brought; either way one request serves both.
+    #expect(origin.requests.count == 21)
+    let bad = run.rows.filter { $0.kind == "invalid-url" }
+    #expect(bad.map(\.line) == [41, 42])
+  }
+
+  @Test("M3, M5: the same job with one 404 ends alike twice; healed and retried it is good")
+  func theSameJobWithOneFailureEndsAlikeTwice() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/late.jpg")])
+    let first = try await job.runJob()
+    #expect(first.status == 2)
+    #expect(first.section("blacklist")["added"] as? Int == 1)
+    let second = try await job.runJob()
+    #expect(second.status == 2)
+    #expect(second.totals["blacklisted"] == 1 && second.totals["hit_disk"] == 5)
+    #expect(origin.count(of: "/late.jpg") == 1)
+    origin.set("/late.jpg", .body(SampleImages.jpeg(99), type: "image/jpeg"))
+    let healed = try await job.runJob("--retry-blacklisted")
+    #expect(healed.status == 0)
+    #expect(healed.section("blacklist")["removed"] as? Int == 1)
+    let after = try await job.runJob()
+    #expect(after.status == 0 && after.totals["hit_disk"] == 6)
+  }
+
+  @Test func bypassAsksEveryTimeAndKeepsNothing() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/missing.jpg")], keys: "cache: {mode: bypass}")
+    for round in 1...2 {
+      let run = try await job.runJob()
+      #expect(run.status == 2)
+      #expect(run.totals["checked"] == 10 && run.totals["failed"] == 1)
+      #expect(origin.requests.count == 11 * round)
+    }
+    #expect(readFile(job.cacheDirectory + "/default/index.mdb") == nil)
+  }
+
+  @Test("M7: with only, a miss is skipped and nothing is asked") func onlyNeverAsks() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    _ = try await job.runJob()
+    job.write(urls: imageURLs(origin, 0..<8))
+    let run = try await job.runJob("--cache-mode", "only")
+    #expect(run.status == 0)
+    #expect(run.totals["hit_disk"] == 4 && run.totals["skipped"] == 4)
+    #expect(origin.requests.count == 4)
+  }
+
+  @Test func aDryRunSaysWhatWouldBeFetchedAndFetchesNothing() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    let before = try await job.prewarm("run", "job.yaml", "--dry-run")
+    #expect(before.status == 0)
+    #expect(before.outputText == imageURLs(origin, 0..<3).map { "\($0)\n" }.joined())
+    #expect(origin.requests.isEmpty)
+    _ = try await job.runJob()
+    let after = try await job.prewarm("run", "job.yaml", "--dry-run")
+    #expect(after.outputText.isEmpty && after.errorText.contains("3 in the cache"))
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test("C14: a hit that must be proven more deeply is read, proven and raised once")
+  func aHitIsProvenOnceAsDeeplyAsTheJobAsks() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
+    let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/cut.jpg")])
+    #expect(try await job.runJob("--decode", "header").totals["downloaded"] == 4)
+    let deep = try await job.runJob("--decode", "full")
+    #expect(deep.totals["hit_disk"] == 3)
+    #expect(deep.failuresByKind == ["undecodable": 1])
+    // The old record stays, and is good for a job that asks for less.
+    let shallow = try await job.runJob("--decode", "header")
+    #expect(shallow.status == 0 && shallow.totals["hit_disk"] == 4)
+    #expect(origin.requests.count == 5)
+  }
+
+  @Test("C4: namespaces do not see each other") func namespacesAreSeparate() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<2))
+    #expect(try await job.runJob("--namespace", "one").totals["downloaded"] == 2)
+    #expect(try await job.runJob("--namespace", "two").totals["downloaded"] == 2)
+    #expect(try await job.runJob("--namespace", "one").totals["hit_disk"] == 2)
+  }
+
+  @Test func severalJobsRunOverOneCacheAndTheWorstStatusCounts() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/no.jpg"))']}]\n", to: "bad.yaml")
+    let result = try await job.prewarm("run", "bad.yaml", "job.yaml", "job.yaml")
+    #expect(result.status == 2)
+    #expect(result.outputText.contains("all good (4 hits)"))
+    #expect(origin.requests.count == 5)
+  }
+
+  @Test("C8: trimming within and after a run keeps the cache below its limit, and is a reason for status 2")
+  func trimmingWhatTheRunStoredIsToldAndJudged() async throws {
+    let origin = try makeImageOrigin()
+    let size = SampleImages.jpeg(0).count
+    let job = JobFolder(urls: imageURLs(origin, 0..<60), keys: "cache: {max-size: \(size * 20), trim-to: 50%}")
+    let run = try await job.runJob()
+    #expect(run.status == 2)
+    let cache = run.section("cache")
+    #expect((cache["body_bytes"] as? Int ?? .max) <= size * 22)
+    #expect((cache["evicted_from_this_run"] as? Int ?? 0) > 0)
+    #expect(try await job.runJob("--fail-on", "evicted=false").status == 0)
+  }
+
+  @Test("D7: own headers reach the entry's origin and no other") func headersDoNotCrossOrigins() async throws {
+    let origin = try makeImageOrigin(hosts: 2)
+    origin.set("/away.jpg", .redirect(to: origin.url("/images/7.jpg", host: 1)))
+    let job = JobFolder(urls: [origin.url("/away.jpg")], keys: "request: {headers: {X-Token: geheim}}")
+    let run = try await job.runJob()
+    #expect(run.status == 0)
+    #expect(origin.requests.map { $0.headers["X-Token"] } == ["geheim", nil])
+    let report = String(decoding: job.folder.read("report.json")!, as: UTF8.self)
+    #expect(!(run.result.outputText + run.result.errorText + report).contains("geheim"))
+  }
+
+  @Test func credentialsInAURLAreUsedAndNeverWrittenDown() async throws {
+    let origin = try makeImageOrigin()
+    let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
+    let job = JobFolder(urls: [url, url.replacing("geheim", with: "anders"), "http://user:geheim@/x"])
+    let run = try await job.runJob()
+    #expect(run.totals["downloaded"] == 2)
+    #expect(origin.requests.allSatisfy { $0.headers["Authorization"]?.hasPrefix("Basic ") == true })
+    #expect(run.rows[0].url.contains("***"))
+    for name in ["report.json", "rows.jsonl", "cache/default/index.mdb"] {
+      let text = String(decoding: job.folder.read(name)!, as: UTF8.self)
+      #expect(!text.contains("geheim"), "\(name) tells the password")
+    }
+    #expect(!(run.result.outputText + run.result.errorText).contains("geheim"))
+  }
+}

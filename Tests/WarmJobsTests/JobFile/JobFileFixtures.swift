@@ -1,0 +1,34 @@
+import TestSupport
+import WarmJobs
+
+/// The shortest job.
+let shortestJob = "version: 1\nname: homepage\nmanifests: [{path: a.txt}]\n"
+
+/// Reads a job's text as `jobs/homepage.yaml`.
+func job(
+  _ text: String,
+  _ overrides: [JobOverride] = [],
+  environment: [String: String] = ["HOME": "/home/user"]
+) throws(JobFileErrors) -> Job {
+  try JobFile.parse(Array(text.utf8), path: "/srv/jobs/homepage.yaml", overrides: overrides, environment: environment)
+}
+
+/// What is wrong with a job, a line each, without the path; empty for a good one.
+func mistakes(
+  in text: String,
+  _ overrides: [JobOverride] = [],
+  environment: [String: String] = ["HOME": "/home/user"]
+) -> [String] {
+  do {
+    _ = try job(text, overrides, environment: environment)
+    return []
+  } catch {
+    return error.mistakes.map { mistake in
+      let text = mistake.description
+      return text.hasPrefix("/srv/jobs/homepage.yaml:") ? String(text.dropFirst("/srv/jobs/homepage.yaml:".count)) : text
+    }
+  }
+}
+
+/// The path of the repository.
+let repository = String(Fixtures.directory.dropLast("/Tests/Fixtures".count))

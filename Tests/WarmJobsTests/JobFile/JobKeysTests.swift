@@ -1,0 +1,150 @@
+import Testing
+import WarmJobs
+import YAMLDocuments
+
+@Suite struct JobKeysTests {
+  /// The contract's block: every key with its default. Kept apart from the description of the keys, to be compared with it.
+  static let contract = """
+    version: 1
+    name: homepage
+    description: ""
+    manifests:
+      - path: urls/hero.txt
+        format: auto
+        priority: normal
+        base-url: none
+        columns: {url: url, priority: priority}
+        include: []
+        exclude: []
+        limit: none
+      - urls: []
+      - url: https://www.example.com/sitemap.xml
+        newer-than: none
+        sitemap-priority: false
+    prefetch:
+      order: fifo
+      concurrency: 32
+      per-host: 8
+      rate: none
+      per-host-rate: none
+      adaptive: false
+      deadline: none
+    request:
+      method: get
+      headers: {}
+      accept: "image/webp,image/*;q=0.8"
+      variants: {}
+      user-agent: prewarm/VERSION
+      timeout: 60s
+      connect-timeout: 10s
+      stall-timeout: 15s
+      retries: 2
+      backoff: {initial: 500ms, maximum: 30s}
+      retry-after-max: 2m
+      redirects: 10
+      accept-status: [200]
+      max-bytes: 64MiB
+      http: auto
+      connect-to: []
+      edges: {}
+      proxy: none
+      auth: none
+      cookies: false
+      robots: ignore
+      tls: {verify: true, ca-file: none, client-certificate: none, client-key: none}
+      addresses: any
+    cache:
+      directory: default
+      namespace: default
+      mode: use
+      freshness: age
+      max-age: 7d
+      min-fresh: 0s
+      max-size: none
+      trim-to: 50%
+      expire-by: modification
+      memory: off
+      read-only: []
+      key: url
+      verify-hits: false
+    verify:
+      decode: header
+      strict: false
+      content-type: match
+      formats: any
+      width: {min: 1, max: none}
+      height: {min: 1, max: none}
+      max-pixels: 100MP
+      bytes: {min: 1, max: none}
+      animated: allow
+      placeholders: report
+      remote-cache: ignore
+    transform: none
+    blacklist:
+      enabled: true
+      retry: false
+      ttl: 6h
+      statuses: [400, 404-406, 410-415, 417, 422, 451]
+    report: [{text: "-"}]
+    shard-by: url
+    fail-on:
+      failures: 0
+      empty: true
+      unfinished: true
+      evicted: true
+      kinds: {}
+      latency: {}
+      new-failures-since: none
+      grace: none
+    """
+
+  @Test func everyKeyOfTheContractIsDescribedWithItsDefault() throws {
+    let document = try YAMLDocument(parsing: Array(Self.contract.utf8), name: "contract")
+    var found: Set<String> = []
+    try compare(document.root, path: "", found: &found)
+    let described = Set(JobKeys.all.map(\.path)).filter { !$0.hasPrefix("report[]") }
+    #expect(found == described)
+  }
+
+  @Test func keysAreDescribedOnceAndInASentence() {
+    #expect(Set(JobKeys.all.map(\.path)).count == JobKeys.all.count)
+    for key in JobKeys.all {
+      #expect(!key.summary.isEmpty && !key.summary.hasSuffix("."), "\(key.path)")
+    }
+  }
+
+  @Test func theListOfKeysIsItselfAJob() throws {
+    let reference = JobKeys.reference()
+    #expect(mistakes(in: reference) == [])
+    let lines = reference.split(separator: "\n")
+    #expect(lines.allSatisfy { $0.count <= 120 })
+    for key in JobKeys.all where key.path != "version" {
+      #expect(lines.contains { $0.contains("\(key.name):") }, "\(key.path)")
+    }
+    #expect(reference.contains("prefetch:                           # in which order, and how many at once\n  order: fifo"))
+  }
+
+  @Test(arguments: ["warm-before-deploy", "warm-cdn", "nightly", "check-in-ci", "quickstart"])
+  func theExamplesAreGoodJobs(name: String) throws {
+    let job = try JobFile.load(path: "\(repository)/jobs/\(name).yaml", environment: ["HOME": "/h"])
+    #expect(job.name == name)
+  }
+
+  private func compare(_ node: YAMLNode, path: String, found: inout Set<String>) throws {
+    for pair in node.mapping?.pairs ?? [] {
+      let name = try #require(pair.key.scalar?.text)
+      let key = try #require(JobKeys.key(at: path.isEmpty ? name : "\(path).\(name)"), "\(path).\(name)")
+      found.insert(key.path)
+      if let text = key.defaultText {
+        let described = try YAMLDocument(parsing: Array(text.utf8), name: "default").root
+        #expect(described.hasSameContent(as: pair.value), "\(key.path)")
+      } else if case .section = key.type {
+        try compare(pair.value, path: key.path, found: &found)
+      } else if let items = pair.value.sequence {
+        for item in items { try compare(item, path: key.path + "[]", found: &found) }
+      } else {
+        #expect(key.example == pair.value.scalar?.text, "\(key.path)")
+      }
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import Testing
+import WarmJobs
+
+@Suite struct JobMistakesTests {
+  @Test func tenMistakesAreTenLocatedErrors() {
+    let text = """
+      version: 1
+      name: Home Page
+      manifests:
+        - path: a.txt
+          priority: urgent
+        - urls: []
+          path: b.txt
+      prefetch:
+        order: sideways
+        per-hst: 3
+        concurrency: 5000
+        concurrency: 8
+      request:
+        timeout: 15
+        headers: {Host: example.com}
+      cache: {mode: refresh}
+      """
+    #expect(
+      mistakes(in: text) == [
+        "2:7: 'name' needs lower-case letters, digits and '-', beginning with a letter or digit, not 'Home Page'",
+        "5:15: 'urgent' is not a priority; use very-high, high, normal, low or very-low",
+        "7:5: 'path' stands beside 'urls'; an entry has one of them",
+        "9:10: 'sideways' is not an order; use fifo or lifo",
+        "10:3: unknown key 'per-hst'; did you mean 'per-host'?",
+        "11:16: 'concurrency' needs a whole number from 1 to 4096, not '5000'",
+        "12:3: 'concurrency' is given twice; first on line 11",
+        "14:12: 'timeout' needs a duration above zero such as 500ms, 15s, 30m, 2h or 7d, or none, not '15'",
+        "15:13: 'Host' is set by prewarm itself and cannot be given",
+        "16:15: 'refresh' is not supported yet; use use, bypass or only",
+      ]
+    )
+  }
+
+  @Test func mistakesAreShownWithTheirLineAndCarets() throws {
+    let text = "version: 1\nname: homepage\nmanifests: [{path: a.txt}]\nprefetch:\n  order: sideways\n  per-hst: 3\n"
+    let errors = try #require(throws: JobFileErrors.self) { try job(text) }
+    #expect(
+      errors.formatted(color: false) == """
+        /srv/jobs/homepage.yaml:5:10: 'sideways' is not an order; use fifo or lifo
+           5 |   order: sideways
+             |          ^~~~~~~~
+        /srv/jobs/homepage.yaml:6:3: unknown key 'per-hst'; did you mean 'per-host'?
+           6 |   per-hst: 3
+             |   ^~~~~~~
+        2 mistakes; nothing was fetched
+
+        """
+    )
+    #expect(errors.formatted(color: true).contains("\u{1B}[31m^~~~~~~\u{1B}[0m"))
+  }
+
+  @Test func oneMistakeIsSingular() throws {
+    let errors = try #require(throws: JobFileErrors.self) { try job(shortestJob + "nane: x\n") }
+    #expect(errors.formatted(color: false).hasSuffix("\n1 mistake; nothing was fetched\n"))
+  }
+
+  @Test(arguments: [
+    ("version: 2\nname: a\nmanifests: [{path: a}]", ["1:10: 'version' needs 1, not '2'"]),
+    ("name: a", ["1:1: 'version' is missing; write version: 1", "1:1: 'manifests' is missing"]),
+    ("[]", ["1:1: a job needs keys below it, such as 'description: \"\"', not a list"]),
+    (
+      "version: 1\nname:\nmanifests: []",
+      [
+        "2:1: 'name' has no value; it needs lower-case letters, digits and '-', beginning with a letter or digit",
+        "3:12: 'manifests' needs at least one entry",
+      ]
+    ),
+    (
+      "version: 1\nname: a\nmanifests: [{priority: low}, a.txt]",
+      [
+        "3:13: an entry of 'manifests' needs path, url or urls",
+        "3:30: 'manifests' needs keys below it, such as 'urls: []', not a single value",
+      ]
+    ),
+    (
+      "version: 1\nname: a\nmanifests: [{path: '-'}, {path: '-'}]",
+      [
+        "3:33: standard input is already the manifest of another entry"
+      ]
+    ),
+    (
+      "version: 1\nname: a\nmanifests: [{path: a, base-url: img/}]",
+      [
+        "3:33: 'base-url' needs an absolute http or https URL, or none"
+      ]
+    ),
+    (
+      "version: 1\nname: !!int 5\nmanifests: [{url: 'https://h/s.xml'}]",
+      [
+        "2:7: tags are not supported, such as 'tag:yaml.org,2002:int' here", "3:14: 'url' is not supported yet",
+      ]
+    ),
+  ])
+  func structureIsChecked(text: String, expected: [String]) {
+    #expect(mistakes(in: text) == expected)
+  }
+
+  @Test func patternsAndURLsAreJudgedByWhoReadsThem() throws {
+    let found = mistakes(in: "version: 1\nname: a\nmanifests: [{path: a, include: ['re:('], base-url: 'http://h:99999/'}]")
+    #expect(found.count == 2)
+    #expect(found.first?.hasPrefix("3:33: 'include' needs a glob over the URL's path, or re: and a regular expression: ") == true)
+    #expect(found.last?.hasPrefix("3:52: 'base-url' needs an absolute http or https URL, or none: ") == true)
+  }
+
+  @Test(arguments: [
+    ("prefetch: {rate: 200/s}", "4:12: 'rate' is not supported yet"),
+    ("request: {method: probe}", "4:19: 'probe' is not supported yet; use get"),
+    ("verify: {formats: [jpeg, gif]}", "4:26: 'gif' is not supported yet; use jpeg, png or webp"),
+    ("transform: {format: webp}", "4:1: 'transform' is not supported yet"),
+    ("request: {tls: {verify: false}}", "4:17: 'verify' is not supported yet"),
+    ("report: [{html: a.html}]", "4:11: 'html' is not supported yet"),
+    ("concurrency: 8", "4:1: unknown key 'concurrency'; did you mean 'prefetch.concurrency'?"),
+    ("prefetch: {concurrency: \"8\"}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not text; remove the quotes"),
+    ("prefetch: {concurrency: 8.5}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not '8.5'"),
+    ("prefetch: {concurrency: [8]}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not a list"),
+    ("blacklist: {retry: yes}", "4:20: 'retry' needs true or false, not 'yes'"),
+    ("cache: {max-size: 2Gib}", "4:19: 'max-size' needs a size such as 64KiB, 500MB or plain bytes, or none, not '2Gib'"),
+    ("cache: {trim-to: 0.5}", "4:18: 'trim-to' needs a percentage from 0% to 100%, not '0.5'"),
+    (
+      "cache: {namespace: .hidden}",
+      "4:20: 'namespace' needs letters, digits, '.', '_' and '-', not beginning with a dot, not '.hidden'"
+    ),
+    ("cache: {max-age: -1d}", "4:18: 'max-age' needs a duration such as 500ms, 15s, 30m, 2h or 7d, or none, not '-1d'"),
+    ("verify: {width: {min: 5, max: 3}}", "4:31: 'max' is less than 'min'"),
+    ("verify: {max-pixels: 0MP}", "4:22: 'max-pixels' needs a number of pixels above zero such as 100MP, or none, not '0MP'"),
+    ("request: {backoff: {initial: 1m}}", "4:30: 'maximum' is less than 'initial'"),
+    (
+      "blacklist: {statuses: [404, 410-40]}",
+      "4:29: 'statuses' needs a list of statuses from 100 to 599 such as [400, 404-406], not '410-40'"
+    ),
+    (
+      "request: {accept-status: [99]}",
+      "4:27: 'accept-status' needs a list of statuses from 200 to 599 such as [400, 404-406], not '99'"
+    ),
+    ("fail-on: {failures: 1.5.2%}", "4:21: 'failures' needs a count, or a percentage such as 1%, or never, not '1.5.2%'"),
+    ("report: [{text: '-'}, {json: '-'}]", "4:30: standard output is already the target of the text report"),
+    ("report: [{json: a.json}, {jsonl: ./b/../a.json}]", "4:34: './b/../a.json' is already the target of the json report"),
+    ("request: {headers: {Accept: '*/*'}}", "4:21: 'Accept' has a key of its own; use request.accept"),
+    ("request: {headers: {'Bad Name': x}}", "4:21: 'Bad Name' is not the name of a header field"),
+    ("request: {headers: {X-A: 1, x-a: 2}}", "4:29: 'x-a' is given twice; the case of letters does not count"),
+    ("request: {headers: {X-A: \"a\\nb\"}}", "4:26: the field 'X-A' needs text without control characters"),
+    (
+      "<<: {a: 1}",
+      "4:1: unknown key '<<'; known here: version, name, description, manifests, prefetch, request, cache, verify, "
+        + "transform, blacklist, report, shard-by, fail-on"
+    ),
+    ("verify: [full]", "4:9: 'verify' needs keys below it, such as 'decode: header', not a list"),
+    ("? [a]\n: b", "4:3: a key is text, not a list"),
+  ])
+  func valuesAreChecked(line: String, expected: String) {
+    #expect(mistakes(in: shortestJob + line) == [expected])
+  }
+
+  @Test func aKeyThatDoesNotWorkYetMayStandWithItsDefault() {
+    let text = shortestJob + "transform: none\nprefetch: {rate: none}\nrequest: {tls: {verify: true}}\nfail-on: {kinds: {}}\n"
+    #expect(mistakes(in: text) == [])
+  }
+
+  @Test func whatAnAliasRepeatsIsOneMistake() {
+    let text = "version: 1\nname: a\nmanifests:\n  - &m {path: a, limit: few}\n  - *m\n"
+    #expect(mistakes(in: text) == ["4:25: 'limit' needs a whole number of at least 1, or none, not 'few'"])
+  }
+
+  @Test func mistakesOfSyntaxAndUnreadableFilesAreErrorsToo() throws {
+    #expect(mistakes(in: "a: [") == ["2:1: while parsing a flow node: did not find expected node content"])
+    let missing = try #require(throws: JobFileErrors.self) {
+      try JobFile.load(path: "/nonexistent/job.yaml", environment: [:])
+    }
+    #expect(
+      missing.formatted(color: false).hasPrefix("/nonexistent/job.yaml: cannot be read: No such file or directory\n1 mistake;")
+    )
+    let folder = try #require(throws: JobFileErrors.self) { try JobFile.load(path: "/", environment: [:]) }
+    #expect(folder.mistakes[0].message == "cannot be read: Is a directory")
+  }
+}
+
+@Suite struct JobSecretsTests {
+  @Test func whatVariablesHoldIsNeverShown() throws {
+    let text = shortestJob + "prefetch: {order: \"${ORDER}\"}\n"
+    let errors = try #require(throws: JobFileErrors.self) { try job(text, environment: ["HOME": "/h", "ORDER": "hunter2"]) }
+    let shown = errors.formatted(color: false)
+    #expect(!shown.contains("hunter2"))
+    #expect(shown.contains("4:19: '${ORDER}', its variables filled in, is not an order; use fifo or lifo"))
+  }
+
+  @Test func valuesOfHeadersAndUsersOfURLsAreNotShown() throws {
+    let text =
+      shortestJob + "request: {headers: {Authorization: Bearer hunter2, Bad Name: x}}\nmanifst: 'https://me:hunter2@h/'\n"
+    let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
+    #expect(!shown.contains("hunter2"))
+    #expect(shown.contains("{Authorization: **************, Bad Name: *}}"))
+  }
+
+  @Test func valuesOfHeadersInOptionsAreNotShown() throws {
+    let setting = try #require(JobOverride(setting: "request.headers={Host: hunter2}"))
+    let shown = try #require(throws: JobFileErrors.self) { try job(shortestJob, [setting]) }.formatted(color: false)
+    #expect(shown.hasPrefix("--set request.headers=***: 'Host' is set by prewarm itself and cannot be given\n"))
+  }
+}

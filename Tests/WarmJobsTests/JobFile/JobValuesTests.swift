@@ -1,0 +1,220 @@
+import ImagePrimitives
+import ImageURLs
+import Testing
+import WarmJobs
+
+@Suite struct JobValuesTests {
+  @Test func everyKeyReachesTheJob() throws {
+    let job = try job(
+      """
+      version: 1
+      name: home-2
+      description: all of it
+      manifests:
+        - path: urls/*.csv
+          format: csv
+          priority: very-high
+          base-url: https://IMG.example.com/
+          columns: {url: image, priority: rank}
+          include: ["*.jpg"]
+          exclude: ["re:draft"]
+          limit: 10
+        - path: "-"
+        - urls: [a.jpg,
+                 b.jpg]
+      prefetch: {order: lifo, concurrency: 64, per-host: 4, deadline: 1.5h}
+      request:
+        method: get
+        headers: {X-Token: "a: b"}
+        accept: image/png
+        user-agent: me/1
+        timeout: none
+        connect-timeout: 3s
+        stall-timeout: 250ms
+        retries: 0
+        backoff: {initial: 0s, maximum: 2m}
+        redirects: 0
+        accept-status: [200, 203-204]
+        max-bytes: 1.5KiB
+      cache: {directory: c, namespace: A.b_c-1, mode: only, max-age: none, max-size: 500MB, trim-to: 12.5%, expire-by: access}
+      verify:
+        decode: full
+        content-type: exact
+        formats: [jpeg, webp]
+        width: {min: 2, max: 20}
+        height: {max: 30}
+        max-pixels: 2MP
+        bytes: {min: 0, max: 2kB}
+      blacklist: {enabled: false, retry: true, ttl: none, statuses: [400-599]}
+      report: [{json: r/a.json}, {jsonl: /r/a.jsonl}, {text: "-"}]
+      fail-on: {failures: 0.5%, empty: false, unfinished: never, evicted: true}
+      """
+    )
+    #expect(job.name == "home-2")
+    #expect(job.description == "all of it")
+    #expect(job.file == "/srv/jobs/homepage.yaml")
+
+    let manifest = job.manifests[0]
+    guard case .path(let path) = manifest.source, case .standardInput = job.manifests[1].source,
+      case .inline(let urls) = job.manifests[2].source
+    else { throw UnexpectedSource() }
+    #expect(path.written == "urls/*.csv")
+    #expect(path.absolute == "/srv/jobs/urls/*.csv")
+    #expect(urls == [Job.Manifest.InlineURL(url: "a.jpg", line: 14), Job.Manifest.InlineURL(url: "b.jpg", line: 15)])
+    #expect(manifest.format == .csv)
+    #expect(manifest.priority == .veryHigh)
+    #expect(manifest.baseURL.map { String(decoding: $0.bytes, as: UTF8.self) } == "https://img.example.com/")
+    #expect(manifest.columns == Job.Manifest.Columns(url: "image", priority: "rank"))
+    #expect((manifest.include.count, manifest.exclude.count) == (1, 1))
+    #expect(manifest.limit == 10)
+
+    #expect(job.prefetch.order == .lifo)
+    #expect(job.prefetch.concurrency == 64)
+    #expect(job.prefetch.perHost == 4)
+    #expect(job.prefetch.deadline == .seconds(5400))
+
+    #expect(job.request.headers == [Job.Request.Header(name: "X-Token", value: "a: b")])
+    #expect(job.request.accept == "image/png")
+    #expect(job.request.userAgent == "me/1")
+    #expect(job.request.timeout == nil)
+    #expect(job.request.connectTimeout == .seconds(3))
+    #expect(job.request.stallTimeout == .milliseconds(250))
+    #expect(job.request.retries == 0)
+    #expect(job.request.backoffInitial == .zero)
+    #expect(job.request.backoffMaximum == .seconds(120))
+    #expect(job.request.redirects == 0)
+    #expect(job.request.acceptStatus == [200...200, 203...204])
+    #expect(job.request.maxBytes == 1536)
+
+    #expect(job.cache.directory == "/srv/jobs/c")
+    #expect(job.cache.namespace == "A.b_c-1")
+    #expect(job.cache.mode == .only)
+    #expect(job.cache.maxAge == nil)
+    #expect(job.cache.maxSize == 500_000_000)
+    #expect(job.cache.trimTo == 0.125)
+    #expect(job.cache.expireBy == .access)
+
+    #expect(job.verify.decode == .full)
+    #expect(job.verify.contentType == .exact)
+    #expect(job.verify.formats == [.jpeg, .webp])
+    #expect(job.verify.width == Job.Verify.Bounds(minimum: 2, maximum: 20))
+    #expect(job.verify.height == Job.Verify.Bounds(minimum: 1, maximum: 30))
+    #expect(job.verify.maxPixels == 2_000_000)
+    #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 0, maximum: 2000))
+
+    #expect(job.blacklist.isEnabled == false)
+    #expect(job.blacklist.retry)
+    #expect(job.blacklist.ttl == nil)
+    #expect(job.blacklist.statuses == [400...599])
+
+    let reports = job.reports
+    #expect(reports.map(\.format) == [.json, .jsonl, .text])
+    #expect(reports[0].destination == .file(JobPath("r/a.json", in: "/srv/jobs/")))
+    #expect(reports[2].destination == .standardOutput)
+    #expect(job.failOn.failures == .fraction(0.005))
+    #expect((job.failOn.empty, job.failOn.unfinished, job.failOn.evicted) == (false, false, true))
+  }
+
+  @Test func everyDefaultIsTheContracts() throws {
+    let job = try job(shortestJob)
+    #expect(job.description == "")
+    let manifest = job.manifests[0]
+    #expect(manifest.format == .auto)
+    #expect(manifest.priority == .normal)
+    #expect(manifest.baseURL == nil)
+    #expect(manifest.columns == Job.Manifest.Columns())
+    #expect(manifest.include.isEmpty && manifest.exclude.isEmpty)
+    #expect(manifest.limit == nil)
+    #expect(job.prefetch.order == .fifo)
+    #expect(job.prefetch.concurrency == 32)
+    #expect(job.prefetch.perHost == 8)
+    #expect(job.prefetch.deadline == nil)
+    #expect(job.request.method == .get)
+    #expect(job.request.headers == [])
+    #expect(job.request.accept == "image/webp,image/*;q=0.8")
+    #expect(job.request.userAgent == "prewarm/\(PrewarmVersion.current)")
+    #expect(job.request.timeout == .seconds(60))
+    #expect(job.request.connectTimeout == .seconds(10))
+    #expect(job.request.stallTimeout == .seconds(15))
+    #expect(job.request.retries == 2)
+    #expect(job.request.backoffInitial == .milliseconds(500))
+    #expect(job.request.backoffMaximum == .seconds(30))
+    #expect(job.request.redirects == 10)
+    #expect(job.request.acceptStatus == [200...200])
+    #expect(job.request.maxBytes == 64 << 20)
+    #expect(job.cache.directory == "/home/user/.cache/prewarm")
+    #expect(job.cache.namespace == "default")
+    #expect(job.cache.mode == .use)
+    #expect(job.cache.maxAge == .seconds(7 * 86_400))
+    #expect(job.cache.maxSize == nil)
+    #expect(job.cache.trimTo == 0.5)
+    #expect(job.cache.expireBy == .modification)
+    #expect(job.verify.decode == .header)
+    #expect(job.verify.contentType == .match)
+    #expect(job.verify.formats == nil)
+    #expect(job.verify.width == Job.Verify.Bounds(minimum: 1))
+    #expect(job.verify.height == Job.Verify.Bounds(minimum: 1))
+    #expect(job.verify.maxPixels == 100_000_000)
+    #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 1))
+    #expect(job.blacklist.isEnabled)
+    #expect(job.blacklist.retry == false)
+    #expect(job.blacklist.ttl == .seconds(6 * 3600))
+    #expect(job.blacklist.statuses == [400...400, 404...406, 410...415, 417...417, 422...422, 451...451])
+    #expect(job.reports == [Job.ReportTarget(format: .text, destination: .standardOutput)])
+    #expect(job.failOn.failures == .count(0))
+    #expect(job.failOn.empty && job.failOn.unfinished && job.failOn.evicted)
+  }
+
+  @Test(arguments: [
+    (["PREWARM_CACHE_DIR": "/p", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/p"),
+    (["PREWARM_CACHE_DIR": "", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/x/prewarm"),
+    (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/prewarm"),
+  ])
+  func theCacheIsWhereTheEnvironmentSays(environment: [String: String], directory: String) throws {
+    #expect(try job(shortestJob, environment: environment).cache.directory == directory)
+  }
+
+  @Test func variablesAreFilledIn() throws {
+    let text = """
+      version: 1
+      name: ${NAME}
+      manifests: [{path: "${DIR}/${FILE:-a}$$ $x.txt"}]
+      prefetch: {concurrency: "${COUNT:-16}"}
+      """
+    let job = try job(text, environment: ["HOME": "/h", "NAME": "n", "DIR": "/d$$", "FILE": ""])
+    #expect(job.name == "n")
+    #expect(job.prefetch.concurrency == 16)
+    guard case .path(let path) = job.manifests[0].source else { throw UnexpectedSource() }
+    #expect(path.written == "/d$$/a$ $x.txt")
+  }
+
+  @Test func variablesThatAreMissingOrBrokenHaveTheirPlace() {
+    let text = shortestJob + "description: a ${GONE} b\ncache: {directory: '${9}/${OPEN'}\n"
+    #expect(
+      mistakes(in: text) == [
+        "4:16: the environment has no 'GONE'; set it, or give a default: ${GONE:-…}",
+        "5:21: '${9}' is no variable; write ${NAME} or ${NAME:-default}, or $$ for a dollar",
+        "5:26: '${' is not closed; write ${NAME}, or $$ for a dollar",
+      ]
+    )
+  }
+
+  @Test func columnsCountCharactersAndCaretsCountCells() throws {
+    let text = "\u{FEFF}version: 1\r\nname: a\r\ndescription: {日本: x}\r\nmanifests: [{path: 日本, limt: 1}]\r\n"
+    let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
+    #expect(
+      shown == """
+        /srv/jobs/homepage.yaml:3:14: 'description' needs text, not a mapping
+           3 | description: {日本: x}
+             |              ^~~~~~~~~
+        /srv/jobs/homepage.yaml:4:24: unknown key 'limt'; did you mean 'limit'?
+           4 | manifests: [{path: 日本, limt: 1}]
+             |                          ^~~~
+        2 mistakes; nothing was fetched
+
+        """
+    )
+  }
+
+  struct UnexpectedSource: Error {}
+}

@@ -1,0 +1,61 @@
+# Serves a folder with nginx on loopback; for other scripts to source. Any user may run it: all that nginx writes is in WORK.
+#   port_is_taken PORT
+#   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it answers; a row of the log is: status, path and query
+#   stop_origin WORK                              returns when it has ended
+# shellcheck shell=bash
+
+PATH=$PATH:/usr/sbin # where Debian keeps nginx, and where a user's PATH does not look
+
+port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+start_origin() {
+  local folder port=$2 work=$3 log=${4:+"'$4' asked"} user=
+  folder=$(realpath "$1")
+  # Started by root, nginx would serve as www-data, which cannot read a clone under /root.
+  ((EUID != 0)) || user="user root root;"
+  cat >"$work/nginx.conf" <<CONF
+$user
+worker_processes 1;
+pid '$work/nginx.pid';
+error_log '$work/error.log';
+events { worker_connections 4096; multi_accept on; }
+http {
+  types {
+    image/gif gif;
+    image/jpeg jpg jpeg;
+    image/png png;
+    image/webp webp;
+    text/html html;
+    text/plain txt;
+  }
+  default_type application/octet-stream;
+  log_format asked '\$status \$request_uri';
+  access_log ${log:-off};
+  sendfile on;
+  tcp_nopush on;
+  keepalive_requests 1000000;
+  client_body_temp_path '$work/body';
+  proxy_temp_path '$work/proxy';
+  fastcgi_temp_path '$work/fastcgi';
+  uwsgi_temp_path '$work/uwsgi';
+  scgi_temp_path '$work/scgi';
+  server {
+    listen 127.0.0.1:$port backlog=4096;
+    root '$folder';
+    add_header Cache-Control "public, max-age=3600";
+  }
+}
+CONF
+  if ! nginx -e "$work/error.log" -p "$work" -c "$work/nginx.conf" 2>/dev/null; then
+    echo "nginx could not start on port $port:" >&2
+    cat "$work/error.log" >&2
+    return 1
+  fi
+}
+
+stop_origin() {
+  local pid
+  pid=$(cat "$1/nginx.pid" 2>/dev/null) || return 0
+  kill "$pid" 2>/dev/null || true
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+}
