@@ -49,7 +49,9 @@ private struct NormalFormScan {
     let base = url.baseAddress.unsafelyUnwrapped
     let count = url.count
     var index = start
-    while index < count, classes[Int(base.load(fromByteOffset: index, as: UInt8.self))].rawValue & byteClass.rawValue != 0 { index &+= 1 }
+    while index < count, classes[Int(base.load(fromByteOffset: index, as: UInt8.self))].rawValue & byteClass.rawValue != 0 {
+      index &+= 1
+    }
     return index
   }
 

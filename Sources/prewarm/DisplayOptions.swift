@@ -17,7 +17,7 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print reports and errors only.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say what is opened and done.")
+  @Flag(name: .shortAndLong, help: "Say what each job opened, and how it ended.")
   var verbose = false
 
   @Option(help: "When to use colours: auto, always or never. NO_COLOR is honoured.")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Reporting
 import WarmJobs
 
 /// Reads job files for the commands that take them.
@@ -7,16 +8,18 @@ enum JobLoading {
   /// The jobs of `paths`; all mistakes of all files are printed before this throws exit status 3.
   static func jobs(at paths: [String], overrides: [JobOverride], display: DisplayOptions) throws -> [Job] {
     var jobs: [Job] = []
-    var hasMistakes = false
+    var mistakes: [JobMistake] = []
     for path in paths {
       do {
         jobs.append(try JobFile.load(path: path, overrides: overrides, environment: environment()))
       } catch {
-        hasMistakes = true
-        writeToStandardError(error.formatted(color: display.usesColor(on: STDERR_FILENO)))
+        mistakes += error.mistakes
       }
     }
-    if hasMistakes { throw ExitCode(3) }
+    guard mistakes.isEmpty else {
+      writeToStandardError(JobFileErrors(mistakes).formatted(color: display.usesColor(on: STDERR_FILENO)))
+      throw ExitCode(ExitStatus.misused.rawValue)
+    }
     return jobs
   }
 

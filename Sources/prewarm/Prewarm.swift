@@ -5,13 +5,10 @@ import WarmJobs
 
 /// The command.
 @main struct Prewarm: ParsableCommand {
-  /// The version of this build, as `--version`, reports and the default user agent name it.
-  static let version = PrewarmVersion.current
-
   static let configuration = CommandConfiguration(
     commandName: "prewarm",
     abstract: "Warm image caches and check image URLs.",
-    version: version,
+    version: PrewarmVersion.current,
     subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self]
   )
 

@@ -49,6 +49,7 @@ struct RunCommand: ParsableCommand {
       } catch {
         throw CommandFailure(.couldNotFinish, "\(job.name): \(error)")
       }
+      if display.verbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
     }
     let manager: ImageManager
     do {
@@ -56,7 +57,7 @@ struct RunCommand: ParsableCommand {
     } catch {
       throw CommandFailure(.couldNotFinish, error.message)
     }
-    let runner = JobRunner(manager: manager, version: Prewarm.version, control: control)
+    let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
     for job in prepared {
       worst = max(worst, dryRun ? explain(job, runner) : warm(job, runner))
@@ -69,6 +70,10 @@ struct RunCommand: ParsableCommand {
     let report = runner.run(prepared, progress: ProgressPrinter(display))
     var status = report.exitStatus
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
+    if display.verbose {
+      Note.plain("\(report.job.name): done with exit status \(report.exitStatus.rawValue)")
+      for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
+    }
     for error in prepared.writeReports(report, text: display.textWriter) {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)

@@ -55,6 +55,14 @@ public final class PreparedJob {
     }
   }
 
+  /// What was opened, a sentence each, for who wants to know.
+  public var notes: [String] {
+    let names = reader.manifestNames.joined(separator: ", ")
+    let cachePlace = cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(job.cache.mode.rawValue))"
+    return ["manifests \(names)", cachePlace]
+      + reports.map { "report \($0.target.format.rawValue) to \($0.target.destination.path)" }
+  }
+
   /// Writes the reports that wait for the end of the run; returns why some could not be written, the others are.
   public func writeReports(_ report: FinishedReport, text: TextReportWriter) -> [ReportError] {
     reports.compactMap { open in
