@@ -87,7 +87,7 @@ let package = Package(
     tests("ImageCodingTests", ["ImageCoding"]),
     tests("ImageCachingTests", ["ImageCaching"]),
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin"]),
-    tests("ImageManagingTests", ["ImageManaging", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]),
+    tests("ImageManagingTests", ["ImageManaging", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]),
     tests("ImagePrefetchingTests", ["ImagePrefetching", "ImageManaging", "TestOrigin"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests"]),

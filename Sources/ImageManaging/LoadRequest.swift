@@ -35,6 +35,13 @@ public struct LoadCompletion: Sendable {
   public var result: EntryResult
   /// Whether its success took the URL off the blacklist.
   public var leftBlacklist: Bool
+
+  /// The end of the request of that number.
+  public init(id: UInt64, result: EntryResult, leftBlacklist: Bool = false) {
+    self.id = id
+    self.result = result
+    self.leftBlacklist = leftBlacklist
+  }
 }
 
 /// Who waits for the requests of a batch.

@@ -1,5 +1,5 @@
 extension JobKeys {
-  /// Every key with its default, what it takes and what it means, as a job file that can be copied and cut down.
+  /// Every key that works with its default, what it takes and what it means, as a job file that can be copied and cut down.
   ///
   /// The text is itself a valid job. Lines are at most 120 columns wide; the text ends with a newline.
   public static func reference() -> String {
@@ -18,7 +18,13 @@ private struct ReferencePage {
 
   /// The keys of the section at `path`.
   mutating func section(_ path: String, indent: String) {
-    for key in JobKeys.bySection[path] ?? [] { line(of: key, indent: indent) }
+    for key in JobKeys.bySection[path] ?? [] where works(key) { line(of: key, indent: indent) }
+  }
+
+  /// A section works where one of its keys does.
+  private func works(_ key: JobKey) -> Bool {
+    guard case .section = key.type else { return key.works }
+    return (JobKeys.bySection[key.path] ?? []).contains(where: works)
   }
 
   private mutating func line(of key: JobKey, indent: String) {
@@ -34,7 +40,7 @@ private struct ReferencePage {
   /// A list: its default and what else its entries may be; where it has none, an entry with all keys.
   private mutating func entries(_ list: JobKey, exactlyOneOf names: [String], indent: String) {
     add("\(indent)\(list.name):\(list.defaultText.map { " \($0)" } ?? "")", comment(on: list))
-    let keys = JobKeys.bySection[list.path + "[]"] ?? []
+    let keys = (JobKeys.bySection[list.path + "[]"] ?? []).filter(works)
     var others = keys.filter { names.contains($0.name) }
     if list.defaultText == nil, let first = others.first {
       others.removeFirst()
@@ -42,13 +48,13 @@ private struct ReferencePage {
       for key in keys where !names.contains(key.name) { line(of: key, indent: indent + "    ") }
     }
     for key in others {
-      let isPart = list.defaultText == nil && key.works
+      let isPart = list.defaultText == nil
       add("\(indent)  \(isPart ? "" : "# ")- \(key.name): \(key.defaultText ?? key.example ?? "PATH")", comment(on: key))
     }
   }
 
   private func comment(on key: JobKey) -> String {
-    let marks = [key.isRequired ? "required" : "", key.works ? "" : "not supported yet", synopsis(of: key), key.summary]
+    let marks = [key.isRequired ? "required" : "", synopsis(of: key), key.summary]
     return marks.filter { !$0.isEmpty }.joined(separator: "; ")
   }
 

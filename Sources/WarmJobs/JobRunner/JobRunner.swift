@@ -74,7 +74,13 @@ public final class JobRunner {
     end.isEmpty = summary.sourceEnded && !run.hasEntries
     end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
     if onMiss == nil { trim(prepared, context) }
-    end.boundedBy = Bound(from: before, to: manager.downloader.statistics, job: job).sentence
+    let bound = Bound(
+      from: before,
+      to: manager.downloader.statistics,
+      job: job,
+      duration: time.monotonic().since(start)
+    )
+    end.boundedBy = bound.sentence
     end.peakMemoryBytes = memory.bytes
     describeCache(prepared, context, run, &end)
     end.warnings = context.warnings

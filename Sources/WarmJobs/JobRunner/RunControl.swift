@@ -1,4 +1,4 @@
-public import ImagePrefetching
+import ImagePrefetching
 import Synchronization
 
 /// Stops what runs, from any thread, and what was to run after it.

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WarmJobs
 import YAMLDocuments
@@ -118,10 +119,16 @@ import YAMLDocuments
     #expect(mistakes(in: reference) == [])
     let lines = reference.split(separator: "\n")
     #expect(lines.allSatisfy { $0.count <= 120 })
-    for key in JobKeys.all where key.path != "version" {
+    for key in JobKeys.all where key.works {
+      if case .section = key.type { continue }
       #expect(lines.contains { $0.contains("\(key.name):") }, "\(key.path)")
     }
     #expect(reference.contains("prefetch:                           # in which order, and how many at once\n  order: fifo"))
+  }
+
+  @Test func theREADMEHoldsTheListOfKeys() throws {
+    let readme = try String(contentsOfFile: "\(repository)/README.md", encoding: .utf8)
+    #expect(readme.contains(JobKeys.reference()), "copy the output of: prewarm validate --list-keys")
   }
 
   @Test(arguments: ["warm-before-deploy", "warm-cdn", "nightly", "check-in-ci", "quickstart"])

@@ -1,0 +1,118 @@
+import Foundation
+import ImageCaching
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@Suite struct ImageManagerTests {
+  private let loader: Loader
+  private let origin: Origin
+
+  init() throws {
+    loader = try Loader()
+    origin = try Origin()
+    origin.set("/a.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
+  }
+
+  @Test("M1, M20: a load is downloaded and committed, the next one is a hit") func aLoadIsKept() async throws {
+    let first = try await loader.load(origin.url("/a.jpg"))
+    #expect(first.outcome == .downloaded && first.format == .jpeg && first.bytes == SampleImages.jpeg(1).count)
+    #expect(try loader.cache.totals().entries == 1)
+    let second = try await loader.load(origin.url("/a.jpg"))
+    #expect(second.outcome == .hitDisk && second.checksum == first.checksum)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("M19, D3: all who ask for one identity share one request, and each completes once")
+  func allWhoAskShareOneRequest() async throws {
+    let gate = origin.holdAll()
+    let context = loader.context()
+    try loader.ask(Array(repeating: origin.url("/a.jpg"), count: 3), context)
+    try await gate.waitForWaiting(1)
+    try loader.ask(Array(repeating: origin.url("/a.jpg"), count: 2), context)
+    gate.open()
+    let results = try await loader.results(5)
+    #expect(results.allSatisfy { $0.outcome == .downloaded })
+    #expect(results.count { !$0.isShared } == 1)
+    #expect(results.map(\.receivedBytes).reduce(0, +) == SampleImages.jpeg(1).count)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("M3, M5: a lasting failure is remembered, until it expires") func aLastingFailureIsRemembered() async throws {
+    #expect(try await loader.load(origin.url("/no.jpg")).failure?.status == 404)
+    let known = try await loader.load(origin.url("/no.jpg"))
+    #expect(known.outcome == .blacklisted && known.failure?.kind == .httpStatus)
+    #expect(origin.requests.count == 1)
+    loader.clock.advance(by: .seconds(6 * 3600 + 1))
+    #expect(try await loader.load(origin.url("/no.jpg")).outcome == .failed)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("M3: what is cached is served, blacklisted or not") func whatIsCachedIsServed() async throws {
+    let deep = VerificationRules(depth: .full)
+    origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
+    #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .downloaded)
+    // Proven whole it is undecodable, so asked for again, and blacklisted.
+    #expect(try await loader.load(origin.url("/cut.jpg"), loader.context(verification: deep)).outcome == .failed)
+    #expect(try loader.cache.totals().blacklistEntries == 1)
+    #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .hitDisk)
+  }
+
+  @Test("M7: from the cache only, a miss is no request") func fromTheCacheOnly() async throws {
+    let result = try await loader.load(origin.url("/a.jpg"), loader.context(mode: .only))
+    #expect(result.outcome == .skipped && origin.requests.isEmpty)
+  }
+
+  @Test("M7: bypassing the cache, neither it nor the blacklist is read or written") func bypassing() async throws {
+    let context = loader.context(mode: .bypass)
+    #expect(try await loader.load(origin.url("/a.jpg"), context).outcome == .checked)
+    #expect(try await loader.load(origin.url("/no.jpg"), context).outcome == .failed)
+    #expect(try await loader.load(origin.url("/no.jpg"), context).outcome == .failed)
+    let totals = try loader.cache.totals()
+    #expect(totals.entries == 0 && totals.blacklistEntries == 0)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test("M17: each cancelled load completes once, as cancelled") func cancelledLoadsCompleteOnce() async throws {
+    let gate = origin.holdAll()
+    let urls = (0..<30).map { origin.url("/\($0).jpg") }
+    try loader.ask(urls, loader.context())
+    try await gate.waitForWaiting(6)
+    loader.cancelAll(includingRunning: true)
+    #expect(try await loader.results(30).allSatisfy { $0.outcome == .cancelled })
+    gate.open()
+    #expect(try await loader.load(origin.url("/a.jpg")).outcome == .downloaded)
+  }
+
+  @Test("M27: cancelled without what runs, that goes on to its end") func whatRunsGoesOn() async throws {
+    let gate = origin.holdAll()
+    try loader.ask((0..<30).map { _ in origin.url("/a.jpg") } + (0..<30).map { origin.url("/\($0)") }, loader.context())
+    try await gate.waitForWaiting(8)
+    loader.cancelAll(includingRunning: false)
+    gate.open()
+    let results = try await loader.results(60)
+    #expect(results[..<30].allSatisfy { $0.outcome == .downloaded })
+    #expect(results[30...].count { $0.outcome == .failed } == 7)
+    #expect(results[30...].count { $0.outcome == .cancelled } == 23)
+  }
+
+  @Test("C14: a body that was damaged on disk is removed, told, and fetched again") func aDamagedBodyIsFetchedAgain() async throws {
+    let large = SampleImages.jpeg(2, padding: 300_000)
+    origin.set("/large.jpg", .body(large, type: "image/jpeg"))
+    #expect(try await loader.load(origin.url("/large.jpg")).outcome == .downloaded)
+    let blobs = loader.cache.path + "/blobs"
+    let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }
+    let name = try #require(names.first)
+    let handle = try #require(FileHandle(forUpdatingAtPath: "\(blobs)/\(name)"))
+    try handle.seek(toOffset: 200_000)
+    try handle.write(contentsOf: Data("damage".utf8))
+    try handle.close()
+    let context = loader.context(verification: VerificationRules(depth: .full))
+    #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .downloaded)
+    #expect(context.warnings.contains { $0.contains("damaged") })
+    #expect(origin.requests.count == 2)
+    #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .hitDisk)
+  }
+}

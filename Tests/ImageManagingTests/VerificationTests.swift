@@ -1,0 +1,92 @@
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is good and what is not, over real bodies from a real server.
+@Suite struct VerificationTests {
+  private struct Case: Sendable, CustomTestStringConvertible {
+    let what: String
+    let rules: VerificationRules
+    let fixture: String
+    let type: String?
+    /// nil where it is good.
+    let kind: FailureKind?
+    var testDescription: String { what }
+
+    init(_ what: String, _ rules: VerificationRules, _ fixture: String, _ type: String?, _ kind: FailureKind?) {
+      self.what = what
+      self.rules = rules
+      self.fixture = fixture
+      self.type = type
+      self.kind = kind
+    }
+  }
+
+  private static let header = VerificationRules()
+  private static let full = VerificationRules(depth: .full)
+  private static let none = VerificationRules(depth: .none)
+
+  private static let cases = [
+    Case("a good JPEG", header, "good/photo.jpg", "image/jpeg", nil),
+    Case("an alias of its type", header, "good/photo.jpg", "image/jpg", nil),
+    Case("a generic type", header, "good/photo.jpg", "application/octet-stream", nil),
+    Case("no type", header, "good/photo.jpg", nil, nil),
+    Case("another image's type", header, "good/photo.jpg", "image/png", .contentType),
+    Case("a page's type", header, "good/photo.jpg", "text/html", .contentType),
+    Case("another type, ignored", VerificationRules(contentType: .ignore), "good/photo.jpg", "text/html", nil),
+    Case("an alias, exactly", VerificationRules(contentType: .exact), "good/photo.jpg", "image/jpg", .contentType),
+    Case("no type, exactly", VerificationRules(contentType: .exact), "good/photo.jpg", nil, .contentType),
+    Case("parameters of a type", VerificationRules(contentType: .exact), "good/photo.jpg", "Image/JPEG; q=1", nil),
+    Case("HTML", header, "broken/page.jpg", "image/jpeg", .notAnImage),
+    Case("HTML, not decoded", none, "broken/page.jpg", "image/jpeg", .notAnImage),
+    Case("text", header, "broken/text.png", "image/png", .notAnImage),
+    Case("nothing", header, "broken/empty.jpg", "image/jpeg", .empty),
+    Case("a format that is not wanted", VerificationRules(formats: [.png, .webp]), "good/photo.jpg", nil, .format),
+    Case("a format that cannot be decoded", header, "good/animation.gif", "image/gif", .format),
+    Case("the same, not decoded", none, "good/animation.gif", "image/gif", nil),
+    Case("a cut JPEG, by its header", header, "broken/cut.jpg", "image/jpeg", nil),
+    Case("a cut JPEG", full, "broken/cut.jpg", "image/jpeg", .undecodable),
+    Case("a cut PNG, by its header", header, "broken/cut.png", "image/png", .undecodable),
+    Case("a wrong checksum", full, "broken/bad-crc.png", "image/png", .undecodable),
+    Case("a cut WebP", header, "broken/cut.webp", "image/webp", .undecodable),
+    Case("3,600 megapixels in a kilobyte", header, "broken/huge.png", "image/png", .dimensions),
+    Case("too narrow", VerificationRules(width: .init(minimum: 1000)), "good/photo.jpg", nil, .dimensions),
+    Case("too high", VerificationRules(height: .init(maximum: 100)), "good/photo.jpg", nil, .dimensions),
+    Case("too many pixels", VerificationRules(maximumPixels: 1000), "good/photo.jpg", nil, .dimensions),
+    Case("too few bytes", VerificationRules(bytes: .init(minimum: 1 << 20)), "good/photo.jpg", nil, .size),
+    Case("too many bytes", VerificationRules(bytes: .init(maximum: 100)), "good/photo.jpg", nil, .size),
+    Case("every pixel of a PNG", full, "good/interlaced.png", "image/png", nil),
+    Case("every pixel of a WebP", full, "good/alpha.webp", "image/webp", nil),
+  ]
+
+  @Test("each verdict, and the same for the record of what was kept", arguments: cases)
+  private func eachVerdict(row: Case) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    let body = Fixtures.bytes("images/\(row.fixture)")
+    origin.set("/image", .body(body, type: row.type))
+    let result = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
+    #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")
+    #expect(result.outcome == (row.kind == nil ? .downloaded : .failed))
+    guard row.kind == nil else { return }
+    let again = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
+    #expect(again.outcome == .hitDisk && origin.requests.count == 1)
+  }
+
+  @Test("a record that breaks another job's rules is asked for again, and stays where the new one breaks them too")
+  func aRecordThatBreaksTheRulesIsAskedForAgain() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg"))
+    _ = try await loader.load(origin.url("/image"))
+    let strict = loader.context(verification: VerificationRules(formats: [.webp]))
+    #expect(try await loader.load(origin.url("/image"), strict).failure?.kind == .format)
+    #expect(origin.requests.count == 2)
+    #expect(try await loader.load(origin.url("/image")).outcome == .hitDisk)
+    origin.set("/image", .body(Fixtures.bytes("images/good/lossy.webp"), type: "image/webp"))
+    #expect(try await loader.load(origin.url("/image"), strict).outcome == .downloaded)
+    #expect(try await loader.load(origin.url("/image"), strict).outcome == .hitDisk)
+  }
+}
