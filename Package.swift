@@ -90,7 +90,7 @@ let package = Package(
     tests("ImageManagingTests", ["ImageManaging", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]),
     tests("ImagePrefetchingTests", ["ImagePrefetching", "ImageManaging", "TestOrigin"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
-    tests("ManifestsTests", ["Manifests"]),
+    tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),
     tests("WarmJobsTests", ["WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("CommandTests", ["ImageCaching", "prewarm", "TestOrigin"]),

@@ -2,9 +2,9 @@ import Glibc
 
 /// Rows of a CSV or TSV manifest, whose first record names the columns.
 ///
-/// Every record must have as many fields as the header: a bare comma in a URL would else cut it without a word. A record that is
-/// broken, or whose quote is not closed within ``InputBuffer/maximumRowBytes``, is one bad row, and the next one begins on the line
-/// after that on which it began.
+/// Every record must have as many fields as the header: a bare comma in a URL would else cut it without a word. A record that
+/// is broken, or whose quote is not closed within ``InputBuffer/maximumRowBytes``, is one bad row, and the next one begins on
+/// the line after that on which it began.
 final class CSVReader: RowReader {
   private let buffer: InputBuffer
   private let manifest: String

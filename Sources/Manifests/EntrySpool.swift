@@ -2,9 +2,9 @@ import ImagePrimitives
 
 /// The rows of all manifests, sorted by class: what makes LIFO and several classes run in flat memory.
 ///
-/// One forward pass writes it: for each class a list of fixed records, which are then read forwards or backwards in blocks. A record
-/// refers to the text in the manifest's file where that can be read again; rows of pipes and compressed files, unescaped texts and
-/// problems are kept as text beside the lists. All are unlinked files, made when first needed.
+/// One forward pass writes it: for each class a list of fixed records, which are then read forwards or backwards in blocks. A
+/// record refers to the text in the manifest's file where that can be read again; rows of pipes and compressed files, unescaped
+/// texts and problems are kept as text beside the lists. All are unlinked files, made when first needed.
 final class EntrySpool {
   private let directory: String
   private var lists: [SpoolFile?] = Array(repeating: nil, count: Priority.allCases.count)

@@ -30,7 +30,8 @@ final class GzipInflater {
     stream.deallocate()
   }
 
-  /// Inflates from `input`, which is advanced, into `output`, and returns how many bytes it wrote there: 0 means that it needs more.
+  /// Inflates from `input`, which is advanced, into `output`, and returns how many bytes it wrote there: 0 means that it needs
+  /// more.
   func inflate(
     _ input: inout Slice<UnsafeMutableRawBufferPointer>,
     into output: UnsafeMutableRawBufferPointer

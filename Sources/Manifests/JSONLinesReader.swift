@@ -1,4 +1,5 @@
-/// Rows of a JSON Lines manifest: an object with the chosen fields, or a string that is the URL, a line. Blank lines are left out.
+/// Rows of a JSON Lines manifest: an object with the chosen fields, or a string that is the URL, a line. Blank lines are left
+/// out.
 final class JSONLinesReader: RowReader {
   private let lines: LineReader
   private let columns: Manifest.Columns

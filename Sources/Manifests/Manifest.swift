@@ -82,7 +82,8 @@ public struct Manifest: Sendable {
   public var include: [URLPattern] = []
   /// Entries that one of these matches are left out, even if included. Default: none.
   public var exclude: [URLPattern] = []
-  /// How many good entries are taken, after ``include`` and ``exclude`` and before order; all, by default. Nothing is read beyond.
+  /// How many good entries are taken, after ``include`` and ``exclude`` and before order; all, by default. Nothing is read
+  /// beyond.
   public var limit: Int?
 
   /// A manifest with every other setting at its default.

@@ -57,8 +57,8 @@ public final class ManifestReader {
 
   /// Opens all manifests, so that one that cannot be read throws before anything is fetched.
   ///
-  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws where a file cannot be
-  /// opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
+  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws where a file
+  /// cannot be opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
   public init(
     _ manifests: [Manifest],
     order: EntryOrder,

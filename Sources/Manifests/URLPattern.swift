@@ -10,8 +10,8 @@ public struct InvalidPattern: Error, Sendable, Hashable {
 
 /// A rule that a URL fits or not: a glob over its path, or `re:` and a regular expression over all of it.
 ///
-/// Both see the normal form. A glob with a slash in it must match the whole path, one without the last segment, so that
-/// `*.jpg` means every JPEG file; see ``PathGlob`` for its letters. An expression is a POSIX extended one (regex(7)), found anywhere
+/// Both see the normal form. A glob with a slash in it must match the whole path, one without the last segment, so that `*.jpg`
+/// means every JPEG file; see ``PathGlob`` for its letters. An expression is a POSIX extended one (regex(7)), found anywhere
 /// unless anchored. Letter case counts in both.
 public struct URLPattern: Sendable {
   private enum Kind: Sendable {

@@ -25,6 +25,8 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     ("https://a.com:0443/", "https://a.com/"),
     ("https://a.com:80/", "https://a.com:80/"),
     ("http://a.com:/x", "http://a.com/x"),
+    ("http://a.com:80/x", "http://a.com/x"),
+    ("https://a.com:443/x", "https://a.com/x"),
     ("  https://a.com/x  ", "https://a.com/x"),
     ("https://a.com?x", "https://a.com/?x"),
     ("https://a.com#x?y", "https://a.com/"),

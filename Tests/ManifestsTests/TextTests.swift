@@ -8,7 +8,8 @@ import Testing
 
   @Test func commentsBlankLinesMarksAndLineEndsAreNoEntries() throws {
     let text =
-      "\u{feff}# heading\r\nhttps://a.com/1\r\n\r\n   \t\n  https://a.com/2 \t\r\n \t# https://a.com/no\nhttps://a.com/3#frag\n\nhttps://a.com/4"
+      "\u{feff}# heading\r\nhttps://a.com/1\r\n\r\n   \t\n  https://a.com/2 \t\r\n"
+      + " \t# https://a.com/no\nhttps://a.com/3#frag\n\nhttps://a.com/4"
     let result = try readAll([directory.manifest(text)])
     #expect(result.urls == ["https://a.com/1", "https://a.com/2", "https://a.com/3", "https://a.com/4"])
     #expect(result.lines == [2, 5, 7, 9])
