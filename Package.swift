@@ -27,7 +27,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let package = Package(
   name: "prewarm",
   products: [
-    .executable(name: "prewarm", targets: ["prewarm"]),
+    .executable(name: "prewarm", targets: ["prewarm"])
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -60,10 +60,19 @@ let package = Package(
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
     library("Reporting", ["ImagePrimitives"]),
-    library("WarmJobs", ["YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageDownloading", "ImageURLs", "ImagePrimitives", "Reporting"]),
+    library(
+      "WarmJobs",
+      [
+        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageDownloading", "ImageURLs",
+        "ImagePrimitives", "Reporting",
+      ]
+    ),
     .executableTarget(
       name: "prewarm",
-      dependencies: ["WarmJobs", "Reporting", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads", arguments],
+      dependencies: [
+        "WarmJobs", "Reporting", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads",
+        arguments,
+      ],
       swiftSettings: strict
     ),
 
@@ -87,7 +96,10 @@ let package = Package(
     tests("ImageCodingTests", ["ImageCoding"]),
     tests("ImageCachingTests", ["ImageCaching"]),
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin"]),
-    tests("ImageManagingTests", ["ImageManaging", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]),
+    tests(
+      "ImageManagingTests",
+      ["ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]
+    ),
     tests("ImagePrefetchingTests", ["ImagePrefetching", "ImageManaging", "TestOrigin"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),

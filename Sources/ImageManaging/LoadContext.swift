@@ -37,7 +37,11 @@ public final class LoadContext: Sendable {
   private struct Notes {
     var trimmed = TrimResult()
     var warnings: [String] = []
+    var furtherWarnings = 0
   }
+
+  /// So many warnings are kept, and the others counted.
+  private static let warningLimit = 50
 
   /// A context; ``CacheMode/use`` without a cache is a programmer's error and traps.
   public init(
@@ -61,8 +65,10 @@ public final class LoadContext: Sendable {
   /// What trimming has removed from the cache on behalf of this context so far.
   public var trimmed: TrimResult { notes.withLock { $0.trimmed } }
 
-  /// Sentences on what went wrong beside the loads themselves, each once.
-  public var warnings: [String] { notes.withLock { $0.warnings } }
+  /// Sentences on what went wrong beside the loads themselves, each once; the first ones, and how many there were beside them.
+  public var warnings: [String] {
+    notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
+  }
 
   /// Adds what a trim removed.
   public func recordTrim(_ result: TrimResult) {
@@ -77,7 +83,8 @@ public final class LoadContext: Sendable {
   /// Adds a warning, unless it is there already.
   public func recordWarning(_ sentence: String) {
     notes.withLock { notes in
-      if !notes.warnings.contains(sentence) { notes.warnings.append(sentence) }
+      if notes.warnings.contains(sentence) { return }
+      if notes.warnings.count < Self.warningLimit { notes.warnings.append(sentence) } else { notes.furtherWarnings += 1 }
     }
   }
 }

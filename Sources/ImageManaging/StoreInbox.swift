@@ -41,7 +41,7 @@ final class StoreInbox: DownloadReceiver {
   let mailbox = Mailbox<StoreMessage>()
   let pressure = BackPressure()
 
-  var mayStart: Bool { pressure.hasRoom }
+  var mayStart: Bool { pressure.mayStart() }
 
   func receive(_ events: [DownloadEvent]) {
     var entries = 0

@@ -22,6 +22,13 @@ func openCache(_ path: String, access: ImageCache.Access = .readWrite) throws(Ca
   try ImageCache(ImageCache.Configuration(directory: path, access: access))
 }
 
+/// Takes slots of readers, one a read within a read, and calls `innermost` when all are taken.
+func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) throws(CacheError) {
+  try cache.read { (_) throws(CacheError) in
+    if count > 1 { try nestReads(cache, count - 1, innermost) } else { innermost() }
+  }
+}
+
 @Suite struct ProcessTests {
   let directory = TemporaryDirectory()
 
@@ -159,29 +166,43 @@ func openCache(_ path: String, access: ImageCache.Access = .readWrite) throws(Ca
   @Test("after a failed write nothing more is stored, and reading goes on") func failedWrite() throws {
     let cache = try openCache(directory.path)
     try cache.put("a", body(10))
-    // The same file without the right to write, in the place of every descriptor of the index.
     let index = directory.file("default/index.mdb")
-    let readOnly = open(index, O_RDONLY | O_CLOEXEC)
-    defer { close(readOnly) }
-    for number in 3..<Int32(1024) where number != readOnly {
-      var target = [UInt8](repeating: 0, count: 4096)
-      let count = target.withUnsafeMutableBytes { readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count) }
-      if count > 0, String(decoding: target.prefix(count), as: UTF8.self) == index { dup2(readOnly, number) }
-    }
+    let numbers = descriptors(of: index)
+    let (readable, writable) = (open(index, O_RDONLY | O_CLOEXEC), open(index, O_RDWR | O_CLOEXEC))
+    defer { for number in [readable, writable] { close(number) } }
+
+    for number in numbers { dup2(readable, number) }
     let stopped = CacheError.storingStopped(path: cache.path, reason: "Bad file descriptor")
-    for name in ["b", "c"] { #expect(throws: stopped) { try cache.put(name, body(10)) } }
+    #expect(throws: stopped) { try cache.put("b", body(10)) }
+    for number in numbers { dup2(writable, number) }
+    #expect(throws: stopped) { try cache.put("c", body(10)) }
     #expect(try cache.present(["a", "b", "c"]) == ["a"])
     #expect(try cache.cachedBody("a") == .bytes(body(10)))
   }
 
+  /// The descriptors that this process has of a file.
+  private func descriptors(of path: String) -> [Int32] {
+    (3..<Int32(1024)).filter { number in
+      var target = [UInt8](repeating: 0, count: 4096)
+      let count = target.withUnsafeMutableBytes { readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count) }
+      return count > 0 && String(decoding: target.prefix(count), as: UTF8.self) == path
+    }
+  }
+
   @Test func oneReaderTooManyIsRefused() throws {
     let cache = try openCache(directory.path)
-    func nest(_ depth: Int) throws(CacheError) {
-      try cache.read { (_) throws(CacheError) in if depth > 1 { try nest(depth - 1) } }
+    try nestReads(cache, 1022)
+    #expect(throws: CacheError.readersFull(path: cache.path)) { try nestReads(cache, 1023) }
+    try nestReads(cache, 1022)
+  }
+
+  @Test("the slots of readers that died are used again") func deadReaders() async throws {
+    let cache = try openCache(directory.path)
+    try nestReads(cache, 1)
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
+      try nestReads(try openCache(path), 1021) { kill(getpid(), SIGKILL) }
     }
-    try nest(1022)
-    #expect(throws: CacheError.readersFull(path: cache.path)) { try nest(1023) }
-    try nest(1022)
+    try nestReads(cache, 1022)
   }
 
   @Test("a process with little address space gets a smaller map") func littleAddressSpace() async throws {

@@ -98,7 +98,8 @@ import Testing
     #expect(results[30...].count { $0.outcome == .cancelled } == 23)
   }
 
-  @Test("C14: a body that was damaged on disk is removed, told, and fetched again") func aDamagedBodyIsFetchedAgain() async throws {
+  @Test("C14: a body that was damaged on disk is removed, told, and fetched again") func aDamagedBodyIsFetchedAgain() async throws
+  {
     let large = SampleImages.jpeg(2, padding: 300_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/large.jpg")).outcome == .downloaded)
