@@ -96,7 +96,7 @@ final class TransferLoop: @unchecked Sendable {
       switch message {
       case .submit(let downloads): downloads.forEach(submit)
       case .cancel(let ids, let includingRunning):
-        cancel(ids.compactMap { jobs.slot(of: $0) }, includingRunning: includingRunning)
+        for id in ids { cancel(jobs.slot(of: id).map { [$0] } ?? [], includingRunning: includingRunning) }
       case .cancelAll(let includingRunning): cancel(jobs.inUse, includingRunning: includingRunning)
       case .setLimits(let concurrency, let perHost):
         queue.setLimits(concurrency: concurrency, perHost: perHost)

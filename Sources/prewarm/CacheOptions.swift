@@ -27,13 +27,15 @@ struct CacheOptions: ParsableArguments {
   @Flag(help: "Print JSON: an object, or for lists an object a line.")
   var json = false
 
-  /// Opens the cache; every way in which that fails ends the command.
+  /// Opens the cache, which must be there; every way in which that fails ends the command.
   func open(_ access: ImageCache.Access, _ further: [JobOverride] = []) throws -> ImageCache {
     var overrides = further
     if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
     if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
     let loaded = try load(overrides)
     do {
+      // To open for writing would make a cache where a wrong folder was named.
+      if access == .readWrite { _ = try loaded.openCache(access: .readOnly) }
       return try loaded.openCache(access: access)
     } catch {
       throw CommandFailure(.couldNotFinish, "\(error)")

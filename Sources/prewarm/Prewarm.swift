@@ -14,6 +14,8 @@ import WarmJobs
 
   /// Runs a subcommand; every way to end is an exit status of the contract.
   static func main() {
+    // A closed pipe is an error of a write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
       try command.run()

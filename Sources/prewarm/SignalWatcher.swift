@@ -7,10 +7,7 @@ enum SignalWatcher {
   private static let watched = [SIGINT, SIGTERM]
 
   /// Blocks the signals for all threads; to be called before any other thread starts.
-  ///
-  /// A closed pipe is an error of a write, not the end of the process, so SIGPIPE is ignored.
   static func prepare() {
-    signal(SIGPIPE, SIG_IGN)
     var set = signalSet()
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }

@@ -112,7 +112,6 @@ public final class Nginx: Sendable {
       sendfile on;
       tcp_nopush on;
       keepalive_requests 1000000;
-      open_file_cache max=200000 inactive=1h;
       server {
         listen 127.0.0.1:\(port) backlog=4096;
         root \(root);

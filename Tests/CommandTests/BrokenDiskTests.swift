@@ -1,0 +1,59 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A disk that is full, and a cache that is deleted, in the middle of a run.
+@Suite struct BrokenDiskTests {
+  @Test(
+    "C17: on a full disk entries fail as cache-write, the run goes on, and the cache stays readable",
+    .enabled(if: TemporaryMount.isAllowed, "needs the right to mount"),
+    arguments: [20_000, 200_000]
+  )
+  func aFullDiskFailsEntriesAndNotTheRun(padding: Int) async throws {
+    let mount = try TemporaryMount(byteCount: 1 << 20)
+    let origin = try makeImageOrigin()
+    origin.setFallback { request in
+      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
+      return .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg")
+    }
+    let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: 4, per-host: 4}"
+    let job = JobFolder(urls: imageURLs(origin, 0..<100), keys: keys)
+    let run = try await job.runJob()
+    #expect(run.status == 2, "\(run.result.errorText)")
+    #expect(run.totals["urls"] == 100 && run.sumOfTotals == 100 && run.rows.count == 100)
+    let downloaded = run.rows("downloaded").map(\.url)
+    #expect(downloaded.count > 0 && run.failuresByKind == ["cache-write": 100 - downloaded.count])
+    #expect(run.rows("failed").allSatisfy { $0.message?.contains("no space is left for the cache") == true })
+    // The run went on: every image was asked for.
+    #expect(origin.requests.count == 100)
+
+    #expect(Set(try await job.expectTrueTotals("--job", "job.yaml").map(\.url)) == Set(downloaded))
+    let hits = try await job.runJob("--cache-mode", "only")
+    #expect(Set(hits.rows("hit-disk").map(\.url)) == Set(downloaded))
+    let number = try #require(downloaded.last?.split(separator: "/").last?.split(separator: ".").first.flatMap { Int($0) })
+    let got = try await job.prewarm("cache", "get", downloaded.last!, "--job", "job.yaml")
+    #expect(got.output == SampleImages.jpeg(number, padding: padding))
+  }
+
+  @Test("C15: the cache is deleted in a run: entries fail with a sentence, and the next run makes it anew")
+  func aCacheDeletedInARunFailsWithASentence() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let job = JobFolder(urls: imageURLs(origin, 0..<50), keys: "prefetch: {concurrency: 4, per-host: 4}")
+    let command = try job.startJob()
+    try await gate.waitForWaiting(4)
+    gate.step(10)
+    try await origin.waitForRequests(14)
+    try FileManager.default.removeItem(atPath: job.cacheDirectory)
+    gate.open()
+    let run = try job.finishedRun(try await command.wait())
+    #expect(run.status == 2, "\(run.result.errorText)")
+    #expect(run.totals["urls"] == 50 && run.sumOfTotals == 50)
+    #expect((run.failuresByKind["cache-write"] ?? 0) >= 40)
+    #expect(run.rows("failed").allSatisfy { $0.message?.contains("was deleted or replaced") == true })
+    let again = try await job.runJob()
+    #expect(again.status == 0 && again.totals["downloaded"] == 50)
+    #expect(try await job.expectTrueTotals().count == 50)
+  }
+}

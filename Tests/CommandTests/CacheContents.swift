@@ -1,0 +1,81 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `prewarm cache stats --json` says.
+struct CacheStatistics: Decodable {
+  let directory: String
+  let namespace: String
+  let entries: Int
+  let bodyBytes: Int
+  let diskBytes: Int
+  let maxBytes: Int?
+  let freshUntil: String?
+  let blacklistEntries: Int
+}
+
+/// A row of `prewarm cache list --json`.
+struct ListedEntry: Decodable {
+  let url: String
+  let bytes: Int
+  let format: String?
+  let width: Int?
+  let height: Int?
+  let proof: String
+  let status: Int
+  let contentType: String?
+
+  /// Whether the body is a file of its own.
+  var isBlob: Bool { bytes > 128 << 10 }
+}
+
+/// The command did not say what it was asked for.
+struct NoAnswer: Error, CustomStringConvertible {
+  let description: String
+}
+
+extension Command.Result {
+  /// The objects of standard output, one a line; keys in camel case.
+  func rows<Row: Decodable>(_ type: Row.Type = Row.self) throws -> [Row] {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try output.split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Row.self, from: Data($0)) }
+  }
+
+  /// The one object of standard output.
+  func row<Row: Decodable>(_ type: Row.Type = Row.self) throws -> Row {
+    let rows = try rows(type)
+    guard rows.count == 1 else { throw NoAnswer(description: "\(rows.count) rows; the command said: \(errorText)") }
+    return rows[0]
+  }
+}
+
+extension JobFolder {
+  /// What the command says of the cache; `options` choose another one.
+  func statistics(_ options: String...) async throws -> CacheStatistics {
+    try await start(["cache", "stats", "--json"] + options).wait().row()
+  }
+
+  /// Expects the totals of the cache to be what counting gives, and returns what was counted.
+  @discardableResult
+  func expectTrueTotals(_ options: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws -> [ListedEntry] {
+    let statistics: CacheStatistics = try await start(["cache", "stats", "--json"] + options).wait().row()
+    let result = try await start(["cache", "list", "--json"] + options).wait()
+    guard result.status == 0 else { throw NoAnswer(description: result.errorText) }
+    let listed: [ListedEntry] = try result.rows()
+    #expect(statistics.entries == listed.count, sourceLocation: sourceLocation)
+    #expect(statistics.bodyBytes == listed.reduce(0) { $0 + $1.bytes }, sourceLocation: sourceLocation)
+    #expect(Set(listed.map(\.url)).count == listed.count, sourceLocation: sourceLocation)
+    return listed
+  }
+
+  /// The names of the large bodies' files, without those that only arrive.
+  func blobFiles() throws -> [String] {
+    let blobs = cacheDirectory + "/default/blobs"
+    return try FileManager.default.subpathsOfDirectory(atPath: blobs).filter { path in
+      var isFolder: ObjCBool = false
+      return !path.hasPrefix("tmp") && FileManager.default.fileExists(atPath: "\(blobs)/\(path)", isDirectory: &isFolder)
+        && !isFolder.boolValue
+    }
+  }
+}

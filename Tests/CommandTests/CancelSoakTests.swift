@@ -1,0 +1,86 @@
+import Glibc
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Runs that are stopped at random moments, all over one cache.
+@Suite(.serialized) struct CancelSoakTests {
+  private static let goodCount = 200
+
+  private enum Stop: CaseIterable {
+    case interrupt, terminate, twice, deadline
+  }
+
+  @Test("M27: every stopped run ends by itself, tells each entry once, and leaves nothing in flight")
+  func everyStoppedRunEndsAndTellsEachEntryOnce() async throws {
+    var random = SeededRandom(seed: SoakCounts.seed)
+    let job = JobFolder("manifests: [{path: urls.txt}]\nfail-on: {failures: never}")
+    var stopped = 0
+    for round in 0..<SoakCounts.cancels {
+      let stop = Stop.allCases[round % Stop.allCases.count]
+      // Another port each round, so the URLs are new.
+      let origin = try makeImageOrigin()
+      let good = imageURLs(origin, 0..<Self.goodCount)
+      var urls = good + good.prefix(20) + ["not a url", origin.url("/missing.jpg")]
+      urls.shuffle(using: &random)
+      job.write(urls: urls)
+      unlink(job.folder.file("report.json"))
+      let result = try await stoppedRun(job, origin, stop, &random)
+      if result.status != 0 { stopped += 1 }
+      try await expectNothingInFlight(origin)
+      if stop == .twice {
+        #expect([0, 130, 143].contains(result.status), "\(result.ending): \(result.errorText)")
+        continue
+      }
+      expectEveryEntryOnce(try job.finishedRun(result), origin, stop, "round \(round), seed \(SoakCounts.seed)")
+    }
+    #expect(stopped > SoakCounts.cancels / 2, "seed \(SoakCounts.seed)")
+    try await job.expectTrueTotals()
+  }
+
+  private func stoppedRun(
+    _ job: JobFolder,
+    _ origin: Origin,
+    _ stop: Stop,
+    _ random: inout SeededRandom
+  ) async throws -> Command.Result {
+    let requests = Int.random(in: 1..<Self.goodCount, using: &random)
+    let options = ["--concurrency", "8"]
+    if stop == .deadline {
+      return try await job.startJob(options + ["--deadline", "\(requests)ms"]).wait()
+    }
+    let command = try job.startJob(options)
+    try await origin.waitForRequests(requests)
+    command.send(stop == .terminate ? SIGTERM : SIGINT)
+    if stop == .twice { command.send(SIGTERM) }
+    return try await command.wait()
+  }
+
+  private func expectNothingInFlight(_ origin: Origin) async throws {
+    try await origin.waitForInFlight(0)
+    try await origin.waitForOpenConnections(0)
+  }
+
+  private func expectEveryEntryOnce(_ run: Run, _ origin: Origin, _ stop: Stop, _ comment: Comment) {
+    let cancelled = run.totals["cancelled"] ?? 0
+    // A signal may come when all is done.
+    let statuses: Set<Int?> =
+      switch stop {
+      case .interrupt: cancelled == 0 ? [0, 130] : [130]
+      case .terminate: cancelled == 0 ? [0, 143] : [143]
+      case .twice: []
+      case .deadline: cancelled == 0 ? [0, 2] : [2]
+      }
+    #expect(statuses.contains(run.status), comment)
+    #expect(run.totals["urls"] == run.sumOfTotals && run.rows.count == run.sumOfTotals, comment)
+    #expect(Set(run.rows.map(\.line)).count == run.rows.count, comment)
+    #expect(run.rows.count(where: { $0.outcome == "cancelled" }) == cancelled, comment)
+    // What had begun was finished: each request that came has its row. A deadline cuts off what has begun.
+    let finished = run.rows("downloaded").count { $0.shared != true } + run.rows("failed").count { $0.kind == "http-status" }
+    if stop == .deadline {
+      #expect(finished <= origin.requests.count, comment)
+    } else {
+      #expect(finished == origin.requests.count, comment)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `kill -9` at random moments, all over one cache.
+///
+/// The moment is the one at which nginx has answered a random number of the run's requests. Each round asks for many new URLs;
+/// the cache has a limit, so that rounds also trim what earlier ones stored, and kills fall into that too.
+@Suite(.serialized) struct KillSoakTests {
+  @Test("C10: after a kill, what was told is there, the totals are true, and the files do not grow without bound")
+  func theCacheSurvivesKillsAtRandomMoments() async throws {
+    var random = SeededRandom(seed: SoakCounts.seed)
+    let images = try await ImagesToKill(count: SoakCounts.images)
+    let job = images.makeJob()
+    // Listing a large cache takes longer than the round itself.
+    let countingInterval = max(1, SoakCounts.images / 1000)
+    var killed = 0
+    var told = 0
+    var largestIndexBytes = 0
+    for round in 0..<SoakCounts.kills {
+      let urls = try await killedRun(job, images, round, &random, &killed)
+      told += urls.count
+      try await expectHits(job, urls, round)
+      let statistics = try await job.statistics()
+      #expect(statistics.bodyBytes <= images.maximumCacheBytes * 11 / 10 + images.bytes)
+      largestIndexBytes = max(largestIndexBytes, try job.indexDiskBytes())
+      if round % countingInterval == 0 { try await job.expectTrueTotals() }
+    }
+    let comment: Comment = "seed \(SoakCounts.seed)"
+    #expect(killed > SoakCounts.kills / 2, comment)
+    #expect(told > 0, comment)
+    // Records and free pages take their part; what a kill leaves free, the next run uses.
+    #expect(largestIndexBytes < 2 * images.maximumCacheBytes + 4 << 20, comment)
+    try await expectNoOrphans(job, images)
+  }
+
+  /// Starts a run, kills it, and returns the URLs of the whole rows that say `downloaded`.
+  private func killedRun(
+    _ job: JobFolder,
+    _ images: ImagesToKill,
+    _ round: Int,
+    _ random: inout SeededRandom,
+    _ killed: inout Int
+  ) async throws -> [String] {
+    job.write(urls: images.urls(round: round), to: images.manifestPath)
+    unlink(job.folder.file("rows.jsonl"))
+    let answered = images.nginx.requestCount
+    let command = try job.startJob(["--progress", "none"])
+    try await images.nginx.waitForRequests(answered + Int.random(in: 0..<images.newURLsEachRound, using: &random))
+    command.kill()
+    if try await command.wait().ending == .signalled(SIGKILL) { killed += 1 }
+    // What stands behind the last line end is a row that the kill has cut, or nothing.
+    let lines = (job.folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return try lines.dropLast().map { try JSONDecoder().decode(Run.Row.self, from: Data($0)) }
+      .filter { $0.outcome == "downloaded" }.map(\.url)
+  }
+
+  private func expectHits(_ job: JobFolder, _ urls: [String], _ round: Int) async throws {
+    if urls.isEmpty { return }
+    job.write(urls: urls, to: "told.txt")
+    unlink(job.folder.file("rows.jsonl"))
+    let result = try await job.prewarm("run", "told.yaml", "--cache-mode", "only", "--report", "json=report.json")
+    let run = try job.finishedRun(result)
+    #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")
+  }
+
+  /// A run to the end goes on where the last kill was; then trims remove what the kills left behind, a part each time.
+  private func expectNoOrphans(_ job: JobFolder, _ images: ImagesToKill) async throws {
+    let run = try await job.runJob()
+    #expect(run.status == 0 && run.sumOfTotals == images.paths.count, "\(run.result.outputText)\(run.result.errorText)")
+    let blobs = try await job.expectTrueTotals().count { $0.isBlob }
+    #expect(blobs > 0)
+    for _ in 0..<400 where try job.blobFiles().count > blobs {
+      #expect(try await job.prewarm("cache", "trim", "--job", "job.yaml").status == 0)
+    }
+    #expect(try job.blobFiles().count == blobs)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: job.cacheDirectory + "/default/blobs/tmp").isEmpty)
+  }
+}
+
+/// Images behind nginx, of which many have new URLs each round.
+private struct ImagesToKill {
+  let nginx: Nginx
+  /// Rows name their manifest and are written out in pieces of 64 KiB: in a short run, a long path makes that pieces of few rows.
+  let manifestPath: String
+  let paths: [String]
+  /// The bytes of all images.
+  let bytes: Int
+  private let folder = TemporaryDirectory()
+
+  init(count: Int) async throws {
+    manifestPath = String(repeating: String(repeating: "long-", count: 40) + "/", count: count < 1000 ? 15 : 1) + "urls.txt"
+    let padding = 1000
+    let large = 140_000
+    var paths = SampleImages.writeTree(count, in: folder, padding: padding)
+    var bytes = count * (SampleImages.baseJPEG.count + padding)
+    let step = max(20, count / 100)
+    for number in stride(from: 0, to: count, by: step) {
+      folder.write(SampleImages.jpeg(number, padding: large), to: paths[number])
+      bytes += large
+    }
+    // In another order, the large ones come at any moment of a run.
+    var random = SeededRandom(seed: SoakCounts.seed)
+    paths.shuffle(using: &random)
+    self.paths = paths
+    self.bytes = bytes
+    nginx = try await Nginx(serving: folder.path)
+  }
+
+  /// What the cache may hold: some rounds. What is trimmed is never of the last two.
+  var maximumCacheBytes: Int { bytes * 3 }
+
+  /// Three of four images have another URL than in the round before, at least.
+  var newURLsEachRound: Int { paths.count * 3 / 4 }
+
+  func urls(round: Int) -> [String] {
+    paths.enumerated().map { nginx.url("/\($0.element)?version=\($0.offset % 4 == 0 ? round / 2 : round)") }
+  }
+
+  /// A job over the manifest of a round, and one over what a round told.
+  func makeJob() -> JobFolder {
+    let job = JobFolder(
+      """
+      manifests: [{path: \(manifestPath)}]
+      cache: {max-size: \(maximumCacheBytes), trim-to: 67%}
+      fail-on: {evicted: false}
+      """
+    )
+    job.folder.write("version: 1\nname: told\nmanifests: [{path: told.txt}]\n", to: "told.yaml")
+    return job
+  }
+}
+
+extension JobFolder {
+  /// What the index takes on disk, holes left out.
+  fileprivate func indexDiskBytes() throws -> Int {
+    var status = stat()
+    guard stat(cacheDirectory + "/default/index.mdb", &status) == 0 else { return 0 }
+    return Int(status.st_blocks) * 512
+  }
+}

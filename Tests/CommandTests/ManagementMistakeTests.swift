@@ -1,0 +1,94 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What goes wrong with `prewarm cache` and `prewarm blacklist`.
+@Suite struct ManagementMistakeTests {
+  @Test(arguments: [
+    ["cache", "stats"], ["cache", "list"], ["cache", "get", "http://a/b.jpg"], ["cache", "remove", "http://a/b.jpg"],
+    ["cache", "trim"], ["cache", "clear"], ["blacklist", "list"], ["blacklist", "remove", "http://a/b.jpg"],
+    ["blacklist", "clear"],
+  ])
+  func whereNoCacheIsNothingIsMade(arguments: [String]) async throws {
+    let job = JobFolder("")
+    let result = try await job.start(arguments).wait()
+    #expect(result.status == 1 && result.output.isEmpty)
+    #expect(result.errorText.hasPrefix("prewarm: there is no cache at \(job.cacheDirectory)/default; "))
+    #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
+  }
+
+  @Test func anImageThatIsNotThereOrDamagedEndsInOne() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    for options in [[], ["--json"]] {
+      let result = try await job.start(["cache", "get", origin.url("/gone.jpg")] + options).wait()
+      #expect(result.status == 1 && result.output.isEmpty)
+      #expect(result.errorText == "prewarm: not in the cache: \(origin.url("/gone.jpg"))\n")
+    }
+    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 200_000), type: "image/jpeg"))
+    job.write(urls: [origin.url("/large.jpg")])
+    _ = try await job.runJob()
+    job.folder.write([0xff], to: "cache/default/blobs/\(try #require(try job.blobFiles().first))")
+    let damaged = try await job.prewarm("cache", "get", origin.url("/large.jpg"))
+    #expect(damaged.status == 1 && damaged.output.isEmpty && damaged.errorText.contains("is damaged; remove it"))
+    #expect(try await job.prewarm("cache", "remove", origin.url("/large.jpg")).status == 0)
+    #expect(try await job.runJob().totals["downloaded"] == 1)
+  }
+
+  @Test(arguments: [
+    ["cache"], ["blacklist"], ["cache", "get"], ["cache", "remove"], ["cache", "polish"], ["cache", "get", "ftp://a/b.jpg"],
+    ["cache", "remove", "not a url"], ["cache", "trim", "--max-size", "much"], ["cache", "stats", "--namespace", "../x"],
+    ["cache", "stats", "--job", "missing.yaml"], ["blacklist", "remove"],
+  ])
+  func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let result = try await job.start(arguments).wait()
+    #expect(result.status == 3 && result.output.isEmpty && !result.errorText.isEmpty, "\(result.outputText)\(result.errorText)")
+    #expect(try await job.statistics().entries == 5)
+  }
+
+  @Test func aPasswordIsNeverShown() async throws {
+    let origin = try makeImageOrigin()
+    let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
+    let job = JobFolder(urls: [url, url.replacing("images", with: "missing")])
+    _ = try await job.runJob()
+    #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(1))
+    let commands = [
+      ["cache", "list"], ["cache", "list", "--json"], ["cache", "get", url, "--json"], ["blacklist", "list"],
+      ["blacklist", "list", "--json"], ["cache", "remove", url], ["cache", "remove", url], ["cache", "get", url],
+    ]
+    for arguments in commands {
+      let result = try await job.start(arguments).wait()
+      let text = result.outputText + result.errorText
+      #expect(text.contains("***") && !text.contains("geheim"), "\(arguments): \(text)")
+    }
+  }
+
+  @Test(
+    "a read-only folder is looked into, and every change is refused with a sentence",
+    .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
+  )
+  func aReadOnlyFolderIsReadAndNotChanged() async throws {
+    let mount = try TemporaryMount(byteCount: 8 << 20)
+    let origin = try makeImageOrigin()
+    let urls = imageURLs(origin, 0..<5)
+    let job = JobFolder(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.runJob().status == 0)
+    try mount.makeReadOnly()
+    #expect(try await job.expectTrueTotals("--job", "job.yaml").count == 5)
+    #expect(try await job.prewarm("cache", "get", urls[2], "--job", "job.yaml").output == SampleImages.jpeg(2))
+    #expect(try await job.runJob("--cache-mode", "only").totals["hit_disk"] == 5)
+    let changes = [["cache", "remove", urls[0]], ["cache", "trim"], ["cache", "clear"], ["blacklist", "clear"]]
+    for arguments in changes {
+      let result = try await job.start(arguments + ["--job", "job.yaml"]).wait()
+      #expect(result.status == 1 && result.output.isEmpty)
+      #expect(result.errorText.contains("cannot be written: Read-only file system"), "\(result.errorText)")
+    }
+    let asked = origin.requests.count
+    let run = try await job.prewarm("run", "job.yaml")
+    #expect(run.status == 1 && run.errorText.contains("cannot be written"))
+    #expect(origin.requests.count == asked)
+  }
+}

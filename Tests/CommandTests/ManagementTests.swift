@@ -1,0 +1,136 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `prewarm cache` over a cache that a run has filled.
+@Suite struct ManagementTests {
+  // MARK: Looking
+
+  @Test func statsSaysHowMuchThereIs() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin, keys: "cache: {max-size: 1MiB}")
+    let statistics = try await job.statistics()
+    #expect(statistics.entries == 5 && statistics.blacklistEntries == 2)
+    #expect(statistics.bodyBytes == (0..<5).reduce(0) { $0 + SampleImages.jpeg($1).count })
+    #expect(statistics.diskBytes > statistics.bodyBytes)
+    #expect(statistics.directory == job.cacheDirectory && statistics.namespace == "default")
+    #expect(statistics.maxBytes == nil && statistics.freshUntil?.hasSuffix("Z") == true)
+    #expect(try await job.statistics("--job", "job.yaml").maxBytes == 1 << 20)
+    let text = try await job.prewarm("cache", "stats")
+    #expect(text.status == 0 && text.error.isEmpty)
+    for line in ["cache      \(job.cacheDirectory)/default", "entries    5\n", "blacklist  2 URLs\n"] {
+      #expect(text.outputText.contains(line), "no '\(line)' in:\n\(text.outputText)")
+    }
+  }
+
+  @Test func listNamesEachImage() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let listed = try await job.expectTrueTotals()
+    #expect(Set(listed.map(\.url)) == Set(imageURLs(origin, 0..<5)))
+    for entry in listed {
+      #expect(entry.format == "jpeg" && entry.width == 32 && entry.height == 24)
+      #expect(entry.proof == "header" && entry.status == 200 && entry.contentType == "image/jpeg")
+    }
+    let text = try await job.prewarm("cache", "list")
+    let lines = text.outputText.split(separator: "\n")
+    #expect(text.status == 0 && lines.count == 5)
+    #expect(lines.allSatisfy { $0.contains("32x24") && $0.contains("http://") })
+  }
+
+  @Test func getGivesTheBytesOrTheRecord() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let url = imageURLs(origin, 3..<4)[0]
+    #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(3))
+    // The same URL in another spelling.
+    let spelled = url.replacing("http", with: "HTTP").replacing("3.jpg", with: "x/../%33.jpg") + "#top"
+    #expect(try await job.prewarm("cache", "get", spelled).output == SampleImages.jpeg(3))
+    let record: ListedEntry = try await job.prewarm("cache", "get", url, "--json").row()
+    #expect(record.url == url && record.bytes == SampleImages.jpeg(3).count)
+  }
+
+  // MARK: Changing
+
+  @Test func removeTakesImagesAndTellsWhichWereNotThere() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let urls = imageURLs(origin, 0..<5)
+    let removed = try await job.prewarm("cache", "remove", urls[0], urls[1])
+    #expect(removed.status == 0 && removed.outputText == "removed \(urls[0])\nremoved \(urls[1])\n" && removed.error.isEmpty)
+    let mixed = try await job.prewarm("cache", "remove", urls[0], urls[2], "--json")
+    #expect(mixed.status == 1 && mixed.errorText.contains("not in the cache: \(urls[0])"))
+    let rows: [RemovedRow] = try mixed.rows()
+    #expect(rows == [RemovedRow(url: urls[0], removed: false), RemovedRow(url: urls[2], removed: true)])
+    #expect(Set(try await job.expectTrueTotals().map(\.url)) == [urls[3], urls[4]])
+    let run = try await job.runJob()
+    #expect(run.totals["downloaded"] == 3 && run.totals["hit_disk"] == 2)
+  }
+
+  @Test("C8: trim removes what has expired, then the oldest beyond the limit") func trimKeepsTheLimit() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    let size = SampleImages.jpeg(0).count
+    let nothing: TrimRow = try await job.prewarm("cache", "trim", "--json").row()
+    #expect(nothing == TrimRow(expiredEntries: 0, trimmedEntries: 0, removedBytes: 0, entries: 5, bodyBytes: 5 * size))
+    let trimmed: TrimRow = try await job.prewarm("cache", "trim", "--max-size", "\(4 * size)", "--json").row()
+    #expect(trimmed == TrimRow(expiredEntries: 0, trimmedEntries: 3, removedBytes: 3 * size, entries: 2, bodyBytes: 2 * size))
+    let expired = try await job.prewarm("cache", "trim", "--max-age", "0s")
+    #expect(expired.status == 0 && expired.outputText.hasPrefix("2 expired and 0 trimmed"), "\(expired.outputText)")
+    #expect(expired.outputText.hasSuffix("; 0 entries, 0 B left\n"), "\(expired.outputText)")
+    #expect(try await job.expectTrueTotals().isEmpty)
+  }
+
+  @Test func clearRemovesEveryImageAndKeepsTheBlacklist() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 200_000), type: "image/jpeg"))
+    job.write(urls: [origin.url("/large.jpg")])
+    #expect(try await job.runJob().status == 0)
+    #expect(try job.blobFiles().count == 1)
+    let before = try await job.statistics()
+    let cleared: ClearRow = try await job.prewarm("cache", "clear", "--json").row()
+    #expect(cleared == ClearRow(removedEntries: 6, removedBytes: before.bodyBytes))
+    let after = try await job.statistics()
+    #expect(after.entries == 0 && after.bodyBytes == 0 && after.blacklistEntries == 2)
+    #expect(after.diskBytes < before.diskBytes)
+    #expect(try job.blobFiles().isEmpty)
+    #expect(try await job.prewarm("cache", "clear").outputText == "0 entries, 0 B removed\n")
+    let again = try await job.runJob()
+    #expect(again.totals["downloaded"] == 1)
+  }
+
+  // MARK: Which cache
+
+  @Test("C4: the cache is chosen by folder, namespace or job") func theCacheIsChosen() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin, keys: "cache: {directory: elsewhere, namespace: shop}")
+    let elsewhere = job.folder.file("elsewhere")
+    #expect(try await job.statistics("--job", "job.yaml").entries == 5)
+    #expect(try await job.statistics("--directory", elsewhere, "--namespace", "shop").entries == 5)
+    #expect(try await job.statistics("--directory", "elsewhere", "--namespace", "shop").entries == 5)
+    #expect(try await job.expectTrueTotals("--job", "job.yaml").count == 5)
+    #expect(try await job.prewarm("cache", "stats").status == 1)
+    #expect(try await job.prewarm("cache", "stats", "--directory", elsewhere).status == 1)
+    #expect(try await job.prewarm("cache", "stats", "--job", "job.yaml", "--namespace", "other").status == 1)
+    #expect(try await job.prewarm("blacklist", "clear", "--job", "job.yaml").outputText.hasPrefix("2 URLs"))
+  }
+}
+
+private struct RemovedRow: Decodable, Equatable {
+  let url: String
+  let removed: Bool
+}
+
+private struct TrimRow: Decodable, Equatable {
+  let expiredEntries: Int
+  let trimmedEntries: Int
+  let removedBytes: Int
+  let entries: Int
+  let bodyBytes: Int
+}
+
+private struct ClearRow: Decodable, Equatable {
+  let removedEntries: Int
+  let removedBytes: Int
+}

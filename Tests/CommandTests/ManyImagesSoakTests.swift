@@ -1,0 +1,26 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct ManyImagesSoakTests {
+  @Test("M20: many images, all downloaded at first, all hits then, without one request", arguments: ["fifo", "lifo"])
+  func theSecondRunOverManyImagesAsksForNothing(order: String) async throws {
+    let count = SoakCounts.images
+    let folder = TemporaryDirectory()
+    let paths = SampleImages.writeTree(count, in: folder)
+    let nginx = try await Nginx(serving: folder.path)
+    let job = JobFolder(
+      urls: paths.map { nginx.url("/\($0)") },
+      keys: "prefetch: {order: \(order), concurrency: 32, per-host: 32}"
+    )
+    let cold = try await job.runJob()
+    #expect(cold.status == 0)
+    #expect(cold.totals["downloaded"] == count && cold.sumOfTotals == count && cold.rows.count == count)
+    try await nginx.waitForRequests(count)
+    let hot = try await job.runJob()
+    #expect(hot.status == 0)
+    #expect(hot.totals["hit_disk"] == count && hot.sumOfTotals == count && hot.rows.count == count)
+    #expect(nginx.requestCount == count)
+    #expect(try await job.statistics().entries == count)
+  }
+}

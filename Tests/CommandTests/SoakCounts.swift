@@ -1,0 +1,17 @@
+import Foundation
+
+/// How often the dangerous tests repeat what they do: a few times, or as `scripts/soak` asks.
+enum SoakCounts {
+  /// Runs that are killed.
+  static let kills = count("PREWARM_SOAK_KILLS", default: 6)
+  /// Runs that are stopped by a signal or a deadline.
+  static let cancels = count("PREWARM_SOAK_CANCELS", default: 8)
+  /// Images of a run.
+  static let images = count("PREWARM_SOAK_IMAGES", default: 300)
+  /// Where the random moments start; a failing test prints it.
+  static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
+
+  private static func count(_ variable: String, default count: Int) -> Int {
+    ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? count
+  }
+}

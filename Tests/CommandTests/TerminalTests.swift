@@ -1,0 +1,148 @@
+import Glibc
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is shown on a terminal, and what elsewhere.
+@Suite struct TerminalTests {
+  /// A job of which half the images have come and half wait at the gate, so that it is under way until that opens.
+  private func makeHeldJob(_ origin: Origin) -> (JobFolder, Gate) {
+    let gate = origin.holdAll()
+    gate.step(20)
+    return (JobFolder(urls: imageURLs(origin, 0..<40)), gate)
+  }
+
+  // MARK: The bar
+
+  @Test(arguments: [24, 40, 120]) func onATerminalABarIsDrawnAndErased(columns: Int) async throws {
+    let origin = try makeImageOrigin()
+    let (job, gate) = makeHeldJob(origin)
+    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: columns))
+    try await command.waitForOutput("20 new")
+    let during = Screen(command.outputText)
+    #expect(during.lines.contains { $0.hasPrefix("test") && $0.contains("50 %") }, "\(during.text)")
+    #expect(during.widest < columns)
+    #expect(during.text.contains("━"))
+    gate.open()
+    let result = try await command.wait()
+    #expect(result.status == 0 && origin.requests.count == 40)
+    let after = Screen(result.outputText)
+    #expect(after.text.contains("all good") && !after.text.contains("50 %"), "\(after.text)")
+  }
+
+  @Test func theBarFollowsTheWidthOfTheTerminal() async throws {
+    let origin = try makeImageOrigin()
+    let (job, gate) = makeHeldJob(origin)
+    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: 120))
+    try await command.waitForOutput("20 new")
+    command.resizeTerminal(columns: 50, rows: 24)
+    // One may be on its way; those after the next have the new width for sure.
+    let frames = command.outputText.split(separator: "20 of 40", omittingEmptySubsequences: false).count - 1
+    try await command.waitForOutput("20 of 40", times: frames + 3)
+    let last = command.outputText.split(separator: "\u{1B}[J").last.map { Screen(String($0)) }
+    #expect((last?.widest ?? 0) > 0 && last!.widest < 50)
+    gate.open()
+    #expect(try await command.wait().status == 0 && origin.requests.count == 40)
+  }
+
+  @Test func theBarGoesToStandardErrorAndTheReportToThePipe() async throws {
+    let origin = try makeImageOrigin()
+    let (job, gate) = makeHeldJob(origin)
+    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(takesOutput: false))
+    try await command.waitForError("20 of 40")
+    gate.open()
+    let result = try await command.wait()
+    #expect(result.status == 0 && result.outputText.contains("all good"))
+    #expect(!result.outputText.contains("\u{1B}") && !result.outputText.contains("20 of 40"))
+    let screen = Screen(result.errorText)
+    #expect(!screen.text.contains("test") && origin.requests.count == 40, "\(screen.text)")
+  }
+
+  @Test(arguments: [["--quiet"], ["--progress", "none"], ["--progress", "lines"]])
+  func withoutABarATerminalShowsTheReportOnly(options: [String]) async throws {
+    let origin = try makeImageOrigin()
+    let (job, gate) = makeHeldJob(origin)
+    gate.open()
+    let result = try await job.start(["run", "job.yaml"] + options, terminal: Command.Terminal()).wait()
+    #expect(result.status == 0 && result.outputText.contains("all good"))
+    #expect(!result.outputText.contains("of 40") && !result.outputText.contains("\u{1B}[J"))
+    #expect(origin.requests.count == 40)
+  }
+
+  // MARK: Elsewhere
+
+  @Test("elsewhere a line comes every 10 s, so a short run has none", arguments: [[], ["--quiet"], ["--progress", "lines"]])
+  func aShortRunHasNoProgressElsewhere(options: [String]) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    let result = try await job.start(["run", "job.yaml"] + options).wait()
+    #expect(result.status == 0 && result.outputText.contains("all good"))
+    #expect(result.error.isEmpty, "\(result.errorText)")
+  }
+
+  @Test func verboseSaysWhatIsOpenedAndDone() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    let result = try await job.prewarm("run", "job.yaml", "--verbose")
+    #expect(result.status == 0)
+    #expect(result.errorText.contains(job.cacheDirectory) && result.errorText.contains("urls.txt"), "\(result.errorText)")
+    let failing = try await job.prewarm("run", "job.yaml", "--cache-mode", "bypass", "--verbose", "--set", "verify.formats=[png]")
+    #expect(failing.status == 2 && failing.errorText.contains("exit status 2"), "\(failing.errorText)")
+  }
+
+  // MARK: Colours
+
+  /// Options, NO_COLOR, whether standard output is a terminal, and whether there are colours.
+  private static let colours: [(options: [String], noColor: String?, isTerminal: Bool, isColoured: Bool)] = [
+    ([], nil, true, true), ([], nil, false, false), ([], "1", true, false), ([], "", true, true),
+    (["--color", "always"], nil, false, true), (["--color", "always"], "1", false, true),
+    (["--color", "never"], nil, true, false), (["--color", "auto"], nil, false, false),
+  ]
+
+  @Test(arguments: colours.indices) func coloursAreThereWhereTheyAreWanted(row: Int) async throws {
+    let (options, noColor, isTerminal, isColoured) = Self.colours[row]
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
+    let command = try Command(
+      BuiltCommand.path,
+      ["run", "job.yaml", "--progress", "none"] + options,
+      environment: job.environment.merging(["NO_COLOR": noColor]) { $1 },
+      workingDirectory: job.folder.path,
+      terminal: isTerminal ? Command.Terminal() : nil
+    )
+    let result = try await command.wait()
+    #expect(result.status == 2)
+    #expect(Screen(result.outputText).attributes.isEmpty == !isColoured, "\(result.outputText)")
+  }
+
+  // MARK: A standard output that takes no more
+
+  @Test(arguments: [0, 100]) func aClosedPipeEndsWithASentence(bytes: Int) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3000))
+    let dry = try await job.start(["run", "job.yaml", "--dry-run"], output: .closedAfter(bytes: bytes)).wait()
+    #expect(dry.status == 1 && dry.errorText.contains("standard output could not be written"), "\(dry.errorText)")
+    #expect(origin.requests.isEmpty)
+
+    job.write(urls: imageURLs(origin, 0..<1000))
+    let options = ["--set", "report=[{jsonl: '-'}]"]
+    let rows = try await job.start(["run", "job.yaml"] + options, output: .closedAfter(bytes: bytes)).wait()
+    #expect(
+      rows.status == 1 && rows.errorText.contains("prewarm: test: cannot write the report standard output"),
+      "\(rows.errorText)"
+    )
+    let list = try await job.start(["cache", "list", "--json"], output: .closedAfter(bytes: bytes)).wait()
+    #expect(list.status == 1 && list.errorText == "prewarm: standard output could not be written\n", "\(list.errorText)")
+    // What came was stored all the same.
+    #expect(try await job.statistics().entries == 1000)
+  }
+
+  @Test func aReportThatNobodyTakesEndsInOne() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    let result = try await job.start(["run", "job.yaml"], output: .file("/dev/full")).wait()
+    #expect(result.status == 1 && result.errorText.contains("No space left on device"), "\(result.errorText)")
+    let stats = try await job.start(["cache", "stats"], output: .file("/dev/full")).wait()
+    #expect(stats.status == 1 && stats.errorText == "prewarm: standard output could not be written\n")
+  }
+}

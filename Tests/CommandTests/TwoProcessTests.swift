@@ -1,0 +1,81 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Two commands at once over one cache.
+@Suite struct TwoProcessTests {
+  private static let keys = "prefetch: {concurrency: 4, per-host: 4}"
+
+  /// Two jobs over the cache of the first; 200 of their 400 images each are the same.
+  private func makeJobs(_ origin: Origin) -> (JobFolder, JobFolder) {
+    let first = JobFolder(urls: imageURLs(origin, 0..<400), keys: Self.keys)
+    let keys = "\(Self.keys)\ncache: {directory: \(first.cacheDirectory)}"
+    return (first, JobFolder(urls: imageURLs(origin, 200..<600), keys: keys))
+  }
+
+  @Test("C16: both end well, nothing is lost, and the totals stay true")
+  func bothEndWellAndNothingIsLost() async throws {
+    let origin = try makeImageOrigin()
+    let (first, second) = makeJobs(origin)
+    let gate = origin.holdAll()
+    let commands = [try first.startJob(), try second.startJob()]
+    // Eight at the gate are four of each.
+    try await gate.waitForWaiting(8)
+    gate.open()
+    for (job, command) in zip([first, second], commands) {
+      let run = try job.finishedRun(try await command.wait())
+      #expect(run.status == 0, "\(run.result.errorText)")
+      #expect(run.totals["urls"] == 400 && run.sumOfTotals == 400)
+      #expect(run.loaded == 400)
+    }
+    let listed = try await first.expectTrueTotals()
+    #expect(Set(listed.map(\.url)) == Set(imageURLs(origin, 0..<600)))
+    #expect(try await first.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
+    #expect(try await second.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
+  }
+
+  @Test("C16: one is killed, the other goes on and loses nothing", arguments: [0, 60, 250])
+  func oneIsKilledWhileTheOtherGoesOn(answers: Int) async throws {
+    let origin = try makeImageOrigin()
+    let (first, second) = makeJobs(origin)
+    let gate = origin.holdAll()
+    let survivor = try first.startJob()
+    let victim = try second.startJob()
+    try await gate.waitForWaiting(8)
+    gate.step(answers)
+    try await origin.waitForRequests(8 + answers)
+    victim.kill()
+    #expect(try await victim.wait().status == nil)
+    gate.open()
+    let run = try first.finishedRun(try await survivor.wait())
+    #expect(run.status == 0, "\(run.result.errorText)")
+    #expect(run.loaded == 400 && run.sumOfTotals == 400)
+    try await first.expectTrueTotals()
+    #expect(try await second.runJob().status == 0)
+    #expect(try await first.expectTrueTotals().count == 600)
+  }
+
+  @Test func aCacheThatIsInUseIsReadButNotCleared() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<10))
+    _ = try await job.runJob()
+    let gate = origin.holdAll()
+    job.write(urls: imageURLs(origin, 0..<11))
+    let command = try job.startJob()
+    try await gate.waitForWaiting(1)
+    let refused = try await job.prewarm("cache", "clear")
+    #expect(refused.status == 1)
+    #expect(refused.errorText.contains("in use by process \(command.processID)"))
+    #expect(try await job.statistics().entries == 10)
+    #expect(try await job.prewarm("cache", "remove", imageURLs(origin, 3..<4)[0]).status == 0)
+    gate.open()
+    #expect(try await command.wait().status == 0)
+    #expect(try await job.prewarm("cache", "clear").status == 0)
+    #expect(try await job.statistics().entries == 0)
+  }
+}
+
+extension Run {
+  /// Entries that the cache has now.
+  fileprivate var loaded: Int { (totals["downloaded"] ?? 0) + (totals["hit_disk"] ?? 0) }
+}
