@@ -21,6 +21,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: strict)
 }
 
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -50,7 +51,7 @@ let package = Package(
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
 
     library("ImagePrimitives", []),
-    library("Threads", ["ImagePrimitives", "CLinux"]),
+    library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
     library("ImageCaching", ["ImagePrimitives", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
@@ -100,7 +101,7 @@ let package = Package(
       "ImageManagingTests",
       ["ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]
     ),
-    tests("ImagePrefetchingTests", ["ImagePrefetching", "ImageManaging", "TestOrigin"]),
+    tests("ImagePrefetchingTests", ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "TestOrigin"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),

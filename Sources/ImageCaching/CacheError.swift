@@ -26,6 +26,8 @@ public enum CacheError: Error, Sendable, Equatable {
   case diskFull(path: String)
   /// The index has grown to the size of its map.
   case mapFull(path: String)
+  /// This process has as many files open as it may.
+  case tooManyOpenFiles(path: String)
   /// Every slot for readers is taken.
   case readersFull(path: String)
   /// Other processes have the cache open; `processes` are their ids as far as they can be seen.
@@ -70,6 +72,8 @@ extension CacheError: CustomStringConvertible {
       "no space is left for the cache at \(path); free space, or limit it with max-size"
     case .mapFull(let path):
       "the index of the cache at \(path) has no room left in its memory map; trim the cache, or raise the limit on address space"
+    case .tooManyOpenFiles(let path):
+      "too many files are open for the cache at \(path); raise the limit (ulimit -n), or lower prefetch.concurrency"
     case .readersFull(let path):
       "too many readers have the cache at \(path) open; wait until some of them are done"
     case .inUse(let path, let processes):

@@ -71,6 +71,7 @@ final class CacheFolder: Sendable {
     if number >= 0 { return FileDescriptor(owning: number) }
     if errno == ENOENT { return nil }
     if flags & O_ACCMODE != O_RDONLY { throw writeError(errno) }
+    if errno == EMFILE || errno == ENFILE { throw .tooManyOpenFiles(path: path) }
     throw .cannotOpen(path: path(of: name), reason: errorSentence())
   }
 
@@ -130,6 +131,7 @@ final class CacheFolder: Sendable {
   func writeError(_ number: Int32) -> CacheError {
     if saysDiskFull(number) { return .diskFull(path: path) }
     if number == ENOENT && isDeleted { return .deleted(path: path) }
+    if number == EMFILE || number == ENFILE { return .tooManyOpenFiles(path: path) }
     return .cannotWrite(path: path, reason: errorSentence(number))
   }
 }

@@ -65,8 +65,10 @@ public struct CacheWriter {
     return true
   }
 
-  /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on.
-  public func blacklist(_ entry: NewBlacklistEntry) throws(CacheError) {
+  /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on. Says whether it was new,
+  /// or had expired.
+  @discardableResult
+  public func blacklist(_ entry: NewBlacklistEntry) throws(CacheError) -> Bool {
     try transaction.blacklist(entry, at: now, for: blacklistTTL)
   }
 

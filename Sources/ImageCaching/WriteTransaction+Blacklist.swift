@@ -1,8 +1,8 @@
 import ImagePrimitives
 
 extension WriteTransaction {
-  /// Puts a failure on the blacklist, or counts it where it is there already.
-  func blacklist(_ entry: NewBlacklistEntry, at now: Timestamp, for timeToLive: Duration?) throws(CacheError) {
+  /// Puts a failure on the blacklist, or counts it where it is there already; says whether it was new, or had expired.
+  func blacklist(_ entry: NewBlacklistEntry, at now: Timestamp, for timeToLive: Duration?) throws(CacheError) -> Bool {
     let stored = try blacklistEntry(entry.key)
     let old = stored.flatMap { $0.identity.hasSameBytes(as: entry.identity) ? $0.head : nil }
     let head = BlacklistHead(
@@ -19,6 +19,7 @@ extension WriteTransaction {
       let record = try transaction.reserve(StoredBlacklistEntry.byteCount(of: entry), for: key, in: tables.blacklist)
       StoredBlacklistEntry.write(entry, head: head, to: record)
     }
+    return old?.isExpired(at: now) ?? true
   }
 
   /// Takes an identity off the blacklist; says whether it was there.

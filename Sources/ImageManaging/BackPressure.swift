@@ -1,40 +1,68 @@
+import Glibc
 import Synchronization
 
 /// What has arrived and is not final yet, bounded, so that a slow disk or decoder holds back the network and not memory.
 ///
-/// The transfer thread asks and adds, the store thread subtracts. Whoever was told to wait is remembered before the bounds are
-/// looked at once more, and whoever subtracts looks at that after it has: so one of the two always sees the other.
+/// The transfer thread asks and adds, the store thread adds and subtracts. Whoever was told to wait is remembered before the bounds
+/// are looked at once more, and whoever subtracts looks at that after it has: so one of the two always sees the other.
 final class BackPressure: Sendable {
-  /// Entries between the end of their transfer and their commit.
-  static let maximumEntries = 4096
-  /// Bytes of bodies in memory.
-  static let maximumBytes = 24 << 20
+  /// What one or several entries hold.
+  struct Held: Sendable, Equatable {
+    /// Entries between the end of their transfer and their commit.
+    var entries = 0
+    /// Bytes of bodies in memory.
+    var bytes = 0
+    /// Large bodies in files that are open until their commit.
+    var blobs = 0
+
+    static func += (left: inout Held, right: Held) {
+      left.entries += right.entries
+      left.bytes += right.bytes
+      left.blobs += right.blobs
+    }
+  }
+
+  /// At most so much is held; running transfers are not counted, so that it may be passed by what they bring.
+  let limit: Held
 
   private let entries = Atomic(0)
   private let bytes = Atomic(0)
+  private let blobs = Atomic(0)
   private let isAwaited = Atomic(false)
 
-  /// Whether a new transfer may start; after false, ``subtract(entries:bytes:)`` says when to ask again.
+  init(limit: Held = Held(entries: 4096, bytes: 24 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
+
+  /// Whether a new transfer may start; after false, ``subtract(_:)`` says when to ask again.
   func mayStart() -> Bool {
     if hasRoom { return true }
     isAwaited.store(true, ordering: .sequentiallyConsistent)
     return hasRoom
   }
 
-  func add(entries: Int, bytes: Int) {
-    self.entries.add(entries, ordering: .sequentiallyConsistent)
-    self.bytes.add(bytes, ordering: .sequentiallyConsistent)
+  func add(_ held: Held) {
+    entries.add(held.entries, ordering: .sequentiallyConsistent)
+    bytes.add(held.bytes, ordering: .sequentiallyConsistent)
+    blobs.add(held.blobs, ordering: .sequentiallyConsistent)
   }
 
   /// Returns whether there is room again for whoever was told to wait.
-  func subtract(entries: Int, bytes: Int) -> Bool {
-    self.entries.subtract(entries, ordering: .sequentiallyConsistent)
-    self.bytes.subtract(bytes, ordering: .sequentiallyConsistent)
+  func subtract(_ held: Held) -> Bool {
+    entries.subtract(held.entries, ordering: .sequentiallyConsistent)
+    bytes.subtract(held.bytes, ordering: .sequentiallyConsistent)
+    blobs.subtract(held.blobs, ordering: .sequentiallyConsistent)
     return hasRoom && isAwaited.exchange(false, ordering: .sequentiallyConsistent)
   }
 
   private var hasRoom: Bool {
-    entries.load(ordering: .sequentiallyConsistent) < Self.maximumEntries
-      && bytes.load(ordering: .sequentiallyConsistent) < Self.maximumBytes
+    entries.load(ordering: .sequentiallyConsistent) < limit.entries
+      && bytes.load(ordering: .sequentiallyConsistent) < limit.bytes
+      && blobs.load(ordering: .sequentiallyConsistent) < limit.blobs
+  }
+
+  /// A quarter of the files that this process may open, at most 1,024: sockets and bodies that still arrive need the others.
+  static var blobLimit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 128 }
+    return max(1, min(1024, Int(clamping: limit.rlim_cur) / 4))
   }
 }

@@ -11,8 +11,8 @@ struct BatchLookUp {
     let index: Int
     /// Left out of the look-up, since its identity was in flight.
     var wasInFlight = false
-    /// The URL is on the blacklist and asked for all the same.
-    var isBlacklisted = false
+    /// What the blacklist says of the URL.
+    var known: BlacklistHead?
     /// The record of a cached image that must be proven more deeply first.
     var unproven: EntryHead?
   }
@@ -61,7 +61,7 @@ struct BatchLookUp {
       priority: requests[index].priority,
       sequence: requests[index].sequence,
       context: context,
-      wasBlacklisted: request.isBlacklisted
+      known: request.known
     )
   }
 
@@ -73,10 +73,10 @@ struct BatchLookUp {
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     guard let cache = context.cache else {
-      if context.mode == .only {
-        decided = indices.map { ($0, EntryResult(.skipped)) }
-      } else {
+      if context.mode.asksNetwork {
         undecided = indices.map { Undecided(index: $0) }
+      } else {
+        decided = indices.map { ($0, EntryResult(.skipped)) }
       }
       return
     }
@@ -105,34 +105,27 @@ struct BatchLookUp {
     _ identity: UnsafeRawBufferPointer,
     _ reader: borrowing CacheReader
   ) throws(CacheError) {
+    var unproven: EntryHead?
     if case .fresh(let head) = try reader.lookUp(keys[index], identity: identity) {
-      switch context.verification.judge(head) {
-      case .good:
+      let judgement = context.verification.judge(head)
+      if judgement == .good || judgement == .needsProof && context.mode == .dryRun {
         decided.append((index, EntryResult(.hitDisk, head: head)))
-        if reader.needsTouch(head) { staleTouches.append(EntryTouch(key: keys[index], identity: Array(identity))) }
+        if context.mode == .use && reader.needsTouch(head) {
+          staleTouches.append(EntryTouch(key: keys[index], identity: Array(identity)))
+        }
         return
-      case .needsProof:
-        undecided.append(Undecided(index: index, unproven: head))
-        return
-      case .broken: break
       }
+      if judgement == .needsProof { unproven = head }
     }
     let known = context.blacklist.isEnabled ? try reader.isBlacklisted(keys[index], identity: identity) : nil
-    if let known, !context.blacklist.retriesFailed || context.mode == .only {
+    if unproven != nil {
+      undecided.append(Undecided(index: index, known: known, unproven: unproven))
+    } else if let known, !context.retriesBlacklisted {
       decided.append((index, EntryResult(knownBad: known)))
-    } else if context.mode == .only {
-      decided.append((index, EntryResult(.skipped)))
+    } else if context.mode.asksNetwork {
+      undecided.append(Undecided(index: index, known: known))
     } else {
-      undecided.append(Undecided(index: index, isBlacklisted: known != nil))
+      decided.append((index, EntryResult(.skipped)))
     }
-  }
-}
-
-extension EntryResult {
-  /// A URL that is known bad, and was not asked.
-  fileprivate init(knownBad known: BlacklistHead) {
-    let why = known.status.map { "the server answered \($0)" } ?? known.kind.name
-    let failure = Failure(known.kind, status: known.status, message: "known bad, not asked: \(why)")
-    self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
   }
 }

@@ -1,4 +1,4 @@
-public import ImagePrimitives
+import ImagePrimitives
 
 /// Which failures are remembered, and whether a remembered URL is asked again.
 public struct BlacklistRules: Sendable {
@@ -24,7 +24,7 @@ public struct BlacklistRules: Sendable {
   /// Whether a failure that was final for this run is remembered for the next (M4).
   ///
   /// Never what depends on the job, and never what may heal by itself, unless its status is named.
-  public func remembers(_ failure: Failure) -> Bool {
+  func remembers(_ failure: Failure) -> Bool {
     guard isEnabled else { return false }
     switch failure.kind {
     case .httpStatus:

@@ -21,9 +21,9 @@ struct CommitBatch {
     let change: Change
     var result: EntryResult
     var leftBlacklist = false
-    /// Entries and bytes that its commit makes room for.
-    let heldEntries: Int
-    let heldBytes: Int
+    var joinedBlacklist = false
+    /// What its commit makes room for.
+    let held: BackPressure.Held
   }
 
   private(set) var items: [Item] = []
@@ -39,7 +39,7 @@ struct CommitBatch {
 
   mutating func add(_ item: Item) {
     context = item.flight.context
-    bytes += item.heldBytes
+    bytes += item.held.bytes
     items.append(item)
   }
 
@@ -62,6 +62,7 @@ struct CommitBatch {
       }
     } catch {
       for index in items.indices { items[index].fail(error) }
+      if !touches.isEmpty { context?.recordWarning("times of access were not written down: \(error)") }
     }
   }
 
@@ -72,10 +73,10 @@ struct CommitBatch {
       case .store(let image, let verified):
         guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
         try store(flight, identity, image, verified, checksum, with: writer)
-        if flight.wasBlacklisted { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
+        if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
       case .blacklist(let failure):
         try flight.shownURL.withRawBytes { url throws(CacheError) in
-          try writer.blacklist(
+          item.joinedBlacklist = try writer.blacklist(
             NewBlacklistEntry(key: flight.key, identity: identity, url: url, kind: failure.kind, status: failure.status)
           )
         }
@@ -121,8 +122,10 @@ extension CommitBatch.Item {
         warnings: ["not put on the blacklist: \(error)"]
       )
     case .raiseProof:
-      result.details = EntryResult.Details(warnings: ["its proof was not written down: \(error)"])
+      let warning = "its proof was not written down: \(error)"
+      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
     }
     leftBlacklist = false
+    joinedBlacklist = false
   }
 }

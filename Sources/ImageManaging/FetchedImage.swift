@@ -17,8 +17,12 @@ struct FetchedImage: Sendable {
   let answer: DownloadedImage
   let body: Body
 
-  /// How many of its bytes are held in memory.
-  var bytesInMemory: Int { answer.body.count }
+  /// What it holds until it is final.
+  var held: BackPressure.Held {
+    var held = BackPressure.Held(entries: 1, bytes: answer.body.count)
+    if case .staged = body { held.blobs = 1 }
+    return held
+  }
 
   /// The sum over the whole body; nil where only its beginning was kept.
   var checksum: Checksum? {

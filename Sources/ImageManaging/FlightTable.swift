@@ -1,49 +1,5 @@
 import ImageCaching
-import ImageDownloading
-import ImagePrimitives
 import Synchronization
-
-/// One identity on its way: from the moment it is asked for until its result is final.
-final class Flight: Sendable {
-  let key: CacheKey
-  let identity: [UInt8]
-  /// The URL that is requested, credentials included.
-  let url: [UInt8]
-  let priority: Priority
-  let sequence: Int64
-  let context: LoadContext
-  /// Whether the URL was on the blacklist when it was asked for all the same.
-  let wasBlacklisted: Bool
-  private let cancelled = Atomic(false)
-
-  init(
-    key: CacheKey,
-    identity: [UInt8],
-    url: [UInt8],
-    priority: Priority,
-    sequence: Int64,
-    context: LoadContext,
-    wasBlacklisted: Bool
-  ) {
-    self.key = key
-    self.identity = identity
-    self.url = url
-    self.priority = priority
-    self.sequence = sequence
-    self.context = context
-    self.wasBlacklisted = wasBlacklisted
-  }
-
-  /// Whether nobody waits for it any more, so that no further transfer may start for it.
-  var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
-
-  func cancel() { cancelled.store(true, ordering: .relaxed) }
-
-  /// The transfer that this flight asks for.
-  func download(id: UInt64) -> Download {
-    Download(id: id, url: url, priority: priority, sequence: sequence, options: context.download)
-  }
-}
 
 /// Who waits for a flight.
 struct Sharer: Sendable {
@@ -53,21 +9,40 @@ struct Sharer: Sendable {
 
 /// The flights under way, found by identity and by number, each with those who share it.
 ///
-/// A flight stays until its result is committed, so that whoever asks later either joins it or finds it in the cache.
+/// A flight stays until its result is committed, so that whoever asks later either joins it or finds in the cache and on the
+/// blacklist what came of it. Only requests of one context share a flight: another's rules could change the result.
 final class FlightTable: Sendable {
-  /// A flight's place in the table; numbers are not used again while late events of an ended flight could come.
-  private struct State {
-    var entries: [UInt64: (flight: Flight, sharers: [Sharer])] = [:]
-    var numbers: [CacheKey: UInt64] = [:]
+  /// What a flight is found by.
+  fileprivate struct Index: Hashable {
+    let key: CacheKey
+    let context: ObjectIdentifier
+  }
+
+  fileprivate struct Entry {
+    let flight: Flight
+    let first: Sharer
+    /// Mostly none, which costs nothing.
+    var others: [Sharer] = []
+
+    func isShared(onlyBy receiver: any LoadReceiver) -> Bool {
+      first.receiver === receiver && others.allSatisfy { $0.receiver === receiver }
+    }
+  }
+
+  fileprivate struct State {
+    var entries: [UInt64: Entry] = [:]
+    var numbers: [Index: UInt64] = [:]
+    /// Numbers are not used again, as late events of an ended flight could come.
     var nextNumber: UInt64 = 1
   }
 
   private let state = Mutex(State())
 
-  /// Which of `keys` are in flight: a mark for each.
-  func marks(of keys: [CacheKey]) -> [Bool]? {
+  /// Which of `keys` are in flight for `context`, a mark for each; nil where nothing is in flight at all.
+  func marks(of keys: [CacheKey], for context: LoadContext) -> [Bool]? {
     state.withLock { state in
-      state.numbers.isEmpty ? nil : keys.map { state.numbers[$0] != nil }
+      if state.numbers.isEmpty { return nil }
+      return keys.map { state.numbers[Index(key: $0, context: ObjectIdentifier(context))] != nil }
     }
   }
 
@@ -75,37 +50,23 @@ final class FlightTable: Sendable {
   enum Joined {
     /// It shares a flight that is under way.
     case shared
-    /// It began this flight.
+    /// Its own flight is under way from now on, as this number.
     case began(UInt64)
-    /// Its flight was under way a moment ago and has ended since: its result is in the cache by now.
+    /// The flight that it was left out of the look-up for has ended since: what came of it is to be looked up.
     case ended
   }
 
-  /// Adds each request to the flight of its identity, or begins one; all in one step.
-  ///
-  /// - Parameter mustExist: whether the request of that index was left out of the look-up because its flight was seen.
-  func join<Request>(
-    _ requests: [Request],
-    sharer: (Request) -> Sharer,
-    key: (Request) -> CacheKey,
-    mustExist: (Request) -> Bool,
-    flight: (Request) -> Flight
-  ) -> [Joined] {
-    state.withLock { state in
-      requests.map { request in
-        let key = key(request)
-        if let number = state.numbers[key] {
-          state.entries[number]!.sharers.append(sharer(request))
-          return .shared
-        }
-        if mustExist(request) { return .ended }
-        let number = state.nextNumber
-        state.nextNumber += 1
-        state.numbers[key] = number
-        state.entries[number] = (flight(request), [sharer(request)])
-        return .began(number)
-      }
-    }
+  /// A request with the flight that it would begin.
+  struct Request {
+    let flight: Flight
+    let sharer: Sharer
+    /// Whether it was left out of the look-up, because its identity was in flight.
+    let mustExist: Bool
+  }
+
+  /// Adds each request to the flight of its identity, or begins its own; all in one step.
+  func join(_ requests: [Request]) -> [Joined] {
+    state.withLock { state in requests.map { state.join($0) } }
   }
 
   /// The flight of that number; nil once it has ended.
@@ -113,23 +74,47 @@ final class FlightTable: Sendable {
 
   /// Ends flights; each with those who shared it, in the order in which they came.
   func end(_ numbers: [UInt64]) -> [[Sharer]] {
-    state.withLock { state in
-      numbers.map { number in
-        guard let entry = state.entries.removeValue(forKey: number) else { return [] }
-        state.numbers[entry.flight.key] = nil
-        return entry.sharers
-      }
-    }
+    state.withLock { state in numbers.map { state.end($0) } }
   }
 
-  /// Marks all flights that `receiver` alone waits for as cancelled, and gives their numbers.
-  func cancel(for receiver: any LoadReceiver) -> [UInt64] {
+  /// Tells all flights to stop that `receiver` alone waits for, and gives their numbers.
+  func stop(_ stop: Flight.Stop, for receiver: any LoadReceiver) -> [UInt64] {
     state.withLock { state in
       state.entries.compactMap { number, entry in
-        guard entry.sharers.allSatisfy({ $0.receiver === receiver }) else { return nil }
-        entry.flight.cancel()
+        guard entry.isShared(onlyBy: receiver) else { return nil }
+        entry.flight.stop(stop)
         return number
       }
     }
   }
+}
+
+extension FlightTable.State {
+  fileprivate mutating func join(_ request: FlightTable.Request) -> FlightTable.Joined {
+    let flight = request.flight
+    let index = FlightTable.Index(flight)
+    let number = numbers[index]
+    // Another identity of the same hash is a flight of its own that nobody joins.
+    if let number, entries[number]!.flight.identity == flight.identity {
+      entries[number]!.others.append(request.sharer)
+      return .shared
+    }
+    if request.mustExist, number == nil { return .ended }
+    let newNumber = nextNumber
+    nextNumber += 1
+    if number == nil { numbers[index] = newNumber }
+    entries[newNumber] = FlightTable.Entry(flight: flight, first: request.sharer)
+    return .began(newNumber)
+  }
+
+  fileprivate mutating func end(_ number: UInt64) -> [Sharer] {
+    guard let entry = entries.removeValue(forKey: number) else { return [] }
+    let index = FlightTable.Index(entry.flight)
+    if numbers[index] == number { numbers[index] = nil }
+    return [entry.first] + entry.others
+  }
+}
+
+extension FlightTable.Index {
+  fileprivate init(_ flight: Flight) { self.init(key: flight.key, context: ObjectIdentifier(flight.context)) }
 }

@@ -15,8 +15,10 @@ extension VerificationRules {
   /// Judges a record without reading its body.
   func judge(_ head: EntryHead) -> HitJudgement {
     if failure(byteCount: Int(clamping: head.bodySize)) != nil { return .broken }
-    if failure(contentType: head.contentTypeMatch, declared: nil, format: head.format) != nil { return .broken }
-    if let format = head.format, failure(format: format) != nil { return .broken }
+    if let format = head.format {
+      if failure(contentType: head.contentTypeMatch, declared: nil, format: format) != nil { return .broken }
+      if failure(format: format) != nil { return .broken }
+    }
     if depth == .none { return formats == nil || head.format != nil ? .good : .broken }
     guard head.proof > .none else { return .needsProof }
     if failure(size: ImageSize(width: Int(head.width), height: Int(head.height))) != nil { return .broken }

@@ -52,12 +52,12 @@ public final class ImageManager: Sendable {
     }
   }
 
-  /// Ends all threads: transfers are cut off, what has arrived is committed. To be called once, last.
+  /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. To be called
+  /// once, last.
   public func shutDown() {
-    downloader.shutDown()
-    coding.shutDown()
-    inbox.mailbox.post(.stop)
+    inbox.mailbox.post(.close)
     store.join()
+    coding.shutDown()
   }
 
   /// Loads a batch.
@@ -78,7 +78,7 @@ public final class ImageManager: Sendable {
     var lookUp = BatchLookUp(requests, in: bytes, context: context)
     var indices = Array(requests.indices)
     while !indices.isEmpty {
-      let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] })
+      let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
         try lookUp.run(indices, inFlight: inFlight)
       } catch {
@@ -87,51 +87,42 @@ public final class ImageManager: Sendable {
       }
       for (index, result) in lookUp.decided { decided(index, result) }
       touch(lookUp.staleTouches, context)
-      let joined = flights.join(
-        lookUp.undecided,
-        sharer: { Sharer(receiver: receiver, id: requests[$0.index].id) },
-        key: { lookUp.keys[$0.index] },
-        mustExist: { $0.wasInFlight },
-        flight: { lookUp.flight(for: $0) }
-      )
-      indices = begin(lookUp.undecided, joined, context, requests, lookUp)
+      let undecided = lookUp.undecided
+      let flightRequests = undecided.map { request in
+        FlightTable.Request(
+          flight: lookUp.flight(for: request),
+          sharer: Sharer(receiver: receiver, id: requests[request.index].id),
+          mustExist: request.wasInFlight
+        )
+      }
+      indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
     }
   }
 
-  /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included.
+  /// Cancels what `receiver` alone waits for; each of its requests completes once, those in flight too where they are included.
   public func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
-    downloader.cancel(flights.cancel(for: receiver), includingRunning: includingRunning)
+    let numbers = flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
+    downloader.cancel(numbers, includingRunning: includingRunning)
   }
 
   /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
   private func begin(
     _ undecided: [BatchLookUp.Undecided],
-    _ joined: [FlightTable.Joined],
-    _ context: LoadContext,
-    _ requests: [LoadRequest],
-    _ lookUp: borrowing BatchLookUp
+    _ requests: [FlightTable.Request],
+    joined: [FlightTable.Joined]
   ) -> [Int] {
     var downloads: [Download] = []
     var proofs: [StoreMessage] = []
     var ended: [Int] = []
-    for (request, joined) in zip(undecided, joined) {
+    for (place, joined) in joined.enumerated() {
       switch joined {
       case .shared: break
-      case .ended: ended.append(request.index)
+      case .ended: ended.append(undecided[place].index)
       case .began(let number):
-        if let head = request.unproven {
+        if let head = undecided[place].unproven {
           proofs.append(.prove(number: number, head: head))
         } else {
-          let asked = requests[request.index]
-          downloads.append(
-            Download(
-              id: number,
-              url: lookUp.url(request.index),
-              priority: asked.priority,
-              sequence: asked.sequence,
-              options: context.download
-            )
-          )
+          downloads.append(requests[place].flight.download(id: number))
         }
       }
     }

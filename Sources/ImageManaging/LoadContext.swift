@@ -11,6 +11,11 @@ public enum CacheMode: Sendable {
   case bypass
   /// Never ask the network.
   case only
+  /// Never ask the network, and tell by ``Outcome/skipped`` what ``use`` would ask for; nothing is written, and no body is read.
+  case dryRun
+
+  /// Whether a miss is asked for.
+  var asksNetwork: Bool { self == .use || self == .bypass }
 }
 
 /// What one job asks of its loads: the cache, and the rules for requests, verification and the blacklist.
@@ -61,6 +66,9 @@ public final class LoadContext: Sendable {
     self.startedAt = startedAt
     credentialHasher = cache?.credentialHasher ?? CredentialHasher.random()
   }
+
+  /// Whether what is on the blacklist is asked for all the same, or would be.
+  var retriesBlacklisted: Bool { blacklist.retriesFailed && mode != .only }
 
   /// What trimming has removed from the cache on behalf of this context so far.
   public var trimmed: TrimResult { notes.withLock { $0.trimmed } }

@@ -35,12 +35,15 @@ public struct LoadCompletion: Sendable {
   public var result: EntryResult
   /// Whether its success took the URL off the blacklist.
   public var leftBlacklist: Bool
+  /// Whether its failure put the URL on the blacklist, where it was not before.
+  public var joinedBlacklist: Bool
 
   /// The end of the request of that number.
-  public init(id: UInt64, result: EntryResult, leftBlacklist: Bool = false) {
+  public init(id: UInt64, result: EntryResult, leftBlacklist: Bool = false, joinedBlacklist: Bool = false) {
     self.id = id
     self.result = result
     self.leftBlacklist = leftBlacklist
+    self.joinedBlacklist = joinedBlacklist
   }
 }
 

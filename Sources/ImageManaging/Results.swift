@@ -4,6 +4,13 @@ import ImagePrimitives
 import ImageURLs
 
 extension EntryResult {
+  /// A URL that is known bad, and was not asked.
+  init(knownBad known: BlacklistHead) {
+    let why = known.status.map { "the server answered \($0)" } ?? known.kind.name
+    let failure = Failure(known.kind, status: known.status, message: "known bad, not asked: \(why)")
+    self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
+  }
+
   /// A hit by its record.
   init(_ outcome: Outcome, head: EntryHead) {
     self.init(outcome)

@@ -6,17 +6,19 @@ import Threads
 /// What the store thread is told.
 enum StoreMessage: Sendable {
   /// From the transfer thread.
-  case events([DownloadEvent])
+  case event(DownloadEvent)
   /// A cached body that a job wants proven more deeply.
   case prove(number: UInt64, head: EntryHead)
-  /// From a coding thread: a fetched body was judged.
-  case verified(number: UInt64, FetchedImage, Result<VerifiedImage, Failure>)
+  /// From a coding thread: a fetched body was judged; nil where nobody waits for it any more.
+  case verified(number: UInt64, FetchedImage, Result<VerifiedImage, Failure>?)
   /// From a coding thread: a cached body was judged.
   case proved(number: UInt64, head: EntryHead, CachedProof)
   /// Records whose time of access is to be renewed.
   case touch(LoadContext, [EntryTouch])
-  /// Finish what is at hand and end.
-  case stop
+  /// End the transfers, finish what is at hand, and end.
+  case close
+  /// Stands where a message was taken out.
+  case taken
 }
 
 /// A record that was read, and whose time of access is out of date.
@@ -30,6 +32,8 @@ enum CachedProof: Sendable {
   case good(VerifiedImage)
   /// It breaks the job's rules.
   case broken
+  /// Nobody waits for it any more.
+  case abandoned
   /// It is gone, cut or changed.
   case damaged
   /// It could not be read at all.
@@ -44,18 +48,17 @@ final class StoreInbox: DownloadReceiver {
   var mayStart: Bool { pressure.mayStart() }
 
   func receive(_ events: [DownloadEvent]) {
-    var entries = 0
-    var bytes = 0
+    var held = BackPressure.Held()
     for event in events {
       switch event {
-      case .chunk(_, _, let chunk): bytes += chunk.count
+      case .chunk(_, _, let chunk): held.bytes += chunk.count
       case .finished(_, let image):
-        entries += 1
-        bytes += image.body.count
+        held.entries += 1
+        held.bytes += image.body.count
       case .restarted, .failed, .cancelled: break
       }
     }
-    pressure.add(entries: entries, bytes: bytes)
-    mailbox.post(.events(events))
+    pressure.add(held)
+    mailbox.post(contentsOf: events.lazy.map { .event($0) })
   }
 }

@@ -12,6 +12,8 @@ final class StoreLoop {
   /// Trimming within a run starts when bodies exceed the limit by this share of it.
   static let trimSlack = 0.1
 
+  private typealias Held = BackPressure.Held
+
   private let inbox: StoreInbox
   private let flights: FlightTable
   private let downloader: ImageDownloader
@@ -21,11 +23,15 @@ final class StoreLoop {
   private var streams: [UInt64: BodyStream] = [:]
   private var batch = CommitBatch()
   private var final: [FinalResult] = []
+  /// Bodies that the coding threads have, or are to have.
+  private var bodiesBeingProven = 0
+  private var isClosing = false
 
   private struct FinalResult {
     let number: UInt64
     let result: EntryResult
-    let leftBlacklist: Bool
+    var leftBlacklist = false
+    var joinedBlacklist = false
   }
 
   init(inbox: StoreInbox, flights: FlightTable, downloader: ImageDownloader, coders: ImageCoderRegistry, coding: CodingThreads) {
@@ -36,38 +42,44 @@ final class StoreLoop {
     self.coding = coding
   }
 
-  /// Runs until told to stop.
+  /// Runs until told to close, and then until all that was begun is final.
   func run() {
     var messages: [StoreMessage] = []
     while true {
       guard inbox.mailbox.takeAll(into: &messages) else {
         commit()
         deliver()
+        if isClosing && bodiesBeingProven == 0 { return }
         _ = inbox.mailbox.wait()
         continue
       }
-      for message in messages {
-        if case .stop = message {
-          commit()
-          deliver()
-          return
-        }
+      for index in messages.indices {
+        // Taken out of the array, so that a body is freed as soon as nothing else needs it.
+        var message = StoreMessage.taken
+        swap(&message, &messages[index])
         take(message)
       }
     }
   }
 
-  private func take(_ message: StoreMessage) {
+  private func take(_ message: consuming StoreMessage) {
     switch message {
-    case .events(let events): events.forEach(take)
+    case .event(let event): take(event)
     case .prove(let number, let head): prove(number, head: head)
-    case .verified(let number, let image, let verdict): settle(number, image, verdict)
-    case .proved(let number, let head, let proof): settle(number, head: head, proof)
+    case .verified(let number, let image, let verdict):
+      bodiesBeingProven -= 1
+      settle(number, image, verdict)
+    case .proved(let number, let head, let proof):
+      bodiesBeingProven -= 1
+      settle(number, head: head, proof)
     case .touch(let context, let touches):
       if !batch.accepts(context) { commit() }
       batch.add(touches, for: context)
       if batch.isFull { commit() }
-    case .stop: preconditionFailure("handled by run()")
+    case .close:
+      isClosing = true
+      downloader.shutDown()
+    case .taken: break
     }
   }
 
@@ -79,67 +91,54 @@ final class StoreLoop {
       if let flight = flights.flight(number) {
         streams[number, default: BodyStream(into: flight.context.cache)].append(bytes)
       }
-      release(entries: 0, bytes: bytes.count)
+      release(Held(bytes: bytes.count))
     case .restarted(let number):
       streams[number] = nil
     case .finished(let number, let answer):
       let body = answer.wasStreamed ? streams.removeValue(forKey: number)?.finish() : nil
-      verify(number, FetchedImage(answer: answer, body: body ?? .bytes(answer.body)))
+      let image = FetchedImage(answer: answer, body: body ?? .bytes(answer.body))
+      inbox.pressure.add(Held(blobs: image.held.blobs))
+      verify(number, image)
     case .failed(let number, let failure, let summary):
       streams[number] = nil
       guard let flight = flights.flight(number) else { return }
-      settle(number, flight, failure, EntryResult(.failed, summary: summary), heldEntries: 0, heldBytes: 0)
+      settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
     case .cancelled(let number, let summary):
       streams[number] = nil
-      finish(number, EntryResult(.cancelled, summary: summary))
+      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
     }
   }
 
   private func verify(_ number: UInt64, _ image: FetchedImage) {
-    guard let flight = flights.flight(number) else {
-      return release(entries: 1, bytes: image.bytesInMemory)
-    }
+    guard let flight = flights.flight(number) else { return release(image.held) }
     let verifier = BodyVerifier(coders: coders, rules: flight.context.verification)
     guard verifier.rules.depth == .full else { return settle(number, image, image.verified(by: verifier)) }
+    bodiesBeingProven += 1
     coding.run { [inbox] in
-      inbox.mailbox.post(.verified(number: number, image, image.verified(by: verifier)))
+      let verdict = flight.stop == .now ? nil : image.verified(by: verifier)
+      inbox.mailbox.post(.verified(number: number, image, verdict))
     }
   }
 
-  private func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<VerifiedImage, Failure>) {
-    guard let flight = flights.flight(number) else {
-      return release(entries: 1, bytes: image.bytesInMemory)
-    }
+  private func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<VerifiedImage, Failure>?) {
+    guard let flight = flights.flight(number) else { return release(image.held) }
     switch verdict {
+    case nil:
+      release(image.held)
+      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: image.answer.summary)))
     case .failure(let failure):
-      let result = EntryResult(.failed, image: image, verified: nil)
-      settle(number, flight, failure, result, heldEntries: 1, heldBytes: image.bytesInMemory)
+      settle(number, flight, failure, EntryResult(.failed, image: image, verified: nil), image.held)
     case .success(let verified) where flight.context.cache == nil:
-      release(entries: 1, bytes: image.bytesInMemory)
-      finish(number, EntryResult(.checked, image: image, verified: verified))
+      release(image.held)
+      finish(FinalResult(number: number, result: EntryResult(.checked, image: image, verified: verified)))
     case .success(let verified):
-      add(
-        CommitBatch.Item(
-          number: number,
-          flight: flight,
-          change: .store(image, verified),
-          result: EntryResult(.downloaded, image: image, verified: verified),
-          heldEntries: 1,
-          heldBytes: image.bytesInMemory
-        )
-      )
+      let result = EntryResult(.downloaded, image: image, verified: verified)
+      add(CommitBatch.Item(number: number, flight: flight, change: .store(image, verified), result: result, held: image.held))
     }
   }
 
   /// Ends a flight with `failure`, and remembers it where the rules say so.
-  private func settle(
-    _ number: UInt64,
-    _ flight: Flight,
-    _ failure: Failure,
-    _ result: EntryResult,
-    heldEntries: Int,
-    heldBytes: Int
-  ) {
+  private func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
     let remembers = flight.context.cache != nil && flight.context.blacklist.remembers(failure)
     var result = result
     result.details = EntryResult.Details(
@@ -148,20 +147,12 @@ final class StoreLoop {
       finalURL: result.details?.finalURL,
       contentType: result.details?.contentType
     )
-    guard remembers else {
-      release(entries: heldEntries, bytes: heldBytes)
-      return finish(number, result)
+    if remembers {
+      add(CommitBatch.Item(number: number, flight: flight, change: .blacklist(failure), result: result, held: held))
+    } else {
+      release(held)
+      finish(FinalResult(number: number, result: result))
     }
-    add(
-      CommitBatch.Item(
-        number: number,
-        flight: flight,
-        change: .blacklist(failure),
-        result: result,
-        heldEntries: heldEntries,
-        heldBytes: heldBytes
-      )
-    )
   }
 
   // MARK: Cached bodies
@@ -169,8 +160,10 @@ final class StoreLoop {
   private func prove(_ number: UInt64, head: EntryHead) {
     guard let flight = flights.flight(number) else { return }
     let verifier = BodyVerifier(coders: coders, rules: flight.context.verification)
+    bodiesBeingProven += 1
     coding.run { [inbox] in
-      inbox.mailbox.post(.proved(number: number, head: head, CachedProof(of: flight, head: head, by: verifier)))
+      let proof = flight.stop == .no ? CachedProof(of: flight, head: head, by: verifier) : .abandoned
+      inbox.mailbox.post(.proved(number: number, head: head, proof))
     }
   }
 
@@ -178,26 +171,35 @@ final class StoreLoop {
     guard let flight = flights.flight(number) else { return }
     switch proof {
     case .good(let verified):
-      add(
-        CommitBatch.Item(
-          number: number,
-          flight: flight,
-          change: .raiseProof(head, verified),
-          result: EntryResult(.hitDisk, head: head, verified: verified),
-          heldEntries: 0,
-          heldBytes: 0
-        )
-      )
-    case .broken, .damaged, .unreadable:
-      if case .damaged = proof { removeDamaged(flight, head) }
-      // What is there is no good, so the network is asked, as for a miss.
-      if flight.context.mode == .only {
-        finish(number, EntryResult(.skipped))
-      } else if flight.isCancelled {
-        finish(number, EntryResult(.cancelled))
+      let result = EntryResult(.hitDisk, head: head, verified: verified)
+      if flight.context.cache?.configuration.access == .readOnly {
+        finish(FinalResult(number: number, result: result))
       } else {
-        downloader.submit([flight.download(id: number)])
+        let change = CommitBatch.Change.raiseProof(head, verified)
+        add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, held: Held()))
       }
+    case .abandoned:
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    case .damaged:
+      removeDamaged(flight, head)
+      askInstead(number, flight)
+    case .broken, .unreadable:
+      askInstead(number, flight)
+    }
+  }
+
+  /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
+  private func askInstead(_ number: UInt64, _ flight: Flight) {
+    if let known = flight.known, !flight.context.retriesBlacklisted {
+      finish(FinalResult(number: number, result: EntryResult(knownBad: known)))
+    } else if !flight.context.mode.asksNetwork {
+      finish(FinalResult(number: number, result: EntryResult(.skipped)))
+    } else if isClosing || flight.stop != .no {
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    } else {
+      downloader.submit([flight.download(id: number)])
+      // Who told it to stop in between did not know of this transfer yet.
+      if flight.stop != .no { downloader.cancel([number]) }
     }
   }
 
@@ -205,6 +207,9 @@ final class StoreLoop {
   private func removeDamaged(_ flight: Flight, _ head: EntryHead) {
     guard let cache = flight.context.cache else { return }
     let url = String(decoding: flight.shownURL, as: UTF8.self)
+    guard cache.configuration.access == .readWrite else {
+      return flight.context.recordWarning("the cached copy of \(url) is damaged")
+    }
     do throws(CacheError) {
       let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(flight.key, head) }
       if isRemoved { flight.context.recordWarning("the cached copy of \(url) was damaged and is removed") }
@@ -224,15 +229,20 @@ final class StoreLoop {
   private func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
     batch.commit()
-    var entries = 0
-    var bytes = 0
+    var held = Held()
     for item in batch.items {
-      entries += item.heldEntries
-      bytes += item.heldBytes
-      finish(item.number, item.result, leftBlacklist: item.leftBlacklist)
+      held += item.held
+      finish(
+        FinalResult(
+          number: item.number,
+          result: item.result,
+          leftBlacklist: item.leftBlacklist,
+          joinedBlacklist: item.joinedBlacklist
+        )
+      )
     }
     batch = CommitBatch()
-    release(entries: entries, bytes: bytes)
+    release(held)
     trimIfFull(context)
     deliver()
   }
@@ -247,13 +257,11 @@ final class StoreLoop {
     }
   }
 
-  private func release(entries: Int, bytes: Int) {
-    if inbox.pressure.subtract(entries: entries, bytes: bytes) { downloader.capacityChanged() }
+  private func release(_ held: Held) {
+    if inbox.pressure.subtract(held), !isClosing { downloader.capacityChanged() }
   }
 
-  private func finish(_ number: UInt64, _ result: EntryResult, leftBlacklist: Bool = false) {
-    final.append(FinalResult(number: number, result: result, leftBlacklist: leftBlacklist))
-  }
+  private func finish(_ result: FinalResult) { final.append(result) }
 
   /// Ends the flights that have a result and tells everyone who shared them.
   private func deliver() {
@@ -268,8 +276,15 @@ final class StoreLoop {
           completions.removeAll()
         }
         receiver = sharer.receiver
-        let result = place == 0 ? finished.result : finished.result.shared
-        completions.append(LoadCompletion(id: sharer.id, result: result, leftBlacklist: place == 0 && finished.leftBlacklist))
+        let isFirst = place == 0
+        completions.append(
+          LoadCompletion(
+            id: sharer.id,
+            result: isFirst ? finished.result : finished.result.shared,
+            leftBlacklist: isFirst && finished.leftBlacklist,
+            joinedBlacklist: isFirst && finished.joinedBlacklist
+          )
+        )
       }
     }
     final.removeAll(keepingCapacity: true)

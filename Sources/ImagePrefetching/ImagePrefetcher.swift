@@ -34,7 +34,7 @@ public protocol PrefetchDelegate: AnyObject {
   /// A pending request has completed.
   func completed(slot: Int, _ completion: LoadCompletion)
   /// Some time has passed, or something has happened: a good moment to show progress.
-  func progressed(pending: Int)
+  func progressed()
 }
 
 /// Loads many images for their being kept, over one manager, bounded and in order.
@@ -48,8 +48,6 @@ public final class ImagePrefetcher: Sendable {
     public var sourceEnded = false
     /// Whether the deadline cut the run short.
     public var deadlinePassed = false
-    /// Whether ``ImagePrefetcher/stop(gracefully:)`` cut the run short.
-    public var wasStopped = false
     /// What the source threw, where it did.
     public var sourceError: (any Error)?
     /// Why the cache could not be read, where that cut the run short.
@@ -109,8 +107,11 @@ public final class ImagePrefetcher: Sendable {
     var messages: [Message] = []
     var summary = Summary()
     while true {
+      if receiver.mailbox.takeAll(into: &messages) {
+        for message in messages { take(message, &state, &slots, delegate) }
+      }
       let now = time.monotonic()
-      delegate.progressed(pending: state.pending)
+      delegate.progressed()
       switch state.next(now: now) {
       case .read(let maximum):
         batch.removeAll()
@@ -138,11 +139,7 @@ public final class ImagePrefetcher: Sendable {
       case .end:
         summary.sourceEnded = state.sourceEnded && summary.sourceError == nil
         summary.deadlinePassed = state.deadlinePassed
-        summary.wasStopped = state.isStopping && !state.deadlinePassed && summary.cacheError == nil
         return summary
-      }
-      if receiver.mailbox.takeAll(into: &messages) {
-        for message in messages { take(message, &state, &slots, delegate) }
       }
     }
   }

@@ -13,7 +13,10 @@ final class SpoolFile {
     var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
     guard descriptor >= 0 else {
-      throw InputFailure("the list cannot be spooled in \(directory): \(String(cString: strerror(errno)))")
+      throw InputFailure(
+        "the list cannot be spooled in \(directory): \(String(cString: strerror(errno))); "
+          + "where the cache is only read, set TMPDIR to a folder that can be written"
+      )
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     unlink(template)

@@ -1,3 +1,4 @@
+import DequeModule
 import Glibc
 
 /// Work for several threads: each element is taken by one of them, oldest first.
@@ -7,8 +8,7 @@ import Glibc
 public final class WorkQueue<Element: Sendable>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var elements: [Element] = []
-  private var firstIndex = 0
+  private var elements = Deque<Element>()
   private var isClosed = false
 
   /// An empty queue.
@@ -36,18 +36,11 @@ public final class WorkQueue<Element: Sendable>: @unchecked Sendable {
   public func take() -> Element? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
-    while firstIndex == elements.count {
+    while elements.isEmpty {
       if isClosed { return nil }
       pthread_cond_wait(condition, mutex)
     }
-    let element = elements[firstIndex]
-    firstIndex += 1
-    // Dropping what was taken costs a move of the rest, so it waits until that is the smaller half.
-    if firstIndex * 2 > elements.count {
-      elements.removeFirst(firstIndex)
-      firstIndex = 0
-    }
-    return element
+    return elements.removeFirst()
   }
 
   /// Lets the threads end: what is queued is still taken, nothing more is waited for.

@@ -60,7 +60,7 @@ struct BlacklistCommand: ParsableCommand {
       let head = record.head
       let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
       let until = head.expiresAt.map { "until \($0.shortText)" } ?? "for ever"
-      let cells = [why.padding(to: 16), "\(head.count) x".padding(to: 5), "last \(head.lastAt.shortText)", until]
+      let cells = [why.padded(to: 16), "\(head.count) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
       return (cells + [escapedForTerminal(String(decoding: record.url, as: UTF8.self))]).joined(separator: "  ") + "\n"
     }
   }
@@ -105,9 +105,4 @@ struct BlacklistCommand: ParsableCommand {
       try printData("\(counted(UInt64(count), "URL")) taken off the blacklist\n")
     }
   }
-}
-
-extension String {
-  /// The text with spaces up to `width` characters.
-  func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 }

@@ -159,7 +159,7 @@ extension EntryRecord {
   fileprivate var line: String {
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
     let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
-    let cells = columns.map { text, width in text.padding(to: width) }
+    let cells = columns.map { text, width in text.padded(to: width) }
     return (cells + [escapedForTerminal(String(decoding: url, as: UTF8.self))]).joined(separator: "  ")
   }
 }

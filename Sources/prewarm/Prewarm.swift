@@ -12,6 +12,12 @@ import WarmJobs
     subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self]
   )
 
+  /// Without a subcommand there is nothing to do.
+  func run() throws {
+    writeToStandardError(Self.helpMessage() + "\n")
+    throw ExitCode(ExitStatus.misused.rawValue)
+  }
+
   /// Runs a subcommand; every way to end is an exit status of the contract.
   static func main() {
     // A closed pipe is an error of a write, not the end of the process.

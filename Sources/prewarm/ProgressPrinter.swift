@@ -1,24 +1,38 @@
 import Glibc
 import ImagePrimitives
 import Reporting
+import Synchronization
 import WarmJobs
 
 /// Shows progress on standard error: a bar that is redrawn on a terminal, a line every 10 s elsewhere.
-final class ProgressPrinter: JobProgress {
+///
+/// Notes of other threads go through it too, so that none is erased with the bar, and none breaks it.
+final class ProgressPrinter: JobProgress, Sendable {
   private static let lineInterval = Duration.seconds(10)
 
   private enum Form {
     case bar, lines, none
   }
 
+  private struct Screen {
+    /// The bar as it is drawn now; empty where there is none.
+    var bar: [String] = []
+    var nextLine: MonotonicInstant
+
+    /// Moves to the first line of the bar and clears to the end of the screen (ECMA-48: CUU, ED).
+    var eraser: String { bar.isEmpty ? "" : "\u{1B}[\(bar.count)A\r\u{1B}[J" }
+    var drawnBar: String { bar.map { "\($0)\n" }.joined() }
+  }
+
   private let form: Form
   private let hasColor: Bool
-  private var drawnLines = 0
-  private var nextLine: MonotonicInstant
+  private let isQuiet: Bool
+  private let screen: Mutex<Screen>
 
   init(_ display: DisplayOptions) {
     hasColor = display.usesColor(on: STDERR_FILENO)
-    nextLine = TimeSource.system.monotonic().advanced(by: Self.lineInterval)
+    isQuiet = display.quiet
+    screen = Mutex(Screen(nextLine: TimeSource.system.monotonic().advanced(by: Self.lineInterval)))
     form =
       switch display.progress {
       case _ where display.quiet: .none
@@ -35,21 +49,33 @@ final class ProgressPrinter: JobProgress {
     case .bar:
       let renderer = ProgressRenderer(width: terminalWidth(of: STDERR_FILENO) ?? 80, hasColor: hasColor)
       let lines = renderer.bar(snapshot)
-      writeToStandardError(eraser + lines.map { "\($0)\n" }.joined())
-      drawnLines = lines.count
+      screen.withLock { screen in
+        let eraser = screen.eraser
+        screen.bar = lines
+        writeToStandardError(eraser + screen.drawnBar)
+      }
     case .lines:
       let now = TimeSource.system.monotonic()
-      guard now >= nextLine else { return }
-      nextLine = now.advanced(by: Self.lineInterval)
-      writeToStandardError(ProgressRenderer(width: 80, hasColor: false).line(snapshot) + "\n")
+      screen.withLock { screen in
+        guard now >= screen.nextLine else { return }
+        screen.nextLine = now.advanced(by: Self.lineInterval)
+        writeToStandardError(ProgressRenderer(width: 80, hasColor: false).line(snapshot) + "\n")
+      }
     }
   }
 
   func end() {
-    writeToStandardError(eraser)
-    drawnLines = 0
+    screen.withLock { screen in
+      writeToStandardError(screen.eraser)
+      screen.bar = []
+    }
   }
 
-  /// Moves to the first drawn line and clears to the end of the screen (ECMA-48: CUU, ED).
-  private var eraser: String { drawnLines == 0 ? "" : "\u{1B}[\(drawnLines)A\r\u{1B}[J" }
+  /// Tells something, above the bar where one is drawn; from any thread.
+  func note(_ text: String) {
+    guard !isQuiet else { return }
+    screen.withLock { screen in
+      writeToStandardError(screen.eraser + "\(escapedForTerminal(text))\n" + screen.drawnBar)
+    }
+  }
 }

@@ -28,7 +28,12 @@ struct RunCommand: ParsableCommand {
   @OptionGroup(title: "Options that set keys of the job")
   var keys: KeyOptions
 
-  @Flag(help: "Read manifests and the cache, print the URLs that would be fetched, and fetch nothing.")
+  @Flag(
+    help: """
+      Read manifests and the cache, print the URLs that would be fetched, and fetch nothing. A URL that stands in the lists \
+      more than once may be printed as often, and is fetched once.
+      """
+  )
   var dryRun = false
 
   @OptionGroup(title: "Display")
@@ -36,11 +41,13 @@ struct RunCommand: ParsableCommand {
 
   func run() throws {
     SignalWatcher.prepare()
+    OpenFiles.raiseLimit()
     let jobs = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
     let control = RunControl()
+    let progress = ProgressPrinter(display)
     SignalWatcher.start { signal in
-      Note.plain("stopping: what is in flight has 5 s to finish; a second signal ends at once")
       control.stop(signal: signal)
+      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
     }
     var prepared: [PreparedJob] = []
     for job in jobs {
@@ -60,21 +67,21 @@ struct RunCommand: ParsableCommand {
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
     for job in prepared {
-      worst = max(worst, dryRun ? explain(job, runner) : warm(job, runner))
+      worst = max(worst, dryRun ? explain(job, runner) : warm(job, runner, progress))
     }
     manager.shutDown()
     throw ExitCode(worst.rawValue)
   }
 
-  private func warm(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
-    let report = runner.run(prepared, progress: ProgressPrinter(display))
+  private func warm(_ prepared: PreparedJob, _ runner: JobRunner, _ progress: ProgressPrinter) -> ExitStatus {
+    let report = runner.run(prepared, progress: progress)
     var status = report.exitStatus
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
     if display.verbose {
       Note.plain("\(report.job.name): done with exit status \(report.exitStatus.rawValue)")
       for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
     }
-    for error in prepared.writeReports(report, text: display.textWriter) {
+    for error in prepared.writeReports(report, textOnStandardOutput: display.textWriter) {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)
     }
@@ -90,7 +97,10 @@ struct RunCommand: ParsableCommand {
       output.append(url)
     }
     output.flush()
-    if !display.quiet { Note.plain(Self.summary(of: report, misses: misses)) }
+    if !display.quiet {
+      let others = prepared.job.cache.mode == .only ? "filtered out or not in the cache" : "filtered out"
+      Note.plain(Self.summary(of: report, misses: misses, others: others))
+    }
     if let breakage = report.end.breakage {
       Note.error("\(report.job.name): \(breakage)")
       return .couldNotFinish
@@ -99,11 +109,11 @@ struct RunCommand: ParsableCommand {
     return output.hasFailed ? .couldNotFinish : report.end.interruption == nil ? .withinLimits : report.exitStatus
   }
 
-  private static func summary(of report: FinishedReport, misses: UInt64) -> String {
+  private static func summary(of report: FinishedReport, misses: UInt64, others: String) -> String {
     let totals = report.totals
     let counts = [
       (misses, "to fetch"), (totals.hits, "in the cache"), (totals.blacklisted, "known bad"), (totals.failed, "no valid URL"),
-      (totals.skipped - misses, "filtered out"),
+      (totals.skipped - misses, others),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     return "\(report.job.name): \(totals.urls) URLs: \(parts.joined(separator: ", ")); nothing was fetched"

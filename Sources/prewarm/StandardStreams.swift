@@ -1,4 +1,5 @@
 import Glibc
+import Reporting
 
 /// Writes data to standard output; false where its reader is gone or the device is full.
 @discardableResult
@@ -10,14 +11,12 @@ func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: S
 /// Writes all bytes; false where the system takes no more.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   bytes.withUnsafeBytes { bytes in
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = write(descriptor, rest.baseAddress!, rest.count)
-      if count < 0, errno == EINTR { continue }
-      if count <= 0 { return false }
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    do throws(SystemError) {
+      try Reporting.writeAll(bytes, to: descriptor)
+      return true
+    } catch {
+      return false
     }
-    return true
   }
 }
 

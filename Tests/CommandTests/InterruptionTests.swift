@@ -46,7 +46,10 @@ import Testing
     )
     let run = try await job.runJob()
     #expect(run.status == 2)
-    #expect(run.totals["downloaded"] == 10 && run.totals["cancelled"] == 1 && run.sumOfTotals == 11)
+    // How many of the others come in a second is the machine's business.
+    let (downloaded, cancelled) = (run.totals["downloaded"] ?? 0, run.totals["cancelled"] ?? 0)
+    #expect(downloaded + cancelled == 11 && run.sumOfTotals == 11, "\(run.totals)")
+    #expect(run.rows("cancelled").contains { $0.url == origin.url("/stall.jpg") })
     #expect(try await job.runJob("--fail-on", "unfinished=false").status == 0)
   }
 

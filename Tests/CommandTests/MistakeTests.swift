@@ -35,7 +35,7 @@ import Testing
   @Test(arguments: [
     ["run"], ["run", "job.yaml", "--order"], ["fetch"], ["run", "job.yaml", "--unknown"], ["run", "missing.yaml"],
     ["run", "job.yaml", "--set", "nothing"], ["run", "job.yaml", "--set", "prefetch.ordr=lifo"],
-    ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"],
+    ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"], [],
   ])
   func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
     let job = JobFolder(urls: [])

@@ -58,6 +58,24 @@ import Testing
     #expect(!screen.text.contains("test") && origin.requests.count == 40, "\(screen.text)")
   }
 
+  @Test func theNoteOnASignalStaysAboveTheBar() async throws {
+    let origin = try makeImageOrigin()
+    let (job, gate) = makeHeldJob(origin)
+    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: 100))
+    try await command.waitForOutput("20 new")
+    command.send(SIGINT)
+    try await command.waitForOutput("finish")
+    // The frames that follow are drawn below it.
+    let frames = command.outputText.split(separator: "of 40", omittingEmptySubsequences: false).count - 1
+    try await command.waitForOutput("of 40", times: frames + 2)
+    let during = Screen(command.outputText)
+    gate.open()
+    let after = Screen(try await command.wait().outputText)
+    let note = "stopping: what is in flight has 5 s to finish; a second signal ends at once"
+    #expect(during.lines.first == note && during.lines.dropFirst().first?.hasPrefix("test") == true, "\(during.text)")
+    #expect(after.lines.first == note && !after.text.contains("20 of 40"), "\(after.text)")
+  }
+
   @Test(arguments: [["--quiet"], ["--progress", "none"], ["--progress", "lines"]])
   func withoutABarATerminalShowsTheReportOnly(options: [String]) async throws {
     let origin = try makeImageOrigin()

@@ -90,6 +90,63 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
+  @Test func aDryRunPrintsWhatTheRunWouldAskForUnderTheSameRules() async throws {
+    let origin = try makeImageOrigin()
+    let urls = imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")]
+    let job = JobFolder(urls: urls)
+    _ = try await job.runJob()
+    let asked = origin.requests.count
+    #expect(try await job.prewarm("run", "job.yaml", "--dry-run").outputText.isEmpty)
+    // Blacklisted URLs are asked for where the job says so.
+    let retrying = try await job.prewarm("run", "job.yaml", "--dry-run", "--retry-blacklisted")
+    #expect(retrying.outputText == "\(urls[2])\n", "\(retrying.errorText)")
+    let bypassing = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "bypass")
+    #expect(bypassing.outputText == urls.map { "\($0)\n" }.joined())
+    // Without a network nothing is fetched.
+    job.write(urls: imageURLs(origin, 0..<5))
+    let only = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "only")
+    #expect(only.status == 0 && only.outputText.isEmpty)
+    #expect(only.errorText.contains("2 in the cache") && only.errorText.contains("3 filtered out or not in the cache"))
+    #expect(origin.requests.count == asked)
+  }
+
+  @Test func aSortedListOfARunThatOnlyReadsIsSpooledInTheTemporaryFolder() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "prefetch: {order: lifo}")
+    _ = try await job.runJob()
+    func dryRun(temporaryFolder: String) async throws -> Command.Result {
+      let command = try Command(
+        BuiltCommand.path,
+        ["run", "job.yaml", "--dry-run"],
+        environment: job.environment.merging(["TMPDIR": temporaryFolder]) { $1 },
+        workingDirectory: job.folder.path
+      )
+      return try await command.wait()
+    }
+    #expect(try await dryRun(temporaryFolder: job.folder.path).status == 0)
+    let failed = try await dryRun(temporaryFolder: job.folder.file("missing"))
+    #expect(failed.status == 1 && failed.errorText.contains("set TMPDIR to a folder"), "\(failed.errorText)")
+  }
+
+  @Test func aTextReportInAFileHasNoColoursAndEightyColumns() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
+    let result = try await job.prewarm("run", "job.yaml", "--color", "always", "--report", "text=report.txt")
+    let file = String(decoding: job.folder.read("report.txt") ?? [], as: UTF8.self)
+    #expect(result.outputText.contains("\u{1B}[") && file.contains("404") && !file.contains("\u{1B}"), "\(file)")
+  }
+
+  @Test func aJobThatCannotBePreparedLeavesTheReportsOfThoseBeforeIt() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<2))
+    _ = try await job.runJob()
+    let rows = job.folder.read("rows.jsonl")
+    job.folder.write("version: 1\nname: broken\nmanifests: [{path: missing.txt}]\nreport: []\n", to: "broken.yaml")
+    job.folder.write("version: 1\nname: first\nmanifests: [{path: urls.txt}]\nreport: [{jsonl: rows.jsonl}]\n", to: "first.yaml")
+    #expect(try await job.prewarm("run", "first.yaml", "broken.yaml").status == 1)
+    #expect(rows?.isEmpty == false && job.folder.read("rows.jsonl") == rows)
+  }
+
   @Test("C14: a hit that must be proven more deeply is read, proven and raised once")
   func aHitIsProvenOnceAsDeeplyAsTheJobAsks() async throws {
     let origin = try makeImageOrigin()

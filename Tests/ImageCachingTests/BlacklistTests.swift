@@ -5,7 +5,7 @@ import Testing
 
 extension ImageCache {
   func blacklist(_ name: String, _ kind: FailureKind = .httpStatus, status: Int? = 404) throws(CacheError) {
-    try write { (writer) throws(CacheError) in
+    _ = try write { (writer) throws(CacheError) in
       try withIdentity(name) { (key, identity) throws(CacheError) in
         try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: kind, status: status))
       }
@@ -73,7 +73,7 @@ extension ImageCache {
     for number in 0..<1500 { if number % 500 == 0 { try cache.blacklist("other \(number)") } }
     try cache.write { (writer) throws(CacheError) in
       for number in 0..<2000 {
-        try withIdentity("bad \(number)") { (key, identity) throws(CacheError) in
+        _ = try withIdentity("bad \(number)") { (key, identity) throws(CacheError) in
           try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: .empty))
         }
       }

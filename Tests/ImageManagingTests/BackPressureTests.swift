@@ -6,31 +6,33 @@ import Threads
 @Suite struct BackPressureTests {
   @Test func whoWasToldToWaitIsCalledOnceThereIsRoom() {
     let pressure = BackPressure()
-    pressure.add(entries: BackPressure.maximumEntries, bytes: 0)
+    pressure.add(BackPressure.Held(entries: pressure.limit.entries))
     #expect(!pressure.mayStart())
-    #expect(pressure.subtract(entries: 1, bytes: 0))
+    #expect(pressure.subtract(BackPressure.Held(entries: 1)))
     #expect(pressure.mayStart())
-    #expect(!pressure.subtract(entries: 1, bytes: 0))
+    #expect(!pressure.subtract(BackPressure.Held(entries: 1)))
   }
 
-  @Test func bytesAreBoundedLikeEntries() {
-    let pressure = BackPressure()
-    pressure.add(entries: 1, bytes: BackPressure.maximumBytes)
+  @Test(arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)])
+  func entriesBytesAndOpenFilesAreEachBounded(held: BackPressure.Held) {
+    let pressure = BackPressure(limit: BackPressure.Held(entries: 10, bytes: 10, blobs: 10))
+    pressure.add(held)
     #expect(!pressure.mayStart())
-    #expect(pressure.subtract(entries: 1, bytes: BackPressure.maximumBytes))
+    #expect(pressure.subtract(held))
   }
 
   @Test("a thread that was told to wait is always called, whatever the other one does meanwhile") func noCallIsLost() {
     let pressure = BackPressure()
     let calls = Mailbox<Bool>()
     let rounds = 20_000
+    let half = BackPressure.Held(entries: pressure.limit.entries / 2)
     let work = Mailbox<Int>()
     let store = WorkerThread(name: "store") {
       var batch: [Int] = []
       var left = rounds
       while left > 0 {
         if !work.takeAll(into: &batch) { _ = work.wait() }
-        for _ in batch where pressure.subtract(entries: BackPressure.maximumEntries / 2, bytes: 0) { calls.post(true) }
+        for _ in batch where pressure.subtract(half) { calls.post(true) }
         left -= batch.count
       }
     }
@@ -39,7 +41,7 @@ import Threads
       while !pressure.mayStart() {
         if !calls.takeAll(into: &batch) { _ = calls.wait() }
       }
-      pressure.add(entries: BackPressure.maximumEntries / 2, bytes: 0)
+      pressure.add(half)
       work.post(round)
     }
     store.join()

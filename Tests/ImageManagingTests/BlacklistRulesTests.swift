@@ -1,6 +1,7 @@
-import ImageManaging
 import ImagePrimitives
 import Testing
+
+@testable import ImageManaging
 
 @Suite struct BlacklistRulesTests {
   private let rules = BlacklistRules()

@@ -16,22 +16,26 @@ import Testing
 
   private func key(_ name: String) -> CacheKey { Array(name.utf8).withUnsafeBytes { CacheKey(identity: $0) } }
 
-  private func join(_ names: [String], seenInFlight: Bool = false, receiver: Receiver? = nil) -> [FlightTable.Joined] {
+  private func join(
+    _ names: [String],
+    seenInFlight: Bool = false,
+    receiver: Receiver? = nil,
+    context: LoadContext? = nil,
+    key: CacheKey? = nil
+  ) -> [FlightTable.Joined] {
     table.join(
-      Array(names.enumerated()),
-      sharer: { Sharer(receiver: receiver ?? self.receiver, id: UInt64($0.offset)) },
-      key: { key($0.element) },
-      mustExist: { _ in seenInFlight },
-      flight: { request in
-        Flight(
-          key: key(request.element),
-          identity: Array(request.element.utf8),
-          url: Array(request.element.utf8),
+      names.enumerated().map { index, name in
+        let flight = Flight(
+          key: key ?? self.key(name),
+          identity: Array(name.utf8),
+          url: Array(name.utf8),
           priority: .normal,
           sequence: 0,
-          context: context,
-          wasBlacklisted: false
+          context: context ?? self.context,
+          known: nil
         )
+        let sharer = Sharer(receiver: receiver ?? self.receiver, id: UInt64(index))
+        return FlightTable.Request(flight: flight, sharer: sharer, mustExist: seenInFlight)
       }
     )
   }
@@ -67,7 +71,38 @@ import Testing
     let other = Receiver()
     _ = join(["mine", "shared"])
     _ = join(["shared"], receiver: other)
-    let cancelled = table.cancel(for: receiver)
-    #expect(cancelled.compactMap { table.flight($0)?.identity } == [Array("mine".utf8)])
+    let stopped = table.stop(.now, for: receiver)
+    #expect(stopped.compactMap { table.flight($0)?.identity } == [Array("mine".utf8)])
+    #expect(stopped.allSatisfy { table.flight($0)?.stop == .now })
+  }
+
+  @Test("M19: what another context asks for is a flight of its own") func contextsDoNotShare() {
+    let other = LoadContext(cache: nil, mode: .bypass, download: DownloadOptions(), startedAt: Timestamp(milliseconds: 0))
+    guard case .began = join(["a"])[0], case .began = join(["a"], context: other)[0] else {
+      Issue.record("two contexts shared a flight")
+      return
+    }
+    #expect(table.marks(of: [key("a")], for: other) == [true])
+  }
+
+  @Test func identitiesOfOneHashDoNotShare() {
+    guard case .began(let first) = join(["a"], key: key("x"))[0], case .began(let second) = join(["b"], key: key("x"))[0] else {
+      Issue.record("two identities shared a flight")
+      return
+    }
+    #expect(table.end([second]).map { $0.count } == [1])
+    // The first is still found.
+    guard case .shared = join(["a"], key: key("x"))[0] else {
+      Issue.record("the end of one flight made another one unknown")
+      return
+    }
+    #expect(table.end([first]).map { $0.count } == [2])
+  }
+
+  @Test func aStopIsNotTakenBack() {
+    guard case .began(let number) = join(["a"])[0] else { return }
+    _ = table.stop(.now, for: receiver)
+    _ = table.stop(.nothingNew, for: receiver)
+    #expect(table.flight(number)?.stop == .now)
   }
 }

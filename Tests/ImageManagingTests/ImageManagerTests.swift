@@ -116,4 +116,38 @@ import Testing
     #expect(origin.requests.count == 2)
     #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .hitDisk)
   }
+
+  @Test("M3: a cached image that breaks the rules, and is known bad, is not asked for again")
+  func whatIsKnownBadIsNotAskedForAfterAProof() async throws {
+    origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
+    let deep = VerificationRules(depth: .full)
+    _ = try await loader.load(origin.url("/cut.jpg"))
+    #expect(try await loader.load(origin.url("/cut.jpg"), loader.context(verification: deep)).outcome == .failed)
+    #expect(try await loader.load(origin.url("/cut.jpg"), loader.context(verification: deep)).outcome == .blacklisted)
+    #expect(origin.requests.count == 2)
+    origin.set("/cut.jpg", .body(SampleImages.jpeg(3), type: "image/jpeg"))
+    let retry = loader.context(verification: deep, blacklist: BlacklistRules(retriesFailed: true))
+    #expect(try await loader.load(origin.url("/cut.jpg"), retry).outcome == .downloaded)
+    #expect(try loader.cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("C14, M17: proofs that wait are given up when their loads are cancelled, and each completes once")
+  func proofsAreGivenUp() async throws {
+    origin.setFallback { _ in .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg") }
+    let urls = (0..<200).map { origin.url("/\($0).jpg") }
+    try loader.ask(urls, loader.context())
+    #expect(try await loader.results(200).allSatisfy { $0.outcome == .downloaded })
+    try loader.ask(urls, loader.context(verification: VerificationRules(depth: .full)))
+    loader.cancelAll(includingRunning: true)
+    #expect(try await loader.results(200).allSatisfy { $0.outcome == .hitDisk || $0.outcome == .cancelled })
+    #expect(origin.requests.count == 200)
+  }
+
+  @Test("a manager that is shut down completes what was asked of it") func shuttingDownCompletesEverything() async throws {
+    let gate = origin.holdAll()
+    try loader.ask((0..<20).map { origin.url("/\($0).jpg") } + [origin.url("/a.jpg")], loader.context())
+    try await gate.waitForWaiting(8)
+    loader.shutDown()
+    #expect(try await loader.results(21).allSatisfy { $0.outcome == .cancelled })
+  }
 }

@@ -3,6 +3,7 @@ import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
+import Synchronization
 import TestSupport
 import Testing
 
@@ -12,6 +13,7 @@ final class Loader: LoadReceiver {
   let cache: ImageCache
   let clock = ManualClock()
   private let manager: ImageManager
+  private let isShutDown = Atomic(false)
   private let completions = Watched<[LoadCompletion]>([])
 
   init(concurrency: Int = 8) throws {
@@ -20,7 +22,12 @@ final class Loader: LoadReceiver {
     manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
   }
 
-  deinit { manager.shutDown() }
+  deinit { shutDown() }
+
+  /// Ends the manager's threads, once.
+  func shutDown() {
+    if !isShutDown.exchange(true, ordering: .relaxed) { manager.shutDown() }
+  }
 
   func complete(_ completions: [LoadCompletion]) { self.completions.withLock { $0 += completions } }
 

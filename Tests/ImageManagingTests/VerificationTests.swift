@@ -46,6 +46,8 @@ import Testing
     Case("a format that is not wanted", VerificationRules(formats: [.png, .webp]), "good/photo.jpg", nil, .format),
     Case("a format that cannot be decoded", header, "good/animation.gif", "image/gif", .format),
     Case("the same, not decoded", none, "good/animation.gif", "image/gif", nil),
+    Case("bytes of no known format, not decoded", none, "binary", "application/gzip", nil),
+    Case("the same, exactly", VerificationRules(depth: .none, contentType: .exact), "binary", "image/jpeg", nil),
     Case("a cut JPEG, by its header", header, "broken/cut.jpg", "image/jpeg", nil),
     Case("a cut JPEG", full, "broken/cut.jpg", "image/jpeg", .undecodable),
     Case("a cut PNG, by its header", header, "broken/cut.png", "image/png", .undecodable),
@@ -65,7 +67,7 @@ import Testing
   private func eachVerdict(row: Case) async throws {
     let loader = try Loader()
     let origin = try Origin()
-    let body = Fixtures.bytes("images/\(row.fixture)")
+    let body = row.fixture == "binary" ? (0..<200).map { UInt8($0) } : Fixtures.bytes("images/\(row.fixture)")
     origin.set("/image", .body(body, type: row.type))
     let result = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
     #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")

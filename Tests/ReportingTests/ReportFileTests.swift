@@ -27,6 +27,22 @@ import Testing
     #expect(names() == ["report.json"])
   }
 
+  @Test func aKilledRunLeavesNothing() throws {
+    // Only a file that never had a name can promise it; not every file system knows those (open(2), O_TMPFILE).
+    let flags = 0o20_000_000 | O_DIRECTORY | O_WRONLY
+    let descriptor = open(folder.path, flags, 0o600)
+    guard descriptor >= 0 else { return }
+    close(descriptor)
+    folder.write("old", to: "report.json")
+    let file = try ReportFile(path: folder.file("report.json"))
+    let second = try ReportFile(path: folder.file("new.json"))
+    try write("half", to: file)
+    #expect(names() == ["report.json"])
+    try file.commit()
+    try second.commit()
+    #expect(names() == ["new.json", "report.json"] && folder.read("report.json") == Array("half".utf8))
+  }
+
   @Test func aReportThatIsNotCommittedLeavesNothing() throws {
     do {
       let file = try ReportFile(path: folder.file("report.json"))

@@ -3,8 +3,9 @@ public import ImagePrimitives
 
 /// A JSON Lines report: one object an entry and line, written as the run goes.
 ///
-/// The file grows in place, so a killed run leaves its rows, the last of them perhaps cut. Rows are gathered to 64 KiB before they are
-/// written. After an error nothing more is written: the file then ends with a cut row at worst, never with a gap.
+/// An older report in the file stays until the run begins. The file grows in place, so a killed run leaves its rows, the last of
+/// them perhaps cut. Rows are gathered to 64 KiB before they are written. After an error nothing more is written: the file then
+/// ends with a cut row at worst, never with a gap.
 public final class JSONLinesJournal: ReportJournal {
   private static let bufferBytes = 65_536
 
@@ -14,7 +15,7 @@ public final class JSONLinesJournal: ReportJournal {
   private var rows = JournalRows(capacity: bufferBytes + 4096)
   private var error: ReportError?
 
-  /// Opens the report at `path`, makes the folders above it, and empties what is there.
+  /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
   public init(path: String) throws(ReportError) {
     self.path = path
     if path == "-" {
@@ -27,9 +28,19 @@ public final class JSONLinesJournal: ReportJournal {
       throw ReportError(.makeFolder, path: path, code: error.code)
     }
     do {
-      descriptor = try OutputDescriptor(opening: path, flags: O_CREAT | O_TRUNC)
+      descriptor = try OutputDescriptor(opening: path, flags: O_CREAT)
     } catch {
       throw ReportError(.open, path: path, code: error.code)
+    }
+  }
+
+  /// Empties the file of an older report.
+  public func begin() {
+    guard path != "-", error == nil else { return }
+    do {
+      try descriptor.truncate()
+    } catch {
+      self.error = ReportError(.write, path: path, code: error.code)
     }
   }
 

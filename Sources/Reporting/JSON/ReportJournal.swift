@@ -2,6 +2,9 @@ public import ImagePrimitives
 
 /// A report that grows with the run: a row for each entry.
 public protocol ReportJournal: AnyObject {
+  /// The run begins: what an older report left makes way; an error is kept for ``flush()``.
+  func begin()
+
   /// A manifest was added; its index is the number of those added before.
   func addManifest(_ path: String)
 

@@ -1,5 +1,8 @@
 import Glibc
 
+/// O_TMPFILE of Linux (asm-generic/fcntl.h), which Swift does not import.
+private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
+
 /// A file descriptor for writing, closed when its owner goes.
 struct OutputDescriptor: ~Copyable {
   private let descriptor: Int32
@@ -21,34 +24,65 @@ struct OutputDescriptor: ~Copyable {
     isOwned = true
   }
 
+  /// Makes a file without a name in `folder`, which goes with its descriptor unless ``link(to:)`` names it.
+  ///
+  /// nil where there are no such files (open(2), O_TMPFILE), or where naming one cannot work.
+  init?(unnamedIn folder: String) {
+    let result = open(folder, unnamedFile | O_WRONLY | O_CLOEXEC, 0o666)
+    guard result >= 0 else { return nil }
+    // Without /proc it could get no name.
+    guard access(Self.linkPath(of: result), F_OK) == 0 else {
+      close(result)
+      return nil
+    }
+    descriptor = result
+    isOwned = true
+  }
+
   deinit {
     if isOwned { close(descriptor) }
   }
 
-  /// Writes all of `bytes`, however many calls it takes.
-  borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      if count > 0 {
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      } else if count < 0, errno == EAGAIN {
-        waitUntilWritable()
-      } else if count < 0, errno != EINTR {
-        throw SystemError(code: errno)
-      }
+  /// Names the file of ``init(unnamedIn:)``; `EEXIST` where the name is taken.
+  borrowing func link(to path: String) throws(SystemError) {
+    guard linkat(AT_FDCWD, Self.linkPath(of: descriptor), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
+      throw SystemError(code: errno)
     }
   }
 
-  /// Standard output may be a pipe that another program made non-blocking.
-  private borrowing func waitUntilWritable() {
-    var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    poll(&poller, 1, -1)
+  private static func linkPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+  /// Empties a regular file; what is none, such as a pipe, has nothing to be emptied of.
+  borrowing func truncate() throws(SystemError) {
+    guard ftruncate(descriptor, 0) != 0, errno != EINVAL else { return }
+    throw SystemError(code: errno)
+  }
+
+  /// Writes all of `bytes`, however many calls it takes.
+  borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try writeAll(bytes, to: descriptor)
+  }
+}
+
+/// Writes all of `bytes`, however many calls it takes; waits where the descriptor does not block and takes no more now.
+package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
+  var rest = bytes
+  while !rest.isEmpty {
+    let count = write(descriptor, rest.baseAddress, rest.count)
+    if count > 0 {
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    } else if count < 0, errno == EAGAIN {
+      // A standard stream may be a pipe that another program made non-blocking.
+      var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&poller, 1, -1)
+    } else if count < 0, errno != EINTR {
+      throw SystemError(code: errno)
+    }
   }
 }
 
 /// An error number of the system (errno(3)).
-struct SystemError: Error {
+package struct SystemError: Error {
   var code: Int32
 }
 

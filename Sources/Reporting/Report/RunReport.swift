@@ -19,7 +19,7 @@ public final class RunReport {
   /// - Parameters:
   ///   - version: prewarm's own, as reports name it.
   ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
-  ///   - journals: get a row for each entry, in order.
+  ///   - journals: begin now, and get a row for each entry, in order.
   public init(
     version: String,
     job: JobIdentity,
@@ -31,6 +31,7 @@ public final class RunReport {
     self.job = job
     self.startedAt = startedAt
     self.journals = journals
+    for journal in journals { journal.begin() }
     for manifest in manifests { addManifest(manifest) }
   }
 

@@ -57,7 +57,7 @@ private func columns(of scalar: Unicode.Scalar) -> Int {
 
 extension String {
   /// This text with spaces after it up to `width` columns.
-  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns(of: self))) }
+  package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns(of: self))) }
 
   /// This text with spaces before it up to `width` columns.
   func rightAligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - columns(of: self))) + self }

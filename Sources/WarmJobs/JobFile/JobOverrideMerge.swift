@@ -7,6 +7,8 @@ struct JobOverrideMerge {
   private(set) var options: [SourceText] = []
   /// What is wrong with options as such, beside what checking the tree will find.
   private(set) var problems: [(message: String, location: SourceLocation)] = []
+  /// The texts of the defaults that lists began as.
+  private var defaults: [SourceText] = []
 
   /// Puts `overrides` over `root`, in order.
   init(_ overrides: [JobOverride], over root: YAMLNode) {
@@ -62,8 +64,8 @@ struct JobOverrideMerge {
     }
   }
 
-  /// The list with one more item; a list that was not given begins as its default.
-  private func appended(_ value: YAMLNode, of override: JobOverride, to node: YAMLNode?) -> YAMLNode {
+  /// The list with one more item; a list that was not given begins as its default, whose item with the same target makes way.
+  private mutating func appended(_ value: YAMLNode, of override: JobOverride, to node: YAMLNode?) -> YAMLNode {
     var items: [YAMLNode] = []
     var location = value.location
     if let node {
@@ -72,7 +74,17 @@ struct JobOverrideMerge {
       (items, location) = (given, node.location)
     } else if let implied = JobKeys.key(at: override.path)?.defaultNode?.sequence {
       items = implied
+      defaults += implied.map(\.location.source)
+    }
+    items.removeAll { item in
+      defaults.contains { $0 === item.location.source } && Self.haveSameTarget(item, value)
     }
     return YAMLNode(.sequence(items + [value]), location: location)
+  }
+
+  /// Whether both are a format with its file, and the files are the same as written.
+  private static func haveSameTarget(_ left: YAMLNode, _ right: YAMLNode) -> Bool {
+    guard let left = left.mapping?.pairs.first, let right = right.mapping?.pairs.first else { return false }
+    return left.value.hasSameContent(as: right.value)
   }
 }

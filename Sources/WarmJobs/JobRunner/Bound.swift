@@ -3,35 +3,56 @@ import ImagePrimitives
 
 /// What held a run's speed down, from how long each limit kept transfers from starting.
 struct Bound {
-  /// A limit that counted for less than this part of the run did not hold it down.
-  private static let leastPart = 0.1
+  /// A limit that held for less than this part of the run did not hold it down.
+  private static let leastPart = 0.25
+  /// Nor did one that held for less than this: a run so short needs no advice.
+  private static let leastDuration = Duration.milliseconds(50)
 
-  /// The limit that counted most, and what to do; nil where none counted.
+  /// For how long each limit kept transfers from starting, in nanoseconds.
+  struct LimitTimes {
+    /// All transfers of the job were used.
+    var concurrency: UInt64 = 0
+    /// What waited had to wait for its host.
+    var hosts: UInt64 = 0
+    /// There was no room for what transfers bring.
+    var held: UInt64 = 0
+  }
+
+  /// The limit that held longest, and what to do; nil where none held for long.
   let sentence: String?
 
-  init(from before: DownloaderStatistics, to after: DownloaderStatistics, job: Job, duration: Duration) {
-    let earlier = before.boundNanoseconds
-    let later = after.boundNanoseconds
+  /// - Parameter peakRunning: the most transfers that ran at once.
+  init(_ times: LimitTimes, peakRunning: Int, job: Job, duration: Duration) {
     let concurrency = job.prefetch.concurrency
-    let used = min(after.peakRunning, concurrency)
-    var limits = [
+    let used = min(peakRunning, concurrency)
+    let limits = [
       (
-        later.concurrency &- earlier.concurrency,
+        times.concurrency,
         "concurrency: all \(concurrency) transfers used; raise prefetch.concurrency"
       ),
       (
-        later.held &- earlier.held,
+        times.hosts,
+        "per-host: \(used) of \(concurrency) transfers used; raise prefetch.per-host"
+      ),
+      (
+        times.held,
         job.verify.decode == .full
           ? "decoding: transfers waited for images to be decoded; use more cores, or verify.decode: header"
           : "disk: transfers waited for the cache to be written; use a faster disk"
       ),
     ]
-    // Below the limit of a host, what waited for it waited for its first connection, or for a retry.
-    if used >= job.prefetch.perHost {
-      let sentence = "per-host: \(used) of \(concurrency) transfers used; raise prefetch.per-host"
-      limits.append((later.hosts &- earlier.hosts, sentence))
-    }
-    let least = UInt64(Double(duration.wholeNanoseconds) * Self.leastPart)
-    sentence = limits.filter { $0.0 > least }.max { $0.0 < $1.0 }?.1
+    let least = max(Double(duration.wholeNanoseconds) * Self.leastPart, Double(Self.leastDuration.wholeNanoseconds))
+    sentence = limits.filter { Double($0.0) > least }.max { $0.0 < $1.0 }?.1
+  }
+}
+
+extension Bound.LimitTimes {
+  /// What a downloader has counted since `before`.
+  init(from before: DownloaderStatistics, to after: DownloaderStatistics) {
+    let earlier = before.boundNanoseconds
+    let later = after.boundNanoseconds
+    concurrency = later.concurrency &- earlier.concurrency
+    hosts = later.hosts &- earlier.hosts
+    held = later.held &- earlier.held
   }
 }

@@ -11,7 +11,7 @@ import Reporting
 final class JobRun: PrefetchDelegate {
   private let reader: ManifestReader
   private let report: RunReport
-  /// Gets every URL that a dry run would fetch.
+  /// Gets the URL of every entry that a dry run would fetch; nil where it would fetch none, and in other runs.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let onProgress: () -> Void
 
@@ -116,15 +116,15 @@ final class JobRun: PrefetchDelegate {
   func completed(slot: Int, _ completion: LoadCompletion) {
     guard let entry = pending[slot] else { preconditionFailure("a request completes once") }
     pending[slot] = nil
-    if completion.result.outcome == .failed, completion.result.details?.isBlacklisted == true, !completion.result.isShared {
-      blacklistAdded += 1
-    }
+    if completion.joinedBlacklist { blacklistAdded += 1 }
     if completion.leftBlacklist { blacklistRemoved += 1 }
     entry.url.withUnsafeBytes { bytes in
+      let url = UnsafeRawBufferPointer(rebasing: bytes[..<entry.hostOffset])
+      if completion.result.outcome == .skipped { onMiss?(url) }
       report.record(
         completion.result,
         of: ReportedEntry(
-          url: UnsafeRawBufferPointer(rebasing: bytes[..<entry.hostOffset]),
+          url: url,
           manifest: entry.manifest,
           line: entry.line,
           priority: entry.priority,
@@ -134,7 +134,7 @@ final class JobRun: PrefetchDelegate {
     }
   }
 
-  func progressed(pending: Int) {
+  func progressed() {
     onProgress()
   }
 

@@ -28,7 +28,7 @@ public final class JobRunner {
 
   /// Runs a job to its end and gives its report; reports that grow with the run are complete then, others are not written yet.
   ///
-  /// - Parameter onMiss: for a dry run: gets every URL that would be fetched, and nothing is.
+  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, and nothing is.
   public func run(
     _ prepared: PreparedJob,
     progress: (any JobProgress)? = nil,
@@ -49,7 +49,9 @@ public final class JobRunner {
     let before = manager.downloader.statistics
     let memory = MemoryPeak()
     let meter = ProgressMeter(jobName: job.name, start: start)
-    let run = JobRun(reader: prepared.reader, report: report, onMiss: onMiss) { [time] in
+    // Where the network is never asked, nothing would be fetched.
+    let onFetch = job.cache.mode == .only ? nil : onMiss
+    let run = JobRun(reader: prepared.reader, report: report, onMiss: onFetch) { [time] in
       let now = time.monotonic()
       guard meter.isDue(now: now) else { return }
       memory.sample()
@@ -74,9 +76,10 @@ public final class JobRunner {
     end.isEmpty = summary.sourceEnded && !run.hasEntries
     end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
     if onMiss == nil { trim(prepared, context) }
+    let statistics = manager.downloader.statistics
     let bound = Bound(
-      from: before,
-      to: manager.downloader.statistics,
+      Bound.LimitTimes(from: before, to: statistics),
+      peakRunning: statistics.peakRunning,
       job: job,
       duration: time.monotonic().since(start)
     )

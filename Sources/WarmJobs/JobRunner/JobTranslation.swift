@@ -124,11 +124,11 @@ extension Job.Cache.Mode {
 }
 
 extension LoadContext {
-  /// What a job asks of its loads; in a dry run the network is never asked.
+  /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
   convenience init(_ job: Job, cache: ImageCache?, startedAt: Timestamp, isDryRun: Bool) {
     self.init(
       cache: cache,
-      mode: isDryRun ? .only : job.cache.mode.cacheMode,
+      mode: isDryRun && job.cache.mode != .only ? .dryRun : job.cache.mode.cacheMode,
       download: job.downloadOptions,
       verification: job.verificationRules,
       blacklist: BlacklistRules(

@@ -7,7 +7,7 @@ public import Reporting
 public final class PreparedJob {
   /// The job as it will run.
   public let job: Job
-  /// The cache; nil where the job bypasses it.
+  /// The cache; nil where the job bypasses it, and where a run that only reads finds none.
   let cache: ImageCache?
   let reader: ManifestReader
   let reports: [OpenReport]
@@ -34,7 +34,7 @@ public final class PreparedJob {
       reader = try ManifestReader(
         job.manifests.map(\.readable),
         order: job.prefetch.order == .fifo ? .fifo : .lifo,
-        spoolDirectory: cache == nil ? Self.temporaryDirectory : job.cache.directory
+        spoolDirectory: cache?.configuration.access == .readWrite ? job.cache.directory : Self.temporaryDirectory
       )
     } catch {
       throw .manifest(error)
@@ -64,12 +64,16 @@ public final class PreparedJob {
   }
 
   /// Writes the reports that wait for the end of the run; returns why some could not be written, the others are.
-  public func writeReports(_ report: FinishedReport, text: TextReportWriter) -> [ReportError] {
+  ///
+  /// - Parameter textOnStandardOutput: lays out a text report on standard output; in a file it has 80 columns and no colours.
+  public func writeReports(_ report: FinishedReport, textOnStandardOutput: TextReportWriter) -> [ReportError] {
     reports.compactMap { open in
       guard let file = open.file else { return nil }
       do throws(ReportError) {
         switch open.target.format {
-        case .text: try text.write(report, to: file)
+        case .text:
+          let writer = open.target.destination == .standardOutput ? textOnStandardOutput : TextReportWriter()
+          try writer.write(report, to: file)
         case .json: try JSONReportWriter().write(report, to: file)
         case .jsonl: preconditionFailure("a journal has no file of this kind")
         }
@@ -80,5 +84,8 @@ public final class PreparedJob {
     }
   }
 
-  private static var temporaryDirectory: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+  private static var temporaryDirectory: String {
+    guard let folder = getenv("TMPDIR"), folder.pointee != 0 else { return "/tmp" }
+    return String(cString: folder)
+  }
 }

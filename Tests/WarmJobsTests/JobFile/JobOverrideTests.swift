@@ -43,6 +43,16 @@ import WarmJobs
     )
   }
 
+  @Test func anAppendedReportReplacesTheDefaultOneOnStandardOutput() throws {
+    let file = JobOverride(path: "report", value: "{json: /x.json}", origin: "--report json", appends: true)
+    let rows = JobOverride(path: "report", value: "{jsonl: '-'}", origin: "--report jsonl", appends: true)
+    #expect(try job(shortestJob, [rows]).reports.map(\.format) == [.jsonl])
+    #expect(try job(shortestJob, [file, rows]).reports.map(\.format) == [.json, .jsonl])
+    // What was asked for stays: two reports on standard output are a mistake.
+    #expect(mistakes(in: shortestJob + "report: [{text: '-'}]\n", [rows]).count == 1)
+    #expect(mistakes(in: shortestJob, [rows, rows]).count == 1)
+  }
+
   @Test(arguments: [
     ("prefetch.ordr=lifo", "--set prefetch.ordr=lifo: unknown key 'ordr'; did you mean 'order'?"),
     ("prefetch.order=sideways", "--set prefetch.order=sideways: 'sideways' is not an order; use fifo or lifo"),
