@@ -41,7 +41,7 @@ import Testing
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<50), keys: "prefetch: {concurrency: 4, per-host: 4}")
-    let command = try job.startJob()
+    let command = try job.startJob(isHeld: true)
     try await gate.waitForWaiting(4)
     gate.step(10)
     try await origin.waitForRequests(14)

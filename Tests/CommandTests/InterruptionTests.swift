@@ -9,7 +9,7 @@ import Testing
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<100), keys: "prefetch: {concurrency: 4, per-host: 4}")
-    let command = try job.startJob()
+    let command = try job.startJob(isHeld: true)
     try await gate.waitForWaiting(4)
     command.send(signal)
     try await command.waitForError("finish")

@@ -55,7 +55,7 @@ import Testing
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<40), keys: "prefetch: {order: \(order), concurrency: 8, per-host: 8}")
-    let command = try job.startJob()
+    let command = try job.startJob(isHeld: true)
     for finished in 0..<33 {
       // Eight wait at the gate before each of them may go on; a ninth would be seen in the peak.
       try await gate.waitForWaiting(8)
@@ -72,7 +72,7 @@ import Testing
     let gate = origin.holdAll()
     let urls = (0..<3).flatMap { imageURLs(origin, 0..<12, host: $0) }
     let job = JobFolder(urls: urls, keys: "prefetch: {concurrency: 32, per-host: 2}")
-    let command = try job.startJob()
+    let command = try job.startJob(isHeld: true)
     try await gate.waitForWaiting(6)
     gate.open()
     #expect(try await command.wait().status == 0)

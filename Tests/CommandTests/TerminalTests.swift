@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [24, 40, 120]) func onATerminalABarIsDrawnAndErased(columns: Int) async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
-    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: columns))
+    let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: columns))
     try await command.waitForOutput("20 new")
     let during = Screen(command.outputText)
     #expect(during.lines.contains { $0.hasPrefix("test") && $0.contains("50 %") }, "\(during.text)")
@@ -33,7 +33,7 @@ import Testing
   @Test func theBarFollowsTheWidthOfTheTerminal() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
-    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: 120))
+    let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 120))
     try await command.waitForOutput("20 new")
     command.resizeTerminal(columns: 50, rows: 24)
     // One may be on its way; those after the next have the new width for sure.
@@ -48,7 +48,7 @@ import Testing
   @Test func theBarGoesToStandardErrorAndTheReportToThePipe() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
-    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(takesOutput: false))
+    let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(takesOutput: false))
     try await command.waitForError("20 of 40")
     gate.open()
     let result = try await command.wait()
@@ -61,7 +61,7 @@ import Testing
   @Test func theNoteOnASignalStaysAboveTheBar() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
-    let command = try job.start(["run", "job.yaml"], terminal: Command.Terminal(columns: 100))
+    let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 100))
     try await command.waitForOutput("20 new")
     command.send(SIGINT)
     try await command.waitForOutput("finish")

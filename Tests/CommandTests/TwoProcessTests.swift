@@ -18,7 +18,7 @@ import Testing
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
-    let commands = [try first.startJob(), try second.startJob()]
+    let commands = [try first.startJob(isHeld: true), try second.startJob(isHeld: true)]
     // Eight at the gate are four of each.
     try await gate.waitForWaiting(8)
     gate.open()
@@ -39,8 +39,8 @@ import Testing
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
     let gate = origin.holdAll()
-    let survivor = try first.startJob()
-    let victim = try second.startJob()
+    let survivor = try first.startJob(isHeld: true)
+    let victim = try second.startJob(isHeld: true)
     try await gate.waitForWaiting(8)
     gate.step(answers)
     try await origin.waitForRequests(8 + answers)
@@ -61,7 +61,7 @@ import Testing
     _ = try await job.runJob()
     let gate = origin.holdAll()
     job.write(urls: imageURLs(origin, 0..<11))
-    let command = try job.startJob()
+    let command = try job.startJob(isHeld: true)
     try await gate.waitForWaiting(1)
     let refused = try await job.prewarm("cache", "clear")
     #expect(refused.status == 1)

@@ -39,7 +39,8 @@ final class Loader: LoadReceiver {
     LoadContext(
       cache: cache,
       mode: mode,
-      download: DownloadOptions(retries: 0),
+      // What a test holds back may be held long on a busy machine.
+      download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
       verification: verification,
       blacklist: blacklist,
       startedAt: clock.source.wall()

@@ -74,7 +74,7 @@ import Testing
   private let context = LoadContext(
     cache: nil,
     mode: .bypass,
-    download: DownloadOptions(retries: 0),
+    download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
     startedAt: Timestamp(milliseconds: 0)
   )
 
