@@ -99,9 +99,15 @@ let package = Package(
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin"]),
     tests(
       "ImageManagingTests",
-      ["ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding", "TestOrigin"]
+      [
+        "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
+        "TestOrigin",
+      ]
     ),
-    tests("ImagePrefetchingTests", ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "TestOrigin"]),
+    tests(
+      "ImagePrefetchingTests",
+      ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "TestOrigin"]
+    ),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),

@@ -49,7 +49,7 @@ final class CurlMulti {
   /// How many connections are kept open, those in use included.
   func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
 
-  /// Lets `easy` use what is shared; again after each `curl_easy_reset`.
+  /// Lets `easy` use what is shared, which a `curl_easy_reset` keeps.
   func share(with easy: UnsafeMutableRawPointer) { curl_set_pointer(easy, CURLOPT_SHARE, share) }
 
   func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(multi, easy) }

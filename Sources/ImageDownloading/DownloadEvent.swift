@@ -79,8 +79,6 @@ public struct TransferSummary: Sendable, Hashable {
   public var durationNanoseconds: UInt64 = 0
   /// Waiting between attempts.
   public var waitedNanoseconds: UInt64 = 0
-  /// The last status that a server gave.
-  public var lastStatus: Int?
 
   /// The summary of a download that made no request.
   public init() {}

@@ -7,8 +7,10 @@ enum StartLimit: Sendable {
   case empty
   /// The limit over all hosts is reached.
   case concurrency
-  /// What waits has to wait for its host or for the time of its retry.
+  /// Hosts are at their limit.
   case hosts
+  /// What waits has to wait for its host's first connection, or for the time of its retry.
+  case notYet
   /// Only what already began may start now.
   case held
 }
@@ -40,6 +42,8 @@ struct DownloadQueue {
   private(set) var concurrency: Int
   private(set) var perHost: Int
   private(set) var running = 0
+  /// Hosts with as many transfers as one may have.
+  private var fullHosts = 0
   private(set) var waiting = 0
   private var resolving = 0
 
@@ -110,7 +114,7 @@ struct DownloadQueue {
     admitRetries(now)
     guard waiting > 0 else { return .none(.empty) }
     guard running < concurrency else { return .none(.concurrency) }
-    guard let candidate = best() else { return .none(.hosts) }
+    guard let candidate = best() else { return .none(fullHosts > 0 ? .hosts : .notYet) }
     guard startsNew || candidate.rank.continues else { return .none(.held) }
     return start(candidate.host)
   }
@@ -140,7 +144,9 @@ struct DownloadQueue {
   /// A transfer to `host` has ended; one that could not connect lets the host's others try too.
   mutating func finished(host: Int, failedToConnect: Bool = false) {
     running -= 1
+    let wasFull = hosts[host].running >= perHost
     hosts[host].running -= 1
+    if wasFull, hosts[host].running < perHost { fullHosts -= 1 }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
     announce(host)
   }
@@ -152,6 +158,7 @@ struct DownloadQueue {
   mutating func setLimits(concurrency: Int, perHost: Int) {
     self.concurrency = max(1, concurrency)
     self.perHost = max(1, perHost)
+    fullHosts = hosts.count { $0.running >= self.perHost }
     for host in hosts.indices { announce(host) }
   }
 
@@ -182,6 +189,7 @@ struct DownloadQueue {
     waiting -= 1
     running += 1
     hosts[host].running += 1
+    if hosts[host].running == perHost { fullHosts += 1 }
     if resolves { resolving += 1 }
     dropStale(host)
     announce(host)

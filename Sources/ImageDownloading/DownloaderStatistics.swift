@@ -2,7 +2,7 @@
 public struct DownloaderStatistics: Sendable {
   /// Transfers running now.
   public internal(set) var running = 0
-  /// The most transfers that ran at once.
+  /// The most transfers that ran at once since the limits were last set.
   public internal(set) var peakRunning = 0
   /// Downloads waiting now, retries included.
   public internal(set) var waiting = 0
@@ -15,8 +15,10 @@ public struct DownloaderStatistics: Sendable {
   public struct BoundTimes: Sendable, Hashable {
     /// All transfers of the global limit were used.
     public internal(set) var concurrency: UInt64 = 0
-    /// What waited had to wait for its host, or for the time of its retry.
+    /// Hosts were at their limit.
     public internal(set) var hosts: UInt64 = 0
+    /// What waited had to wait for its host's first connection, or for the time of its retry.
+    public internal(set) var notYet: UInt64 = 0
     /// The receiver had no room, or the downloader was suspended.
     public internal(set) var held: UInt64 = 0
     /// Nothing waited.
@@ -27,6 +29,7 @@ public struct DownloaderStatistics: Sendable {
     switch limit {
     case .concurrency: boundNanoseconds.concurrency += nanoseconds
     case .hosts: boundNanoseconds.hosts += nanoseconds
+    case .notYet: boundNanoseconds.notYet += nanoseconds
     case .held: boundNanoseconds.held += nanoseconds
     case .empty: boundNanoseconds.empty += nanoseconds
     }

@@ -16,6 +16,8 @@ struct Job {
   /// Since when it waits for a retry.
   var retrySince: MonotonicInstant?
   var summary = TransferSummary()
+  /// Whether a transient failure is tried again.
+  var mayRetry = true
 
   init(_ download: Download, host: Int) {
     self.download = download
@@ -47,8 +49,6 @@ struct Job {
     attemptNanoseconds += taken
     summary.durationNanoseconds += taken
     summary.receivedBytes += transfer.receivedBytes
-    let status = transfer.status
-    if status != 0 { summary.lastStatus = status }
   }
 
   /// Goes on with the same attempt at another URL.

@@ -27,6 +27,9 @@ final class Monitor: Sendable {
     }
   }
 
+  /// Counts the peak anew.
+  func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
+
   /// Ends a turn of the loop: from `now` on, `limit` is what keeps more from starting.
   func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {
     state.withLock { state in

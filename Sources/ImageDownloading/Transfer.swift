@@ -163,7 +163,8 @@ final class Transfer {
     if length > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: Int(length), status: status) }
     guard header("content-encoding") == nil else { return }
     declaredBytes = Int(length)
-    body.reserveCapacity(min(Int(length), max(Self.chunkBytes, options.streamAbove)))
+    // No more than a chunk: what a server declares is not believed with memory.
+    body.reserveCapacity(min(declaredBytes ?? 0, Self.chunkBytes))
   }
 
   /// Hands over what has gathered as a chunk.

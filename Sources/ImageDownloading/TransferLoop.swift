@@ -96,15 +96,16 @@ final class TransferLoop: @unchecked Sendable {
       switch message {
       case .submit(let downloads): downloads.forEach(submit)
       case .cancel(let ids, let includingRunning):
-        for id in ids { cancel(jobs.slot(of: id).map { [$0] } ?? [], includingRunning: includingRunning) }
-      case .cancelAll(let includingRunning): cancel(jobs.inUse, includingRunning: includingRunning)
+        for id in ids { if let slot = jobs.slot(of: id) { cancel(slot, includingRunning: includingRunning) } }
+      case .cancelAll(let includingRunning): cancelAll(includingRunning: includingRunning)
       case .setLimits(let concurrency, let perHost):
         queue.setLimits(concurrency: concurrency, perHost: perHost)
+        monitor.forgetPeak()
         multi.setMaximumConnections(queue.concurrency * 2)
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Being awake is all it takes.
       case .shutDown:
-        cancel(jobs.inUse, includingRunning: true)
+        cancelAll(includingRunning: true)
         isEnding = true
       }
     }
@@ -125,11 +126,16 @@ final class TransferLoop: @unchecked Sendable {
     enqueue(slot)
   }
 
-  private func cancel(_ slots: [Int], includingRunning: Bool) {
-    for slot in slots where includingRunning || jobs[slot].isWaiting { cancel(slot) }
+  private func cancelAll(includingRunning: Bool) {
+    for slot in jobs.inUse { cancel(slot, includingRunning: includingRunning) }
   }
 
-  private func cancel(_ slot: Int) {
+  private func cancel(_ slot: Int, includingRunning: Bool) {
+    guard includingRunning || jobs[slot].isWaiting else {
+      // What runs may end; what fails is not tried again.
+      jobs[slot].mayRetry = false
+      return
+    }
     if let place = jobs[slot].place {
       release(transfers[place], of: slot)
     } else {
@@ -275,7 +281,7 @@ final class TransferLoop: @unchecked Sendable {
       case .failure(let failure): settle(slot, .failure(failure))
       }
     case .failure(let failure):
-      if let time = retries.time(after: failure, of: jobs[slot], now: turn.now) {
+      if jobs[slot].mayRetry, let time = retries.time(after: failure, of: jobs[slot], now: turn.now) {
         if hasHandedOver { turn.events.append(.restarted(id: jobs[slot].download.id)) }
         jobs[slot].restart(now: turn.now)
         move(slot, to: jobs[slot].url)

@@ -87,6 +87,13 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [2])
   }
 
+  @Test("what waits for a retry's time does not wait for its host")
+  func aRetryIsNoFullHost() {
+    var queue = makeQueue(perHost: 2, openHosts: 1)
+    queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
+    #expect(queue.next(now: now) == .none(.notYet))
+  }
+
   @Test("D1: both limits change while transfers run")
   func limitsChange() {
     var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)

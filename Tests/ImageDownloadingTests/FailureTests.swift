@@ -11,6 +11,14 @@ struct FailureTests {
     return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
   }
 
+  @Test("D13: a declared length is not believed with memory")
+  func aHugeDeclaredLengthIsNoMemory() throws {
+    let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
+    let options = DownloadOptions(retries: 0, maxBytes: .max, streamAbove: .max)
+    let end = try Fetcher().fetch(origin.url("/a"), options: options)
+    #expect(end.failure?.kind == .truncated)
+  }
+
   @Test(
     "D9: a status that is not accepted is http-status; 408, 425, 429 and 5xx are transient",
     arguments: [
