@@ -26,7 +26,8 @@ public final class DownloadOptions: Sendable {
   public let acceptStatus: Set<Int>
   /// Bodies with more bytes fail as `too-large`; 64 MiB by default.
   public let maxBytes: Int
-  /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default.
+  /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default. Each running
+  /// transfer may hold that much in memory, so that a large value is bounded by ``maxBytes`` alone.
   public let streamAbove: Int
 
   /// Exponential backoff with full jitter: a wait is drawn evenly from zero to `initial · 2ⁿ`, at most `maximum`.

@@ -65,6 +65,7 @@ public final class ImageDownloader: Sendable {
   public func submit(_ downloads: [Download]) { inbox.post(.submit(downloads)) }
 
   /// Changes both limits, also while transfers run: those beyond a lower limit finish, and nothing starts until they have.
+  /// ``DownloaderStatistics/peakRunning`` counts anew from here.
   public func setLimits(concurrency: Int, perHost: Int) { inbox.post(.setLimits(concurrency: concurrency, perHost: perHost)) }
 
   /// Cancels downloads that wait, and those that run unless told otherwise; each ends once as ``DownloadEvent/cancelled(id:_:)``.

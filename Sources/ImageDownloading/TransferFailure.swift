@@ -129,7 +129,7 @@ extension Failure {
   static func transient(_ kind: FailureKind, _ message: String) -> Failure { Failure(kind, isTransient: true, message: message) }
 
   static func status(_ status: Int) -> Failure {
-    let phrase = HTTPStatus.phrase(status).map { " \($0)" } ?? ""
+    let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
     return Failure(
       .httpStatus,
       status: status,
