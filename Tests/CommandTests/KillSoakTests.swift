@@ -5,7 +5,8 @@ import Testing
 
 /// `kill -9` at random moments, all over one cache.
 ///
-/// The moment is the one at which nginx has answered a random number of the run's requests. Each round asks for many new URLs;
+/// The moment is the one at which nginx has answered a random number of the run's requests, or, every second time, the one at which
+/// the run has told a random number of rows. Each round asks for many new URLs;
 /// the cache has a limit, so that rounds also trim what earlier ones stored, and kills fall into that too.
 @Suite(.serialized) struct KillSoakTests {
   @Test("C10: after a kill, what was told is there, the totals are true, and the files do not grow without bound")
@@ -28,7 +29,8 @@ import Testing
       if round % countingInterval == 0 { try await job.expectTrueTotals() }
     }
     let comment: Comment = "seed \(SoakCounts.seed)"
-    #expect(killed > SoakCounts.kills / 2, comment)
+    // A short run may be over before it can be killed.
+    #expect(killed > (SoakCounts.isLong ? SoakCounts.kills / 2 : 0), comment)
     #expect(told > 0, comment)
     // Records and free pages take their part; what a kill leaves free, the next run uses.
     #expect(largestIndexBytes < 2 * images.maximumCacheBytes + 4 << 20, comment)
@@ -44,14 +46,19 @@ import Testing
     _ killed: inout Int
   ) async throws -> [String] {
     job.write(urls: images.urls(round: round), to: images.manifestPath)
-    unlink(job.folder.file("rows.jsonl"))
     let answered = images.nginx.requestCount
-    let command = try job.startJob(["--progress", "none"])
-    try await images.nginx.waitForRequests(answered + Int.random(in: 0..<images.newURLsEachRound, using: &random))
+    let moment = Int.random(in: 1..<images.newURLsEachRound, using: &random)
+    let command = try job.start(["run", "job.yaml", "--progress", "none", "--set", "report=[{jsonl: '-'}]"])
+    if round % 2 == 0 {
+      try await images.nginx.waitForRequests(answered + moment)
+    } else {
+      try await command.waitForOutputLines(moment)
+    }
     command.kill()
-    if try await command.wait().ending == .signalled(SIGKILL) { killed += 1 }
+    let result = try await command.wait()
+    if result.ending == .signalled(SIGKILL) { killed += 1 }
     // What stands behind the last line end is a row that the kill has cut, or nothing.
-    let lines = (job.folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let lines = result.output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return try lines.dropLast().map { try JSONDecoder().decode(Run.Row.self, from: Data($0)) }
       .filter { $0.outcome == "downloaded" }.map(\.url)
   }
@@ -59,7 +66,6 @@ import Testing
   private func expectHits(_ job: JobFolder, _ urls: [String], _ round: Int) async throws {
     if urls.isEmpty { return }
     job.write(urls: urls, to: "told.txt")
-    unlink(job.folder.file("rows.jsonl"))
     let result = try await job.prewarm("run", "told.yaml", "--cache-mode", "only", "--report", "json=report.json")
     let run = try job.finishedRun(result)
     #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")

@@ -2,6 +2,8 @@ import Foundation
 
 /// How often the dangerous tests repeat what they do: a few times, or as `scripts/soak` asks.
 enum SoakCounts {
+  /// Whether `scripts/soak` asks for large counts.
+  static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
   /// Runs that are killed.
   static let kills = count("PREWARM_SOAK_KILLS", default: 6)
   /// Runs that are stopped by a signal or a deadline.
