@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// An absolute URL against which relative ones are resolved.
 public struct BaseURL: Sendable, Hashable {
   /// The URL in normal form.
@@ -10,7 +12,7 @@ public struct BaseURL: Sendable, Hashable {
     var bytes: [UInt8] = []
     let text = Array(written.utf8)
     let normalizer = URLNormalizer()
-    parts = try text.withUnsafeBytesTyped { written throws(InvalidURL) in
+    parts = try text.withRawBytes { written throws(InvalidURL) in
       try normalizer.normalize(written, relativeTo: nil, into: &bytes)
     }
     self.bytes = bytes
@@ -20,14 +22,5 @@ public struct BaseURL: Sendable, Hashable {
   public init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
     self.bytes = Array(bytes)
     self.parts = parts
-  }
-}
-
-extension Array where Element == UInt8 {
-  /// `withUnsafeBytes`, which does not pass on typed errors yet.
-  func withUnsafeBytesTyped<Result, Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try withUnsafeBufferPointer { buffer throws(Failure) in try body(UnsafeRawBufferPointer(buffer)) }
   }
 }

@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// Brings URLs into the one form that is their identity and that is sent.
 ///
 /// The rules, after RFC 3986 section 6.2.2:
@@ -43,7 +45,7 @@ public final class URLNormalizer {
     completed.removeAll(keepingCapacity: true)
     completed.append(contentsOf: base.bytes[..<reference.prefixLength(of: base)])
     completed.append(contentsOf: text)
-    return try completed.withUnsafeBytesTyped { text throws(InvalidURL) in
+    return try completed.withRawBytes { text throws(InvalidURL) in
       if let parts = Self.parts(ofNormalForm: text) {
         bytes.append(contentsOf: text)
         return parts
