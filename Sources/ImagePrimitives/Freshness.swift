@@ -1,0 +1,28 @@
+/// For how long an answer may be used again without asking, by the server's own word (RFC 9111 and RFC 5861).
+public struct Freshness: Sendable, Hashable {
+  /// How long it is fresh from when it was received, its age by then taken off; nil where the server said nothing.
+  public var lifetime: Duration?
+  /// False for `no-store`.
+  public var isStorable: Bool
+  /// Whether it is to be asked for again before each use (`no-cache`).
+  public var mustRevalidate: Bool
+  /// Whether its bytes never change while it is fresh (`immutable`, RFC 8246).
+  public var isImmutable: Bool
+  /// For how long after ``lifetime`` it may be used while it is asked for again; zero by default.
+  public var staleWhileRevalidate: Duration
+
+  /// The freshness of an answer that says nothing, but for the parts given.
+  public init(
+    lifetime: Duration? = nil,
+    isStorable: Bool = true,
+    mustRevalidate: Bool = false,
+    isImmutable: Bool = false,
+    staleWhileRevalidate: Duration = .zero
+  ) {
+    self.lifetime = lifetime
+    self.isStorable = isStorable
+    self.mustRevalidate = mustRevalidate
+    self.isImmutable = isImmutable
+    self.staleWhileRevalidate = staleWhileRevalidate
+  }
+}
