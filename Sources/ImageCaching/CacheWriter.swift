@@ -40,6 +40,27 @@ public struct CacheWriter {
     return true
   }
 
+  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age counts from now on, its freshness is
+  /// the answer's, and validators that the answer gives take the place of the stored ones.
+  ///
+  /// Says whether the record was still the one that was read; else nothing is changed.
+  @discardableResult
+  public func revalidate(
+    _ key: CacheKey,
+    identity: UnsafeRawBufferPointer,
+    from read: EntryHead,
+    freshness: Freshness,
+    validators: Validators? = nil
+  ) throws(CacheError) -> Bool {
+    guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
+    var head = entry.head
+    head.storedAt = now
+    head.accessedAt = now
+    head.storedFreshness = StoredFreshness(freshness)
+    try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
+    return true
+  }
+
   /// Notes that an image was asked for, unless that was noted within the last hour.
   public func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
     guard let entry = try entry(key, identity) else { return }

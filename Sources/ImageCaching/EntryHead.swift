@@ -6,7 +6,7 @@ public struct EntryHead: Sendable, Hashable {
   public var storedAt: Timestamp
   /// When it was last asked for, kept only where the cache expires by access, and renewed at most hourly.
   public var accessedAt: Timestamp
-  /// How long this entry stays fresh after ``storedAt`` in place of the cache's `maxAge`; nil: the cache's rule holds.
+  /// How long this entry stays fresh after ``storedAt`` in place of the cache's rule; nil: the cache's rule holds.
   public var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
   /// The format of its bytes, where they were recognised.
   public var format: ImageFormat?
@@ -26,7 +26,13 @@ public struct EntryHead: Sendable, Hashable {
   public var status: UInt16
   /// Whether the body is a file of its own, because it is above ``ImageCache/maximumInlineBytes``.
   public var isBlob: Bool
+  /// For how long it may be used without asking, by the server's own word, from ``storedAt`` on. Counts only where the cache's
+  /// freshness rule is ``FreshnessRule/http``.
+  public var freshness: Freshness { storedFreshness.value }
+  /// Whether the answer depends on headers of the request, whose values ``CacheReader/vary(of:identity:)`` gives.
+  public var hasVary: Bool
 
+  var storedFreshness: StoredFreshness
   var lifetimeMilliseconds: Int64?
   /// The number of the body, a new and higher one whenever one is stored: it finds the body, and tells whether a record is still
   /// the one that was read.

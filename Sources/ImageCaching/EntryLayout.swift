@@ -20,8 +20,8 @@ import ImagePrimitives
 /// | 74 | u8 | folder of the blob |
 /// | 75 | u8 | 0 |
 /// | 76, 80 | u32, u32 | bytes of identity, of URL |
-/// | 84, 86, 88, 90 | u16 each | bytes of ETag, Last-Modified, Content-Type, and of Vary values (none yet) |
-/// | 92 | bytes | identity, URL unless flag 2 is set, ETag, Last-Modified, Content-Type, Vary values |
+/// | 84, 86, 88, 90 | u16 each | bytes of ETag, Last-Modified, Content-Type, and of freshness with Vary values |
+/// | 92 | bytes | identity, URL unless flag 2 is set, ETag, Last-Modified, Content-Type, ``StoredFreshness`` and Vary values |
 struct StoredEntry {
   static let headByteCount = 92
   private static let blobFlag: UInt8 = 1
@@ -59,7 +59,22 @@ struct StoredEntry {
     bytes.part(at: etagOffset + shortCount(at: 84) + shortCount(at: 86), count: shortCount(at: 88))
   }
 
+  /// Freshness and Vary values, which end the record.
+  @inline(__always)
+  private var lastField: UnsafeRawBufferPointer {
+    let count = shortCount(at: 90)
+    return bytes.part(at: bytes.count - count, count: count)
+  }
+
+  /// The caller's canonical text of the request headers that the answer depends on; empty: none.
+  var vary: UnsafeRawBufferPointer {
+    let field = lastField
+    let start = min(StoredFreshness.byteCount, field.count)
+    return field.part(at: start, count: field.count - start)
+  }
+
   var head: EntryHead {
+    let lastField = lastField
     let lifetime = bytes.littleEndian(at: 16, as: Int64.self)
     return EntryHead(
       storedAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
@@ -74,6 +89,8 @@ struct StoredEntry {
       contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]),
       status: bytes.littleEndian(at: 68),
       isBlob: flags & Self.blobFlag != 0,
+      hasVary: lastField.count > StoredFreshness.byteCount,
+      storedFreshness: StoredFreshness(stored: lastField),
       lifetimeMilliseconds: lifetime < 0 ? nil : lifetime,
       revision: bytes.littleEndian(at: 48),
       blobFolder: bytes[74]
@@ -101,27 +118,62 @@ struct StoredEntry {
     record[75] = 0
   }
 
-  /// How many bytes the record of `entry` takes.
-  static func byteCount(of entry: NewEntry) -> Int {
-    headByteCount + entry.identity.count + (entry.identity.begins(with: entry.url) ? 0 : entry.url.count)
-      + entry.etag.count + entry.lastModified.count + entry.contentType.count
+  /// What a record holds beside its head.
+  struct Texts {
+    var identity: UnsafeRawBufferPointer
+    var url: UnsafeRawBufferPointer
+    var etag: [UInt8]
+    var lastModified: [UInt8]
+    var contentType: [UInt8]
+    /// The last field, as ``StoredFreshness/field(vary:)`` makes it.
+    var freshnessAndVary: [UInt8]
+
+    fileprivate var sharesURL: Bool { identity.begins(with: url) }
+
+    /// How many bytes the whole record takes.
+    var recordByteCount: Int {
+      headByteCount + identity.count + (sharesURL ? 0 : url.count) + etag.count + lastModified.count + contentType.count
+        + freshnessAndVary.count
+    }
   }
 
-  /// Fills a whole record, of the size that ``byteCount(of:)`` says.
-  static func write(_ entry: NewEntry, head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
-    let sharesURL = entry.identity.begins(with: entry.url)
+  /// Fills a whole record, of the size that ``Texts/recordByteCount`` says.
+  static func write(_ texts: Texts, head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
+    let sharesURL = texts.sharesURL
     record[73] = sharesURL ? sharedURLFlag : 0
     write(head, to: record)
-    record.setLittleEndian(UInt32(entry.identity.count), at: 76)
-    record.setLittleEndian(UInt32(entry.url.count), at: 80)
-    record.setLittleEndian(UInt16(entry.etag.count), at: 84)
-    record.setLittleEndian(UInt16(entry.lastModified.count), at: 86)
-    record.setLittleEndian(UInt16(entry.contentType.count), at: 88)
-    record.setLittleEndian(UInt16(0), at: 90)
-    var offset = record.copy(entry.identity, at: headByteCount)
-    if !sharesURL { offset = record.copy(entry.url, at: offset) }
-    for field in [entry.etag, entry.lastModified, entry.contentType] where !field.isEmpty {
-      offset = field.withUnsafeBytes { record.copy($0, at: offset) }
-    }
+    record.setLittleEndian(UInt32(texts.identity.count), at: 76)
+    record.setLittleEndian(UInt32(texts.url.count), at: 80)
+    let fields = [texts.etag, texts.lastModified, texts.contentType, texts.freshnessAndVary]
+    for (index, field) in fields.enumerated() { record.setLittleEndian(UInt16(field.count), at: 84 + 2 * index) }
+    var offset = record.copy(texts.identity, at: headByteCount)
+    if !sharesURL { offset = record.copy(texts.url, at: offset) }
+    for field in fields where !field.isEmpty { offset = field.withUnsafeBytes { record.copy($0, at: offset) } }
+  }
+}
+
+extension StoredEntry.Texts {
+  /// The texts of an entry that is to be stored.
+  init(_ entry: NewEntry) {
+    self.init(
+      identity: entry.identity,
+      url: entry.url,
+      etag: entry.etag,
+      lastModified: entry.lastModified,
+      contentType: entry.contentType,
+      freshnessAndVary: StoredFreshness(entry.freshness).field(vary: entry.vary)
+    )
+  }
+
+  /// The texts of a stored record, valid as long as its bytes are, with another word on freshness.
+  init(_ entry: StoredEntry, freshness: StoredFreshness) {
+    self.init(
+      identity: entry.identity,
+      url: entry.url,
+      etag: Array(entry.etag),
+      lastModified: Array(entry.lastModified),
+      contentType: Array(entry.contentType),
+      freshnessAndVary: freshness.field(vary: Array(entry.vary))
+    )
   }
 }

@@ -44,6 +44,10 @@ public final class ImageCache: Sendable {
     public var trimTo: Double
     /// From when on the age counts, and what is oldest; from when it was stored by default.
     public var expireBy: ExpiryBasis
+    /// Whose word on freshness counts: the cache's ``maxAge``, the default, or the server's.
+    public var freshness: FreshnessRule
+    /// What would expire within this time counts as expired already; zero by default.
+    public var minFresh: Duration
     /// How long a failure stays on the blacklist, 6 hours by default; nil: for ever.
     public var blacklistTTL: Duration?
     /// The clock.
@@ -58,6 +62,8 @@ public final class ImageCache: Sendable {
       maxSize: Int? = nil,
       trimTo: Double = 0.5,
       expireBy: ExpiryBasis = .modification,
+      freshness: FreshnessRule = .age,
+      minFresh: Duration = .zero,
       blacklistTTL: Duration? = .seconds(6 * 3600),
       time: TimeSource = .system
     ) {
@@ -68,6 +74,8 @@ public final class ImageCache: Sendable {
       self.maxSize = maxSize
       self.trimTo = trimTo
       self.expireBy = expireBy
+      self.freshness = freshness
+      self.minFresh = minFresh
       self.blacklistTTL = blacklistTTL
       self.time = time
     }
@@ -101,7 +109,12 @@ public final class ImageCache: Sendable {
     }
     self.configuration = configuration
     self.environment = environment
-    expiry = ExpiryRule(maxAge: configuration.maxAge, basis: configuration.expireBy)
+    expiry = ExpiryRule(
+      maxAge: configuration.maxAge,
+      basis: configuration.expireBy,
+      freshness: configuration.freshness,
+      minFresh: configuration.minFresh
+    )
   }
 
   deinit { EnvironmentRegistry.close(environment) }
@@ -114,6 +127,19 @@ public final class ImageCache: Sendable {
       try WriteTransaction.totals(in: transaction, tables).keepsAccessOrder
     }
     if !isKept { try environment.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() } }
+  }
+
+  // MARK: Freshness
+
+  /// When an entry of that head expires by the rules of this cache, `minFresh` not counted; nil: never.
+  ///
+  /// What the server wants to be asked about before each use (`no-cache`, RFC 9111, section 5.2.2.4) expired when it was stored.
+  public func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
+
+  /// Whether an entry that has expired may still be used at `now` while it is asked for again: the server said so
+  /// (`stale-while-revalidate`, RFC 5861, section 3), its time has not passed, and the freshness rule is ``FreshnessRule/http``.
+  public func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
+    expiry.isUsableWhileRevalidating(head, at: now)
   }
 
   // MARK: Transactions

@@ -8,7 +8,9 @@ public struct NewEntry {
   public var key: CacheKey
   /// The whole identity, which tells hash collisions; valid while the entry is stored.
   public var identity: UnsafeRawBufferPointer
-  /// The URL for people to read, secrets masked; valid while the entry is stored.
+  /// The URL as it was first written, resolved, secrets masked; valid while the entry is stored.
+  ///
+  /// Exports name files by it, as apps do that know an image by the very text of its URL.
   public var url: UnsafeRawBufferPointer
   /// The format of its bytes, where they were recognised.
   public var format: ImageFormat?
@@ -30,8 +32,16 @@ public struct NewEntry {
   public var lastModified: [UInt8]
   /// The response's Content-Type as sent; empty: none.
   public var contentType: [UInt8]
-  /// How long it stays fresh in place of the cache's `maxAge`; nil: the cache's rule holds.
+  /// How long it stays fresh in place of the cache's rule; nil: the cache's rule holds.
   public var lifetime: Duration?
+  /// The server's word on freshness, which counts from the moment of storing.
+  public var freshness: Freshness
+  /// The request's own values of the headers that the response's Vary names, as canonical text that only the caller understands;
+  /// empty: the answer depends on none. What is longer than ``maximumVaryBytes`` is cut, and so equals no request's values.
+  public var vary: [UInt8]
+
+  /// The most bytes of ``vary`` that are kept.
+  public static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
 
   /// An entry to be stored.
   public init(
@@ -49,8 +59,11 @@ public struct NewEntry {
     etag: [UInt8] = [],
     lastModified: [UInt8] = [],
     contentType: [UInt8] = [],
-    lifetime: Duration? = nil
+    lifetime: Duration? = nil,
+    freshness: Freshness = Freshness(),
+    vary: [UInt8] = []
   ) {
+
     self.key = key
     self.identity = identity
     self.url = url
@@ -66,9 +79,11 @@ public struct NewEntry {
     self.lastModified = Self.fitting(lastModified)
     self.contentType = Self.fitting(contentType)
     self.lifetime = lifetime
+    self.freshness = freshness
+    self.vary = vary.count <= Self.maximumVaryBytes ? vary : Array(vary[..<Self.maximumVaryBytes])
   }
 
-  private static func fitting(_ field: [UInt8]) -> [UInt8] { field.count <= Int(UInt16.max) ? field : [] }
+  static func fitting(_ field: [UInt8]) -> [UInt8] { field.count <= Int(UInt16.max) ? field : [] }
 }
 
 /// The body of an image to be stored.
@@ -87,7 +102,7 @@ public struct EntryRecord: Sendable, Hashable {
   public let head: EntryHead
   /// The whole identity.
   public let identity: [UInt8]
-  /// The URL, secrets masked.
+  /// The URL as it was first written, secrets masked.
   public let url: [UInt8]
   /// The response's ETag as sent; empty: none.
   public let etag: [UInt8]
@@ -95,6 +110,8 @@ public struct EntryRecord: Sendable, Hashable {
   public let lastModified: [UInt8]
   /// The response's Content-Type as sent; empty: none.
   public let contentType: [UInt8]
+  /// The request's values of the headers that the answer depends on, as the caller of the store gave them; empty: none.
+  public let vary: [UInt8]
   /// When it expires by the rules of the cache that read it; nil: never.
   public let expiresAt: Timestamp?
 
@@ -106,6 +123,7 @@ public struct EntryRecord: Sendable, Hashable {
     etag = Array(stored.etag)
     lastModified = Array(stored.lastModified)
     contentType = Array(stored.contentType)
+    vary = Array(stored.vary)
     expiresAt = expiry.expiry(of: head)
   }
 }

@@ -5,8 +5,8 @@ import ImagePrimitives
 /// The tables of times are read from their oldest end, so the cost is that of what is removed. Each step is a short write
 /// transaction, between which others get their turn, and goes on behind the last row that the one before looked at.
 ///
-/// An entry with a lifetime of its own that is shorter than the cache's rule stays until that rule or the size removes it; for
-/// look-ups it has expired all the same.
+/// An entry that has expired before the cache's `maxAge` did, by a lifetime of its own or the server's word, stays until `maxAge`
+/// or the size removes it: for look-ups it has expired all the same, and it is there to be asked for again.
 struct Trimmer {
   /// Rows that one transaction looks at: a few megabytes of changed pages.
   private static let stepRowCount = 1024
@@ -97,14 +97,14 @@ struct Trimmer {
   /// Whether neither this row nor any later one can have to go.
   private func isPastLast(_ time: Timestamp, _ purpose: Purpose, isByAccess: Bool) -> Bool {
     switch purpose {
-    case .expired: !expiry.isExpired(since: time, at: now)
+    case .expired: !expiry.isTooOld(since: time, at: now)
     case .oldest(_, let sparesRun): sparesRun && !isByAccess && runStart.map { time >= $0 } ?? false
     }
   }
 
   private func mustGo(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
-    case .expired: expiry.isExpired(head, at: now)
+    case .expired: expiry.mayBeRemoved(head, at: now)
     case .oldest(_, let sparesRun): !(sparesRun && isOfRun(head))
     }
   }

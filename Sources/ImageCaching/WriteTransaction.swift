@@ -41,11 +41,19 @@ final class WriteTransaction {
   // MARK: Changing entries
 
   /// Stores an entry, over any other of its key.
-  func store(_ entry: NewEntry, body: NewBody, at now: Timestamp) throws(CacheError) {
+  ///
+  /// `accessedAt` is when it was last asked for, where that is not the time it was stored.
+  func store(
+    _ entry: NewEntry,
+    body: NewBody,
+    at storedAt: Timestamp,
+    accessedAt: Timestamp? = nil
+  ) throws(CacheError) {
     var body = body
     if case .bytes(let bytes) = body, bytes.count > ImageCache.maximumInlineBytes { body = .staged(try stage(bytes)) }
     totals.lastRevision &+= 1
-    let head = EntryHead(entry, body: body, at: now, revision: totals.lastRevision, blobFolder: blobFolder)
+    var head = EntryHead(entry, body: body, at: storedAt, revision: totals.lastRevision, blobFolder: blobFolder)
+    head.accessedAt = accessedAt ?? storedAt
     if let old = try self.entry(entry.key)?.head { try removeAllButRecord(old, of: entry.key) }
     switch body {
     case .bytes(let bytes):
@@ -54,14 +62,15 @@ final class WriteTransaction {
       try place(blob, at: BlobFolder.fileName(entry.key, revision: head.revision, folder: head.blobFolder))
     }
     try entry.key.withStoredBytes { (key) throws(CacheError) in
-      let record = try transaction.reserve(StoredEntry.byteCount(of: entry), for: key, in: tables.entries)
-      StoredEntry.write(entry, head: head, to: record)
+      let texts = StoredEntry.Texts(entry)
+      let record = try transaction.reserve(texts.recordByteCount, for: key, in: tables.entries)
+      StoredEntry.write(texts, head: head, to: record)
     }
     try setTimes(of: head, entry.key)
     totals.add(head)
   }
 
-  /// Changes the head of a record, but not its body.
+  /// Changes the head of a record, but not its body; its freshness stays as it was.
   func replaceHead(of key: CacheKey, _ stored: StoredEntry, by head: EntryHead) throws(CacheError) {
     let old = stored.head
     // The record's bytes lie in the map, which is for reading only, and the next write may move them.
@@ -72,10 +81,28 @@ final class WriteTransaction {
     try key.withStoredBytes { (key) throws(CacheError) in
       try transaction.put(UnsafeRawBufferPointer(copy), for: key, in: tables.entries)
     }
-    if totals.keepsAccessOrder && old.accessedAt != head.accessedAt {
-      try removeTime(old.accessedAt, key, from: tables.byAccess)
-      try setTime(head.accessedAt, key, in: tables.byAccess)
+    try moveTimes(from: old, to: head, key)
+  }
+
+  /// Changes the head of a record and its validators, those that are nil excepted, but not its body.
+  func replaceRecord(
+    of key: CacheKey,
+    _ stored: StoredEntry,
+    by head: EntryHead,
+    validators: Validators?
+  ) throws(CacheError) {
+    let old = stored.head
+    try Array(stored.bytes).withRawBytes { (copy) throws(CacheError) in
+      guard let copied = StoredEntry(copy) else { preconditionFailure("a copy of a record is none") }
+      var texts = StoredEntry.Texts(copied, freshness: head.storedFreshness)
+      if let etag = validators?.etag { texts.etag = NewEntry.fitting(Array(etag.utf8)) }
+      if let lastModified = validators?.lastModified { texts.lastModified = NewEntry.fitting(Array(lastModified.utf8)) }
+      try key.withStoredBytes { (key) throws(CacheError) in
+        let record = try transaction.reserve(texts.recordByteCount, for: key, in: tables.entries)
+        StoredEntry.write(texts, head: head, to: record)
+      }
     }
+    try moveTimes(from: old, to: head, key)
   }
 
   /// Removes a record with its body.
@@ -119,6 +146,17 @@ final class WriteTransaction {
 
   private func removeTime(_ time: Timestamp, _ key: CacheKey, from table: UInt32) throws(CacheError) {
     try TimeKey(time, key).withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: table) }
+  }
+
+  private func moveTimes(from old: EntryHead, to head: EntryHead, _ key: CacheKey) throws(CacheError) {
+    if old.storedAt != head.storedAt {
+      try removeTime(old.storedAt, key, from: tables.byStored)
+      try setTime(head.storedAt, key, in: tables.byStored)
+    }
+    if totals.keepsAccessOrder && old.accessedAt != head.accessedAt {
+      try removeTime(old.accessedAt, key, from: tables.byAccess)
+      try setTime(head.accessedAt, key, in: tables.byAccess)
+    }
   }
 
   /// Fills the table `by-access`, which from here on every process keeps; does nothing where it is kept already.
@@ -183,6 +221,8 @@ extension EntryHead {
     proof = entry.proof
     contentTypeMatch = entry.contentTypeMatch
     status = entry.status
+    hasVary = !entry.vary.isEmpty
+    storedFreshness = StoredFreshness(entry.freshness)
     lifetimeMilliseconds = entry.lifetime.map { max(0, $0.wholeMilliseconds) }
     self.revision = revision
     switch body {
