@@ -54,7 +54,7 @@ let package = Package(
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
-    library("ImageCaching", ["ImagePrimitives", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
+    library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),

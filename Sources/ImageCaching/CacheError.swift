@@ -36,6 +36,8 @@ public enum CacheError: Error, Sendable, Equatable {
   case damaged(path: String, reason: String)
   /// The disk failed to keep what was written, so nothing more is stored in this run.
   case storingStopped(path: String, reason: String)
+  /// Images cannot be written out to that folder.
+  case cannotExport(path: String, reason: String)
   /// Any other failure of the index.
   case other(path: String, reason: String)
 }
@@ -82,6 +84,8 @@ extension CacheError: CustomStringConvertible {
       "the cache at \(path) is damaged: \(reason); delete the folder to begin anew"
     case .storingStopped(let path, let reason):
       "nothing more is stored in the cache at \(path), since the disk did not keep what was written: \(reason); check the disk"
+    case .cannotExport(let path, let reason):
+      "images cannot be exported to \(path): \(reason); make room or fix its permissions, and export again"
     case .other(let path, let reason):
       "the index of the cache at \(path) failed: \(reason); try again, and delete the folder if it fails again"
     }

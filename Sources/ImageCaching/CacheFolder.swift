@@ -29,9 +29,16 @@ final class CacheFolder: Sendable {
   /// Opens the folder of a namespace, and makes it where it shall be written and is not there.
   ///
   /// Throws where it cannot be made or opened, is not there, or lies on a network file system.
-  init(directory: String, namespace: String, access: ImageCache.Access) throws(CacheError) {
-    path = "\(directory)/\(namespace)"
+  convenience init(directory: String, namespace: String, access: ImageCache.Access) throws(CacheError) {
+    let path = "\(directory)/\(namespace)"
     if access == .readWrite { try Self.make(path) }
+    try self.init(reading: path)
+    if let name = FileSystemKind.networkName(of: descriptor.number) { throw .networkFileSystem(path: path, name: name) }
+  }
+
+  /// Opens a folder that is only read, on whatever file system.
+  init(reading path: String) throws(CacheError) {
+    self.path = path
     let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else {
       throw errno == ENOENT ? .missing(path: path) : .cannotOpen(path: path, reason: errorSentence())
@@ -39,7 +46,6 @@ final class CacheFolder: Sendable {
     descriptor = FileDescriptor(owning: number)
     guard let status = descriptor.status else { throw .cannotOpen(path: path, reason: errorSentence()) }
     id = ID(device: UInt(status.st_dev), inode: UInt(status.st_ino))
-    if let name = FileSystemKind.networkName(of: number) { throw .networkFileSystem(path: path, name: name) }
   }
 
   /// Makes a folder and those above it.

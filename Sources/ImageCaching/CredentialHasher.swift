@@ -23,6 +23,9 @@ public struct CredentialHasher: Sendable {
     return (0..<keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
   }
 
+  /// Whether both hash alike.
+  func hasSameKey(as other: CredentialHasher) -> Bool { key == other.key }
+
   /// HMAC-SHA-256 of `bytes` (RFC 2104), cut to 128 bits: 32 hexadecimal digits in lower case.
   public func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var full = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

@@ -9,7 +9,7 @@ enum FolderMarks {
   /// The one format that this program reads and writes: the layout of the folder and of every record.
   static let supportedVersion = 1
   static let versionName = "VERSION"
-  private static let tagName = "CACHEDIR.TAG"
+  static let tagName = "CACHEDIR.TAG"
   private static let keyName = "KEY"
   /// More than any of these files has.
   private static let byteLimit = 4096

@@ -46,4 +46,7 @@ public final class WorkerThread: Sendable {
 
   /// Waits until the thread has ended; to be called once.
   public func join() { pthread_join(handle, nil) }
+
+  /// Leaves the thread to end by itself, with nobody waiting; to be called once, in place of ``join()``.
+  public func detach() { pthread_detach(handle) }
 }

@@ -167,6 +167,7 @@ import Testing
       .foreignProcessNamespace(path: path), .cut(path: path, expectedBytes: 2, actualBytes: 1), .deleted(path: path),
       .diskFull(path: path), .mapFull(path: path), .readersFull(path: path), .inUse(path: path, processes: [1, 2]),
       .damaged(path: path, reason: "r"), .storingStopped(path: path, reason: "r"), .other(path: path, reason: "r"),
+      .cannotExport(path: path, reason: "r"),
     ]
     for error in errors {
       #expect(error.description.contains(path))

@@ -1,0 +1,105 @@
+import CCrypto
+
+/// The names that SDWebImage gives files: MD5 of the URL as first written, in hexadecimal, with or without an extension.
+///
+/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path, percent-encoding
+/// undone; where the text is no URL to Foundation, that of the whole text. Versions differ in both, so that whoever looks for a file
+/// tries ``candidates(forURL:)``; a name without extension is found by all of them.
+enum AppFileName {
+  /// Digits of the hash.
+  static let digitCount = 32
+  /// SD_MAX_FILE_EXTENSION_LENGTH: what NAME_MAX leaves beside the digits and a dot, in UTF-16 units; a longer one is left out.
+  private static let longestExtension = 255 - digitCount - 1
+  /// NAME_MAX of Linux, in bytes.
+  private static let longestName = 255
+
+  /// MD5 (RFC 1321) in 32 digits; nil where libcrypto refuses to compute it, as it does in FIPS mode.
+  static func digits(of url: UnsafeRawBufferPointer) -> String? {
+    var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    var count: UInt32 = 0
+    guard EVP_Digest(url.baseAddress, url.count, &digest, &count, EVP_md5(), nil) == 1 else { return nil }
+    let digits = digest.prefix(Int(count)).flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  /// All names that a version of SDWebImage may have given the file, the likeliest first; nil as for ``digits(of:)``.
+  static func candidates(forURL url: UnsafeRawBufferPointer) -> [String]? {
+    guard let digits = digits(of: url) else { return nil }
+    let path = path(of: url)
+    var names = [digits]
+    for text in [decodingPercents(path), Array(path), Array(url)] {
+      guard let text, let name = name(digits, pathExtension: pathExtension(of: text)), !names.contains(name) else { continue }
+      names.append(name)
+    }
+    return names
+  }
+
+  /// The name with the extension of the URL's path, where it has one that fits; nil as for ``digits(of:)``.
+  static func nameWithExtension(forURL url: UnsafeRawBufferPointer) -> String? {
+    guard let digits = digits(of: url) else { return nil }
+    return decodingPercents(path(of: url)).flatMap { name(digits, pathExtension: pathExtension(of: $0)) } ?? digits
+  }
+
+  private static func name(_ digits: String, pathExtension: [UInt8]) -> String? {
+    // SDSanitizeFileNameString: the two bytes that no file name has on Apple's systems.
+    let sane = pathExtension.filter { $0 != 0 && $0 != UInt8(ascii: ":") }
+    guard !sane.isEmpty, !sane.contains(UInt8(ascii: "/")), let text = String(validating: sane, as: UTF8.self) else { return nil }
+    guard text.utf16.count <= longestExtension, digits.utf8.count + 1 + sane.count <= longestName else { return nil }
+    return "\(digits).\(text)"
+  }
+
+  /// What follows the last dot of the last component, by the rules of Foundation's `pathExtension`: nothing where the dot begins or
+  /// ends the component, or where what follows it has a space or a mark of writing direction.
+  static func pathExtension(of path: [UInt8]) -> [UInt8] {
+    let end = path.lastIndex { $0 != UInt8(ascii: "/") }.map { $0 + 1 } ?? 0
+    let start = path[..<end].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    let component = path[start..<end]
+    guard let dot = component.lastIndex(of: UInt8(ascii: ".")), dot > start, dot + 1 < end else { return [] }
+    let dots = component.prefix(2)
+    if dots.count == 2 && dots.allSatisfy({ $0 == UInt8(ascii: ".") }) { return [] }
+    let found = Array(component[(dot + 1)...])
+    return String(decoding: found, as: UTF8.self).unicodeScalars.contains(where: isRefused) ? [] : found
+  }
+
+  private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x20, 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+
+  /// The path of a URL: from behind the authority to the query or the fragment.
+  private static func path(of url: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+    let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
+    let whole = url[..<end]
+    guard let colon = whole.firstIndex(of: UInt8(ascii: ":")), whole[(colon + 1)...].starts(with: "//".utf8) else { return whole }
+    return whole[(colon + 3)...].drop { $0 != UInt8(ascii: "/") }
+  }
+
+  /// The bytes with `%2E` and the like undone; nil where a percent sign begins no such thing.
+  private static func decodingPercents(_ bytes: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
+    var decoded: [UInt8] = []
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      if bytes[index] == UInt8(ascii: "%") {
+        guard index + 2 < bytes.endIndex, let high = value(ofDigit: bytes[index + 1]), let low = value(ofDigit: bytes[index + 2])
+        else { return nil }
+        decoded.append(high << 4 | low)
+        index += 3
+      } else {
+        decoded.append(bytes[index])
+        index += 1
+      }
+    }
+    return decoded
+  }
+
+  private static func value(ofDigit digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

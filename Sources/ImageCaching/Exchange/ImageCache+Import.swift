@@ -1,0 +1,128 @@
+public import ImagePrimitives
+
+extension ImageCache {
+  /// Copies the images of another cache into this one, and calls `onEntry` with what became of each.
+  ///
+  /// The newest of one identity wins. Times, freshness, validators and proofs stay as they are there; bodies are checked while they are
+  /// read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. The blacklist stays.
+  ///
+  /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one of them
+  /// cannot be read, or this one not be written.
+  @discardableResult
+  public func importEntries(
+    from other: ImageCache,
+    onEntry: (ImportEvent) -> Void = { _ in }
+  ) throws(CacheError) -> ImportResult {
+    try checkWritable()
+    let hasSameKey = credentialHasher.hasSameKey(as: other.credentialHasher)
+    var run = ImportRun(into: self)
+    try other.forEachEntry { (record) throws(CacheError) in
+      if !hasSameKey && record.url.withUnsafeBytes(hasCredentials) {
+        run.skip(record.url, .foreignCredentials).forEach(onEntry)
+      } else if try hasAsNew(record.identity, storedAt: record.head.storedAt) {
+        run.skip(record.url, .notNewer).forEach(onEntry)
+      } else if let (record, body) = try other.currentBody(of: record) {
+        switch body {
+        case .damaged(let damage): run.skip(record.url, .damaged(damage)).forEach(onEntry)
+        case .bytes(let bytes): try run.take(ImportBatch.Item(record), bytes).forEach(onEntry)
+        }
+      }
+    }
+    try run.finish().forEach(onEntry)
+    return run.result
+  }
+
+  /// Copies the images that a flat folder has of `images`, and calls `onEntry` with what became of each.
+  ///
+  /// Names in such a folder tell no URL, so the URLs are to be given, as they were first written. `probe` gets the bytes of each file and
+  /// returns what it proved of them, or throws where they are no image to be kept. An image counts as stored when its file was last
+  /// written, not after now, unless `storedAt` says otherwise; so the newest wins, and what is older than `maxAge` expires at once.
+  ///
+  /// Files above `maximumBytes`, 64 MiB by default, are left out. Transactions and errors are as in ``importEntries(from:onEntry:)``.
+  @discardableResult
+  public func importFlat(
+    _ folder: FlatFolder,
+    images: some Sequence<FlatImage>,
+    storedAt: Timestamp? = nil,
+    maximumBytes: Int = 64 << 20,
+    onEntry: (ImportEvent) -> Void = { _ in },
+    probe: (_ bytes: [UInt8]) throws -> NewProof
+  ) throws(CacheError) -> ImportResult {
+    try checkWritable()
+    let now = configuration.time.wall()
+    var run = ImportRun(into: self)
+    for image in images {
+      switch try flatImport(of: image, in: folder, storedAt: storedAt, now: now, maximumBytes: maximumBytes, probe) {
+      case .take(let item, let bytes): try run.take(item, bytes).forEach(onEntry)
+      case .skip(let reason): run.skip(image.url, reason).forEach(onEntry)
+      }
+    }
+    try run.finish().forEach(onEntry)
+    return run.result
+  }
+
+  private enum FlatImport {
+    case take(ImportBatch.Item, [UInt8])
+    case skip(ImportEvent.SkipReason)
+  }
+
+  private func flatImport(
+    of image: FlatImage,
+    in folder: FlatFolder,
+    storedAt: Timestamp?,
+    now: Timestamp,
+    maximumBytes: Int,
+    _ probe: ([UInt8]) throws -> NewProof
+  ) throws(CacheError) -> FlatImport {
+    if image.url.withUnsafeBytes(hasCredentials) { return .skip(.foreignCredentials) }
+    let file: (bytes: [UInt8], modifiedAt: Timestamp)?
+    do throws(CacheError) {
+      file = try image.url.withRawBytes { (url) throws(CacheError) in try folder.file(ofURL: url, maximumBytes: maximumBytes) }
+    } catch {
+      return .skip(.unreadable("\(error)"))
+    }
+    guard let file else { return .skip(.notFound) }
+    let storedAt = storedAt ?? min(file.modifiedAt, now)
+    if try hasAsNew(image.identity, storedAt: storedAt) { return .skip(.notNewer) }
+    do {
+      return .take(ImportBatch.Item(image, file.bytes, try probe(file.bytes), storedAt: storedAt), file.bytes)
+    } catch {
+      return .skip(.notAnImage("\(error)"))
+    }
+  }
+
+  /// Whether the identity is cached, and was stored at that time or later.
+  private func hasAsNew(_ identity: [UInt8], storedAt: Timestamp) throws(CacheError) -> Bool {
+    try identity.withRawBytes { (identity) throws(CacheError) in
+      try read { (reader) throws(CacheError) in
+        guard let own = try reader.entry(CacheKey(identity: identity)), own.identity.hasSameBytes(as: identity) else {
+          return false
+        }
+        return own.head.storedAt >= storedAt
+      }
+    }
+  }
+}
+
+/// An import under way: its batch, and what became of the images so far. Every call returns what has become final by it.
+private struct ImportRun: ~Copyable {
+  private(set) var result = ImportResult()
+  private var batch: ImportBatch
+
+  init(into cache: ImageCache) { batch = ImportBatch(for: cache) }
+
+  mutating func skip(_ url: [UInt8], _ reason: ImportEvent.SkipReason) -> [ImportEvent] {
+    count([.skipped(url: url, reason: reason)])
+  }
+
+  mutating func take(_ item: ImportBatch.Item, _ bytes: [UInt8]) throws(CacheError) -> [ImportEvent] {
+    try batch.add(item, bytes) ? finish() : []
+  }
+
+  mutating func finish() throws(CacheError) -> [ImportEvent] { count(try batch.commit()) }
+
+  private mutating func count(_ events: [ImportEvent]) -> [ImportEvent] {
+    for event in events { result.count(event) }
+    return events
+  }
+}
