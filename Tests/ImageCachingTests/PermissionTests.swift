@@ -126,5 +126,5 @@ final class TemporaryMount {
 
 extension Trait where Self == ConditionTrait {
   /// For tests that mount a file system.
-  fileprivate static var mounting: Self { .enabled(if: TemporaryMount.isAllowed, "needs the right to mount") }
+  static var mounting: Self { .enabled(if: TemporaryMount.isAllowed, "needs the right to mount") }
 }

@@ -12,6 +12,8 @@ func makeCache(
   maxSize: Int? = nil,
   trimTo: Double = 0.5,
   expireBy: ExpiryBasis = .modification,
+  freshness: FreshnessRule = .age,
+  minFresh: Duration = .zero,
   blacklistTTL: Duration? = .seconds(6 * 3600),
   clock: ManualClock = ManualClock()
 ) throws(CacheError) -> ImageCache {
@@ -24,6 +26,8 @@ func makeCache(
       maxSize: maxSize,
       trimTo: trimTo,
       expireBy: expireBy,
+      freshness: freshness,
+      minFresh: minFresh,
       blacklistTTL: blacklistTTL,
       time: clock.source
     )
@@ -55,35 +59,43 @@ func withIdentity<R>(
 }
 
 extension CacheWriter {
-  /// Stores a body under an identity that is its URL too.
+  /// Stores a body under an identity that is its URL too, unless `url` is given.
   func put(
     _ name: String,
     _ body: [UInt8],
+    url: String? = nil,
     key forcedKey: CacheKey? = nil,
     proof: ProofDepth = .header,
     lifetime: Duration? = nil,
+    freshness: Freshness = Freshness(),
+    vary: [UInt8] = [],
     staged: StagedBlob? = nil
   ) throws(CacheError) {
     try withIdentity(name) { (key, identity) throws(CacheError) in
-      try body.withBytes { (bytes) throws(CacheError) in
-        let entry = NewEntry(
-          key: forcedKey ?? key,
-          identity: identity,
-          url: identity,
-          format: .png,
-          width: 640,
-          height: 480,
-          frames: 1,
-          proof: proof,
-          contentTypeMatch: .alias,
-          status: 200,
-          checksum: staged?.checksum ?? checksum(of: bytes),
-          etag: Array("\"1\"".utf8),
-          lastModified: Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8),
-          contentType: Array("image/png".utf8),
-          lifetime: lifetime
-        )
-        try store(entry, body: staged.map(NewBody.staged) ?? .bytes(bytes))
+      try (url.map { Array($0.utf8) } ?? Array(identity)).withBytes { (url) throws(CacheError) in
+        let body = staged == nil ? body : []
+        try body.withBytes { (bytes) throws(CacheError) in
+          let entry = NewEntry(
+            key: forcedKey ?? key,
+            identity: identity,
+            url: url,
+            format: .png,
+            width: 640,
+            height: 480,
+            frames: 1,
+            proof: proof,
+            contentTypeMatch: .alias,
+            status: 200,
+            checksum: staged?.checksum ?? checksum(of: bytes),
+            etag: Array("\"1\"".utf8),
+            lastModified: Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8),
+            contentType: Array("image/png".utf8),
+            lifetime: lifetime,
+            freshness: freshness,
+            vary: vary
+          )
+          try store(entry, body: staged.map(NewBody.staged) ?? .bytes(bytes))
+        }
       }
     }
   }
@@ -91,8 +103,25 @@ extension CacheWriter {
 
 extension ImageCache {
   /// Stores a body under an identity that is its URL too, in a transaction of its own.
-  func put(_ name: String, _ body: [UInt8], proof: ProofDepth = .header, lifetime: Duration? = nil) throws(CacheError) {
-    try write { (writer) throws(CacheError) in try writer.put(name, body, proof: proof, lifetime: lifetime) }
+  func put(
+    _ name: String,
+    _ body: [UInt8],
+    url: String? = nil,
+    proof: ProofDepth = .header,
+    lifetime: Duration? = nil,
+    freshness: Freshness = Freshness(),
+    vary: [UInt8] = []
+  ) throws(CacheError) {
+    try write { (writer) throws(CacheError) in
+      try writer.put(name, body, url: url, proof: proof, lifetime: lifetime, freshness: freshness, vary: vary)
+    }
+  }
+
+  /// What is needed to ask for what is cached again.
+  func details(_ name: String) throws(CacheError) -> EntryDetails? {
+    try read { (reader) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in try reader.details(key, identity: identity) }
+    }
   }
 
   func lookUp(_ name: String) throws(CacheError) -> LookUp {
@@ -159,6 +188,29 @@ extension ImageCache {
       offset = end
     }
     return try writer.finish()
+  }
+}
+
+extension TemporaryDirectory {
+  /// Damages the large body of the one entry that has one, by one bit.
+  func damageBlob(namespace: String = "default") {
+    let name = files(below: file("\(namespace)/blobs")).first.map { "\(namespace)/blobs/\($0)" }
+    guard let name, var bytes = read(name) else { return }
+    bytes[1000] ^= 1
+    write(bytes, to: name)
+  }
+
+  /// Sets the time of modification of a file.
+  func setModified(_ name: String, _ time: Timestamp) {
+    let moment = timespec(tv_sec: Int(time.milliseconds / 1000), tv_nsec: Int(time.milliseconds % 1000) * 1_000_000)
+    utimensat(AT_FDCWD, file(name), [moment, moment], 0)
+  }
+
+  /// The time of modification of a file; nil where there is none.
+  func modified(_ name: String) -> Timestamp? {
+    var status = stat()
+    guard stat(file(name), &status) == 0 else { return nil }
+    return Timestamp(milliseconds: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
   }
 }
 

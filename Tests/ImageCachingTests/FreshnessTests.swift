@@ -1,0 +1,199 @@
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+@Suite struct FreshnessTests {
+  let directory = TemporaryDirectory()
+  let clock = ManualClock()
+
+  private func cache(
+    _ rule: FreshnessRule = .http,
+    maxAge: Duration? = .seconds(100),
+    minFresh: Duration = .zero,
+    expireBy: ExpiryBasis = .modification
+  ) throws(CacheError) -> ImageCache {
+    try makeCache(directory, maxAge: maxAge, expireBy: expireBy, freshness: rule, minFresh: minFresh, clock: clock)
+  }
+
+  @Test("C19: the server's lifetime counts in place of maxAge, shorter or longer") func serversLifetime() throws {
+    let cache = try cache()
+    try cache.put("short", body(10), freshness: Freshness(lifetime: .seconds(10)))
+    try cache.put("long", body(10), freshness: Freshness(lifetime: .seconds(1000)))
+    try cache.put("none", body(10))
+    let names = ["short", "long", "none"]
+    clock.advance(by: .milliseconds(9999))
+    #expect(try names.filter(cache.isFresh) == names)
+    clock.advance(by: .milliseconds(1))
+    #expect(try names.filter(cache.isFresh) == ["long", "none"])
+    clock.advance(by: .seconds(90))
+    #expect(try names.filter(cache.isFresh) == ["long"])
+    clock.advance(by: .seconds(900))
+    #expect(try names.filter(cache.isFresh) == [])
+  }
+
+  @Test("C19: by age, the server's word does not count, and is kept") func ageRule() throws {
+    let said = Freshness(lifetime: .seconds(1), mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(7))
+    try cache(.age).put("a", body(10), freshness: said)
+    clock.advance(by: .seconds(99))
+    #expect(try cache(.age).isFresh("a"))
+    #expect(try cache(.http).isFresh("a") == false)
+    #expect(try cache(.age).head("a")?.freshness == said)
+  }
+
+  @Test("C19: no-cache is always to be asked for again, whatever lifetime it has") func noCache() throws {
+    let cache = try cache(maxAge: nil)
+    let freshness = Freshness(lifetime: .seconds(10), mustRevalidate: true, staleWhileRevalidate: .seconds(10))
+    try cache.put("a", body(10), freshness: freshness)
+    try cache.put("own", body(10), lifetime: .seconds(10), freshness: freshness)
+    #expect(try !cache.isFresh("a") && !cache.isFresh("own"))
+    let head = try #require(try cache.head("a"))
+    #expect(cache.expiry(of: head) == head.storedAt)
+    #expect(!cache.isUsableWhileRevalidating(head, at: clock.source.wall()))
+  }
+
+  @Test("C7: an entry's own lifetime comes before the server's") func ownLifetime() throws {
+    let cache = try cache()
+    try cache.put("a", body(10), lifetime: .seconds(50), freshness: Freshness(lifetime: .seconds(10)))
+    clock.advance(by: .seconds(49))
+    #expect(try cache.isFresh("a"))
+    clock.advance(by: .seconds(1))
+    #expect(try !cache.isFresh("a"))
+  }
+
+  @Test("C19: a lifetime of zero is over at once, also after the clock was set back") func zeroLifetime() throws {
+    let cache = try cache()
+    try cache.put("a", body(10), freshness: Freshness(lifetime: .zero))
+    #expect(try !cache.isFresh("a"))
+    clock.advance(by: .seconds(-5))
+    #expect(try !cache.isFresh("a"))
+  }
+
+  @Test("C19: what would expire within minFresh has expired", arguments: [FreshnessRule.age, .http])
+  func minFresh(rule: FreshnessRule) throws {
+    let cache = try cache(rule, minFresh: .seconds(30))
+    try cache.put("a", body(10), freshness: rule == .http ? Freshness(lifetime: .seconds(100)) : Freshness())
+    clock.advance(by: .milliseconds(69_999))
+    #expect(try cache.isFresh("a"))
+    clock.advance(by: .milliseconds(1))
+    #expect(try !cache.isFresh("a"))
+    let head = try #require(try cache.head("a"))
+    #expect(cache.expiry(of: head) == head.storedAt.advanced(by: .seconds(100)), "the expiry itself is the entry's")
+    #expect(try cache.trim() == TrimResult(), "it is not removed before it has expired")
+  }
+
+  @Test("C19: stale-while-revalidate is a window behind the expiry, by the server's rule only") func staleWhileRevalidate() throws {
+    let freshness = Freshness(lifetime: .seconds(10), staleWhileRevalidate: .seconds(5))
+    let cache = try cache()
+    try cache.put("a", body(10), freshness: freshness)
+    try cache.put("without", body(10), freshness: Freshness(lifetime: .seconds(10)))
+    let (head, without) = (try #require(try cache.head("a")), try #require(try cache.head("without")))
+    let end = head.storedAt.advanced(by: .seconds(15))
+    #expect(cache.isUsableWhileRevalidating(head, at: end.advanced(by: .milliseconds(-1))))
+    #expect(!cache.isUsableWhileRevalidating(head, at: end))
+    #expect(!cache.isUsableWhileRevalidating(without, at: end.advanced(by: .seconds(-5))))
+    #expect(!(try self.cache(.age)).isUsableWhileRevalidating(head, at: head.storedAt))
+  }
+
+  @Test("C19: validators, Vary values and freshness outlive the cache, and a change of the head") func recordsKeepThem() throws {
+    let freshness = Freshness(lifetime: .seconds(86_400), isImmutable: true, staleWhileRevalidate: .seconds(60))
+    let vary = Array("accept: image/webp\n".utf8)
+    try cache().put("a", body(10), proof: .none, freshness: freshness, vary: vary)
+    let cache = try cache()
+    let head = try #require(try cache.head("a"))
+    #expect(head.freshness == freshness && head.hasVary)
+    try cache.write { (writer) throws(CacheError) in
+      try withIdentity("a") { (key, identity) throws(CacheError) in
+        let proof = NewProof(depth: .full, format: .png, width: 1, height: 1, frames: 1)
+        #expect(try writer.raiseProof(of: key, identity: identity, from: head, to: proof))
+      }
+    }
+    #expect(try cache.head("a")?.freshness == freshness)
+    #expect(
+      try cache.details("a")
+        == EntryDetails(
+          validators: Validators(etag: "\"1\"", lastModified: "Sat, 21 Nov 2026 09:00:00 GMT"),
+          contentType: "image/png",
+          vary: vary
+        )
+    )
+    #expect(try cache.entries(after: nil, limit: 1).first?.vary == vary)
+    #expect(try cache.details("b") == nil)
+    try withIdentity("a") { (key, identity) throws(CacheError) in
+      #expect(try cache.read { (reader) throws(CacheError) in try reader.vary(of: key, identity: identity) } == vary)
+    }
+  }
+
+  @Test("C19: Vary values that are too long equal nothing, and the record stays readable") func longVary() throws {
+    let cache = try cache()
+    let vary = [UInt8](repeating: 65, count: NewEntry.maximumVaryBytes + 1)
+    try cache.put("a", body(10), vary: vary)
+    #expect(try cache.details("a")?.vary == vary.dropLast())
+  }
+
+  @Test("M6: a 304 makes an entry new, and its answer's validators and freshness take the old one's place", arguments: [10, 200_000])
+  func revalidated(size: Int) throws {
+    let cache = try cache(expireBy: .access)
+    try cache.put("a", body(size), freshness: Freshness(lifetime: .seconds(10), isImmutable: true), vary: [1, 2])
+    try cache.put("b", body(size))
+    let before = try cache.totals()
+    clock.advance(by: .seconds(60))
+    let head = try #require(try cache.head("a"))
+    let isSame = try revalidate(cache, "a", head, Freshness(lifetime: .seconds(20)), Validators(etag: "W/\"a longer one\""))
+    #expect(isSame)
+
+    let now = try #require(try cache.head("a"))
+    #expect(now.storedAt == clock.source.wall() && now.accessedAt == clock.source.wall())
+    #expect(now.freshness == Freshness(lifetime: .seconds(20)) && now.hasVary)
+    let details = try #require(try cache.details("a"))
+    #expect(details.validators == Validators(etag: "W/\"a longer one\"", lastModified: "Sat, 21 Nov 2026 09:00:00 GMT"))
+    #expect(details.vary == [1, 2] && details.contentType == "image/png")
+    #expect(try cache.cachedBody("a") == .bytes(body(size)))
+    #expect(try cache.totals() == before)
+    clock.advance(by: .seconds(50))
+    #expect(try cache.trim().expired == 1, "it is as new as its answer in every order")
+    #expect(try cache.present(["a", "b"]) == ["a"])
+  }
+
+  @Test("M6: a 304 for a record that was replaced meanwhile changes nothing") func revalidatedTooLate() throws {
+    let cache = try cache()
+    try cache.put("a", body(10))
+    let head = try #require(try cache.head("a"))
+    try cache.put("a", body(20))
+    clock.advance(by: .seconds(1))
+    #expect(try !revalidate(cache, "a", head, Freshness(lifetime: .seconds(1)), nil))
+    #expect(try !revalidate(cache, "gone", head, Freshness(), nil))
+    #expect(try cache.head("a")?.freshness == Freshness())
+    #expect(try cache.head("a")?.storedAt == head.storedAt)
+  }
+
+  private func revalidate(
+    _ cache: ImageCache,
+    _ name: String,
+    _ head: EntryHead,
+    _ freshness: Freshness,
+    _ validators: Validators?
+  ) throws(CacheError) -> Bool {
+    try cache.write { (writer) throws(CacheError) in
+      try withIdentity(name) { (key, identity) throws(CacheError) in
+        try writer.revalidate(key, identity: identity, from: head, freshness: freshness, validators: validators)
+      }
+    }
+  }
+
+  @Test("C19: a trim keeps what is stale but younger than maxAge, and what lives longer") func trim() throws {
+    let cache = try cache()
+    try cache.put("stale", body(10), freshness: Freshness(lifetime: .seconds(1)))
+    try cache.put("no-cache", body(10), freshness: Freshness(mustRevalidate: true))
+    try cache.put("long", body(10), freshness: Freshness(lifetime: .seconds(1000)))
+    let names = ["stale", "no-cache", "long"]
+    clock.advance(by: .seconds(99))
+    #expect(try cache.trim() == TrimResult())
+    clock.advance(by: .seconds(1))
+    #expect(try cache.trim().expired == 2)
+    #expect(try cache.present(names) == ["long"])
+    clock.advance(by: .seconds(900))
+    #expect(try cache.trim().expired == 1)
+  }
+}

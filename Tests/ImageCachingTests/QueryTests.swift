@@ -1,0 +1,192 @@
+import Dispatch
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import Synchronization
+import TestSupport
+import Testing
+
+/// Counts how often a cache begins a transaction, which asks for the time.
+final class TransactionCounter: Sendable {
+  private let counted = Mutex(0)
+  var count: Int { counted.withLock { $0 } }
+
+  var source: TimeSource {
+    TimeSource(
+      monotonic: TimeSource.system.monotonic,
+      wall: {
+        self.counted.withLock { $0 += 1 }
+        return TimeSource.system.wall()
+      }
+    )
+  }
+}
+
+/// A thread of queries that does nothing until it is let go.
+struct HeldQueries {
+  let queries = CacheQueries(threads: 1)
+  private let gate = DispatchSemaphore(value: 0)
+
+  /// Returns when the one thread is held.
+  func hold() async {
+    let (started, continuation) = AsyncStream.makeStream(of: Void.self)
+    Task { [queries, gate] in
+      try await queries.perform {
+        continuation.finish()
+        gate.wait()
+      }
+    }
+    for await _ in started {}
+  }
+
+  func letGo() { gate.signal() }
+}
+
+@Suite struct QueryTests {
+  let directory = TemporaryDirectory()
+  private let a = Array("https://a/1.png".utf8)
+
+  @Test("C2: a query that is cancelled before its turn reads nothing") func cancelledBeforeItsTurn() async throws {
+    let counter = TransactionCounter()
+    let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
+    try cache.storeData(body(10), identity: a, url: a)
+    _ = try cache.data(forIdentity: a)
+    let cost = counter.count
+    _ = try cache.data(forIdentity: a)
+    let before = counter.count
+    let held = HeldQueries()
+    await held.hold()
+    let asked = AsyncImageCache(cache, on: held.queries)
+    let queries = (0..<3).map { _ in Task { [a] in try await asked.query(a) } }
+    for query in queries { query.cancel() }
+    for query in queries { await #expect(throws: CancellationError.self) { try await query.value } }
+    #expect(counter.count == before)
+
+    held.letGo()
+    #expect(try await asked.query(a)?.bytes == body(10), "the next one gets its turn behind all of them")
+    #expect(counter.count == before + (before - cost))
+  }
+
+  @Test("C2: a task that is cancelled already asks for nothing") func cancelledBefore() async throws {
+    let counter = TransactionCounter()
+    let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
+    let before = counter.count
+    let (go, continuation) = AsyncStream.makeStream(of: Void.self)
+    let query = Task { [a] in
+      for await _ in go {}
+      return try await cache.asynchronous.storeData([1], identity: a, url: a)
+    }
+    query.cancel()
+    continuation.finish()
+    await #expect(throws: CancellationError.self) { try await query.value }
+    #expect(counter.count == before)
+  }
+
+  @Test("M26: every call has both forms, which do the same") func bothForms() async throws {
+    let clock = ManualClock()
+    let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 100, clock: clock)
+    let asked = cache.asynchronous
+    let b = Array("https://a/2.png".utf8)
+    try cache.storeData(body(10), identity: a, url: a)
+    try await asked.storeData(body(20), identity: b, url: b)
+    #expect(try cache.data(forIdentity: b) == (try await asked.query(b)))
+    #expect(try cache.contains(identity: a))
+    #expect(try await asked.contains(identity: a))
+    #expect(try await asked.totals() == (try cache.totals()))
+    #expect(try await asked.totals().bodyBytes == 30)
+    #expect(try await asked.diskBytes() == (try cache.diskBytes()))
+    #expect(try await asked.verify().entries == 2)
+    #expect(try await asked.remove(identity: a))
+    #expect(try cache.remove(identity: a) == false)
+    clock.advance(by: .seconds(10))
+    #expect(try await asked.query(b)?.isExpired == true)
+    #expect(try await asked.contains(identity: b) == false)
+    #expect(try await asked.trim().expired == 1)
+    try await asked.compact()
+    #expect(try await asked.clearBlacklist() == 0)
+    #expect(try await asked.removeFromBlacklist(identity: a) == false)
+    #expect(try await asked.clear().entries == 0)
+    #expect(try await asked.perform { try $0.entries(after: nil, limit: 1) } == [])
+  }
+
+  @Test("M26: what a call throws comes through") func errorsComeThrough() async throws {
+    _ = try makeCache(directory)
+    let cache = try makeCache(directory, access: .readOnly)
+    await #expect(throws: CacheError.readOnly(path: cache.path)) { try await cache.asynchronous.storeData([1], identity: a, url: a) }
+  }
+
+  @Test("C5: bytes are stored as they came, with what is known of them", arguments: [0, 10, 131_072, 131_073, 300_000])
+  func bytesAsTheyCame(size: Int) throws {
+    let cache = try makeCache(directory)
+    let bytes = Array(body(size))
+    try cache.storeData(
+      bytes,
+      identity: a,
+      url: Array("https://a/1.png#x".utf8),
+      proof: NewProof(depth: .header, format: .gif, width: 3, height: 4, frames: 5),
+      contentType: "image/gif",
+      validators: Validators(etag: "\"x\""),
+      freshness: Freshness(lifetime: .seconds(5))
+    )
+    let data = try #require(try cache.data(forIdentity: a))
+    #expect(data.bytes == bytes && !data.isExpired)
+    #expect(data.head.format == .gif && data.head.width == 3 && data.head.height == 4 && data.head.frames == 5)
+    #expect(data.head.contentTypeMatch == .exact && data.head.proof == .header)
+    #expect(data.head.freshness == Freshness(lifetime: .seconds(5)))
+    let record = try #require(try cache.entries(after: nil, limit: 1).first)
+    #expect(record.url == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
+  }
+
+  @Test("C5: without proof the format is that of the first bytes, and nothing counts as proven") func unproven() throws {
+    let cache = try makeCache(directory)
+    try cache.storeData(Array("GIF89a".utf8), identity: a, url: a)
+    let head = try #require(try cache.data(forIdentity: a)).head
+    #expect(head.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
+  }
+
+  @Test("C7: an image can be stored with a lifetime of its own") func lifetime() throws {
+    let clock = ManualClock()
+    let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
+    try cache.storeData([1], identity: a, url: a, lifetime: .seconds(20))
+    clock.advance(by: .seconds(19))
+    #expect(try cache.contains(identity: a))
+    clock.advance(by: .seconds(1))
+    #expect(try !cache.contains(identity: a))
+  }
+
+  @Test("C7: a query renews the time of the last access, at most hourly") func access() throws {
+    let clock = ManualClock()
+    let cache = try makeCache(directory, maxAge: .seconds(7200), expireBy: .access, clock: clock)
+    try cache.storeData([1], identity: a, url: a)
+    clock.advance(by: .seconds(3600))
+    #expect(try cache.data(forIdentity: a)?.isExpired == false)
+    clock.advance(by: .seconds(7199))
+    #expect(try cache.contains(identity: a))
+    clock.advance(by: .seconds(1))
+    #expect(try !cache.contains(identity: a))
+  }
+
+  @Test("C11: whether an image exists is told without its body") func existence() throws {
+    let cache = try makeCache(directory)
+    try cache.storeData(body(200_000), identity: a, url: a)
+    for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
+    #expect(try cache.contains(identity: a))
+  }
+
+  @Test("C14: a damaged image is a miss, and is removed where the cache may be written", arguments: [ImageCache.Access.readOnly, .readWrite])
+  func damaged(access: ImageCache.Access) throws {
+    try makeCache(directory).storeData(body(200_000), identity: a, url: a)
+    directory.damageBlob()
+    let cache = try makeCache(directory, access: access)
+    #expect(try cache.data(forIdentity: a) == nil)
+    #expect(try cache.contains(identity: a) == (access == .readOnly))
+  }
+
+  @Test("C15: once the folder is deleted, a query misses and a store fails by a sentence") func deletedFolder() async throws {
+    let cache = try makeCache(directory)
+    try cache.storeData(body(10), identity: a, url: a)
+    #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)
+    #expect(try await cache.asynchronous.query(a) == nil)
+    await #expect(throws: CacheError.deleted(path: cache.path)) { try await cache.asynchronous.storeData([1], identity: a, url: a) }
+  }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Glibc
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+@Suite struct AppFileNameTests {
+  private func candidates(_ url: String) -> [String] {
+    Array(url.utf8).withUnsafeBytes { AppFileName.candidates(forURL: $0) } ?? []
+  }
+
+  private func name(_ url: String) -> String? { Array(url.utf8).withUnsafeBytes { AppFileName.nameWithExtension(forURL: $0) } }
+
+  @Test("C12: names are MD5 of the URL as written, as md5sum has it") func digits() {
+    #expect(candidates("https://img.example.com/a/1.jpg") == ["f9278e662e52736f9bc5174b00bcad49", "f9278e662e52736f9bc5174b00bcad49.jpg"])
+    #expect(
+      candidates("https://img.example.com/a/1.jpg?w=100") == ["78f3fa0020d16f03f6ef8f83d4ae43f6", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg?w=100"],
+      "the last is that of a text that Foundation takes for no URL"
+    )
+  }
+
+  @Test(
+    "C12: the extension is the one that Foundation gives the URL",
+    arguments: [
+      "https://h/a.jpg", "https://h/a.tar.gz", "https://h/a", "https://h/", "https://h", "https://h.example/", "https://h/.jpg", "https://h/..jpg",
+      "https://h/a.", "https://h/a.jpg/", "https://h/a.b/c", "https://h/a.jpg?x=1.png", "https://h/a.jpg#b.png", "https://h/a%2Ejpg",
+      "https://h/a.j%70g", "https://h/a.j%20g", "https://h/a@2x.png", "https://h/a.PNG", "https://h:8080/a.webp", "https://h/%C3%A4.%C3%A4",
+    ]
+  )
+  func extensions(url: String) throws {
+    let expected = try #require(URL(string: url)).pathExtension
+    let found = try #require(name(url))
+    #expect(found.dropFirst(32) == (expected.isEmpty ? "" : ".\(expected)"))
+  }
+
+  @Test("C12: an extension that is absurdly long is dropped, to the character") func longExtension() {
+    let fits = String(repeating: "x", count: 222)
+    #expect(name("https://h/a.\(fits)")?.dropFirst(32) == ".\(fits)")
+    #expect(name("https://h/a.\(fits)x")?.count == 32)
+    #expect(candidates("https://h/a.\(fits)x").count == 1)
+  }
+
+  @Test("C12: what no file name has on the app's system is left out of the extension") func sanitized() {
+    #expect(name("https://h/a.j:p%00g")?.dropFirst(32) == ".jpg")
+    #expect(name("https://h/a.b%2Fc")?.count == 32, "no extension leads to another folder")
+    #expect(candidates("https://h/a.%FFjpg").allSatisfy { !$0.contains("\u{FFFD}") })
+  }
+}
+
+@Suite struct ReadOnlyTests {
+  let directory = TemporaryDirectory()
+
+  private func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
+
+  private func find(_ folder: FlatFolder, _ url: String, maximumBytes: Int = 1000) throws(CacheError) -> [UInt8]? {
+    try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: maximumBytes) }
+  }
+
+  @Test("C12: a flat folder is looked in without extension, then with the URL's, then with the plain path's") func orderOfNames() throws {
+    let url = "https://h/a%2Ejpg.p%6Eg"
+    let folder = try FlatFolder(path: directory.path)
+    #expect(try find(folder, url) == nil)
+    directory.write("plain", to: "\(digits(url)).p%6Eg")
+    #expect(try find(folder, url) == Array("plain".utf8))
+    directory.write("decoded", to: "\(digits(url)).png")
+    #expect(try find(folder, url) == Array("decoded".utf8))
+    directory.write("without", to: digits(url))
+    #expect(try find(folder, url) == Array("without".utf8))
+    #expect(try find(folder, "https://h/other.png") == nil)
+  }
+
+  @Test("C12: in a flat folder only regular files count, and none above the limit") func regularFilesOnly() throws {
+    let url = "https://h/1.png"
+    let folder = try FlatFolder(path: directory.path)
+    directory.write("secret", to: "elsewhere/secret")
+    symlink(directory.file("elsewhere/secret"), directory.file(digits(url)))
+    #expect(try find(folder, url) == nil, "no link is followed")
+    unlink(directory.file(digits(url)))
+    mkfifo(directory.file(digits(url)), 0o644)
+    #expect(try find(folder, url) == nil, "no pipe holds us up")
+    unlink(directory.file(digits(url)))
+    mkdir(directory.file(digits(url)), 0o755)
+    directory.write("12345", to: "\(digits(url)).png")
+    #expect(try find(folder, url) == Array("12345".utf8))
+    #expect(try find(folder, url, maximumBytes: 5) == Array("12345".utf8))
+    let tooLarge = CacheError.cannotRead(
+      path: directory.file("\(digits(url)).png"),
+      reason: "it has 5 bytes, more than the 4 allowed"
+    )
+    #expect(throws: tooLarge) { try find(folder, url, maximumBytes: 4) }
+  }
+
+  @Test("C12: a flat folder tells its images one by one") func enumeration() throws {
+    let name = digits("https://h/1.png")
+    directory.write("123", to: name)
+    directory.setModified(name, Timestamp(milliseconds: 1_700_000_000_123))
+    directory.write("12", to: "\(name).png")
+    for other in ["\(name).", "\(name)x", "\(name.dropLast())", name.uppercased() + ".", "README"] { directory.write("x", to: other) }
+    var found: [FlatFolder.File] = []
+    let folder = try FlatFolder(path: directory.path)
+    try folder.forEachFile { (file) throws(CacheError) in
+      found.append(file)
+      return true
+    }
+    found.sort { $0.name < $1.name }
+    #expect(found.map(\.name) == [name, "\(name).png"] && found.map(\.byteCount) == [3, 2])
+    #expect(found.first?.modifiedAt == Timestamp(milliseconds: 1_700_000_000_123))
+    var count = 0
+    try folder.forEachFile { (_) throws(CacheError) in
+      count += 1
+      return false
+    }
+    #expect(count == 1)
+  }
+
+  @Test("C12: what is at a path is a cache by its namespace, a namespace's own folder, or a flat folder") func opening() throws {
+    let clock = ManualClock()
+    try makeCache(directory, namespace: "pages", clock: clock).put("a", body(10))
+    clock.advance(by: .seconds(365 * 86_400))
+    for (path, namespace) in [(directory.path, "pages"), (directory.file("pages"), "any"), (directory.file("pages/"), "any")] {
+      guard case .cache(let cache) = try ReadOnlyCache(opening: path, namespace: namespace, time: clock.source) else {
+        Issue.record("\(path) is a cache")
+        continue
+      }
+      #expect(try cache.isFresh("a"), "nobody renews it, so it does not expire")
+      #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.put("b", body(1)) }
+    }
+    #expect(throws: CacheError.missing(path: directory.file("other"))) { try ReadOnlyCache(opening: directory.path, namespace: "other") }
+    #expect(throws: CacheError.missing(path: directory.file("none"))) { try ReadOnlyCache(opening: directory.file("none"), namespace: "a") }
+    directory.write("x", to: "flat/VERSION")
+    guard case .folder(let folder) = try ReadOnlyCache(opening: directory.file("flat"), namespace: "pages") else {
+      Issue.record("a folder without an index is a flat one")
+      return
+    }
+    #expect(folder.path == directory.file("flat"))
+    directory.write("2\n", to: "pages/VERSION")
+    #expect(throws: CacheError.self) { try ReadOnlyCache(opening: directory.path, namespace: "pages") }
+  }
+
+  @Test("C1: read-only caches are asked in their order, and the first that has the image gives it") func inOrder() throws {
+    let url = Array("https://h/1.png".utf8)
+    try makeCache(directory, namespace: "one").storeData([1], identity: Array("identity 1".utf8), url: url)
+    try makeCache(directory, namespace: "three").storeData([3], identity: Array("identity 3".utf8), url: url)
+    directory.write([2], to: "two/\(digits("https://h/1.png"))")
+    let caches = [
+      try ReadOnlyCache(opening: directory.path, namespace: "one"), try ReadOnlyCache(opening: directory.file("two"), namespace: "x"),
+      try ReadOnlyCache(opening: directory.path, namespace: "three"),
+    ]
+    func first(_ identity: String, _ url: String, _ caches: [ReadOnlyCache]) throws -> [UInt8]? {
+      let url = Array(url.utf8)
+      return try Array(identity.utf8).withBytes { (identity) throws(CacheError) in
+        try url.withBytes { (url) throws(CacheError) in
+          try caches.firstImage(identity: identity, url: url, maximumBytes: 10)?.bytes
+        }
+      }
+    }
+    #expect(try first("identity 1", "https://h/1.png", caches) == [1])
+    #expect(try first("identity 3", "https://h/1.png", caches) == [2])
+    #expect(try first("identity 3", "https://h/2.png", caches) == [3])
+    #expect(try first("identity 3", "https://h/1.png", caches.reversed()) == [3])
+    #expect(try first("identity 4", "https://h/2.png", caches) == nil)
+  }
+
+  @Test("C14: an image that is damaged in a read-only cache is none") func damaged() throws {
+    try makeCache(directory).storeData(body(200_000), identity: [1], url: [1])
+    directory.damageBlob()
+    let cache = try ReadOnlyCache(opening: directory.path, namespace: "default")
+    let found = try [UInt8](arrayLiteral: 1).withBytes { (bytes) throws(CacheError) in
+      try cache.image(identity: bytes, url: bytes, maximumBytes: 1 << 20)
+    }
+    #expect(found == nil)
+  }
+}
