@@ -11,7 +11,7 @@ extension ImageCache {
 
   /// When the first of the images expires that are there now, in the past where it has already; nil: none will.
   ///
-  /// Lifetimes of their own that entries have are not looked at.
+  /// By `maxAge` alone: lifetimes that entries have of their own, or by the server's word, are not looked at.
   public func freshUntil() throws(CacheError) -> Timestamp? {
     guard let maxAge = configuration.maxAge else { return nil }
     let keepsAccessOrder = try storedTotals().keepsAccessOrder

@@ -10,6 +10,7 @@ public import ImagePrimitives
 /// body  ─▶ CacheReader, BlobFolder                 the bytes, checked
 /// write ─▶ CacheWriter ─▶ WriteTransaction ─▶ LMDB one synced commit for all that one call does
 /// trim  ─▶ Trimmer ─▶ WriteTransaction             many short ones
+/// export, import, verify ─▶ forEachEntry           page by page, beside whoever writes
 /// ```
 ///
 /// Calls must not be nested, and what runs in them must wait for nothing: a read keeps old pages from being used again, and a

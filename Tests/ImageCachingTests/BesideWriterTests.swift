@@ -4,7 +4,8 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// Another process on a cache that is being written. `PREWARM_SOAK_IMAGES` sets how many images that are, a few hundred by default.
+/// Another process on a cache that is being written. `PREWARM_SOAK_IMAGES` sets how many images that are, a few hundred by
+/// default.
 @Suite struct BesideWriterTests {
   let directory = TemporaryDirectory()
 
@@ -26,8 +27,8 @@ import Testing
     try write(cache, 0..<10, round: 0)
     let writing = Task.detached { [self] in
       for start in stride(from: 0, to: Self.count, by: 20) {
-        // What stands there already is removed and replaced, so that the other one meets it on its way. Everything is there only with the
-        // last transaction.
+        // What stands there already is removed and replaced, so that the other one meets it on its way. Everything is there only
+        // with the last transaction.
         _ = try cache.remove(Self.url(max(0, start - 20)))
         try write(cache, max(0, start - 40)..<min(start + 20, Self.count), round: start)
       }

@@ -22,7 +22,9 @@ import Testing
     let cache = try makeCache(directory, maxAge: .seconds(1), clock: clock)
     let urls = (0..<300).map { "HTTPS://H.example/\($0).png?w=1" }
     try cache.write { (writer) throws(CacheError) in
-      for (number, url) in urls.enumerated() { try writer.put("identity \(number)", body(number * 700, seed: UInt8(number % 250)), url: url) }
+      for (number, url) in urls.enumerated() {
+        try writer.put("identity \(number)", body(number * 700, seed: UInt8(number % 250)), url: url)
+      }
     }
     clock.advance(by: .seconds(60))
     var files: Set<String> = []
@@ -55,7 +57,10 @@ import Testing
     return stat(path, &status) == 0 ? status : nil
   }
 
-  @Test("C13, C14: what is damaged is left out and told, and the rest is exported", arguments: [ImageCache.Access.readOnly, .readWrite])
+  @Test(
+    "C13, C14: what is damaged is left out and told, and the rest is exported",
+    arguments: [ImageCache.Access.readOnly, .readWrite]
+  )
   func damaged(access: ImageCache.Access) throws {
     try makeCache(directory).put("https://h/bad.png", body(200_000))
     directory.damageBlob()
@@ -69,7 +74,10 @@ import Testing
     #expect(try cache.isFresh("https://h/bad.png"), "an export changes nothing in the cache")
   }
 
-  @Test("C13: images of URLs with credentials are left out and counted", arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath])
+  @Test(
+    "C13: images of URLs with credentials are left out and counted",
+    arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
+  )
   func credentials(layout: ExportLayout) throws {
     let cache = try makeCache(directory)
     try cache.put("1", body(10), url: "https://***@h/1.png")
@@ -93,7 +101,9 @@ import Testing
     }
   }
 
-  @Test("C13: a folder that cannot be written is named", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(path: String) throws {
+  @Test("C13: a folder that cannot be written is named", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(
+    path: String
+  ) throws {
     let cache = try makeCache(directory)
     try cache.put("https://h/1.png", body(10))
     do {
@@ -161,10 +171,18 @@ import Testing
   func plain(url: String, expected: String) { #expect(path(url) == expected) }
 
   @Test("C13: two URLs never have one file, no file is a folder, and nothing leads out") func apart() {
-    let hosts = ["https://h", "http://h", "https://h:80", "http://h:80", "https://h:443", "http://h:443", "https://H", "HTTPS://h", "ftp://h"]
-    let parts = ["", ".", "..", "a", "a.b", "a~", "a.b~", "a?", "a b", "a%20b", "_", "a.b?c=d", "a~c~", ".a", "ä", "A.b", "a.b/", "a.b/c.d", "a/b.c"]
+    let hosts = [
+      "https://h", "http://h", "https://h:80", "http://h:80", "https://h:443", "http://h:443", "https://H", "HTTPS://h",
+      "ftp://h",
+    ]
+    let parts = [
+      "", ".", "..", "a", "a.b", "a~", "a.b~", "a?", "a b", "a%20b", "_", "a.b?c=d", "a~c~", ".a", "ä", "A.b", "a.b/", "a.b/c.d",
+      "a/b.c",
+    ]
     var urls: Set<String> = []
-    for host in hosts { for one in parts { for other in parts { urls.formUnion(["\(host)/\(one)", "\(host)/\(one)/\(other)"]) } } }
+    for host in hosts {
+      for one in parts { for other in parts { urls.formUnion(["\(host)/\(one)", "\(host)/\(one)/\(other)"]) } }
+    }
     for count in [100, 119, 120, 121, 250, 3000] { urls.insert("https://h/" + String(repeating: "x", count: count) + ".png") }
     urls.insert("https://h/" + String(repeating: "d/", count: 400) + "1.png")
     // Composed and decomposed letters are one text to Swift, and not one URL.
@@ -177,7 +195,10 @@ import Testing
       names[name.path] = bytes
       for count in name.folders.indices { folders.insert(name.folders[...count].joined(separator: "/")) }
       for part in name.folders + [name.file] {
-        #expect(!part.isEmpty && !part.hasPrefix(".") && !part.utf8.contains(UInt8(ascii: "/")) && part.utf8.count <= 255, "\(url)")
+        #expect(
+          !part.isEmpty && !part.hasPrefix(".") && !part.utf8.contains(UInt8(ascii: "/")) && part.utf8.count <= 255,
+          "\(url)"
+        )
       }
       #expect(name.path.utf8.count < 2000)
     }

@@ -83,7 +83,8 @@ import Testing
     #expect(try cache.trim() == TrimResult(), "it is not removed before it has expired")
   }
 
-  @Test("C19: stale-while-revalidate is a window behind the expiry, by the server's rule only") func staleWhileRevalidate() throws {
+  @Test("C19: stale-while-revalidate is a window behind the expiry, by the server's rule only") func staleWhileRevalidate() throws
+  {
     let freshness = Freshness(lifetime: .seconds(10), staleWhileRevalidate: .seconds(5))
     let cache = try cache()
     try cache.put("a", body(10), freshness: freshness)
@@ -132,7 +133,10 @@ import Testing
     #expect(try cache.details("a")?.vary == vary.dropLast())
   }
 
-  @Test("M6: a 304 makes an entry new, and its answer's validators and freshness take the old one's place", arguments: [10, 200_000])
+  @Test(
+    "M6: a 304 makes an entry new, and its answer's validators and freshness take the old one's place",
+    arguments: [10, 200_000]
+  )
   func revalidated(size: Int) throws {
     let cache = try cache(expireBy: .access)
     try cache.put("a", body(size), freshness: Freshness(lifetime: .seconds(10), isImmutable: true), vary: [1, 2])

@@ -64,7 +64,12 @@ import Testing
   }
 
   @Test("C18, C19: freshness and Vary values are the last field of a record of version 1") func lastField() throws {
-    let freshness = Freshness(lifetime: .seconds(1), mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .milliseconds(2))
+    let freshness = Freshness(
+      lifetime: .seconds(1),
+      mustRevalidate: true,
+      isImmutable: true,
+      staleWhileRevalidate: .milliseconds(2)
+    )
     let field = StoredFreshness(freshness).field(vary: [7, 8])
     #expect(field == [0xE8, 3, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 7, 8])
     #expect(field.withUnsafeBytes { StoredFreshness(stored: $0).value } == freshness)
@@ -80,7 +85,9 @@ import Testing
       for _ in 0..<200 {
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
         bytes.withUnsafeBytes { bytes in
-          if let entry = StoredEntry(bytes) { _ = (entry.identity.count, entry.url.count, entry.contentType.count, entry.vary.count, entry.head) }
+          if let entry = StoredEntry(bytes) {
+            _ = (entry.identity.count, entry.url.count, entry.contentType.count, entry.vary.count, entry.head)
+          }
           if let entry = StoredBlacklistEntry(bytes) { _ = (entry.identity.count, entry.url.count) }
         }
       }

@@ -96,6 +96,8 @@ struct HeldQueries {
     #expect(try await asked.totals().bodyBytes == 30)
     #expect(try await asked.diskBytes() == (try cache.diskBytes()))
     #expect(try await asked.verify().entries == 2)
+    #expect(try await asked.export(to: directory.file("out"), layout: .urlPath).exported == 2)
+    #expect(try await makeCache(directory, namespace: "copy").asynchronous.importEntries(from: cache).imported == 2)
     #expect(try await asked.remove(identity: a))
     #expect(try cache.remove(identity: a) == false)
     clock.advance(by: .seconds(10))
@@ -112,7 +114,9 @@ struct HeldQueries {
   @Test("M26: what a call throws comes through") func errorsComeThrough() async throws {
     _ = try makeCache(directory)
     let cache = try makeCache(directory, access: .readOnly)
-    await #expect(throws: CacheError.readOnly(path: cache.path)) { try await cache.asynchronous.storeData([1], identity: a, url: a) }
+    await #expect(throws: CacheError.readOnly(path: cache.path)) {
+      try await cache.asynchronous.storeData([1], identity: a, url: a)
+    }
   }
 
   @Test("C5: bytes are stored as they came, with what is known of them", arguments: [0, 10, 131_072, 131_073, 300_000])
@@ -173,7 +177,10 @@ struct HeldQueries {
     #expect(try cache.contains(identity: a))
   }
 
-  @Test("C14: a damaged image is a miss, and is removed where the cache may be written", arguments: [ImageCache.Access.readOnly, .readWrite])
+  @Test(
+    "C14: a damaged image is a miss, and is removed where the cache may be written",
+    arguments: [ImageCache.Access.readOnly, .readWrite]
+  )
   func damaged(access: ImageCache.Access) throws {
     try makeCache(directory).storeData(body(200_000), identity: a, url: a)
     directory.damageBlob()
@@ -187,6 +194,8 @@ struct HeldQueries {
     try cache.storeData(body(10), identity: a, url: a)
     #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)
     #expect(try await cache.asynchronous.query(a) == nil)
-    await #expect(throws: CacheError.deleted(path: cache.path)) { try await cache.asynchronous.storeData([1], identity: a, url: a) }
+    await #expect(throws: CacheError.deleted(path: cache.path)) {
+      try await cache.asynchronous.storeData([1], identity: a, url: a)
+    }
   }
 }

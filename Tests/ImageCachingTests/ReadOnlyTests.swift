@@ -14,9 +14,15 @@ import Testing
   private func name(_ url: String) -> String? { Array(url.utf8).withUnsafeBytes { AppFileName.nameWithExtension(forURL: $0) } }
 
   @Test("C12: names are MD5 of the URL as written, as md5sum has it") func digits() {
-    #expect(candidates("https://img.example.com/a/1.jpg") == ["f9278e662e52736f9bc5174b00bcad49", "f9278e662e52736f9bc5174b00bcad49.jpg"])
     #expect(
-      candidates("https://img.example.com/a/1.jpg?w=100") == ["78f3fa0020d16f03f6ef8f83d4ae43f6", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg?w=100"],
+      candidates("https://img.example.com/a/1.jpg") == [
+        "f9278e662e52736f9bc5174b00bcad49", "f9278e662e52736f9bc5174b00bcad49.jpg",
+      ]
+    )
+    #expect(
+      candidates("https://img.example.com/a/1.jpg?w=100") == [
+        "78f3fa0020d16f03f6ef8f83d4ae43f6", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg?w=100",
+      ],
       "the last is that of a text that Foundation takes for no URL"
     )
   }
@@ -24,9 +30,12 @@ import Testing
   @Test(
     "C12: the extension is the one that Foundation gives the URL",
     arguments: [
-      "https://h/a.jpg", "https://h/a.tar.gz", "https://h/a", "https://h/", "https://h", "https://h.example/", "https://h/.jpg", "https://h/..jpg",
-      "https://h/a.", "https://h/a.jpg/", "https://h/a.b/c", "https://h/a.jpg?x=1.png", "https://h/a.jpg#b.png", "https://h/a%2Ejpg",
-      "https://h/a.j%70g", "https://h/a.j%20g", "https://h/a@2x.png", "https://h/a.PNG", "https://h:8080/a.webp", "https://h/%C3%A4.%C3%A4",
+      "https://h/a.jpg", "https://h/a.tar.gz", "https://h/a", "https://h/", "https://h", "https://h.example/", "https://h/.jpg",
+      "https://h/..jpg",
+      "https://h/a.", "https://h/a.jpg/", "https://h/a.b/c", "https://h/a.jpg?x=1.png", "https://h/a.jpg#b.png",
+      "https://h/a%2Ejpg",
+      "https://h/a.j%70g", "https://h/a.j%20g", "https://h/a@2x.png", "https://h/a.PNG", "https://h:8080/a.webp",
+      "https://h/%C3%A4.%C3%A4",
     ]
   )
   func extensions(url: String) throws {
@@ -58,7 +67,9 @@ import Testing
     try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: maximumBytes) }
   }
 
-  @Test("C12: a flat folder is looked in without extension, then with the URL's, then with the plain path's") func orderOfNames() throws {
+  @Test("C12: a flat folder is looked in without extension, then with the URL's, then with the plain path's") func orderOfNames()
+    throws
+  {
     let url = "https://h/a%2Ejpg.p%6Eg"
     let folder = try FlatFolder(path: directory.path)
     #expect(try find(folder, url) == nil)
@@ -97,7 +108,9 @@ import Testing
     directory.write("123", to: name)
     directory.setModified(name, Timestamp(milliseconds: 1_700_000_000_123))
     directory.write("12", to: "\(name).png")
-    for other in ["\(name).", "\(name)x", "\(name.dropLast())", name.uppercased() + ".", "README"] { directory.write("x", to: other) }
+    for other in ["\(name).", "\(name)x", "\(name.dropLast())", name.uppercased() + ".", "README"] {
+      directory.write("x", to: other)
+    }
     var found: [FlatFolder.File] = []
     let folder = try FlatFolder(path: directory.path)
     try folder.forEachFile { (file) throws(CacheError) in
@@ -127,8 +140,12 @@ import Testing
       #expect(try cache.isFresh("a"), "nobody renews it, so it does not expire")
       #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.put("b", body(1)) }
     }
-    #expect(throws: CacheError.missing(path: directory.file("other"))) { try ReadOnlyCache(opening: directory.path, namespace: "other") }
-    #expect(throws: CacheError.missing(path: directory.file("none"))) { try ReadOnlyCache(opening: directory.file("none"), namespace: "a") }
+    #expect(throws: CacheError.missing(path: directory.file("other"))) {
+      try ReadOnlyCache(opening: directory.path, namespace: "other")
+    }
+    #expect(throws: CacheError.missing(path: directory.file("none"))) {
+      try ReadOnlyCache(opening: directory.file("none"), namespace: "a")
+    }
     directory.write("x", to: "flat/VERSION")
     guard case .folder(let folder) = try ReadOnlyCache(opening: directory.file("flat"), namespace: "pages") else {
       Issue.record("a folder without an index is a flat one")
@@ -145,7 +162,8 @@ import Testing
     try makeCache(directory, namespace: "three").storeData([3], identity: Array("identity 3".utf8), url: url)
     directory.write([2], to: "two/\(digits("https://h/1.png"))")
     let caches = [
-      try ReadOnlyCache(opening: directory.path, namespace: "one"), try ReadOnlyCache(opening: directory.file("two"), namespace: "x"),
+      try ReadOnlyCache(opening: directory.path, namespace: "one"),
+      try ReadOnlyCache(opening: directory.file("two"), namespace: "x"),
       try ReadOnlyCache(opening: directory.path, namespace: "three"),
     ]
     func first(_ identity: String, _ url: String, _ caches: [ReadOnlyCache]) throws -> [UInt8]? {

@@ -2,9 +2,9 @@ import CCrypto
 
 /// The names that SDWebImage gives files: MD5 of the URL as first written, in hexadecimal, with or without an extension.
 ///
-/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path, percent-encoding
-/// undone; where the text is no URL to Foundation, that of the whole text. Versions differ in both, so that whoever looks for a file
-/// tries ``candidates(forURL:)``; a name without extension is found by all of them.
+/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path,
+/// percent-encoding undone; where the text is no URL to Foundation, that of the whole text. Versions differ in both, so that
+/// whoever looks for a file tries ``candidates(forURL:)``; a name without extension is found by all of them.
 enum AppFileName {
   /// Digits of the hash.
   static let digitCount = 32
@@ -48,8 +48,8 @@ enum AppFileName {
     return "\(digits).\(text)"
   }
 
-  /// What follows the last dot of the last component, by the rules of Foundation's `pathExtension`: nothing where the dot begins or
-  /// ends the component, or where what follows it has a space or a mark of writing direction.
+  /// What follows the last dot of the last component, by the rules of Foundation's `pathExtension`: nothing where the dot begins
+  /// or ends the component, or where what follows it has a space or a mark of writing direction.
   static func pathExtension(of path: [UInt8]) -> [UInt8] {
     let end = path.lastIndex { $0 != UInt8(ascii: "/") }.map { $0 + 1 } ?? 0
     let start = path[..<end].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0

@@ -4,8 +4,8 @@ extension ImageCache {
   /// Entries that are read in one transaction: some hundred bytes each.
   private static let pageEntryCount = 256
 
-  /// Calls `body` with every entry in the order of keys, outside of any transaction: it goes on from the last key each time, so it holds
-  /// nobody up, and sees some of what is stored meanwhile.
+  /// Calls `body` with every entry in the order of keys, outside of any transaction: it goes on from the last key each time, so
+  /// it holds nobody up, and sees some of what is stored meanwhile.
   func forEachEntry(_ body: (EntryRecord) throws(CacheError) -> Void) throws(CacheError) {
     var last: CacheKey?
     while true {

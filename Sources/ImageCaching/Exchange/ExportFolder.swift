@@ -1,7 +1,8 @@
 import Glibc
 import ImagePrimitives
 
-/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then renamed.
+/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then
+/// renamed.
 struct ExportFolder: ~Copyable {
   let path: String
   private let descriptor: FileDescriptor
@@ -49,16 +50,19 @@ struct ExportFolder: ~Copyable {
     if folders != lastFolders { try make(folders) }
     let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else { throw error() }
-    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) } && Self.setModified(number, storedAt)
-    let firstError = errno
+    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
+    let writeError = errno
+    // The image is there whatever its time is: some file systems let only a file's owner set it.
+    if isWritten { Self.setModified(number, storedAt) }
     // Some file systems tell only here that a write had no room.
     let isClosed = close(number) == 0
-    let lastError = isWritten ? errno : firstError
+    let closeError = errno
     let target = (folders + [file]).joined(separator: "/")
-    if isWritten && isClosed && renameat(descriptor.number, draft, descriptor.number, target) == 0 { return }
-    let reason = isWritten && isClosed ? errorSentence() : errorSentence(lastError)
-    unlinkat(descriptor.number, draft, 0)
-    throw .cannotExport(path: "\(path)/\(target)", reason: reason)
+    guard isWritten, isClosed, renameat(descriptor.number, draft, descriptor.number, target) == 0 else {
+      let reason = errorSentence(!isWritten ? writeError : !isClosed ? closeError : errno)
+      unlinkat(descriptor.number, draft, 0)
+      throw .cannotExport(path: "\(path)/\(target)", reason: reason)
+    }
   }
 
   private mutating func make(_ folders: [String]) throws(CacheError) {
@@ -69,14 +73,14 @@ struct ExportFolder: ~Copyable {
     lastFolders = folders
   }
 
-  private static func setModified(_ file: Int32, _ time: Timestamp) -> Bool {
+  private static func setModified(_ file: Int32, _ time: Timestamp) {
     let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
     let isBelowZero = rest < 0
     let moment = timespec(
       tv_sec: Int(isBelowZero ? seconds - 1 : seconds),
       tv_nsec: Int((isBelowZero ? rest + 1000 : rest) * 1_000_000)
     )
-    return futimens(file, [moment, moment]) == 0
+    futimens(file, [moment, moment])
   }
 
   private func error() -> CacheError { .cannotExport(path: path, reason: errorSentence()) }

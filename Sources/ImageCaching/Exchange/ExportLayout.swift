@@ -2,8 +2,8 @@
 public enum ExportLayout: Sendable, Hashable {
   /// As SDWebImage names them: flat, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
   ///
-  /// Without extension, every version of SDWebImage finds them in a read-only cache path. With it, they are named as it names its own files:
-  /// by the extension of the URL's path, left out above 222 characters.
+  /// Without extension, every version of SDWebImage finds them in a read-only cache path. With it, they are named as it names its
+  /// own files: by the extension of the URL's path, left out above 222 characters.
   case sdwebimage(withExtension: Bool)
   /// As the URL says: `host/path…`, for serving the folder as it is. ``URLPathName`` has the rule.
   case urlPath

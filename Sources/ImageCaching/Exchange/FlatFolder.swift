@@ -1,11 +1,12 @@
 import Glibc
 public import ImagePrimitives
 
-/// A folder of images in plain files, named as SDWebImage names them: MD5 of the URL as first written, in lower-case hexadecimal digits, with
-/// or without an extension. It is only read.
+/// A folder of images in plain files, named as SDWebImage names them: MD5 of the URL as first written, in lower-case hexadecimal
+/// digits, with or without an extension. It is only read.
 ///
-/// Files are found by name, one call of the system for a hit and a few for a miss; nothing is listed or kept. Only regular files count: a
-/// symbolic link in the folder is not followed, since it could lead to anything that this process may read. The folder itself may be one.
+/// Files are found by name, one call of the system for a hit and a few for a miss; nothing is listed or kept. Only regular files
+/// count: a symbolic link in the folder is not followed, since it could lead to anything that this process may read. The folder
+/// itself may be one.
 public final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
@@ -19,9 +20,9 @@ public final class FlatFolder: Sendable {
 
   /// The bytes of the image of a URL, which is to be given as it was first written; nil where the folder has no such file.
   ///
-  /// Names are tried in this order: without extension; with that of the URL's path, percent-encoding undone; with that of the path as
-  /// it stands; with that of the whole text, as SDWebImage does for what Foundation takes for no URL. An extension above 222 characters is
-  /// left out, as there. Throws where a file is there that cannot be read, or has more than `maximumBytes`.
+  /// Names are tried in this order: without extension; with that of the URL's path, percent-encoding undone; with that of the
+  /// path as it stands; with that of the whole text, as SDWebImage does for what Foundation takes for no URL. An extension above
+  /// 222 characters is left out, as there. Throws where a file is there that cannot be read, or has more than `maximumBytes`.
   public func body(ofURL url: UnsafeRawBufferPointer, maximumBytes: Int) throws(CacheError) -> [UInt8]? {
     try file(ofURL: url, maximumBytes: maximumBytes)?.bytes
   }

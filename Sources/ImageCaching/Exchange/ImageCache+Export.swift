@@ -1,15 +1,17 @@
 extension ImageCache {
-  /// Writes every image to a file of `directory`, which is made where it is not there, and calls `onEntry` with what became of each.
+  /// Writes every image to a file of `directory`, which is made where it is not there, and calls `onEntry` with what became of
+  /// each.
   ///
-  /// Images are read a page at a time, each checked against its sum, beside whoever writes to the cache meanwhile: what is stored later
-  /// may be left out, what is replaced meanwhile is exported as it is then. Those that have expired are exported too.
+  /// Images are read a page at a time, each checked against its sum, beside whoever writes to the cache meanwhile: what is stored
+  /// later may be left out, what is replaced meanwhile is exported as it is then. Those that have expired are exported too.
   ///
-  /// Existing files are replaced. A file is there whole or not at all, but is not synced to the disk; it gets the mode that the umask
-  /// says, and as its time of modification that at which the image was stored. Of several images of one URL, as with variants, the one
-  /// stored last stays. URLs with credentials are left out: the cache has masked them, and no app would find the file.
+  /// Existing files are replaced. A file is there whole or not at all, but is not synced to the disk; it gets the mode that the
+  /// umask says, and as its time of modification that at which the image was stored. Of several images of one URL, as with
+  /// variants, the one stored last stays. URLs with credentials are left out: the cache has masked them, and no app would find
+  /// the file.
   ///
-  /// Throws `cannotExport` where the folder cannot be written or is full; what was exported before stays. Throws where the cache cannot be
-  /// read.
+  /// Throws `cannotExport` where the folder cannot be written or is full; what was exported before stays. Throws where the cache
+  /// cannot be read.
   @discardableResult
   public func export(
     to directory: String,

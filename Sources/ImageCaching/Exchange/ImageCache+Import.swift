@@ -3,11 +3,12 @@ public import ImagePrimitives
 extension ImageCache {
   /// Copies the images of another cache into this one, and calls `onEntry` with what became of each.
   ///
-  /// The newest of one identity wins. Times, freshness, validators and proofs stay as they are there; bodies are checked while they are
-  /// read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. The blacklist stays.
+  /// The newest of one identity wins. Times, freshness, validators and proofs stay as they are there; bodies are checked while
+  /// they are read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. The
+  /// blacklist stays as it is here, and nothing is trimmed.
   ///
-  /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one of them
-  /// cannot be read, or this one not be written.
+  /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one
+  /// of them cannot be read, or this one not be written.
   @discardableResult
   public func importEntries(
     from other: ImageCache,
@@ -34,11 +35,13 @@ extension ImageCache {
 
   /// Copies the images that a flat folder has of `images`, and calls `onEntry` with what became of each.
   ///
-  /// Names in such a folder tell no URL, so the URLs are to be given, as they were first written. `probe` gets the bytes of each file and
-  /// returns what it proved of them, or throws where they are no image to be kept. An image counts as stored when its file was last
-  /// written, not after now, unless `storedAt` says otherwise; so the newest wins, and what is older than `maxAge` expires at once.
+  /// Names in such a folder tell no URL, so the URLs are to be given, as they were first written. `probe` gets the bytes of each
+  /// file and returns what it proved of them, or throws where they are no image to be kept. An image counts as stored when its
+  /// file was last written, not after now, unless `storedAt` says otherwise; so the newest wins, and what is older than `maxAge`
+  /// expires at once.
   ///
-  /// Files above `maximumBytes`, 64 MiB by default, are left out. Transactions and errors are as in ``importEntries(from:onEntry:)``.
+  /// Files above `maximumBytes`, 64 MiB by default, are left out. Transactions and errors are as in
+  /// ``importEntries(from:onEntry:)``.
   @discardableResult
   public func importFlat(
     _ folder: FlatFolder,

@@ -18,8 +18,8 @@ public struct VerifyResult: Sendable, Hashable {
 extension ImageCache {
   /// Reads every body and checks it against its record; calls `onDamage` with each that is not as it was stored.
   ///
-  /// With `repair`, the default, damaged images are removed, if they are still the ones that were read, so that they are fetched again;
-  /// large bodies that no record names go too. Bodies are read outside of transactions, beside whoever uses the cache.
+  /// With `repair`, the default, damaged images are removed, if they are still the ones that were read, so that they are fetched
+  /// again; large bodies that no record names go too. Bodies are read outside of transactions, beside whoever uses the cache.
   ///
   /// Throws where the disk fails, and with `repair` where the cache may not be written.
   @discardableResult

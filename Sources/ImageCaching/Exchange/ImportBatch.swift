@@ -42,8 +42,8 @@ struct ImportBatch: ~Copyable {
     return items.count >= Self.entryLimit || byteCount >= Self.byteLimit
   }
 
-  /// Stores all of them in one transaction, those excepted that another process has stored newer meanwhile, and returns what became of
-  /// each.
+  /// Stores all of them in one transaction, those excepted that another process has stored newer meanwhile, and returns what
+  /// became of each.
   mutating func commit() throws(CacheError) -> [ImportEvent] {
     if items.isEmpty { return [] }
     let events = try cache.environment.write { (transaction) throws(CacheError) in

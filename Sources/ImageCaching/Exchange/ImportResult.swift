@@ -63,8 +63,8 @@ public struct FlatImage: Sendable, Hashable {
   /// What the cache shall know the image by.
   public var identity: [UInt8]
 
-  /// The image of a URL, to be known by that identity. Credentials must be gone from the identity; a URL with credentials is looked for as it
-  /// is, and its image not imported, since the record would show them.
+  /// The image of a URL, to be known by that identity. Credentials must be gone from the identity; a URL with credentials is
+  /// looked for as it is, and its image not imported, since the record would show them.
   public init(url: [UInt8], identity: [UInt8]) {
     self.url = url
     self.identity = identity

@@ -9,8 +9,8 @@ public enum ReadOnlyCache: Sendable {
 
   /// Opens what is at `path`: a cache with the folder `namespace` in it; or the folder of one namespace; or else a flat folder.
   ///
-  /// What is in it never expires by age unless `maxAge` says so, since nobody renews it. Throws `missing` where nothing is there, or only
-  /// other namespaces; what ``ImageCache/init(_:)`` throws for a cache that cannot be opened; and `cannotOpen`.
+  /// What is in it never expires by age unless `maxAge` says so, since nobody renews it. Throws `missing` where nothing is there,
+  /// or only other namespaces; what ``ImageCache/init(_:)`` throws for a cache that cannot be opened; and `cannotOpen`.
   public init(opening path: String, namespace: String, maxAge: Duration? = nil, time: TimeSource = .system) throws(CacheError) {
     let folder = try CacheFolder(reading: path)
     func open(_ directory: String, _ namespace: String) throws(CacheError) -> ReadOnlyCache {
@@ -69,7 +69,8 @@ public struct ReadOnlyImage: Sendable, Hashable {
 }
 
 extension Sequence<ReadOnlyCache> {
-  /// The image of the first of these caches that has it; nil where none has. Throws as ``ReadOnlyCache/image(identity:url:maximumBytes:)``.
+  /// The image of the first of these caches that has it; nil where none has. Throws as
+  /// ``ReadOnlyCache/image(identity:url:maximumBytes:)``.
   public func firstImage(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,

@@ -1,13 +1,13 @@
 /// The path of a file that stands for a URL in a folder: `host/path…`. Two URLs never have one name, and no file has a folder's.
 ///
-/// - The first folder is the host in lower case: for https without port, `img.example.com`; for http, `img.example.com:80`, or the port
-///   that is written.
+/// - The first folder is the host in lower case: for https without port, `img.example.com`; for http, `img.example.com:80`, or
+///   the port that is written.
 /// - Folders of the path follow. One with a dot or a tilde in its name gets a tilde at its end, so that it is no file's name.
 /// - The file has the last part of the path as its name, if that has a dot and all of the URL is said by such plain names.
 /// - Everything else is told by 32 digits, MD5 of the URL as first written, before the extension: a query, a fragment, another
 ///   scheme, a name without a dot, with a tilde or too long, and bytes that are not plain. `a.jpg?w=1` is `a~w=1~<digits>.jpg`.
-/// - Plain bytes are letters, digits, and `-_.%@+,=`; others show as `_`. Percent-encoding stays as it is written. A dot does not begin
-///   a name, so that nothing leads out of the folder or hides in it.
+/// - Plain bytes are letters, digits, and `-_.%@+,=`; others show as `_`. Percent-encoding stays as it is written. A dot does not
+///   begin a name, so that nothing leads out of the folder or hides in it.
 struct URLPathName {
   /// Bytes of one name that are taken from the URL, at most; a file's name has room for the digits too.
   private static let longestPart = 120

@@ -11,8 +11,8 @@ extension ImageCache {
 /// let data = try await cache.asynchronous.query(identity)
 /// ```
 ///
-/// Each call does what the one of ``ImageCache`` does that has its name, and throws its ``CacheError``; or `CancellationError` where its
-/// task was cancelled before its turn came, and then nothing was read or written.
+/// Each call does what the one of ``ImageCache`` does that has its name, and throws its ``CacheError``; or `CancellationError`
+/// where its task was cancelled before its turn came, and then nothing was read or written.
 public struct AsyncImageCache: Sendable {
   /// The cache.
   public let cache: ImageCache
@@ -88,6 +88,18 @@ public struct AsyncImageCache: Sendable {
   /// As ``ImageCache/verify(repair:onDamage:)``.
   @discardableResult
   public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
+
+  /// As ``ImageCache/export(to:layout:onEntry:)``.
+  @discardableResult
+  public func export(to directory: String, layout: ExportLayout) async throws -> ExportResult {
+    try await perform { try $0.export(to: directory, layout: layout) }
+  }
+
+  /// As ``ImageCache/importEntries(from:onEntry:)``.
+  @discardableResult
+  public func importEntries(from other: ImageCache) async throws -> ImportResult {
+    try await perform { try $0.importEntries(from: other) }
+  }
 
   /// As ``ImageCache/compact()``.
   public func compact() async throws { try await perform { try $0.compact() } }

@@ -3,8 +3,8 @@ import Threads
 
 /// The threads on which caches do what is asked of them asynchronously, so that no disk ever holds up Swift's own threads.
 ///
-/// What is asked is done in order, as many at once as there are threads. A call that is cancelled before its turn ends at once, and
-/// nothing of it is done.
+/// What is asked is done in order, as many at once as there are threads. A call that is cancelled before its turn ends at once,
+/// and nothing of it is done.
 public final class CacheQueries: Sendable {
   private let queue = WorkQueue<CacheJob>()
   private let threads: [WorkerThread]
@@ -32,7 +32,8 @@ public final class CacheQueries: Sendable {
 
   /// Does `work` on one of the threads and returns what it returns.
   ///
-  /// Throws what `work` throws, and `CancellationError` where the task was cancelled before its turn came: then `work` is not called.
+  /// Throws what `work` throws, and `CancellationError` where the task was cancelled before its turn came: then `work` is not
+  /// called.
   public func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     let job = CacheJob()
     return try await withTaskCancellationHandler {

@@ -14,8 +14,8 @@ public struct CachedData: Sendable, Hashable {
 extension ImageCache {
   /// The image of an identity, fresh or expired; nil where there is none.
   ///
-  /// The body is checked. One that is damaged is a miss, and where the cache may be written its record is removed, so that it is fetched
-  /// again. Where the cache expires by access, the access is noted, at most hourly an entry. Throws where the disk fails.
+  /// The body is checked. One that is damaged is a miss, and where the cache may be written its record is removed, so that it is
+  /// fetched again. Where the cache expires by access, the access is noted, at most hourly an entry. Throws where the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     try identity.withRawBytes { (identity) throws(CacheError) in
       let key = CacheKey(identity: identity)
@@ -49,11 +49,12 @@ extension ImageCache {
     try identity.withRawBytes { (identity) throws(CacheError) in try remove(identity: identity) }
   }
 
-  /// Stores an image from its bytes, as they are, in place of what was cached under the identity; returns once that is on the disk.
+  /// Stores an image from its bytes, as they are, in place of what was cached under the identity; returns once that is on the
+  /// disk.
   ///
-  /// `url` is the URL as it was first written, which exports go by. Of both, credentials must be gone. `proof` says what is known of the
-  /// bytes; without it they count as unproven, and the format is that of the first bytes. `lifetime` takes the place of the cache's rule.
-  /// Throws as ``write(_:)``.
+  /// `url` is the URL as it was first written, which exports go by. Of both, credentials must be gone. `proof` says what is known
+  /// of the bytes; without it they count as unproven, and the format is that of the first bytes. `lifetime` takes the place of
+  /// the cache's rule. Throws as ``write(_:)``.
   public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
