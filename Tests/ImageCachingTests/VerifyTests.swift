@@ -13,7 +13,9 @@ import Testing
     try makeCache(directory).put("large", body(200_000, seed: 3))
     directory.damageBlob()
     let small = body(50_000, seed: 9)
-    for number in 0..<600 { try makeCache(directory).put("good \(number)", body(100)) }
+    try makeCache(directory).write { (writer) throws(CacheError) in
+      for number in 0..<600 { try writer.put("good \(number)", body(100)) }
+    }
     try makeCache(directory).put("small", small)
     try makeCache(directory).put("good", body(200_000))
     var index = try #require(directory.read("default/index.mdb"))

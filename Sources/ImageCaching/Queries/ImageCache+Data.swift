@@ -15,7 +15,9 @@ extension ImageCache {
   /// The image of an identity, fresh or expired; nil where there is none.
   ///
   /// The body is checked. One that is damaged is a miss, and where the cache may be written its record is removed, so that it is
-  /// fetched again. Where the cache expires by access, the access is noted, at most hourly an entry. Throws where the disk fails.
+  /// fetched again. Where the image depends on headers of the request (``EntryHead/hasVary``), it is for the caller to compare
+  /// them, by ``CacheReader/vary(of:identity:)``. Where the cache expires by access, the access is noted, at most hourly an
+  /// entry. Throws where the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     try identity.withRawBytes { (identity) throws(CacheError) in
       let key = CacheKey(identity: identity)
