@@ -44,12 +44,24 @@ import Testing
     let name = "out/\(digits("https://h/1.png"))"
     directory.write(body(5000), to: name)
     chmod(directory.file(name), 0o600)
+    directory.setModified(name, clock.source.wall().advanced(by: .seconds(3600)))
+    waitForTick(after: name)
     try cache.export(to: target, layout: .sdwebimage(withExtension: false))
     #expect(directory.read(name) == body(10))
     #expect(directory.modified(name) == clock.source.wall())
     let (mask, status) = (umask(0o022), try #require(fileStatus(directory.file(name))))
     umask(mask)
     #expect(status.st_mode & 0o777 == 0o666 & ~mask)
+  }
+
+  /// Returns when a file that is made now is later than `name` by the file system's clock, whose ticks are milliseconds.
+  private func waitForTick(after name: String) {
+    let before = fileStatus(directory.file(name))?.st_ctim
+    while true {
+      directory.write("", to: "tick")
+      guard let now = fileStatus(directory.file("tick"))?.st_ctim, let before else { return }
+      if (now.tv_sec, now.tv_nsec) > (before.tv_sec, before.tv_nsec) { return }
+    }
   }
 
   private func fileStatus(_ path: String) -> stat? {
@@ -85,6 +97,33 @@ import Testing
     let result = try cache.export(to: target, layout: layout)
     #expect(result.exported == 1 && result.withCredentials == 1)
     #expect(files(below: target).count == 1)
+  }
+
+  @Test(
+    "C13: what is replaced while the export is under way is exported as it is then, and what is removed is not",
+    arguments: [10, 200_000]
+  )
+  func replacedMeanwhile(size: Int) throws {
+    let cache = try makeCache(directory)
+    let urls = (0..<4).map { "https://h/\($0).png" }
+    for url in urls { try cache.put(url, body(size)) }
+    var exported: [String] = []
+    let result = try cache.export(to: target, layout: .urlPath) { event in
+      guard case .exported(let url, _, _) = event else { return }
+      exported.append(String(decoding: url, as: UTF8.self))
+      guard exported.count == 1 else { return }
+      do throws(CacheError) {
+        let others = urls.filter { $0 != exported[0] }
+        _ = try cache.remove(others[0])
+        for other in others[1...] { try cache.put(other, body(size, seed: 2)) }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(result.exported == 3 && result.damaged == 0)
+    for url in exported {
+      #expect(directory.read("out/h/\(url.dropFirst(10))") == body(size, seed: url == exported[0] ? 1 : 2))
+    }
   }
 
   @Test("C13: of several images of one URL the one that was stored last stays") func severalOfOneURL() throws {

@@ -174,10 +174,31 @@ import Testing
     directory.setModified("flat/\(name("https://h/1.png"))", clock.source.wall())
     let folder = try FlatFolder(path: directory.file("flat"))
     let images = [image("https://h/1.png")]
-    #expect(try cache.importFlat(folder, images: images, probe: probe).notNewer == 1)
+    var probed = 0
+    let result = try cache.importFlat(folder, images: images) { bytes in
+      probed += 1
+      return try probe(bytes)
+    }
+    #expect(result.notNewer == 1 && probed == 0, "what is not newer is not even probed")
     clock.advance(by: .seconds(1))
     #expect(try cache.importFlat(folder, images: images, storedAt: clock.source.wall(), probe: probe).imported == 1)
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(20)))
+  }
+
+  @Test("C16: what another process stores while an import is under way is not lost to an older image") func storedMeanwhile()
+    throws
+  {
+    let cache = try makeCache(directory, clock: clock)
+    directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
+    let folder = try FlatFolder(path: directory.file("flat"))
+    let before = clock.source.wall().advanced(by: .seconds(-1))
+    let result = try cache.importFlat(folder, images: [image("https://h/1.png")], storedAt: before) { bytes in
+      try cache.put("https://h/1.png", body(30))
+      return try probe(bytes)
+    }
+    #expect(result.imported == 0 && result.notNewer == 1)
+    #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(30)))
+    #expect(try cache.totals().bodyBytes == 30)
   }
 
   @Test("C12, C13: what one cache exports for apps, another one takes in again", arguments: [false, true])

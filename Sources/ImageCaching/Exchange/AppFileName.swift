@@ -8,10 +8,9 @@ import CCrypto
 enum AppFileName {
   /// Digits of the hash.
   static let digitCount = 32
-  /// SD_MAX_FILE_EXTENSION_LENGTH: what NAME_MAX leaves beside the digits and a dot, in UTF-16 units; a longer one is left out.
+  /// SD_MAX_FILE_EXTENSION_LENGTH: what NAME_MAX leaves beside the digits and a dot; a longer extension is left out. There it is in
+  /// UTF-16 units, here in bytes, which are what Linux limits names by.
   private static let longestExtension = 255 - digitCount - 1
-  /// NAME_MAX of Linux, in bytes.
-  private static let longestName = 255
 
   /// MD5 (RFC 1321) in 32 digits; nil where libcrypto refuses to compute it, as it does in FIPS mode.
   static func digits(of url: UnsafeRawBufferPointer) -> String? {
@@ -44,8 +43,7 @@ enum AppFileName {
     // SDSanitizeFileNameString: the two bytes that no file name has on Apple's systems.
     let sane = pathExtension.filter { $0 != 0 && $0 != UInt8(ascii: ":") }
     guard !sane.isEmpty, !sane.contains(UInt8(ascii: "/")), let text = String(validating: sane, as: UTF8.self) else { return nil }
-    guard text.utf16.count <= longestExtension, digits.utf8.count + 1 + sane.count <= longestName else { return nil }
-    return "\(digits).\(text)"
+    return sane.count <= longestExtension ? "\(digits).\(text)" : nil
   }
 
   /// What follows the last dot of the last component, by the rules of Foundation's `pathExtension`: nothing where the dot begins
