@@ -159,6 +159,7 @@ import Testing
     clock.advance(by: .seconds(50))
     #expect(try cache.trim().expired == 1, "it is as new as its answer in every order")
     #expect(try cache.present(["a", "b"]) == ["a"])
+    #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "and nothing of its old place is left behind")
   }
 
   @Test("M6: a 304 for a record that was replaced meanwhile changes nothing") func revalidatedTooLate() throws {
