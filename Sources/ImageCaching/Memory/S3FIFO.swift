@@ -1,0 +1,151 @@
+/// Which entry of a memory cache goes first: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
+/// eviction", SOSP 2023).
+///
+/// Most of what a cache takes in is asked for once and never again; it should leave soon. A new entry comes into the **small** queue,
+/// which has a tenth of the room. Used twice there it moves on to the **main** queue, else it leaves, and only its key is kept
+/// among the **ghosts**, of which there are as many as entries. What comes back while a ghost goes straight to the main queue. There the
+/// oldest leaves, unless it was used: then one use (of three at most) is taken off it and it goes around once more.
+///
+/// Measured against LRU and SIEVE (NSDI 2024) on the shapes of real traces: LRU is worst on all of them, by up to 13 points of hit ratio;
+/// SIEVE is as good while popularity stands still, but keeps nothing of a loop a bit larger than the cache and loses up to 8 points where
+/// popularity shifts. The tests' `EvictionMeasurement` prints the table.
+///
+/// A use only counts; nothing moves. Every operation is O(1), removals amortised: a turn in the main queue was paid by a use. Entries
+/// are known here by their places, numbers that are given again once they are free.
+@usableFromInline
+struct S3FIFO: Sendable {
+  /// What goes to make room.
+  @usableFromInline
+  enum Removal: Sendable {
+    /// The value at that place; the place stays taken by the key, now a ghost.
+    case value(at: Int)
+    /// All that is at that place, which is free now.
+    case all(at: Int)
+  }
+
+  /// What is left to know of an entry that is replaced.
+  @usableFromInline
+  struct Trace: Sendable {
+    fileprivate let queue: Queue
+    fileprivate let uses: UInt8
+  }
+
+  fileprivate enum Queue: Sendable { case small, main, ghosts }
+
+  private struct Standing: Sendable {
+    var queue: Queue
+    var uses: UInt8
+  }
+
+  /// What counts of uses.
+  private static let useLimit: UInt8 = 3
+  /// The uses that lead from the small queue to the main one.
+  private static let promotingUses: UInt8 = 2
+  /// The small queue's part of the room.
+  private static let smallDivisor = 10
+
+  private var limits: MemoryCacheConfiguration
+  private var standings: [Standing] = []
+  private var links = LinkedQueues()
+  private var small = LinkedQueues.Queue()
+  private var main = LinkedQueues.Queue()
+  private var ghosts = LinkedQueues.Queue()
+  /// Until then the small queue need not be small: what it has no room for may stay in the main one.
+  private var hasBeenFull = false
+
+  @usableFromInline
+  init(limits: MemoryCacheConfiguration) { self.limits = limits }
+
+  @usableFromInline var totalCost: Int { small.cost + main.cost }
+
+  @usableFromInline var count: Int { small.count + main.count }
+
+  /// Counts a use of the entry at a place.
+  @usableFromInline
+  mutating func use(_ place: Int) {
+    if standings[place].uses < Self.useLimit { standings[place].uses += 1 }
+  }
+
+  /// Gives a new entry its place, for which ``removal(forCost:count:)`` has made room; what replaces an entry follows its trace.
+  @usableFromInline
+  mutating func insert(cost: Int, following trace: Trace?) -> Int {
+    var standing = Standing(queue: !hasBeenFull && smallIsFull ? .main : .small, uses: 0)
+    if let trace { standing = Standing(queue: trace.queue == .small ? .small : .main, uses: trace.uses) }
+    let place = links.place(cost: cost)
+    if place == standings.count { standings.append(standing) } else { standings[place] = standing }
+    if standing.queue == .small { links.append(place, to: &small) } else { links.append(place, to: &main) }
+    return place
+  }
+
+  /// Frees a place, of an entry or of a ghost.
+  @usableFromInline
+  mutating func remove(_ place: Int) -> Trace {
+    let standing = standings[place]
+    switch standing.queue {
+    case .small: links.unlink(place, from: &small)
+    case .main: links.unlink(place, from: &main)
+    case .ghosts: links.unlink(place, from: &ghosts)
+    }
+    links.free(place)
+    return Trace(queue: standing.queue, uses: standing.uses)
+  }
+
+  /// Changes the limits; ``removal(forCost:count:)`` then says what goes for them.
+  @usableFromInline
+  mutating func setLimits(_ limits: MemoryCacheConfiguration) {
+    self.limits = limits
+    hasBeenFull = false
+  }
+
+  /// What goes next to make room for so many entries of that cost together; nil once there is room. To be asked until then.
+  @usableFromInline
+  mutating func removal(forCost cost: Int, count added: Int) -> Removal? {
+    while count > 0, !limits.allows(cost: totalCost + cost, count: count + added) {
+      hasBeenFull = true
+      let turnsMain = small.count == 0 || mainIsAboveItsShare
+      if let removal = turnsMain ? turnMain() : turnSmall() { return removal }
+    }
+    guard ghosts.count > count, let place = ghosts.oldest else { return nil }
+    _ = remove(place)
+    return .all(at: place)
+  }
+
+  private var smallIsFull: Bool {
+    if let maxCost = limits.maxCost, small.cost >= maxCost / Self.smallDivisor { return true }
+    if let maxCount = limits.maxCount, small.count >= maxCount / Self.smallDivisor { return true }
+    return false
+  }
+
+  private var mainIsAboveItsShare: Bool {
+    if let maxCost = limits.maxCost, main.cost > maxCost - maxCost / Self.smallDivisor { return true }
+    if let maxCount = limits.maxCount, main.count > maxCount - maxCount / Self.smallDivisor { return true }
+    return false
+  }
+
+  /// Moves the oldest of the small queue on: to the main queue, or among the ghosts.
+  private mutating func turnSmall() -> Removal? {
+    guard let place = small.oldest else { return nil }
+    let isPromoted = standings[place].uses >= Self.promotingUses
+    links.unlink(place, from: &small)
+    standings[place] = Standing(queue: isPromoted ? .main : .ghosts, uses: 0)
+    if isPromoted {
+      links.append(place, to: &main)
+      return nil
+    }
+    links.append(place, to: &ghosts)
+    return .value(at: place)
+  }
+
+  /// Lets the oldest of the main queue go around once more, or go.
+  private mutating func turnMain() -> Removal? {
+    guard let place = main.oldest else { return nil }
+    if standings[place].uses == 0 {
+      _ = remove(place)
+      return .all(at: place)
+    }
+    standings[place].uses -= 1
+    links.unlink(place, from: &main)
+    links.append(place, to: &main)
+    return nil
+  }
+}
