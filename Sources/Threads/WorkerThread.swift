@@ -1,11 +1,13 @@
 import CLinux
 import Glibc
+import Synchronization
 
-/// A thread of our own: it runs one function to its end and is joined once.
+/// A thread of our own: it runs one function to its end.
 ///
 /// The loops that own curl, the store and the decoders block in system calls, which Swift's cooperative pool must not.
 public final class WorkerThread: Sendable {
   private let handle: pthread_t
+  private let isLetGo = Atomic(false)
 
   /// What crosses to the new thread through a C pointer.
   private final class Start {
@@ -44,9 +46,12 @@ public final class WorkerThread: Sendable {
     handle = thread
   }
 
-  /// Waits until the thread has ended; to be called once.
-  public func join() { pthread_join(handle, nil) }
+  /// Waits until the thread has ended; a second call does nothing. On the thread itself it lets go of it instead, to end by itself.
+  public func join() {
+    guard !isLetGo.exchange(true, ordering: .relaxed) else { return }
+    if pthread_equal(handle, pthread_self()) != 0 { pthread_detach(handle) } else { pthread_join(handle, nil) }
+  }
 
-  /// Leaves the thread to end by itself, with nobody waiting; to be called once, in place of ``join()``.
-  public func detach() { pthread_detach(handle) }
+  // A thread that nobody waits for frees its own resources.
+  deinit { if !isLetGo.exchange(true, ordering: .relaxed) { pthread_detach(handle) } }
 }

@@ -20,7 +20,9 @@ public struct MemoryCacheConfiguration: Sendable, Hashable {
   /// Traps where a limit is negative.
   func check() {
     if let maxCost { precondition(maxCost >= 0, "a memory cache's maxCost is \(maxCost); give 0 or more, or nil for no limit") }
-    if let maxCount { precondition(maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit") }
+    if let maxCount {
+      precondition(maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit")
+    }
   }
 
   /// Whether so many entries of that cost together are within the limits.

@@ -23,12 +23,8 @@ public final class CacheQueries: Sendable {
     }
   }
 
-  /// Lets the threads end when they have done what was asked.
-  deinit {
-    queue.close()
-    // The last reference may go on one of the threads itself, which cannot wait for its own end: so nobody does.
-    for thread in threads { thread.detach() }
-  }
+  /// Lets the threads end when they have done what was asked; nobody waits, as the last reference may go on one of them.
+  deinit { queue.close() }
 
   /// Does `work` on one of the threads and returns what it returns.
   ///

@@ -1,7 +1,5 @@
 /// A rule of what a cache removes first, for comparison: objects are numbers from 0, and a miss puts its object in.
 protocol EvictionPolicy {
-  static var name: String { get }
-
   /// An empty cache for objects below `objectCount`, whose costs add up to `capacity` at most.
   init(capacity: Int, objectCount: Int)
 
@@ -11,8 +9,6 @@ protocol EvictionPolicy {
 
 /// The least recently used goes first.
 struct LRU: EvictionPolicy {
-  static let name = "LRU"
-
   private let capacity: Int
   private var queue: ObjectQueue
 
@@ -33,8 +29,6 @@ struct LRU: EvictionPolicy {
 
 /// SIEVE as its paper has it (Zhang et al., NSDI 2024, algorithm 1).
 struct Sieve: EvictionPolicy {
-  static let name = "SIEVE"
-
   private let capacity: Int
   private var queue: ObjectQueue
   private var isVisited: [Bool]
@@ -74,8 +68,6 @@ struct Sieve: EvictionPolicy {
 /// of the cost for the small queue, as many ghosts as entries, two uses in the small queue for a place in the main one.
 /// Until the first eviction what the small queue has no room for goes into the main one, as in the authors' later code.
 struct S3FIFOModel: EvictionPolicy {
-  static let name = "S3-FIFO"
-
   private let capacity: Int
   private var small: ObjectQueue
   private var main: ObjectQueue
@@ -123,7 +115,11 @@ struct S3FIFOModel: EvictionPolicy {
     hasEvicted = true
     if let object = small.oldest, main.cost <= mainCapacity {
       small.removeOldest()
-      if uses[Int(object)] > 1 { main.append(object, cost: costs[Int(object)]) } else { ghost.append(object, cost: costs[Int(object)]) }
+      if uses[Int(object)] > 1 {
+        main.append(object, cost: costs[Int(object)])
+      } else {
+        ghost.append(object, cost: costs[Int(object)])
+      }
       uses[Int(object)] = 0
     } else if let object = main.oldest {
       main.removeOldest()
