@@ -28,7 +28,12 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 let package = Package(
   name: "prewarm",
   products: [
-    .executable(name: "prewarm", targets: ["prewarm"])
+    .executable(name: "prewarm", targets: ["prewarm"]),
+    // What other programs use: the core without jobs, manifests and reports.
+    .library(
+      name: "PrewarmImages",
+      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching"]
+    ),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -106,7 +111,7 @@ let package = Package(
     ),
     tests(
       "ImagePrefetchingTests",
-      ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "TestOrigin"]
+      ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageManaging", "TestOrigin"]
     ),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),

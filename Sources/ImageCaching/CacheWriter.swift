@@ -61,6 +61,11 @@ public struct CacheWriter {
     return true
   }
 
+  /// The record of an identity as of this transaction; nil where there is none.
+  public func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
+    try entry(key, identity)?.head
+  }
+
   /// Notes that an image was asked for, unless that was noted within the last hour.
   public func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
     guard let entry = try entry(key, identity) else { return }

@@ -3,15 +3,14 @@ import CLinux
 import Glibc
 import ImagePrimitives
 
-/// libcurl's multi handle on an epoll of ours, and what its transfers share: connections, names, TLS sessions.
+/// libcurl's multi handle on an epoll of ours, with the connections and resolved names of its transfers.
 ///
-/// It is driven by `curl_multi_socket_action` alone. libcurl's callbacks only note what to watch and until when; handles are added
-/// and removed outside of them.
+/// It is driven by `curl_multi_socket_action` alone. libcurl's callbacks only note what to watch and until when; handles are
+/// added and removed outside of them.
 final class CurlMulti {
   private static let eventLimit = 256
 
   private let multi: UnsafeMutableRawPointer
-  private let share: UnsafeMutableRawPointer
   private let epoll: Int32
   private let wakeDescriptor: Int32
   private let events: UnsafeMutablePointer<epoll_event>
@@ -24,15 +23,13 @@ final class CurlMulti {
     try Curl.requireFeatures()
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw DownloaderError(system: "epoll_create1") }
-    guard let multi = curl_multi_init(), let share = curl_share_init() else {
+    guard let multi = curl_multi_init() else {
       throw DownloaderError(message: "libcurl could not be started: out of memory")
     }
     self.multi = multi
-    self.share = share
     self.wakeDescriptor = wakeDescriptor
     self.turn = turn
     events = .allocate(capacity: Self.eventLimit)
-    curl_share_set_data(share, CURL_LOCK_DATA_SSL_SESSION)
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(multi, socketChanged, context)
     curl_multi_set_timer_callback(multi, timerChanged, context)
@@ -41,16 +38,12 @@ final class CurlMulti {
 
   deinit {
     curl_multi_cleanup(multi)
-    curl_share_cleanup(share)
     events.deallocate()
     Glibc.close(epoll)
   }
 
   /// How many connections are kept open, those in use included.
   func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
-
-  /// Lets `easy` use what is shared, which a `curl_easy_reset` keeps.
-  func share(with easy: UnsafeMutableRawPointer) { curl_set_pointer(easy, CURLOPT_SHARE, share) }
 
   func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(multi, easy) }
 

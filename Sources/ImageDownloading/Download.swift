@@ -2,9 +2,10 @@ public import ImagePrimitives
 
 /// One image to fetch: where it is, and its place among what waits.
 public struct Download: Sendable {
-  /// The caller's number, which all events carry; unique among downloads that have not ended.
+  /// The caller's number, which all events carry; unique among the downloads of one ``DownloadClient`` that have not ended.
   public var id: UInt64
-  /// The normalised URL in ASCII bytes; its userinfo, if any, is sent as Basic credentials to its own host only.
+  /// The normalised URL in ASCII bytes; its userinfo, if any, is sent as Basic credentials to its own host only. For a URL that
+  /// an ``ImageLoader`` takes, whatever that loader understands.
   public var url: [UInt8]
   /// The class: a higher one starts first.
   public var priority: Priority
@@ -12,14 +13,40 @@ public struct Download: Sendable {
   public var sequence: Int64
   /// How it is fetched.
   public var options: DownloadOptions
+  /// What is known of the image already: sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1), on each hop
+  /// that stays at the download's own origin; a 304 then ends it as ``DownloadEvent/notModified(id:_:)``. None by default: a 304
+  /// is then a refused status as any other.
+  public var validators: Validators?
+  /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)`` and
+  /// ``DownloadEvent/progress(id:received:expected:)`` are told; false by default.
+  public var wantsProgress: Bool
+  /// The least time between two reports of progress, the first and the last excepted; zero by default, which reports once a turn
+  /// of the transfer thread at most.
+  public var progressInterval: Duration
+  /// Whether ``TransferSummary/details`` are filled; false by default.
+  public var wantsDetails: Bool
 
   /// A download of `url`.
-  public init(id: UInt64, url: [UInt8], priority: Priority = .normal, sequence: Int64 = 0, options: DownloadOptions) {
+  public init(
+    id: UInt64,
+    url: [UInt8],
+    priority: Priority = .normal,
+    sequence: Int64 = 0,
+    options: DownloadOptions,
+    validators: Validators? = nil,
+    wantsProgress: Bool = false,
+    progressInterval: Duration = .zero,
+    wantsDetails: Bool = false
+  ) {
     self.id = id
     self.url = url
     self.priority = priority
     self.sequence = sequence
     self.options = options
+    self.validators = validators
+    self.wantsProgress = wantsProgress
+    self.progressInterval = progressInterval
+    self.wantsDetails = wantsDetails
   }
 }
 

@@ -1,15 +1,27 @@
 /// How the downloads of one job are made: what is sent, how long is waited, what is accepted.
 ///
 /// One object serves all downloads of a job. It never changes, so that the transfer thread prepares a handle once for it
-/// and recognises it by identity.
+/// and recognises it by identity. Two objects count as equal where they lead to the same result, whatever their time limits and
+/// retries: downloads of one URL with equal options share a transfer.
 public final class DownloadOptions: Sendable {
   /// Names and values sent with each request, to the download's own scheme, host and port only: a redirect elsewhere drops them.
-  /// They stand before ``accept`` and ``userAgent`` where they name the same header.
-  public let headers: [(name: String, value: String)]
+  /// They replace ``accept``, ``userAgent`` and the downloader's own headers where they name the same header; a value of nil
+  /// removes it.
+  public let headers: [(name: String, value: String?)]
   /// The `Accept` header; images by default.
   public let accept: String
   /// The `User-Agent` header.
   public let userAgent: String
+  /// Chooses the headers of each request by its URL; none by default.
+  public let headerFilter: HeaderFilter?
+  /// User name and password, or where they come from; none by default.
+  public let credentials: Credentials?
+  /// Whether cookies are kept and sent, from one jar in memory for all such downloads of a downloader (RFC 6265); false by
+  /// default. See ``ImageDownloader/clearCookies()``.
+  public let handlesCookies: Bool
+  /// Whether TLS certificates are taken that nobody vouches for, on each hop; false by default. Whoever can reach the network
+  /// between then can read and change all that passes.
+  public let allowsInvalidTLSCertificates: Bool
   /// What one attempt may take, redirects included; 60 s by default.
   public let timeout: Duration
   /// What resolving the name, connecting and the TLS handshake may take together; 10 s by default.
@@ -24,43 +36,36 @@ public final class DownloadOptions: Sendable {
   public let redirects: Int
   /// The statuses whose body is the image; 200 by default.
   public let acceptStatus: Set<Int>
+  /// The media types that are taken, such as `image/png` or `image/*`, whatever their case and parameters; an answer of another
+  /// or of none fails as `content-type`. Nil by default: all are.
+  public let acceptContentTypes: Set<String>?
   /// Bodies with more bytes fail as `too-large`; 64 MiB by default.
   public let maxBytes: Int
   /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default. Each running
   /// transfer may hold that much in memory, so that a large value is bounded by ``maxBytes`` alone.
   public let streamAbove: Int
+  /// Changes or refuses each request; none by default.
+  public let requestModifier: RequestModifier?
+  /// Changes or refuses each answer; none by default.
+  public let responseModifier: ResponseModifier?
+  /// Turns the bytes that came into those of the image; none by default.
+  public let decryptor: Decryptor?
 
-  /// Exponential backoff with full jitter: a wait is drawn evenly from zero to `initial · 2ⁿ`, at most `maximum`.
-  ///
-  /// The draw spreads clients that failed together; see "Exponential Backoff and Jitter" in the AWS Architecture Blog.
-  public struct Backoff: Sendable, Hashable {
-    /// The longest wait before the first retry; 500 ms by default.
-    public var initial: Duration
-    /// The longest wait before any retry; 30 s by default.
-    public var maximum: Duration
-
-    /// A backoff between those two.
-    public init(initial: Duration = .milliseconds(500), maximum: Duration = .seconds(30)) {
-      self.initial = initial
-      self.maximum = maximum
-    }
-
-    /// The longest wait before retry `retry`, counted from 0.
-    public func limit(beforeRetry retry: Int) -> Duration {
-      var limit = initial
-      for _ in 0..<max(0, retry) where limit < maximum { limit *= 2 }
-      return min(limit, maximum)
-    }
-  }
+  /// A hash of most of what `==` compares, made once.
+  let identityHash: Int
 
   /// Options with the defaults of a job file.
   ///
   /// A header that ``isValidHeader(name:value:)`` refuses is a programmer's error and traps: who reads headers from a file checks
   /// them there.
   public init(
-    headers: [(name: String, value: String)] = [],
+    headers: [(name: String, value: String?)] = [],
     accept: String = "image/webp,image/*;q=0.8",
     userAgent: String = "prewarm",
+    headerFilter: HeaderFilter? = nil,
+    credentials: Credentials? = nil,
+    handlesCookies: Bool = false,
+    allowsInvalidTLSCertificates: Bool = false,
     timeout: Duration = .seconds(60),
     connectTimeout: Duration = .seconds(10),
     stallTimeout: Duration = .seconds(15),
@@ -68,15 +73,23 @@ public final class DownloadOptions: Sendable {
     backoff: Backoff = Backoff(),
     redirects: Int = 10,
     acceptStatus: Set<Int> = [200],
+    acceptContentTypes: Set<String>? = nil,
     maxBytes: Int = 64 << 20,
-    streamAbove: Int = 128 << 10
+    streamAbove: Int = 128 << 10,
+    requestModifier: RequestModifier? = nil,
+    responseModifier: ResponseModifier? = nil,
+    decryptor: Decryptor? = nil
   ) {
     for (name, value) in headers + [("Accept", accept), ("User-Agent", userAgent)] {
-      precondition(Self.isValidHeader(name: name, value: value), "\(name): not a valid header")
+      precondition(Self.isValidHeader(name: name, value: value ?? ""), "\(name): not a valid header")
     }
     self.headers = headers
     self.accept = accept
     self.userAgent = userAgent
+    self.headerFilter = headerFilter
+    self.credentials = credentials
+    self.handlesCookies = handlesCookies
+    self.allowsInvalidTLSCertificates = allowsInvalidTLSCertificates
     self.timeout = timeout
     self.connectTimeout = connectTimeout
     self.stallTimeout = stallTimeout
@@ -84,19 +97,19 @@ public final class DownloadOptions: Sendable {
     self.backoff = backoff
     self.redirects = redirects
     self.acceptStatus = acceptStatus
+    self.acceptContentTypes = acceptContentTypes.map { Set($0.map { $0.lowercased() }) }
     self.maxBytes = maxBytes
     self.streamAbove = streamAbove
-  }
-
-  /// Whether `name` is a token and `value` holds no control character (RFC 9110, 5.1 and 5.5).
-  public static func isValidHeader(name: String, value: String) -> Bool {
-    let isToken = { (byte: UInt8) -> Bool in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-      }
+    self.requestModifier = requestModifier
+    self.responseModifier = responseModifier
+    self.decryptor = decryptor
+    var hasher = Hasher()
+    for (name, value) in headers {
+      hasher.combine(name.lowercased())
+      hasher.combine(value)
     }
-    return !name.isEmpty && name.utf8.allSatisfy(isToken) && value.utf8.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) }
+    for text in [accept, userAgent] { hasher.combine(text) }
+    for number in [maxBytes, streamAbove, redirects] { hasher.combine(number) }
+    identityHash = hasher.finalize()
   }
 }

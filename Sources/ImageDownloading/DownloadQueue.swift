@@ -62,8 +62,8 @@ struct DownloadQueue {
 
   /// An empty queue with both limits, at least 1 each.
   init(concurrency: Int, perHost: Int) {
-    self.concurrency = max(1, concurrency)
-    self.perHost = max(1, perHost)
+    self.concurrency = concurrency
+    self.perHost = perHost
   }
 
   /// What ``next(now:startsNew:)`` says.
@@ -156,8 +156,8 @@ struct DownloadQueue {
 
   /// Changes both limits, at least 1 each.
   mutating func setLimits(concurrency: Int, perHost: Int) {
-    self.concurrency = max(1, concurrency)
-    self.perHost = max(1, perHost)
+    self.concurrency = concurrency
+    self.perHost = perHost
     fullHosts = hosts.count { $0.running >= self.perHost }
     for host in hosts.indices { announce(host) }
   }

@@ -1,14 +1,16 @@
 public import ImagePrimitives
+import Synchronization
 import Threads
 
 /// Fetches images: many at once, bounded overall and per host, in order, with retries.
 ///
 /// ```
-/// submit ─▶ inbox ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ verdict ─▶ events ─▶ receiver
-///                        ▲   order, limits                     │
-///                        └──────────── retry, redirect ◀───────┘
+///  DownloadClient ─▶ inbox ─▶ FlightTable ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ verdict ─▶ events ─▶ each sharer's
+///                             one for an        ▲   order, limits   or ImageLoader     │                    receiver
+///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
-/// One thread, the transfer thread, does all of it; the methods here only put messages into its inbox and return.
+/// One thread, the transfer thread, does all of it; the methods here and of the clients only put messages into its inbox and
+/// return.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {
@@ -22,8 +24,13 @@ public final class ImageDownloader: Sendable {
     public var time: TimeSource
     /// Draws the wait before a retry, from zero to the limit given; evenly by default.
     public var jitter: @Sendable (Duration) -> Duration
+    /// Sent with each request to a download's own origin, unless its options replace or remove them; none by default. One that
+    /// ``DownloadOptions/isValidHeader(name:value:)`` refuses is a programmer's error and traps.
+    public var headers: [HeaderField]
+    /// Who stands in for libcurl for URLs of its own; the last that can load a URL does. None by default.
+    public var loaders: [any ImageLoader]
 
-    /// A configuration.
+    /// A configuration; a limit below 1 is a programmer's error and traps, here or where it is used.
     public init(
       maxConcurrentDownloads: Int = 6,
       maxConcurrentPerHost: Int = 8,
@@ -31,51 +38,78 @@ public final class ImageDownloader: Sendable {
       time: TimeSource = .system,
       jitter: @escaping @Sendable (Duration) -> Duration = {
         .nanoseconds(Int64.random(in: 0...Int64(clamping: $0.wholeNanoseconds)))
-      }
+      },
+      headers: [HeaderField] = [],
+      loaders: [any ImageLoader] = []
     ) {
+      ImageDownloader.requireLimits(maxConcurrentDownloads, perHost: maxConcurrentPerHost)
       self.maxConcurrentDownloads = maxConcurrentDownloads
       self.maxConcurrentPerHost = maxConcurrentPerHost
       self.order = order
       self.time = time
       self.jitter = jitter
+      self.headers = headers
+      self.loaders = loaders
     }
   }
 
+  /// The headers that each request to a download's own origin has by default.
+  public let headers: [HeaderField]
+  /// Who stands in for libcurl: of those that can load a URL, the last.
+  public let loaders: [any ImageLoader]
   private let inbox: Inbox
   private let monitor: Monitor
   private let thread: WorkerThread
+  private let clients = Mutex(Clients())
 
-  /// Starts the transfer thread, which keeps `receiver` until ``shutDown()``.
+  private struct Clients {
+    var count = 0
+    /// Who gives the tasks of ``download(_:priority:options:validators:progressInterval:)``; made with the first.
+    var tasks: (client: DownloadClient, receiver: TaskReceiver)?
+
+    mutating func client(_ receiver: any DownloadReceiver, _ inbox: Inbox) -> DownloadClient {
+      count += 1
+      inbox.post(.open(client: count, receiver))
+      return DownloadClient(number: count, inbox: inbox)
+    }
+  }
+
+  /// Starts the transfer thread, which runs until ``shutDown()``.
   ///
   /// Throws where libcurl is too old, was built without what this needs, or the system gives no descriptor.
-  public init(_ configuration: Configuration = Configuration(), receiver: any DownloadReceiver) throws(DownloaderError) {
+  public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
+    Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
+    for field in configuration.headers {
+      precondition(DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
+    }
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
-    let loop = try TransferLoop(configuration, inbox: inbox, monitor: monitor, receiver: receiver)
+    let loop = try TransferLoop(configuration, inbox: inbox, monitor: monitor)
     self.inbox = inbox
     self.monitor = monitor
+    headers = configuration.headers
+    loaders = configuration.loaders
     thread = WorkerThread(name: "transfer") { loop.run() }
   }
 
   deinit { shutDown() }
 
-  /// Adds downloads; a batch costs one lock and at most one wake of the thread.
+  /// A client of its own, whose events go to `receiver`; it is kept until the client is closed or the downloader shut down.
   ///
-  /// A URL that is not http or https fails as `invalid-url`. After ``shutDown()`` this is a programmer's error and traps.
-  public func submit(_ downloads: [Download]) { inbox.post(.submit(downloads)) }
-
-  /// Changes both limits, also while transfers run: those beyond a lower limit finish, and nothing starts until they have.
-  /// ``DownloaderStatistics/peakRunning`` counts anew from here.
-  public func setLimits(concurrency: Int, perHost: Int) { inbox.post(.setLimits(concurrency: concurrency, perHost: perHost)) }
-
-  /// Cancels downloads that wait, and those that run unless told otherwise; each ends once as ``DownloadEvent/cancelled(id:_:)``.
-  /// Unknown numbers are passed over.
-  public func cancel(_ ids: [UInt64], includingRunning: Bool = true) {
-    inbox.post(.cancel(ids, includingRunning: includingRunning))
+  /// After ``shutDown()`` this is a programmer's error and traps.
+  public func client(_ receiver: any DownloadReceiver) -> DownloadClient {
+    clients.withLock { $0.client(receiver, inbox) }
   }
 
-  /// Cancels all that waits, and all that runs where `includingRunning`; retries that wait are waiting.
-  public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(includingRunning: includingRunning)) }
+  /// Changes both limits, at least 1 each, also while transfers run: those beyond a lower limit finish, and nothing starts until
+  /// they have. A limit below 1 is a programmer's error and traps. ``DownloaderStatistics/peakRunning`` counts anew from here.
+  public func setLimits(concurrency: Int, perHost: Int) {
+    Self.requireLimits(concurrency, perHost: perHost)
+    inbox.post(.setLimits(concurrency: concurrency, perHost: perHost))
+  }
+
+  /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.
+  public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
 
   /// While true nothing new starts; what runs goes on, and downloads can be added.
   public var isSuspended: Bool {
@@ -83,16 +117,38 @@ public final class ImageDownloader: Sendable {
     set { inbox.setSuspended(newValue) }
   }
 
-  /// Says that ``DownloadReceiver/mayStart`` may have become true.
-  public func capacityChanged() { inbox.post(.capacityChanged) }
+  /// Forgets all cookies that answers to downloads with ``DownloadOptions/handlesCookies`` have set.
+  public func clearCookies() { inbox.post(.clearCookies) }
 
-  /// Cancels everything and waits until the thread has ended and the receiver has every event; a second call does nothing.
+  /// Cancels everything and waits until the thread has ended and all receivers have every event; a second call does nothing.
   public func shutDown() {
     if inbox.close() { thread.join() }
   }
 
   /// How busy it is, up to this moment.
   public var statistics: DownloaderStatistics { monitor.statistics }
+
+  /// Transfers that run or wait, retries included, as of the transfer thread's last turn; those that share one count once.
+  public var currentDownloadCount: Int {
+    let statistics = monitor.statistics
+    return statistics.running + statistics.waiting
+  }
+
+  /// The client of all ``DownloadTask``s.
+  func taskClient() -> (client: DownloadClient, receiver: TaskReceiver) {
+    clients.withLock { clients in
+      if let tasks = clients.tasks { return tasks }
+      let receiver = TaskReceiver()
+      let tasks = (client: clients.client(receiver, inbox), receiver: receiver)
+      clients.tasks = tasks
+      return tasks
+    }
+  }
+
+  private static func requireLimits(_ concurrency: Int, perHost: Int) {
+    precondition(concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
+    precondition(perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
+  }
 }
 
 /// Why a downloader could not be made.

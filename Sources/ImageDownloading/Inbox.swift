@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import ImagePrimitives
 import Synchronization
 
 /// What other threads ask of the transfer thread, in order.
@@ -8,9 +9,16 @@ import Synchronization
 /// one lock and at most one write, and the thread takes the lock only where it was woken.
 final class Inbox: Sendable {
   enum Message: Sendable {
-    case submit([Download])
-    case cancel([UInt64], includingRunning: Bool)
-    case cancelAll(includingRunning: Bool)
+    case open(client: Int, any DownloadReceiver)
+    case close(client: Int, Latch?)
+    case submit(client: Int, [Download])
+    case cancel(client: Int, [UInt64], includingRunning: Bool)
+    /// Those of one client, or of all where it is nil.
+    case cancelAll(client: Int?, includingRunning: Bool)
+    case setPriority(client: Int, UInt64, Priority)
+    /// The load of that number has ended.
+    case loaded(number: UInt64, Result<LoaderAnswer, Failure>)
+    case clearCookies
     case setLimits(concurrency: Int, perHost: Int)
     case setSuspended(Bool)
     case capacityChanged
@@ -29,6 +37,8 @@ final class Inbox: Sendable {
     }
   }
 
+  /// Open once the thread has ended and all events are told.
+  let ended = Latch()
   /// Readable while there may be messages.
   let descriptor: Int32
   private let state = Mutex(State())
@@ -40,12 +50,15 @@ final class Inbox: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
-  func post(_ message: Message) {
-    let wakes = state.withLock { state in
+  /// Leaves a message; false where the thread was asked to end before, and takes no more.
+  @discardableResult
+  func post(_ message: Message) -> Bool {
+    let (isTaken, wakes) = state.withLock { state in
       precondition(!state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
-      return state.add(message)
+      return state.isClosed ? (false, false) : (true, state.add(message))
     }
     if wakes { wake() }
+    return isTaken
   }
 
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
@@ -88,7 +101,10 @@ final class Inbox: Sendable {
 
 extension Inbox.Message {
   fileprivate var isSubmission: Bool {
-    if case .submit = self { true } else { false }
+    switch self {
+    case .open, .submit: true
+    default: false
+    }
   }
 }
 

@@ -1,27 +1,50 @@
 import ImagePrimitives
 
-/// A download that has not ended, waiting or running.
+/// A transfer that one or several downloads want and that has not ended, waiting or running.
 struct Job {
+  /// What it does now.
+  enum Activity {
+    /// It is between two of the others.
+    case none
+    /// It stands in the queue; before that time it does not start.
+    case queued(notBefore: MonotonicInstant?)
+    /// It waits for another job of its identity, whose first chunks it has missed.
+    case held
+    /// libcurl has it, at that place of the loop's transfers.
+    case transferring(place: Int)
+    /// A loader has it, under that number.
+    case loading(number: UInt64)
+  }
+
+  /// The download that it began with: all that share it are equal in what changes the result.
   let download: Download
+  let identity: DownloadIdentity
+  var sharers: Sharers
+  private(set) var activity = Activity.none
+  /// Its place in the queue when it last was put there.
+  var place = Sharers.Place(priority: .normal, sequence: 0)
+  /// The job of the same identity that starts when this one has ended.
+  var successor: Int?
+  /// Which of the loaders loads it; nil for libcurl.
+  let loader: Int?
   /// Where the next request goes: the download's own URL, or where redirects have led.
   var url: [UInt8]
   /// The URLs of this attempt before that one.
   var visited: [[UInt8]] = []
   /// The number of the URL's host.
   var host: Int
-  /// The place of its transfer; nil while it waits.
-  var place: Int?
   /// What this attempt has taken before its present hop.
   var attemptNanoseconds: UInt64 = 0
   /// Since when it waits for a retry.
   var retrySince: MonotonicInstant?
   var summary = TransferSummary()
-  /// Whether a transient failure is tried again.
-  var mayRetry = true
 
-  init(_ download: Download, host: Int) {
+  init(_ download: Download, identity: DownloadIdentity, client: ClientState, host: Int, loader: Int?) {
     self.download = download
+    self.identity = identity
     self.host = host
+    self.loader = loader
+    sharers = Sharers(Sharer(download, client: client))
     url = download.url
   }
 
@@ -29,26 +52,48 @@ struct Job {
   var isRedirected: Bool { !visited.isEmpty }
 
   /// Whether it has not begun, or waits to begin again.
-  var isWaiting: Bool { place == nil && !isRedirected }
+  var isWaiting: Bool {
+    switch activity {
+    case .queued: !isRedirected
+    case .held: true
+    case .none, .transferring, .loading: false
+    }
+  }
+
+  /// Changes what it does, and counts for its clients whether it waits.
+  mutating func change(to activity: Activity) {
+    let hasWaited = isWaiting
+    self.activity = activity
+    guard isWaiting != hasWaited else { return }
+    let change = hasWaited ? -1 : 1
+    sharers.forEach { $0.client.waiting += change }
+  }
 
   /// What its attempt may still take.
   var remaining: Duration { download.options.timeout - .nanoseconds(Int64(clamping: attemptNanoseconds)) }
 
+  /// What `sharer` is told that it cost.
+  func summary(for sharer: Sharer) -> TransferSummary {
+    var summary = summary
+    summary.isShared = sharer.hasJoined
+    if !sharer.wantsDetails { summary.details = nil }
+    return summary
+  }
+
   /// Begins a request: the first of an attempt, or the next hop.
-  mutating func begin(place: Int, now: MonotonicInstant) {
-    self.place = place
+  mutating func begin(_ activity: Activity, now: MonotonicInstant) {
+    change(to: activity)
     if !isRedirected { summary.attempts += 1 }
     if let since = retrySince { summary.waitedNanoseconds += now.nanoseconds - since.nanoseconds }
     retrySince = nil
   }
 
-  /// Adds what a request cost, before its transfer is used again.
-  mutating func end(_ transfer: Transfer, now: MonotonicInstant) {
-    let taken = now.nanoseconds - transfer.started.nanoseconds
-    place = nil
-    attemptNanoseconds += taken
-    summary.durationNanoseconds += taken
-    summary.receivedBytes += transfer.receivedBytes
+  /// Adds what a request cost.
+  mutating func end(nanoseconds: UInt64, receivedBytes: UInt64) {
+    change(to: .none)
+    attemptNanoseconds += nanoseconds
+    summary.durationNanoseconds += nanoseconds
+    summary.receivedBytes += receivedBytes
   }
 
   /// Goes on with the same attempt at another URL.
@@ -66,31 +111,32 @@ struct Job {
   }
 }
 
-/// The downloads that have not ended, by small numbers and by id.
+/// The jobs that have not ended, by small numbers and by identity.
 struct JobTable {
   private var jobs: [Job?] = []
   private var free: [Int] = []
-  private var slots: [UInt64: Int] = [:]
+  private var slots: [DownloadIdentity: Int] = [:]
 
-  /// Traps where a download of that id has not ended, which is the caller's error.
-  mutating func insert(_ job: Job) -> Int {
+  /// A job's new slot; with `isFound` false another of its identity stays the one that is found.
+  mutating func insert(_ job: Job, isFound: Bool) -> Int {
     let slot = free.popLast() ?? jobs.count
     if slot == jobs.count { jobs.append(job) } else { jobs[slot] = job }
-    let previous = slots.updateValue(slot, forKey: job.download.id)
-    precondition(previous == nil, "download \(job.download.id) has not ended yet")
+    if isFound { slots[job.identity] = slot }
     return slot
   }
 
-  /// Its slot may be used again at once.
-  mutating func remove(_ slot: Int) -> Job {
-    let job = self[slot]
-    jobs[slot] = nil
+  /// Its slot may be used again at once. Where it is the one that is found, its successor is from here; else `found` is the one
+  /// that it waited for.
+  mutating func remove(_ slot: Int) -> (job: Job, found: Int?) {
+    guard let job = jobs[slot].take() else { preconditionFailure("slot \(slot) has no job") }
     free.append(slot)
-    slots[job.download.id] = nil
-    return job
+    guard let place = slots.index(forKey: job.identity) else { return (job, nil) }
+    guard slots.values[place] == slot else { return (job, slots.values[place]) }
+    if let successor = job.successor { slots.values[place] = successor } else { slots.remove(at: place) }
+    return (job, nil)
   }
 
-  func slot(of id: UInt64) -> Int? { slots[id] }
+  func slot(of identity: DownloadIdentity) -> Int? { slots[identity] }
 
   /// The slots in use.
   var inUse: [Int] { jobs.indices.filter { jobs[$0] != nil } }

@@ -7,26 +7,27 @@ final class RequestTemplate {
   /// libcurl reads from a socket in pieces of this size, at most.
   private static let bufferBytes = 64 << 10
 
-  private let options: DownloadOptions
-  private let isOwnOrigin: Bool
-  private var headers: UnsafeMutablePointer<curl_slist>?
+  /// What tells one template from another.
+  struct Kind {
+    var options: DownloadOptions
+    /// False leaves out the job's own headers, which no other origin may see.
+    var isOwnOrigin: Bool
 
-  /// With `isOwnOrigin` false it leaves out the job's own headers, which no other origin may see.
-  init(_ options: DownloadOptions, isOwnOrigin: Bool) {
-    self.options = options
-    self.isOwnOrigin = isOwnOrigin
-    let own = isOwnOrigin ? options.headers : []
-    for (name, value) in own { append(name, value) }
-    for (name, value) in [("Accept", options.accept), ("User-Agent", options.userAgent)]
-    where !own.contains(where: { $0.name.lowercased() == name.lowercased() }) {
-      append(name, value)
+    static func == (left: Kind, right: Kind) -> Bool {
+      left.options === right.options && left.isOwnOrigin == right.isOwnOrigin
     }
   }
 
-  deinit { curl_slist_free_all(headers) }
+  let kind: Kind
+  let headers: HeaderList
+  private var options: DownloadOptions { kind.options }
 
-  func fits(_ options: DownloadOptions, isOwnOrigin: Bool) -> Bool {
-    self.options === options && self.isOwnOrigin == isOwnOrigin
+  init(_ kind: Kind, defaults: [HeaderField]) {
+    self.kind = kind
+    headers = HeaderList(
+      kind.options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin),
+      removing: kind.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
+    )
   }
 
   /// Sets all options of a handle anew but the URL.
@@ -34,9 +35,9 @@ final class RequestTemplate {
     let easy = transfer.easy
     // Keeps what the handle shares.
     curl_easy_reset(easy)
-    curl_set_list(easy, CURLOPT_HTTPHEADER, headers)
-    // "identity" asks for the plain body, and has libcurl decode one that comes coded nevertheless.
-    curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "identity")
+    curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
+    // This has libcurl decode a body that comes coded nevertheless.
+    curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))
     curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     // Else libcurl takes a proxy from the environment.
@@ -48,15 +49,13 @@ final class RequestTemplate {
     curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     curl_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferBytes)
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
-    setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
-  }
-
-  /// libcurl drops a header whose value is empty, unless it ends in a semicolon instead of a colon.
-  private func append(_ name: String, _ value: String) {
-    guard let list = curl_slist_append(headers, value.isEmpty ? "\(name);" : "\(name): \(value)") else {
-      fatalError("libcurl could not keep a header: out of memory")
+    // Starts the handling of cookies; those themselves are the share's.
+    if options.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
+    if options.allowsInvalidTLSCertificates {
+      curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
+      curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
-    headers = list
+    setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
   }
 
   private func setCallbacks(_ easy: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer) {
@@ -71,8 +70,8 @@ final class RequestTemplate {
     )
     curl_set_header_callback(
       easy,
-      { _, one, count, context in
-        Transfer.of(context).noteHeader()
+      { line, one, count, context in
+        Transfer.of(context).noteHeader(UnsafeRawBufferPointer(start: line, count: one * count))
         return one * count
       },
       context

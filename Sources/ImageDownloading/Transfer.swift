@@ -27,11 +27,14 @@ final class Transfer {
   /// Where libcurl writes what went wrong.
   let errorText: UnsafeMutablePointer<CChar>
   private let turn: Turn
+  private let shares: CurlShares
   private var template: RequestTemplate?
+  /// The headers of this request, where they are not the template's.
+  private var ownHeaders: HeaderList?
+  private var hasCredentials = false
 
   /// The job that it serves; nil while it is free.
   private(set) var job: Int?
-  private(set) var id: UInt64 = 0
   private(set) var attempt = 0
   private(set) var url: [UInt8] = []
   private(set) var options: DownloadOptions
@@ -44,9 +47,22 @@ final class Transfer {
   /// Whether it is one of the names that are being resolved.
   var isCountedAsResolving = false
 
+  /// Whether somebody wants to know how far it is.
+  var isObserved = false
+  /// Whether this turn knows that it has come further.
+  var isNoted = false
+
   /// When the last byte came, or the connection stood.
   private(set) var lastProgress = MonotonicInstant(nanoseconds: 0)
   private(set) var disposition = Disposition.undecided
+  /// Whether a 304 answers this request.
+  private(set) var isConditional = false
+  /// What the downloader itself reads of the answer's headers.
+  private(set) var fields = AnswerFields()
+  /// What a response modifier made of the answer's head.
+  private(set) var modifiedHead: ResponseHead?
+  /// Why an answer is not taken whose body may be read to its end.
+  private(set) var rejection: Failure?
   /// The Content-Length of a body that is not coded.
   private(set) var declaredBytes: Int?
   private(set) var bodyBytes = 0
@@ -56,12 +72,13 @@ final class Transfer {
   private(set) var refusal: Failure?
   private var body: [UInt8] = []
 
-  init(place: Int, options: DownloadOptions, turn: Turn) {
+  init(place: Int, options: DownloadOptions, turn: Turn, shares: CurlShares) {
     guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
     self.easy = easy
     self.place = place
     self.options = options
     self.turn = turn
+    self.shares = shares
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
   }
@@ -71,16 +88,18 @@ final class Transfer {
     errorText.deallocate()
   }
 
-  /// Makes it ready for the next request of `job`.
-  func begin(_ job: Job, slot: Int, isOwnOrigin: Bool, resolves: Bool) {
-    if template?.fits(job.download.options, isOwnOrigin: isOwnOrigin) != true {
-      template = RequestTemplate(job.download.options, isOwnOrigin: isOwnOrigin)
-      template?.apply(to: self)
-    }
+  /// Makes it ready for the next request of `job`: `own`, or else the template's with the job's URL.
+  func begin(
+    _ job: Job,
+    slot: Int,
+    _ kind: RequestTemplate.Kind,
+    _ own: OwnRequest?,
+    defaults: [HeaderField],
+    resolves: Bool
+  ) {
     self.job = slot
-    id = job.download.id
     attempt = job.summary.attempts
-    url = job.url
+    url = own?.url ?? job.url
     options = job.download.options
     started = turn.now
     deadline = turn.now.advanced(by: job.remaining)
@@ -89,13 +108,38 @@ final class Transfer {
     isCountedAsResolving = resolves
     lastProgress = turn.now
     disposition = .undecided
+    isConditional = own?.isConditional == true
+    fields.removeAll()
+    modifiedHead = nil
+    rejection = nil
     declaredBytes = nil
     bodyBytes = 0
     isStreamed = false
     hasHandedOver = false
     refusal = nil
     errorText.pointee = 0
-    // With https the handshake tells whether requests can share the connection; with http, libcurl would wait for the first answer.
+    setOptions(kind, own, defaults: defaults)
+  }
+
+  private func setOptions(_ kind: RequestTemplate.Kind, _ own: OwnRequest?, defaults: [HeaderField]) {
+    if let template, template.kind == kind {
+      if let own {
+        curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first)
+      } else if ownHeaders != nil {
+        curl_set_list(easy, CURLOPT_HTTPHEADER, template.headers.first)
+      }
+    } else {
+      let template = RequestTemplate(kind, defaults: defaults)
+      shares.attach(easy, cookies: options.handlesCookies)
+      template.apply(to: self)
+      hasCredentials = false
+      if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }
+      self.template = template
+    }
+    ownHeaders = own?.headers
+    setCredentials(kind.isOwnOrigin ? options.credentials : nil)
+    // With https the handshake tells whether requests can share the connection; with http, libcurl would wait for the first
+    // answer.
     curl_set_long(easy, CURLOPT_PIPEWAIT, url.starts(with: "https:".utf8) ? 1 : 0)
     withUnsafeTemporaryAllocation(byteCount: url.count + 1, alignment: 1) { text in
       text.copyBytes(from: url)
@@ -104,10 +148,20 @@ final class Transfer {
     }
   }
 
+  /// Sends these credentials, unless the URL has its own.
+  private func setCredentials(_ credentials: Credentials?) {
+    let credential = credentials.flatMap { URLOrigin.credential(from: $0, for: url) }
+    guard credential != nil || hasCredentials else { return }
+    curl_set_text(easy, CURLOPT_USERNAME, credential?.user)
+    curl_set_text(easy, CURLOPT_PASSWORD, credential?.password)
+    hasCredentials = credential != nil
+  }
+
   /// Makes it free, without the body.
   func end() {
     job = nil
     body = []
+    isObserved = false
   }
 
   /// The body, or what is left of it where it is streamed.
@@ -131,7 +185,10 @@ final class Transfer {
     if resolves { turn.advanced.append(place) }
   }
 
-  func noteHeader() { lastProgress = turn.now }
+  func noteHeader(_ line: UnsafeRawBufferPointer) {
+    lastProgress = turn.now
+    fields.add(line)
+  }
 
   /// Takes bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -145,15 +202,34 @@ final class Transfer {
       return false
     }
     body.append(contentsOf: bytes)
-    if bodyBytes > options.streamAbove { isStreamed = true }
+    if isObserved, !isNoted {
+      isNoted = true
+      turn.progressed.append(place)
+    }
+    if bodyBytes > options.streamAbove, options.decryptor == nil { isStreamed = true }
     if isStreamed, body.count >= Self.chunkBytes { handOver() }
     return true
   }
 
-  /// Looks at the answer's head, once its first byte is here.
-  private func decide() {
-    guard options.acceptStatus.contains(status) else {
-      disposition = .discarded
+  /// Looks at the answer's head, once its first byte or its end is here.
+  func decide() {
+    guard disposition == .undecided else { return }
+    disposition = .discarded
+    // Where it leads elsewhere, nobody but us sees it.
+    if isRedirect { return }
+    if let modifier = options.responseModifier, let head = responseHead {
+      modifiedHead = modifier.modify(head)
+      guard let modifiedHead else {
+        rejection = Failure(.contentType, status: status, message: "the response modifier \(modifier.name) refused the answer")
+        return
+      }
+      fields = AnswerFields(modifiedHead.headers)
+    }
+    guard options.acceptStatus.contains(status) else { return }
+    do throws(Failure) {
+      try options.checkContentType(fields.last(.contentType), status: status)
+    } catch {
+      rejection = error
       return
     }
     disposition = .kept
@@ -161,7 +237,7 @@ final class Transfer {
     curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
     guard length >= 0 else { return }
     if length > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: Int(length), status: status) }
-    guard header("content-encoding") == nil else { return }
+    guard !fields.has(.contentEncoding) else { return }
     declaredBytes = Int(length)
     // No more than a chunk: what a server declares is not believed with memory.
     body.reserveCapacity(min(declaredBytes ?? 0, Self.chunkBytes))
@@ -170,7 +246,8 @@ final class Transfer {
   /// Hands over what has gathered as a chunk.
   func handOver() {
     let isLast = bodyBytes == declaredBytes
-    turn.events.append(.chunk(id: id, attempt: attempt, bytes: takeBody()))
+    guard let job else { return }
+    turn.chunks.append(Turn.Chunk(slot: job, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
     if !isLast { body.reserveCapacity(min(Self.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
   }
@@ -179,9 +256,16 @@ final class Transfer {
 
   /// The status of the last answer; 0 where none came.
   var status: Int {
+    if let modifiedHead { return modifiedHead.status }
     var status = 0
     curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
     return status
+  }
+
+  /// Whether the answer leads elsewhere.
+  var isRedirect: Bool {
+    let status = status
+    return HTTPStatus.redirects.contains(status) && !options.acceptStatus.contains(status) && fields.has(.location)
   }
 
   /// Bytes of the body as they came over the wire.
@@ -189,13 +273,5 @@ final class Transfer {
     var count: curl_off_t = 0
     curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &count)
     return UInt64(max(0, count))
-  }
-
-  /// The value of a header of the last answer; valid until the transfer ends.
-  func header(_ name: StaticString) -> UnsafePointer<CChar>? {
-    var found: UnsafeMutablePointer<curl_header>?
-    let name = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
-    guard curl_easy_header(easy, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK else { return nil }
-    return UnsafePointer(found?.pointee.value)
   }
 }

@@ -2,41 +2,7 @@ import CCurl
 import Glibc
 import ImagePrimitives
 
-/// What a transfer came to.
-enum Verdict {
-  case image(DownloadedImage)
-  /// To the value of its `Location`.
-  case redirect([UInt8])
-  case failure(Failure)
-}
-
 extension Transfer {
-  /// Judges a transfer that libcurl has ended with `code`. A status that is not accepted stands, however its body ended.
-  func verdict(_ code: CURLcode) -> Verdict {
-    if let refusal { return .failure(refusal) }
-    guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
-    let status = status
-    guard options.acceptStatus.contains(status) else {
-      if HTTPStatus.redirects.contains(status), let location = header("location") {
-        return .redirect(Array(UnsafeRawBufferPointer(start: location, count: strlen(location))))
-      }
-      return .failure(.status(status))
-    }
-    if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
-    if isStreamed, bodyBytes > 0 { handOver() }
-    return .image(
-      DownloadedImage(
-        status: status,
-        contentType: header("content-type").map { String(cString: $0) },
-        etag: header("etag").map { String(cString: $0) },
-        lastModified: header("last-modified").map { String(cString: $0) },
-        body: takeBody(),
-        bodyBytes: bodyBytes,
-        wasStreamed: isStreamed
-      )
-    )
-  }
-
   /// Which time limit it has broken by `now`; nil where none.
   func brokenTimeLimit(_ now: MonotonicInstant) -> Failure? {
     if now >= deadline { return timedOut(after: options.timeout) }
@@ -52,7 +18,7 @@ extension Transfer {
   /// No time limit can be broken before this, whatever the connection does.
   var earliestTimeLimit: MonotonicInstant { min(deadline, started.advanced(by: options.stallTimeout)) }
 
-  private func failure(_ code: CURLcode) -> Failure {
+  func failure(_ code: CURLcode) -> Failure {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
       return .transient(.dns, "the name \(origin.name) could not be resolved")
@@ -100,7 +66,7 @@ extension Transfer {
     }
   }
 
-  private var truncated: Failure {
+  var truncated: Failure {
     let declared = declaredBytes.map { " of \($0)" } ?? ""
     return .transient(.truncated, "the body ended after \(bodyBytes)\(declared) bytes")
   }
@@ -138,7 +104,7 @@ extension Failure {
     )
   }
 
-  static func tooLarge(limit: Int, declared: Int? = nil, status: Int) -> Failure {
+  static func tooLarge(limit: Int, declared: Int? = nil, status: Int?) -> Failure {
     let size = declared.map { "the declared body of \($0) bytes" } ?? "the body"
     return Failure(.tooLarge, status: status, message: "\(size) is larger than max-bytes, \(limit) bytes")
   }

@@ -2,12 +2,21 @@ import ImagePrimitives
 
 /// What one turn of the transfer loop gathers: its time, and what libcurl's callbacks note for when they have returned.
 final class Turn {
+  /// A part of a streamed body.
+  struct Chunk {
+    var slot: Int
+    var attempt: Int
+    var bytes: [UInt8]
+  }
+
   /// Read once, after the loop has slept.
   var now: MonotonicInstant
-  /// What the receiver is told at the end of the turn.
-  var events: [DownloadEvent] = []
+  /// Chunks in the order that they came.
+  var chunks: [Chunk] = []
   /// The places of transfers that have resolved or connected, where a host's others wait for that.
   var advanced: [Int] = []
+  /// The places of transfers of which somebody wants to know how far they are, and that have come further.
+  var progressed: [Int] = []
   /// Connections opened so far, in all turns.
   var openedConnections = 0
 

@@ -19,6 +19,12 @@ struct URLOrigin: Hashable {
     self.init(url, parts)
   }
 
+  /// What stands in for the host of a URL that only a loader knows: its scheme, with a colon, which ends no host's name.
+  init(schemeOf url: [UInt8]) {
+    isSecure = false
+    hostAndPort = url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")]
+  }
+
   /// The same, without keeping the whole URL in memory.
   init(copying other: URLOrigin) {
     isSecure = other.isSecure
@@ -37,6 +43,19 @@ struct URLOrigin: Hashable {
   var address: String {
     let written = String(decoding: hostAndPort, as: UTF8.self)
     return portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
+  }
+}
+
+extension URLOrigin {
+  /// What `credentials` give for the host of a normalised URL; nil where the URL has its own.
+  static func credential(from credentials: Credentials, for url: [UInt8]) -> Credential? {
+    guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }), parts.userInfo.isEmpty else { return nil }
+    let origin = URLOrigin(url, parts)
+    return credentials.find(origin.name, origin.port, origin.isSecure)
+  }
+
+  private var port: Int {
+    portColon.flatMap { Int(String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self)) } ?? (isSecure ? 443 : 80)
   }
 }
 

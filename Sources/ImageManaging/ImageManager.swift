@@ -1,63 +1,133 @@
 public import ImageCaching
 public import ImageCoding
 public import ImageDownloading
-public import ImagePrimitives
-import ImageURLs
+import ImagePrimitives
+import Synchronization
 import Threads
 
-/// Loads images: from the cache, or else from the network into the cache.
+/// Loads images: from the memory, the disk, or else from the network into both.
 ///
 /// ```
-///  load ─▶ cache? ─▶ blacklist? ─▶ ImageDownloader ─▶ StoreInbox ─▶ BodyVerifier ─▶ CommitBatch ─▶ LoadReceiver
+///  load ─▶ cached? ─▶ blacklist? ─▶ ImageDownloader ─▶ StoreInbox ─▶ BodyProcessor ─▶ CommitBatch ─▶ LoadReceiver
 ///           │ hit        │ known bad    transfer thread   store thread   (coding threads   one synced
-///           ▼            ▼                                               where full)       transaction
+///           ▼            ▼                                               where heavy)      transaction
 ///         decided      decided
 /// ```
 ///
-/// A batch is looked up on the caller's thread, in one read transaction; what is decided there is handed back at once. The
-/// rest become flights: one for an identity, shared by all who ask for it until its result is committed. The blacklist gates
-/// requests only: what is cached is served, blacklisted or not.
+/// One image is loaded by ``image(for:)`` or ``load(_:)``, a batch by ``load(_:in:context:receiver:decided:)``; the first two
+/// are a face of the last. A batch is looked up on the caller's thread, in one read transaction; what is decided there is handed
+/// back at once. The rest become flights: one for an identity, shared by all who ask for it until its result is committed. The
+/// blacklist gates requests only: what is cached is served, blacklisted or not.
 public final class ImageManager: Sendable {
-  /// How the manager's parts are made.
+  /// The manager's parts, and what holds for its loads unless their requests say otherwise.
   public struct Configuration: Sendable {
-    /// The downloader's limits and sources.
-    public var downloader: ImageDownloader.Configuration
+    /// The disk cache of single images; nil, the default: they are kept in memory only.
+    public var cache: ImageCache?
+    /// Further caches to look in, in order (C1).
+    public var readOnly: [ReadOnlyCache]
+    /// The memory layer of single images; nil, the default: none.
+    public var memory: ImageMemory?
+    /// The downloader; nil, the default: one of its own, made of ``downloads``. Managers may share one.
+    public var downloader: ImageDownloader?
+    /// The limits and sources of a downloader of its own.
+    public var downloads: ImageDownloader.Configuration
+    /// How single images are fetched.
+    public var downloadOptions: DownloadOptions
     /// Who decodes which format; by default ``ImageCoderRegistry/standard``.
     public var coders: ImageCoderRegistry
+    /// What of a URL tells single images apart.
+    public var keyRule: KeyRule
+    /// What is made of every single image; nothing by default.
+    public var transformer: (any ImageTransformer)?
+    /// What a single image must be to be good.
+    public var verification: VerificationRules
+    /// Which failures of single images are remembered.
+    public var blacklist: BlacklistRules
+    /// What is decided by code, for single images.
+    public var hooks: LoadHooks
 
     /// A configuration with the given parts, each with its default.
     public init(
-      downloader: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      coders: ImageCoderRegistry = .standard
+      cache: ImageCache? = nil,
+      readOnly: [ReadOnlyCache] = [],
+      memory: ImageMemory? = nil,
+      downloader: ImageDownloader? = nil,
+      downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
+      downloadOptions: DownloadOptions = DownloadOptions(),
+      coders: ImageCoderRegistry = .standard,
+      keyRule: KeyRule = .url,
+      transformer: (any ImageTransformer)? = nil,
+      verification: VerificationRules = VerificationRules(),
+      blacklist: BlacklistRules = BlacklistRules(),
+      hooks: LoadHooks = LoadHooks()
     ) {
+      self.cache = cache
+      self.readOnly = readOnly
+      self.memory = memory
       self.downloader = downloader
+      self.downloads = downloads
+      self.downloadOptions = downloadOptions
       self.coders = coders
+      self.keyRule = keyRule
+      self.transformer = transformer
+      self.verification = verification
+      self.blacklist = blacklist
+      self.hooks = hooks
     }
   }
 
+  /// The manager's parts.
+  public let configuration: Configuration
   /// The downloader, whose limits may be set while it runs.
   public let downloader: ImageDownloader
 
-  private let flights = FlightTable()
-  private let inbox = StoreInbox()
+  let dispatcher: FlightDispatcher
+  let contexts: ContextTable
   private let coding = CodingThreads()
   private let store: WorkerThread
+  private let claim: CacheClaim?
+  private let isShutDown = Atomic(false)
 
-  /// Starts the manager's threads; throws where libcurl or the system refuses.
-  public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
-    let downloader = try ImageDownloader(configuration.downloader, receiver: inbox)
-    self.downloader = downloader
-    store = WorkerThread(name: "store") { [inbox, flights, coding, coders = configuration.coders] in
-      StoreLoop(inbox: inbox, flights: flights, downloader: downloader, coders: coders, coding: coding).run()
+  /// Starts the manager's threads.
+  ///
+  /// Throws where libcurl or the system refuses, and where another manager in this process has the same cache open under other rules,
+  /// since each would trim and expire what the other keeps.
+  public init(_ configuration: Configuration = Configuration()) throws(ImageManagerError) {
+    claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
+    do throws(DownloaderError) {
+      if let shared = configuration.downloader {
+        downloader = shared
+      } else {
+        downloader = try ImageDownloader(configuration.downloads)
+      }
+    } catch {
+      throw .downloader(error)
+    }
+    self.configuration = configuration
+    contexts = ContextTable(configuration)
+    let dispatcher = FlightDispatcher(inbox: StoreInbox(), downloader: downloader)
+    self.dispatcher = dispatcher
+    store = WorkerThread(name: "store") { [coding, coders = configuration.coders] in
+      StoreLoop(dispatcher: dispatcher, coders: coders, coding: coding).run()
+      coding.close()
     }
   }
 
-  /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. To be called
-  /// once, last.
+  deinit {
+    // The threads end by themselves; nobody waits for them, as this may be one of them.
+    if !isShutDown.exchange(true, ordering: .sequentiallyConsistent) { dispatcher.inbox.mailbox.post(.close) }
+  }
+
+  /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. A second call
+  /// does nothing, and a load after it is a programmer's error that traps.
+  ///
+  /// A manager that is let go does the same without being waited for.
   public func shutDown() {
-    inbox.mailbox.post(.close)
+    guard !isShutDown.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    dispatcher.inbox.mailbox.post(.close)
     store.join()
-    coding.shutDown()
+    coding.join()
+    if configuration.downloader == nil { downloader.shutDown() }
   }
 
   /// Loads a batch.
@@ -73,65 +143,49 @@ public final class ImageManager: Sendable {
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     receiver: any LoadReceiver,
-    decided: (Int, EntryResult) -> Void
+    decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
-    var lookUp = BatchLookUp(requests, in: bytes, context: context)
-    var indices = Array(requests.indices)
-    while !indices.isEmpty {
-      let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] }, for: context)
-      do throws(CacheError) {
-        try lookUp.run(indices, inFlight: inFlight)
-      } catch {
-        for index in indices { decided(index, EntryResult(.cancelled)) }
-        throw error
-      }
-      for (index, result) in lookUp.decided { decided(index, result) }
-      touch(lookUp.staleTouches, context)
-      let undecided = lookUp.undecided
-      let flightRequests = undecided.map { request in
-        FlightTable.Request(
-          flight: lookUp.flight(for: request),
-          sharer: Sharer(receiver: receiver, id: requests[request.index].id),
-          mustExist: request.wasInFlight
-        )
-      }
-      indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
-    }
+    precondition(!isClosed, "a manager that is shut down loads nothing")
+    try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
   }
 
-  /// Cancels what `receiver` alone waits for; each of its requests completes once, those in flight too where they are included.
+  /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included. What others
+  /// share goes on for them (M17).
   public func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
-    let numbers = flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
-    downloader.cancel(numbers, includingRunning: includingRunning)
+    let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
+    dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
+    guard !stopped.left.isEmpty else { return }
+    receiver.complete(stopped.left.map { LoadCompletion(id: $0, result: EntryResult(.cancelled)) })
   }
 
-  /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
-  private func begin(
-    _ undecided: [BatchLookUp.Undecided],
-    _ requests: [FlightTable.Request],
-    joined: [FlightTable.Joined]
-  ) -> [Int] {
-    var downloads: [Download] = []
-    var proofs: [StoreMessage] = []
-    var ended: [Int] = []
-    for (place, joined) in joined.enumerated() {
-      switch joined {
-      case .shared: break
-      case .ended: ended.append(undecided[place].index)
-      case .began(let number):
-        if let head = undecided[place].unproven {
-          proofs.append(.prove(number: number, head: head))
-        } else {
-          downloads.append(requests[place].flight.download(id: number))
-        }
-      }
+  /// Cancels every load of this manager, whoever waits for it; each completes once, as cancelled.
+  public func cancelAll() {
+    dispatcher.cancelDownloads(dispatcher.flights.stopAll(), includingRunning: true)
+  }
+
+  /// Whether it takes no further loads.
+  var isClosed: Bool { isShutDown.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether any load is under way.
+  public var isRunning: Bool { dispatcher.flights.count > 0 }
+}
+
+/// Why a manager could not be made.
+public enum ImageManagerError: Error, Sendable, Equatable {
+  /// There is no downloader.
+  case downloader(DownloaderError)
+  /// Another manager of this process has the cache in that folder open under other rules.
+  case conflictingCache(path: String, rules: [String])
+}
+
+extension ImageManagerError: CustomStringConvertible {
+  /// One sentence.
+  public var description: String {
+    switch self {
+    case .downloader(let error): error.message
+    case .conflictingCache(let path, let rules):
+      "another manager has the cache at \(path) open with another \(rules.joined(separator: ", ")); give both the same rules, or each a "
+        + "namespace of its own"
     }
-    if !downloads.isEmpty { downloader.submit(downloads) }
-    if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs) }
-    return ended
-  }
-
-  private func touch(_ touches: [EntryTouch], _ context: LoadContext) {
-    if !touches.isEmpty { inbox.mailbox.post(.touch(context, touches)) }
   }
 }

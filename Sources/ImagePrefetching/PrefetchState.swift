@@ -5,8 +5,6 @@ import ImagePrimitives
 /// It reads while the look-ahead window has room, waits while it has none, and ends when the source has ended and nothing is
 /// pending. Which of the pending requests starts next is the download queue's business.
 struct PrefetchState {
-  /// Requests that may be pending at once: within so many, priority, order and fairness hold.
-  static let windowLimit = 65_536
   /// Requests read and looked up in one step, in one read transaction.
   static let batchLimit = 1_024
   /// How long transfers in flight may go on after the first request to stop.
@@ -29,6 +27,8 @@ struct PrefetchState {
     case now
   }
 
+  /// Requests that may be pending at once.
+  private let window: Int
   private let deadline: MonotonicInstant?
   private(set) var pending = 0
   private(set) var sourceEnded = false
@@ -38,7 +38,10 @@ struct PrefetchState {
   private var stopping = Stopping.no
   private var cancelled = Stopping.no
 
-  init(deadline: MonotonicInstant?) { self.deadline = deadline }
+  init(window: Int, deadline: MonotonicInstant?) {
+    self.window = window
+    self.deadline = deadline
+  }
 
   /// Whether the run was cut short: by its deadline, or by a request to stop.
   var isStopping: Bool { stopping != .no }
@@ -57,7 +60,7 @@ struct PrefetchState {
     switch stopping {
     case .no:
       if sourceEnded && pending == 0 { return .end }
-      let room = min(Self.batchLimit, Self.windowLimit - pending)
+      let room = min(Self.batchLimit, window - pending)
       let mayRead = !sourceEnded && !isPaused && room > 0
       if mayRead && !sourceIsBlocked { return .read(maximum: room) }
       return .wait(until: deadline, forSource: mayRead)

@@ -23,6 +23,8 @@ public struct EntryResult: Sendable {
   public var durationNanoseconds: UInt64
   /// From the entry's first wait for a retry to the last, in nanoseconds.
   public var waitedNanoseconds: UInt64
+  /// Until when the cached image is fresh; nil where it never expires, and where nothing is cached.
+  public var freshUntil: Timestamp?
   /// The body's hash, where the body is known.
   public var checksum: Checksum?
   /// What only some entries have; nil for a plain hit.

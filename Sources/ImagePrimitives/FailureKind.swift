@@ -49,7 +49,7 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
 }
 
 /// Why one request failed: the kind, the server's status if it answered, and one sentence for a person.
-public struct Failure: Error, Sendable, Hashable {
+public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind, which decides on retries and the blacklist.
   public var kind: FailureKind
   /// The HTTP status, where the server gave one.
@@ -58,6 +58,9 @@ public struct Failure: Error, Sendable, Hashable {
   public var isTransient: Bool
   /// One sentence without secrets; text from outside in it is not escaped yet.
   public var message: String
+
+  /// The sentence.
+  public var description: String { message }
 
   /// A failure of that kind.
   public init(_ kind: FailureKind, status: Int? = nil, isTransient: Bool = false, message: String) {

@@ -25,8 +25,17 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"))
   var decode: String?
 
-  @Option(help: ArgumentHelp("cache.mode: use, bypass or only.", valueName: "mode"))
+  @Option(help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"))
   var cacheMode: String?
+
+  @Option(help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"))
+  var freshness: String?
+
+  @Option(help: ArgumentHelp("cache.min-fresh: fetch again now what would expire sooner, such as 2h.", valueName: "duration"))
+  var minFresh: String?
+
+  @Flag(help: "cache.verify-hits: read every hit's body and check its sum.")
+  var verifyHits = false
 
   @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
   var cacheDirectory: String?
@@ -63,6 +72,9 @@ struct KeyOptions: ParsableArguments {
       ("--retries", "request.retries", retries),
       ("--decode", "verify.decode", decode),
       ("--cache-mode", "cache.mode", cacheMode),
+      ("--freshness", "cache.freshness", freshness),
+      ("--min-fresh", "cache.min-fresh", minFresh),
+      ("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil),
       ("--namespace", "cache.namespace", namespace),
       ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
     ]

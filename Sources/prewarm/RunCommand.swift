@@ -62,7 +62,7 @@ struct RunCommand: ParsableCommand {
     do {
       manager = try ImageManager()
     } catch {
-      throw CommandFailure(.couldNotFinish, error.message)
+      throw CommandFailure(.couldNotFinish, "\(error)")
     }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits

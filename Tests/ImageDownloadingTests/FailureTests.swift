@@ -217,7 +217,7 @@ struct FailureTests {
   @Test("a certificate that is not trusted is tls, for good")
   func untrustedCertificate() async throws {
     let server = try await TLSServer()
-    let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)
+    let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)
     #expect(failure.kind == .tls)
     #expect(!failure.isTransient)
     #expect(failure.message.contains("certificate"))

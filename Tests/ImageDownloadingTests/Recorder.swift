@@ -43,6 +43,17 @@ final class Recorder: DownloadReceiver {
     try state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
   }
 
+  /// Suspends until `count` downloads have ended, and returns how, in order.
+  func waitForEnds(_ count: Int) async throws -> [End] {
+    try await state.wait(for: "\(count) ends") { $0.ends.count >= count }
+    return ends
+  }
+
+  /// Suspends until download `id` has ended so often.
+  func waitForEnd(of id: UInt64, count: Int = 1) async throws {
+    try await state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
+  }
+
   /// Waits until an event of that kind has come.
   func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) throws {
     try state.wait(for: "an event") { $0.events.contains(where: condition) }
@@ -56,44 +67,49 @@ struct End {
   var failure: Failure?
   var summary: TransferSummary
   var isCancelled = false
+  var isNotModified = false
 
   init?(_ event: DownloadEvent) {
     switch event {
-    case .chunk, .restarted: return nil
+    case .started, .response, .progress, .chunk, .restarted: return nil
     case .finished(let id, let image): (self.id, self.image, summary) = (id, image, image.summary)
+    case .notModified(let id, let image): (self.id, self.image, summary, isNotModified) = (id, image, image.summary, true)
     case .failed(let id, let failure, let summary): (self.id, self.failure, self.summary) = (id, failure, summary)
     case .cancelled(let id, let summary): (self.id, self.summary, isCancelled) = (id, summary, true)
     }
   }
 }
 
-extension DownloadEvent {
-  var id: UInt64 {
-    switch self {
-    case .chunk(let id, _, _), .restarted(let id), .finished(let id, _), .failed(let id, _, _), .cancelled(let id, _): id
-    }
-  }
-}
-
-/// A downloader with its receiver and no jitter: each retry waits for as long as its backoff allows, by default not at all.
+/// A downloader with one client and no jitter: each retry waits for as long as its backoff allows, by default not at all.
 struct Fetcher {
   let recorder = Recorder()
   let downloader: ImageDownloader
+  let client: DownloadClient
 
-  init(concurrency: Int = 6, perHost: Int = 8, order: DownloadOrder? = nil, time: TimeSource = .system) throws {
+  init(
+    concurrency: Int = 6,
+    perHost: Int = 8,
+    order: DownloadOrder? = nil,
+    time: TimeSource = .system,
+    headers: [HeaderField] = [],
+    loaders: [any ImageLoader] = []
+  ) throws {
     let configuration = ImageDownloader.Configuration(
       maxConcurrentDownloads: concurrency,
       maxConcurrentPerHost: perHost,
       order: order,
       time: time,
-      jitter: { $0 }
+      jitter: { $0 },
+      headers: headers,
+      loaders: loaders
     )
-    downloader = try ImageDownloader(configuration, receiver: recorder)
+    downloader = try ImageDownloader(configuration)
+    client = downloader.client(recorder)
   }
 
   /// Submits URLs as downloads 1, 2, ….
   func submit(_ urls: [String], priority: Priority = .normal, options: DownloadOptions = .forTests()) {
-    downloader.submit(
+    client.submit(
       urls.enumerated().map { place, url in
         Download(id: UInt64(place + 1), url: Array(url.utf8), priority: priority, sequence: Int64(place), options: options)
       }
@@ -105,9 +121,24 @@ struct Fetcher {
   func settle() throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
-      downloader.submit([Download(id: id, url: [], options: .forTests())])
+      client.submit([Download(id: id, url: [], options: .forTests())])
       try recorder.waitForEnd(of: id, count: count + 1)
     }
+  }
+
+  /// The same, suspending.
+  func settle() async throws {
+    for id in [UInt64.max, .max] {
+      let count = recorder.ends.count { $0.id == id }
+      client.submit([Download(id: id, url: [], options: .forTests())])
+      try await recorder.waitForEnd(of: id, count: count + 1)
+    }
+  }
+
+  /// Fetches one URL to its end, suspending.
+  func fetch(_ url: String, options: DownloadOptions = .forTests()) async throws -> End {
+    submit([url], options: options)
+    return try await recorder.waitForEnds(1)[0]
   }
 
   /// Fetches one URL to its end.
@@ -120,7 +151,10 @@ struct Fetcher {
 extension DownloadOptions {
   /// No retry, unless asked for, and no wait before it.
   static func forTests(
-    headers: [(name: String, value: String)] = [],
+    headers: [(name: String, value: String?)] = [],
+    credentials: Credentials? = nil,
+    handlesCookies: Bool = false,
+    allowsInvalidTLSCertificates: Bool = false,
     timeout: Duration = .seconds(60),
     connectTimeout: Duration = .seconds(10),
     stallTimeout: Duration = .seconds(15),
@@ -133,6 +167,9 @@ extension DownloadOptions {
   ) -> DownloadOptions {
     DownloadOptions(
       headers: headers,
+      credentials: credentials,
+      handlesCookies: handlesCookies,
+      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
       timeout: timeout,
       connectTimeout: connectTimeout,
       stallTimeout: stallTimeout,

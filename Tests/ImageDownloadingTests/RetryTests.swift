@@ -48,7 +48,7 @@ struct RetryTests {
     let fetcher = try Fetcher()
     fetcher.submit([origin.url("/a")], options: .forTests(retries: 5))
     try gate.waitForWaiting(1)
-    fetcher.downloader.cancel([1, 1], includingRunning: false)
+    fetcher.client.cancel([1, 1], includingRunning: false)
     try fetcher.settle()
     gate.open()
     try fetcher.recorder.waitForEnd(of: 1)
@@ -68,7 +68,7 @@ struct RetryTests {
     #expect(origin.count(of: "/a") == 1)
     #expect(fetcher.downloader.statistics.waiting == 1)
     clock.advance(by: .seconds(20))
-    fetcher.downloader.capacityChanged()
+    fetcher.client.capacityChanged()
     try fetcher.recorder.waitForEnd(of: 1)
     let summary = fetcher.recorder.ends.last?.summary
     #expect(summary?.attempts == 2)

@@ -62,9 +62,9 @@ struct SchedulingTests {
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1, order: .lifo)
     let downloads = (1...7).map { Download(id: $0, url: Array(origin.url("/\($0)").utf8), options: .forTests()) }
-    fetcher.downloader.submit([downloads[0]])
+    fetcher.client.submit([downloads[0]])
     try gate.waitForWaiting(1)
-    fetcher.downloader.submit(Array(downloads[1...]))
+    fetcher.client.submit(Array(downloads[1...]))
     try fetcher.settle()
     gate.open()
     _ = try fetcher.recorder.waitForEnds(9)
@@ -78,7 +78,7 @@ struct SchedulingTests {
     fetcher.downloader.isSuspended = true
     for (place, priority) in Priority.allCases.reversed().enumerated() {
       let url = Array(origin.url("/\(priority.name)").utf8)
-      fetcher.downloader.submit([Download(id: UInt64(place), url: url, priority: priority, options: .forTests())])
+      fetcher.client.submit([Download(id: UInt64(place), url: url, priority: priority, options: .forTests())])
     }
     fetcher.downloader.isSuspended = false
     _ = try fetcher.recorder.waitForEnds(5)
@@ -92,12 +92,12 @@ struct SchedulingTests {
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit((1...3).map { origin.url("/\($0)") })
     try gate.waitForWaiting(1)
-    fetcher.downloader.cancel([1, 2, 2, 77])
+    fetcher.client.cancel([1, 2, 2, 77])
     let ends = try fetcher.recorder.waitForEnds(2)
     #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
     #expect(ends.map(\.summary.attempts) == [1, 0])
     gate.open()
-    fetcher.downloader.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
     let all = try fetcher.recorder.waitForEnds(4)
     #expect(all[2...].allSatisfy { $0.image != nil })
     #expect(Set(all[2...].map(\.id)) == [2, 3])
@@ -150,7 +150,7 @@ struct SchedulingTests {
     var random = SeededRandom(seed: 7)
     fetcher.submit((1...600).map { origin.url("/\($0)") }, options: .forTests(retries: 1))
     for _ in 0..<100 {
-      fetcher.downloader.cancel([UInt64.random(in: 1...600, using: &random)])
+      fetcher.client.cancel([UInt64.random(in: 1...600, using: &random)])
     }
     _ = try fetcher.recorder.waitForEnds(600)
     try fetcher.settle()
@@ -174,7 +174,7 @@ struct SchedulingTests {
     try gate.waitForWaiting(1)
     fetcher.downloader.isSuspended = true
     #expect(fetcher.downloader.isSuspended)
-    fetcher.downloader.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
     gate.open()
     try fetcher.recorder.waitForEnd(of: 1)
     try fetcher.settle()
@@ -194,7 +194,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.running == 0)
     #expect(fetcher.downloader.statistics.waiting == 1)
     fetcher.recorder.mayStart = true
-    fetcher.downloader.capacityChanged()
+    fetcher.client.capacityChanged()
     try fetcher.recorder.waitForEnd(of: 1)
     #expect(fetcher.downloader.statistics.boundNanoseconds.held > 0)
   }

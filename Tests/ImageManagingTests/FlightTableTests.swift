@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 import Testing
 
 @testable import ImageManaging
@@ -12,7 +13,12 @@ import Testing
 
   private let table = FlightTable()
   private let receiver = Receiver()
-  private let context = LoadContext(cache: nil, mode: .bypass, download: DownloadOptions(), startedAt: Timestamp(milliseconds: 0))
+  private let context = LoadContext(
+    cache: nil,
+    download: DownloadOptions(),
+    parts: LoadContext.Parts(mode: .bypass),
+    startedAt: Timestamp(milliseconds: 0)
+  )
 
   private func key(_ name: String) -> CacheKey { Array(name.utf8).withUnsafeBytes { CacheKey(identity: $0) } }
 
@@ -21,20 +27,26 @@ import Testing
     seenInFlight: Bool = false,
     receiver: Receiver? = nil,
     context: LoadContext? = nil,
-    key: CacheKey? = nil
+    key: CacheKey? = nil,
+    priority: Priority = .normal
   ) -> [FlightTable.Joined] {
     table.join(
       names.enumerated().map { index, name in
-        let flight = Flight(
-          key: key ?? self.key(name),
-          identity: Array(name.utf8),
-          url: Array(name.utf8),
-          priority: .normal,
-          sequence: 0,
+        let flight = Array(name.utf8).withUnsafeBytes { bytes in
+          Flight(
+            key: key ?? self.key(name),
+            identity: Array(name.utf8),
+            request: LoadRequest(id: UInt64(index), url: bytes.indices, parts: .empty, priority: priority, sequence: 0),
+            in: bytes,
+            context: context ?? self.context
+          )
+        }
+        let sharer = Sharer(
+          receiver: receiver ?? self.receiver,
+          id: UInt64(index),
           context: context ?? self.context,
-          known: nil
+          priority: priority
         )
-        let sharer = Sharer(receiver: receiver ?? self.receiver, id: UInt64(index))
         return FlightTable.Request(flight: flight, sharer: sharer, mustExist: seenInFlight)
       }
     )
@@ -46,7 +58,7 @@ import Testing
       Issue.record("joined \(joined)")
       return
     }
-    #expect(table.end([first, second]).map { $0.map(\.id) } == [[0, 2], [1]])
+    #expect(table.end([first, second]).map { $0?.sharers.map(\.id) } == [[0, 2], [1]])
   }
 
   @Test func anEndedFlightIsNotJoinedAndBeginsAnew() {
@@ -57,7 +69,7 @@ import Testing
       return
     }
     #expect(first != second)
-    #expect(table.end([first])[0].isEmpty)
+    #expect(table.end([first])[0]?.sharers == nil)
   }
 
   @Test func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
@@ -71,13 +83,18 @@ import Testing
     let other = Receiver()
     _ = join(["mine", "shared"])
     _ = join(["shared"], receiver: other)
-    let stopped = table.stop(.now, for: receiver)
+    let stopped = table.stop(.now, for: receiver).numbers
     #expect(stopped.compactMap { table.flight($0)?.identity } == [Array("mine".utf8)])
     #expect(stopped.allSatisfy { table.flight($0)?.stop == .now })
   }
 
   @Test("M19: what another context asks for is a flight of its own") func contextsDoNotShare() {
-    let other = LoadContext(cache: nil, mode: .bypass, download: DownloadOptions(), startedAt: Timestamp(milliseconds: 0))
+    let other = LoadContext(
+      cache: nil,
+      download: DownloadOptions(),
+      parts: LoadContext.Parts(mode: .bypass),
+      startedAt: Timestamp(milliseconds: 0)
+    )
     guard case .began = join(["a"])[0], case .began = join(["a"], context: other)[0] else {
       Issue.record("two contexts shared a flight")
       return
@@ -90,13 +107,13 @@ import Testing
       Issue.record("two identities shared a flight")
       return
     }
-    #expect(table.end([second]).map { $0.count } == [1])
+    #expect(table.end([second]).map { $0?.sharers.count } == [1])
     // The first is still found.
     guard case .shared = join(["a"], key: key("x"))[0] else {
       Issue.record("the end of one flight made another one unknown")
       return
     }
-    #expect(table.end([first]).map { $0.count } == [2])
+    #expect(table.end([first]).map { $0?.sharers.count } == [2])
   }
 
   @Test func aStopIsNotTakenBack() {

@@ -1,4 +1,3 @@
-import Foundation
 import ImageCaching
 import ImageManaging
 import ImagePrimitives
@@ -103,13 +102,7 @@ import Testing
     let large = SampleImages.jpeg(2, padding: 300_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/large.jpg")).outcome == .downloaded)
-    let blobs = loader.cache.path + "/blobs"
-    let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }
-    let name = try #require(names.first)
-    let handle = try #require(FileHandle(forUpdatingAtPath: "\(blobs)/\(name)"))
-    try handle.seek(toOffset: 200_000)
-    try handle.write(contentsOf: Data("damage".utf8))
-    try handle.close()
+    try loader.damageBlob()
     let context = loader.context(verification: VerificationRules(depth: .full))
     #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .downloaded)
     #expect(context.warnings.contains { $0.contains("damaged") })

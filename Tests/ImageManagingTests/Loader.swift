@@ -1,3 +1,4 @@
+import Foundation
 import ImageCaching
 import ImageDownloading
 import ImageManaging
@@ -16,10 +17,12 @@ final class Loader: LoadReceiver {
   private let isShutDown = Atomic(false)
   private let completions = Watched<[LoadCompletion]>([])
 
-  init(concurrency: Int = 8) throws {
-    cache = try ImageCache(ImageCache.Configuration(directory: folder.path, time: clock.source))
+  init(concurrency: Int = 8, freshness: FreshnessRule = .age, minFresh: Duration = .zero) throws {
+    cache = try ImageCache(
+      ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
+    )
     let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency)
-    manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
+    manager = try ImageManager(ImageManager.Configuration(downloads: downloader))
   }
 
   deinit { shutDown() }
@@ -36,19 +39,33 @@ final class Loader: LoadReceiver {
     verification: VerificationRules = VerificationRules(),
     blacklist: BlacklistRules = BlacklistRules()
   ) -> LoadContext {
+    context(LoadContext.Parts(mode: mode, verification: verification, blacklist: blacklist))
+  }
+
+  func context(_ parts: LoadContext.Parts, headers: [(name: String, value: String?)] = []) -> LoadContext {
     LoadContext(
       cache: cache,
-      mode: mode,
       // What a test holds back may be held long on a busy machine.
-      download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
-      verification: verification,
-      blacklist: blacklist,
+      download: DownloadOptions(headers: headers, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
+      parts: parts,
       startedAt: clock.source.wall()
     )
   }
 
+  /// Somebody else who waits for what a loader asks for.
+  final class Waiter: LoadReceiver {
+    private let taken = Watched<[LoadCompletion]>([])
+    func complete(_ completions: [LoadCompletion]) { taken.withLock { $0 += completions } }
+
+    /// Waits for so many completions.
+    func completions(_ count: Int) async throws -> [LoadCompletion] {
+      try await taken.wait(for: "\(count) completions") { $0.count >= count }
+      return taken.value
+    }
+  }
+
   /// Asks for `urls`, numbered in order; what is decided at once completes like the rest.
-  func ask(_ urls: [String], _ context: LoadContext) throws {
+  func ask(_ urls: [String], _ context: LoadContext, as waiter: Waiter? = nil) throws {
     var bytes: [UInt8] = []
     var requests: [LoadRequest] = []
     for (index, url) in urls.enumerated() {
@@ -57,8 +74,7 @@ final class Loader: LoadReceiver {
       requests.append(
         LoadRequest(
           id: UInt64(index),
-          offset: offset,
-          length: bytes.count - offset,
+          url: offset..<bytes.count,
           parts: parts,
           priority: .normal,
           sequence: Int64(index)
@@ -66,9 +82,8 @@ final class Loader: LoadReceiver {
       )
     }
     try bytes.withUnsafeBytes { bytes in
-      try manager.load(requests, in: bytes, context: context, receiver: self) { index, result in
-        completions.withLock { $0.append(LoadCompletion(id: UInt64(index), result: result)) }
-      }
+      let receiver: any LoadReceiver = waiter ?? self
+      try manager.load(requests, in: bytes, context: context, receiver: receiver) { receiver.complete([$1]) }
     }
   }
 
@@ -90,4 +105,15 @@ final class Loader: LoadReceiver {
   }
 
   func cancelAll(includingRunning: Bool) { manager.cancelAll(for: self, includingRunning: includingRunning) }
+
+  /// Changes bytes in the one large body of the cache.
+  func damageBlob() throws {
+    let blobs = cache.path + "/blobs"
+    let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }
+    let name = try #require(names.first)
+    let handle = try #require(FileHandle(forUpdatingAtPath: "\(blobs)/\(name)"))
+    try handle.seek(toOffset: 200_000)
+    try handle.write(contentsOf: Data("damage".utf8))
+    try handle.close()
+  }
 }

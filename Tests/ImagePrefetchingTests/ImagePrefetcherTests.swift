@@ -1,119 +1,136 @@
+import ImageCaching
 import ImageDownloading
 import ImageManaging
+import ImagePrefetching
 import ImagePrimitives
-import ImageURLs
+import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
 
-@testable import ImagePrefetching
-
-/// The prefetcher over a real manager and a real server.
+/// Batches of requests, bounded and counted.
 @Suite struct ImagePrefetcherTests {
-  /// Gives URLs one by one, and keeps what became of them.
-  private final class List: PrefetchDelegate {
-    let urls: [String]
-    private let perBatch: Int
-    private var next = 0
-    private var firstOfBatch = 0
-    private var slots: [Int: Int] = [:]
-    var outcomes: [Int: [Outcome]] = [:]
-    var onBegin: () -> Void = {}
-
-    init(_ urls: [String], perBatch: Int = 3) {
-      self.urls = urls
-      self.perBatch = perBatch
+  @Test("P1: a batch is read as there is room, and only so many requests are in flight") func readAsThereIsRoom() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let requests = WatchedRequests(house.urls(0..<20))
+    let batch = house.prefetcher(maxConcurrent: 4).prefetch(requests)
+    try await gate.waitForWaiting(4)
+    for ended in 0..<16 {
+      #expect(requests.readCount == ended + 4)
+      gate.step()
+      try await house.origin.waitForRequests(ended + 5)
     }
-
-    var sourceDescriptor: Int32? { nil }
-
-    func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
-      firstOfBatch = next
-      for index in next..<min(next + min(perBatch, maximum), urls.count) {
-        let offset = batch.bytes.count
-        let parts = try Array(urls[index].utf8).withUnsafeBytes {
-          try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes)
-        }
-        batch.requests.append(
-          LoadRequest(
-            id: 0,
-            offset: offset,
-            length: batch.bytes.count - offset,
-            parts: parts,
-            priority: .normal,
-            sequence: Int64(index)
-          )
-        )
-        next += 1
-      }
-      return next == urls.count ? .ended : .open
-    }
-
-    func decided(_ index: Int, _ result: EntryResult) { outcomes[firstOfBatch + index, default: []].append(result.outcome) }
-
-    func began(_ index: Int, slot: Int) {
-      slots[slot] = firstOfBatch + index
-      onBegin()
-    }
-
-    func completed(slot: Int, _ completion: LoadCompletion) {
-      outcomes[slots[slot]!, default: []].append(completion.result.outcome)
-    }
-
-    func progressed() {}
-
-    /// The outcomes in order, each entry's exactly one.
-    var each: [Outcome] {
-      #expect(outcomes.count == urls.count && outcomes.values.allSatisfy { $0.count == 1 })
-      return urls.indices.compactMap { outcomes[$0]?.first }
-    }
-  }
-
-  private let origin: Origin
-  private let manager: ImageManager
-  private let context = LoadContext(
-    cache: nil,
-    mode: .bypass,
-    download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
-    startedAt: Timestamp(milliseconds: 0)
-  )
-
-  init() throws {
-    origin = try Origin()
-    origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }
-    manager = try ImageManager()
-  }
-
-  @Test("P1: every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {
-    let list = List((0..<50).map { origin.url("/\($0).jpg") } + [origin.url("/0.jpg")])
-    let summary = ImagePrefetcher(manager: manager, context: context).run(list)
-    #expect(summary.sourceEnded && !summary.deadlinePassed)
-    #expect(list.each.allSatisfy { $0 == .checked })
-    manager.shutDown()
-  }
-
-  @Test("P1: an empty list completes") func anEmptyListCompletes() {
-    #expect(ImagePrefetcher(manager: manager, context: context).run(List([])).sourceEnded)
-    manager.shutDown()
-  }
-
-  @Test("P3: stopped before it runs, it makes no request") func stoppedBeforeItRuns() {
-    let list = List([origin.url("/1.jpg")])
-    let prefetcher = ImagePrefetcher(manager: manager, context: context)
-    prefetcher.stop(gracefully: true)
-    #expect(!prefetcher.run(list).sourceEnded)
-    #expect(list.outcomes.isEmpty && origin.requests.isEmpty)
-    manager.shutDown()
-  }
-
-  @Test("P3, P5: stopped at once while it runs, what is pending is cancelled and the run ends") func stoppedWhileItRuns() {
-    let gate = origin.holdAll()
-    let list = List((0..<5).map { origin.url("/\($0).jpg") }, perBatch: 5)
-    let prefetcher = ImagePrefetcher(manager: manager, context: context)
-    list.onBegin = { prefetcher.stop(gracefully: false) }
-    #expect(prefetcher.run(list).sourceEnded)
-    #expect(list.each.allSatisfy { $0 == .cancelled })
     gate.open()
-    manager.shutDown()
+    #expect(await batch.value == PrefetchProgress(loaded: 20))
+    #expect(house.origin.peakInFlight == 4)
   }
+
+  @Test("P1, P5: each request counts once, however it ends") func eachRequestCountsOnce() async throws {
+    let house = try Warehouse()
+    _ = try await house.manager.load(house.url(0)).value
+    _ = await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
+    let bad = ["", "not a url", house.origin.url("/bad"), house.origin.url("/known-bad")]
+    let batch = house.prefetcher(maxConcurrent: 3).prefetch(urls: bad + [house.url(0)] + house.urls(1..<6) + house.urls(1..<6))
+    let result = await batch.value
+    #expect(result.failed == 4 && result.total == 15 && result.ended == 15 && result.cancelled == 0)
+    // The second of two is found in the cache, or shares the request of the first.
+    #expect(result.alreadyCached >= 1 && result.loaded >= 5)
+    #expect(Set(house.origin.requests.map(\.path)).count == house.origin.requests.count)
+    var last: PrefetchProgress?
+    for await progress in batch.progress { last = progress }
+    #expect(last == result)
+  }
+
+  @Test("P1: an empty batch completes, for all who wait") func anEmptyBatchCompletes() async throws {
+    let house = try Warehouse()
+    let batch = house.prefetcher().prefetch(urls: [])
+    async let first = batch.value
+    async let second = batch.value
+    #expect(await (first, second) == (PrefetchProgress(), PrefetchProgress()))
+  }
+
+  @Test("P1: requests of different kinds in one batch are all made, in their order") func requestsOfDifferentKinds() async throws
+  {
+    let house = try Warehouse(concurrency: 1)
+    let requests = (0..<12).map { number in
+      let options = number % 3 == 0 ? DownloadOptions(headers: [("X-Kind", "third")], retries: 0) : nil
+      return ImageRequest(url: house.url(number), network: .init(options: options))
+    }
+    #expect(await house.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
+    #expect(house.origin.requests.map(\.path) == (0..<12).map { "/\($0).jpg" })
+    #expect(house.origin.requests.map { $0.headers["X-Kind"] != nil } == (0..<12).map { $0 % 3 == 0 })
+  }
+
+  @Test("P2: with ten thousand prefetches queued, a direct load is among the next to start") func aDirectLoadComesFirst()
+    async throws
+  {
+    let concurrency = 8
+    let house = try Warehouse(concurrency: concurrency)
+    let gate = house.origin.holdAll()
+    let batch = house.prefetcher(maxConcurrent: 10_000).prefetch(urls: house.urls(0..<10_000))
+    try await gate.waitForWaiting(concurrency)
+    try await poll("a full queue") { house.manager.downloader.statistics.waiting == 10_000 - concurrency }
+    let load = house.manager.load(house.origin.url("/direct/1.jpg"))
+    gate.open()
+    #expect(try await load.value.source == .network)
+    batch.cancel()
+    #expect(await batch.value.total == 10_000)
+    let place = try #require(house.origin.requests.firstIndex { $0.path == "/direct/1.jpg" })
+    #expect(place >= concurrency && place < 2 * concurrency)
+  }
+
+  @Test("P2: a direct load of what is queued as a prefetch raises it") func aDirectLoadRaisesAPrefetch() async throws {
+    let house = try Warehouse(concurrency: 1)
+    let gate = house.origin.holdAll()
+    let batch = house.prefetcher(maxConcurrent: 10).prefetch(urls: house.urls(0..<10))
+    try await gate.waitForWaiting(1)
+    try await poll("a full queue") { house.manager.downloader.statistics.waiting == 9 }
+    let load = house.manager.load(house.url(7))
+    gate.open()
+    #expect(try await load.value.image != nil)
+    #expect(await batch.value == PrefetchProgress(loaded: 10))
+    #expect(house.origin.requests.map(\.path).prefix(3) == ["/0.jpg", "/7.jpg", "/1.jpg"])
+  }
+
+  @Test("P4: to the disk nothing is decoded beyond verification, to memory all is", arguments: [true, false])
+  func destinations(isMemory: Bool) async throws {
+    let house = try Warehouse()
+    house.origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
+    let prefetcher = house.prefetcher(destination: isMemory ? .memory : .disk)
+    let result = await prefetcher.prefetch(urls: [house.url(1), house.origin.url("/cut.jpg")]).value
+    #expect(result == (isMemory ? PrefetchProgress(loaded: 1, failed: 1) : PrefetchProgress(loaded: 2)))
+    #expect(try house.manager.isOnDisk(house.url(1)))
+    #expect(try house.manager.isInMemory(house.url(1)) == isMemory)
+    // What is on disk is brought to memory without being asked for.
+    #expect(await house.prefetcher(destination: .memory).prefetch(urls: [house.url(1)]).value.alreadyCached == 1)
+    #expect(try house.manager.isInMemory(house.url(1)))
+    #expect(house.origin.count(of: "/1.jpg") == 1)
+  }
+
+  @Test("P5: a request that is tried again counts once") func retriesCountOnce() async throws {
+    let house = try Warehouse(retries: 2)
+    for number in 0..<3 {
+      let image = Behaviour.body(SampleImages.jpeg(number), type: "image/jpeg")
+      house.origin.set("/\(number).jpg", .sequence([.status(503), .reset, image]))
+    }
+    house.origin.set("/down.jpg", .status(503))
+    let batch = house.prefetcher().prefetch(urls: house.urls(0..<3) + [house.origin.url("/down.jpg")])
+    for await progress in batch.progress { #expect(progress.ended <= progress.total && progress.total <= 4) }
+    #expect(await batch.value == PrefetchProgress(loaded: 3, failed: 1))
+    #expect(house.origin.requests.count == 12)
+  }
+}
+
+/// Asks again and again whether something has come to be, for what no event tells of.
+func poll(_ what: String, _ condition: () throws -> Bool) async throws {
+  let end = ContinuousClock.now.advanced(by: .seconds(30))
+  while try !condition() {
+    guard ContinuousClock.now < end else { throw NeverCame(what: what) }
+    await Task.yield()
+  }
+}
+
+struct NeverCame: Error {
+  let what: String
 }

@@ -8,14 +8,14 @@ import Testing
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
   @Test("P1: an empty source ends the run at once") func anEmptySourceEndsTheRunAtOnce() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
     state.read(pending: 0, source: .ended)
     #expect(state.next(now: start) == .end)
   }
 
   @Test("P1: it ends only when everything pending has completed") func itEndsOnlyWhenEverythingPendingHasCompleted() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 3, source: .ended)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))
     state.completed(2)
@@ -25,8 +25,8 @@ import Testing
   }
 
   @Test func itReadsNoFurtherThanTheLookAheadWindow() {
-    var state = PrefetchState(deadline: nil)
-    state.read(pending: PrefetchState.windowLimit - 10, source: .open)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
+    state.read(pending: PrefetchRun.largestWindow - 10, source: .open)
     #expect(state.next(now: start) == .read(maximum: 10))
     state.read(pending: 10, source: .open)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func aBlockedSourceIsWaitedForAndNotReadUntilItIsReady() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 0, source: .blocked)
     #expect(state.next(now: start) == .wait(until: nil, forSource: true))
     state.sourceIsReady()
@@ -44,7 +44,7 @@ import Testing
 
   @Test func theDeadlineCancelsEverythingOnceAndWaitsForItsCompletions() {
     let deadline = start.advanced(by: .seconds(1))
-    var state = PrefetchState(deadline: deadline)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: deadline)
     state.read(pending: 2, source: .open)
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
     #expect(state.next(now: deadline) == .cancel(includingRunning: true))
@@ -55,14 +55,14 @@ import Testing
   }
 
   @Test func aRunThatIsCompleteAtItsDeadlineIsNotCutShort() {
-    var state = PrefetchState(deadline: start)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: start)
     state.read(pending: 0, source: .ended)
     _ = state.next(now: start)
     #expect(!state.deadlinePassed)
   }
 
   @Test("M27: what runs gets five seconds, then it is cancelled too") func whatRunsGetsItsGrace() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 2, source: .open)
     state.stop(gracefully: true, now: start)
     #expect(state.next(now: start) == .cancel(includingRunning: false))
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func aStoppedRunReadsNothingMore() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.stop(gracefully: true, now: start)
     #expect(state.next(now: start) == .cancel(includingRunning: false))
     #expect(state.next(now: start) == .end)
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test("P3: a paused run reads nothing until it is resumed") func aPausedRunReadsNothingUntilItIsResumed() {
-    var state = PrefetchState(deadline: nil)
+    var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.setPaused(true)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))
     state.setPaused(false)

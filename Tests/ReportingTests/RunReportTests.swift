@@ -61,6 +61,26 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
   }
 
+  @Test func theFirstGoodEntryToExpireSaysUntilWhenAllIsFresh() {
+    let run = makeRun()
+    run.record(EntryResult(.hitDisk))
+    run.record(EntryResult(.checked))
+    #expect(run.freshUntil == nil)
+    let outcomes: [(Outcome, Int)] = [(.hitMemory, 40), (.downloaded, 20), (.revalidated, 10), (.hitDisk, 30)]
+    for (outcome, seconds) in outcomes {
+      run.record(EntryResult.make(outcome) { $0.freshUntil = nineOClock.advanced(by: .seconds(seconds)) })
+    }
+    run.record(.failed(Failure(.timeout, message: "no answer")))
+    #expect(run.freshUntil == nineOClock.advanced(by: .seconds(10)))
+  }
+
+  @Test func bytesOfRevalidatedImagesCameFromTheCache() {
+    let run = makeRun()
+    run.record(EntryResult.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 1_000_000) })
+    let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
+    #expect((traffic.cachedBytes, traffic.receivedBytes, traffic.storedBytes, traffic.attempts) == (700, 0, 0, 1))
+  }
+
   @Test func hostsBeyondTheTableAreCountedAndNotKept() {
     let run = makeRun()
     for host in 0..<HostTable.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }

@@ -105,4 +105,10 @@ extension Behaviour {
     let head = Step.head(responseHead(200, type: type, length: bytes.count, headers))
     return Behaviour(.script([head] + bytes.flatMap { [.wait(gate), .body([$0])] }))
   }
+
+  /// Sends the head and the first `count` bytes of the body at once, and the rest once the gate lets it through.
+  public static func paused(_ bytes: [UInt8], after count: Int, _ gate: Gate, headers: HeaderFields = [:]) -> Behaviour {
+    let head = Step.head(responseHead(200, length: bytes.count, headers))
+    return Behaviour(head, .body(Array(bytes.prefix(count))), .wait(gate), .body(Array(bytes.dropFirst(count))))
+  }
 }

@@ -121,6 +121,9 @@ extension Origin {
   /// The most requests that ever were in flight at once to one of the hosts.
   public func peakInFlight(host: Int) -> Int { ledger.value.peakInFlight[ports[host]] ?? 0 }
 
+  /// The most requests that ever were in flight at once for each target, over all hosts.
+  public var peakInFlightByTarget: [String: Int] { ledger.value.peakInFlightOfTarget }
+
   /// The connections accepted until now.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }
 

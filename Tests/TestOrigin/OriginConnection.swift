@@ -23,6 +23,7 @@ final class OriginConnection: ChannelInboundHandler {
 
   /// A request, what is left of its script, and the gate it stands before.
   private struct Exchange {
+    let target: String
     let isHead: Bool
     let keepAlive: Bool
     var steps: ArraySlice<Behaviour.Step>
@@ -41,12 +42,12 @@ final class OriginConnection: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     if let wait = current?.wait { wait.gate.leave(wait.id) }
-    let unfinished = pending.count + (current == nil ? 0 : 1)
+    let unfinished = (current.map { [$0] } ?? []) + pending
     current = nil
     pending = []
     ledger.withLock { state in
       state.connections[number] = nil
-      for _ in 0..<unfinished { state.end(port: port) }
+      for exchange in unfinished { state.end(port: port, target: exchange.target) }
     }
   }
 
@@ -82,7 +83,9 @@ final class OriginConnection: ChannelInboundHandler {
     self.head = nil
     body = []
     let steps = behaviour.script(for: request, turn: turn)
-    pending.append(Exchange(isHead: head.method == .HEAD, keepAlive: head.isKeepAlive, steps: steps[...]))
+    pending.append(
+      Exchange(target: request.target, isHead: head.method == .HEAD, keepAlive: head.isKeepAlive, steps: steps[...])
+    )
   }
 
   private func next(_ context: ChannelHandlerContext) {
@@ -138,9 +141,9 @@ final class OriginConnection: ChannelInboundHandler {
 
   /// The response has ended: the connection closes or takes its next request.
   private func finish(_ context: ChannelHandlerContext, closing: Bool) {
-    guard current != nil else { return }
+    guard let target = current?.target else { return }
     current = nil
-    ledger.withLock { $0.end(port: port) }
+    ledger.withLock { $0.end(port: port, target: target) }
     if closing { context.close(promise: nil) } else { next(context) }
   }
 }

@@ -22,6 +22,8 @@ struct OriginState: Sendable {
   var inFlight: [Int: Int] = [:]
   var peakInFlight: [Int: Int] = [:]
   var totalPeakInFlight = 0
+  var inFlightOfTarget: [String: Int] = [:]
+  var peakInFlightOfTarget: [String: Int] = [:]
 
   var totalInFlight: Int { inFlight.values.reduce(0, +) }
 
@@ -40,6 +42,9 @@ struct OriginState: Sendable {
     inFlight[request.port, default: 0] += 1
     peakInFlight[request.port] = max(peakInFlight[request.port] ?? 0, inFlight[request.port] ?? 0)
     totalPeakInFlight = max(totalPeakInFlight, totalInFlight)
+    let sameTarget = inFlightOfTarget[request.target, default: 0] + 1
+    inFlightOfTarget[request.target] = sameTarget
+    peakInFlightOfTarget[request.target] = max(peakInFlightOfTarget[request.target] ?? 0, sameTarget)
 
     var (behaviour, turn) = route(request)
     for gate in [holds[request.target] ?? holds[request.path], holdAll] {
@@ -49,7 +54,10 @@ struct OriginState: Sendable {
   }
 
   /// Notes that the response of a request has ended, or its connection.
-  mutating func end(port: Int) { inFlight[port, default: 0] -= 1 }
+  mutating func end(port: Int, target: String) {
+    inFlight[port, default: 0] -= 1
+    inFlightOfTarget[target, default: 0] -= 1
+  }
 
   /// A whole target goes before a path, a path before the fallback.
   private mutating func route(_ request: RecordedRequest) -> (Behaviour, Int) {

@@ -27,24 +27,42 @@ public final class FlatFolder: Sendable {
     try file(ofURL: url, maximumBytes: maximumBytes)?.bytes
   }
 
+  /// Whether ``body(ofURL:maximumBytes:)`` would find a file; it is not read.
+  public func contains(url: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+    try firstFile(ofURL: url) != nil
+  }
+
   /// As ``body(ofURL:maximumBytes:)``, with the file's time of modification.
   func file(
     ofURL url: UnsafeRawBufferPointer,
     maximumBytes: Int
   ) throws(CacheError) -> (bytes: [UInt8], modifiedAt: Timestamp)? {
+    guard let found = try firstFile(ofURL: url) else { return nil }
+    let size = Int(found.status.st_size)
+    guard size <= maximumBytes else {
+      throw .cannotRead(path: folder.path(of: found.name), reason: "it has \(size) bytes, more than the \(maximumBytes) allowed")
+    }
+    guard let bytes = readAll(found.file.number, limit: size) else {
+      throw .cannotRead(path: folder.path(of: found.name), reason: errorSentence())
+    }
+    return (bytes, Timestamp(found.status.st_mtim))
+  }
+
+  private struct OpenedFile: ~Copyable {
+    let name: String
+    let file: FileDescriptor
+    let status: stat
+  }
+
+  /// The first of a URL's names that is a regular file here, open.
+  private func firstFile(ofURL url: UnsafeRawBufferPointer) throws(CacheError) -> OpenedFile? {
     guard let names = AppFileName.candidates(forURL: url) else {
       throw .cannotRead(path: path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
     }
     for name in names {
-      guard let file = try openRegular(name), let status = file.status else { continue }
-      let size = Int(status.st_size)
-      guard size <= maximumBytes else {
-        throw .cannotRead(path: folder.path(of: name), reason: "it has \(size) bytes, more than the \(maximumBytes) allowed")
+      if let file = try openRegular(name), let status = file.status {
+        return OpenedFile(name: name, file: file, status: status)
       }
-      guard let bytes = readAll(file.number, limit: size) else {
-        throw .cannotRead(path: folder.path(of: name), reason: errorSentence())
-      }
-      return (bytes, Timestamp(status.st_mtim))
     }
     return nil
   }

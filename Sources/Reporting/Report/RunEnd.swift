@@ -65,7 +65,7 @@ public struct CacheSummary: Sendable, Equatable {
   public var expiredEntries: UInt64
   /// How many of the trimmed this very run had stored.
   public var evictedFromThisRun: UInt64
-  /// When the first of its entries expires; nil where none ever does.
+  /// Until when all of this run's good entries are fresh; nil where none of them ever expires, or there are none.
   public var freshUntil: Timestamp?
 
   /// A cache without a limit of which nothing was removed.

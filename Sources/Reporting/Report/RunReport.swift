@@ -57,6 +57,9 @@ public final class RunReport {
   /// Bytes of bodies received from the network so far.
   public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
+  /// Until when all entries that were good so far are fresh; nil where none of them ever expires, or there are none.
+  public var freshUntil: Timestamp? { tally.freshUntil }
+
   /// Writes what the journals still hold; throws the first error that one met since the run began.
   public func flushJournals() throws(ReportError) {
     var firstError: ReportError?

@@ -8,6 +8,8 @@ struct Tally {
   var hosts = HostTable()
   var failures = FailureLog()
   var warnings = WarningLog()
+  /// When the first of the good entries expires; nil where none does.
+  private(set) var freshUntil: Timestamp?
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
 
   /// Fetched and good entries by format, most first.
@@ -23,8 +25,9 @@ struct Tally {
     manifests[entry.manifest].totals.add(outcome)
     let host = hosts.index(of: entry.host)
     if let host { hosts.update(host) { $0.totals.add(outcome) } }
+    if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
     switch outcome {
-    case .hitMemory, .hitDisk:
+    case .hitMemory, .hitDisk, .revalidated:
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
@@ -35,7 +38,7 @@ struct Tally {
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
       failures.record(result, of: entry, host: host, manifests: manifests)
-    case .revalidated, .skipped, .cancelled: break
+    case .skipped, .cancelled: break
     }
     if result.attempts > 0, !result.isShared { recordTransfer(result, host: host) }
     if let details = result.details, !details.warnings.isEmpty {

@@ -11,6 +11,37 @@ extension Job {
       case bypass
       /// Never the network.
       case only
+      /// Ask for every entry, conditionally where it is cached; what the server says is still right stays.
+      case refresh
+    }
+
+    /// Whose word counts for how long an entry is fresh.
+    public enum Freshness: String, Sendable, CaseIterable {
+      /// ``Cache/maxAge`` alone.
+      case age
+      /// The server's (RFC 9111); ``Cache/maxAge`` where it says nothing.
+      case http
+    }
+
+    /// The limits of the memory layer; nil: none.
+    public struct Memory: Sendable, Hashable {
+      /// Bytes of pixels; 256 MiB by default.
+      public var maxCost: Int?
+      /// Images; any number by default.
+      public var maxCount: Int?
+
+      /// A layer of those limits.
+      public init(maxCost: Int?, maxCount: Int?) {
+        self.maxCost = maxCost
+        self.maxCount = maxCount
+      }
+    }
+
+    /// What of a URL tells images apart.
+    public enum Key: Sendable, Hashable {
+      case url, urlWithoutQuery
+      /// All but the parameters of those names, which are as they stand in a URL in normal form.
+      case droppingQuery(Set<String>)
     }
 
     /// Which time counts for expiry and for what is trimmed first.
@@ -32,30 +63,18 @@ extension Job {
     public var trimTo: Double
     /// Which time counts; ``ExpireBy/modification`` by default.
     public var expireBy: ExpireBy
-
-    /// The folder of the key's default: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else `~/.cache/prewarm`.
-    ///
-    /// An empty variable counts as unset, as does an `XDG_CACHE_HOME` that is not absolute (XDG Base Directory
-    /// Specification). A relative `PREWARM_CACHE_DIR` starts at the current folder. nil where this user has no home folder.
-    public static func defaultDirectory(environment: [String: String]) -> String? {
-      if let own = environment["PREWARM_CACHE_DIR"], !own.isEmpty { return JobPath(own, in: currentFolder()).absolute }
-      if let shared = environment["XDG_CACHE_HOME"], shared.hasPrefix("/") { return "\(shared)/prewarm" }
-      if let home = environment["HOME"], home.hasPrefix("/") { return "\(home)/.cache/prewarm" }
-      return homeOfUser().map { "\($0)/.cache/prewarm" }
-    }
-  }
-}
-
-/// The home folder that the system's user database gives this user.
-private func homeOfUser() -> String? {
-  var record = passwd()
-  var found: UnsafeMutablePointer<passwd>?
-  return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
-    guard let start = buffer.baseAddress, getpwuid_r(getuid(), &record, start, buffer.count, &found) == 0, found != nil else {
-      return nil
-    }
-    let home = String(cString: record.pw_dir)
-    return home.hasPrefix("/") ? home : nil
+    /// Whose word counts; ``Freshness/age`` by default.
+    public var freshness: Freshness
+    /// What would expire sooner than this counts as expired; zero by default.
+    public var minFresh: Duration
+    /// The layer of decoded images; nil, the default: none.
+    public var memory: Memory?
+    /// Further places to look in, in order; none by default.
+    public var readOnly: [JobPath]
+    /// What of a URL tells images apart; ``Key/url`` by default.
+    public var key: Key
+    /// Whether every hit's body is read and its sum checked; no by default.
+    public var verifiesHits: Bool
   }
 }
 

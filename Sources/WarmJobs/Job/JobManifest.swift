@@ -79,5 +79,13 @@ extension Job {
       include = []
       exclude = []
     }
+
+    /// The manifest that a command line names: a path or a glob, from the current folder on, or `-` for standard input.
+    public init(named name: String) {
+      self.init(name == "-" ? .standardInput : .path(JobPath(name, in: currentFolder())))
+    }
+
+    /// Whether its entries come from standard input, which can be read once.
+    public var isStandardInput: Bool { if case .standardInput = source { true } else { false } }
   }
 }

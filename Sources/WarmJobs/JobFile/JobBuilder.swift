@@ -76,6 +76,31 @@ extension Job.Cache {
     maxSize = values.unlessWord("max-size", values.integer)
     trimTo = values.fraction("trim-to")
     expireBy = values.choice("expire-by")
+    freshness = values.choice("freshness")
+    minFresh = values.duration("min-fresh")
+    memory = values.unlessWord("memory", values.section).map(Memory.init)
+    readOnly = values.paths("read-only")
+    key = Key(values)
+    verifiesHits = values.boolean("verify-hits")
+  }
+}
+
+extension Job.Cache.Memory {
+  fileprivate init(_ values: JobSection) {
+    self.init(
+      maxCost: values.unlessWord("max-cost", values.integer),
+      maxCount: values.unlessWord("max-count", values.integer)
+    )
+  }
+}
+
+extension Job.Cache.Key {
+  fileprivate init(_ values: JobSection) {
+    if let section = values.unlessWord("key", values.section) {
+      self = .droppingQuery(Set(section.texts("drop-query")))
+    } else {
+      self = values.word("key") == "url" ? .url : .urlWithoutQuery
+    }
   }
 }
 

@@ -7,6 +7,7 @@ extension JobReader {
     case "":
       checkReports(section.entries("report"))
       if section.values["manifests"] != nil { checkStandardInput(section.entries("manifests")) }
+    case "cache": checkCache(section)
     case "verify.width", "verify.height", "verify.bytes":
       if let maximum = section.unlessWord("max", section.integer), maximum < section.integer("min") {
         refuse("max", lessThan: "min", in: section)
@@ -20,6 +21,42 @@ extension JobReader {
   private func refuse(_ upper: String, lessThan lower: String, in section: JobSection) {
     guard let node = section.nodes[upper] ?? section.nodes[lower] else { return }
     mistakes.add("'\(upper)' is less than '\(lower)'", at: node)
+  }
+
+  /// Keys of the cache that promise what another one rules out.
+  private func checkCache(_ cache: JobSection) {
+    switch cache.choice("mode", Job.Cache.Mode.self) {
+    case .bypass:
+      let reason = "the cache is not read with mode: bypass"
+      if cache.choice("freshness", Job.Cache.Freshness.self) == .http { refuse("freshness", since: reason, in: cache) }
+      if cache.duration("min-fresh") > .zero { refuse("min-fresh", since: reason, in: cache) }
+      if !cache.isWord("memory") { refuse("memory", since: reason, in: cache) }
+      if !cache.list("read-only").isEmpty { refuse("read-only", since: reason, in: cache) }
+      if cache.boolean("verify-hits") { refuse("verify-hits", since: reason, in: cache) }
+    case .refresh:
+      if cache.duration("min-fresh") > .zero {
+        refuse("min-fresh", since: "everything is asked for with mode: refresh", in: cache)
+      }
+    case .use, .only: checkMinFresh(cache)
+    }
+  }
+
+  /// A server may give more time than `max-age`; by age alone nothing would ever be fresh for long enough.
+  private func checkMinFresh(_ cache: JobSection) {
+    guard cache.choice("freshness", Job.Cache.Freshness.self) == .age, let node = cache.nodes["min-fresh"],
+      let maxAge = cache.unlessWord("max-age", cache.duration)
+    else { return }
+    let minFresh = cache.duration("min-fresh")
+    if minFresh > .zero, minFresh >= maxAge {
+      mistakes.add("'min-fresh' is not less than 'max-age': nothing would ever be fresh for that long", at: node)
+    }
+  }
+
+  /// Refuses a key that has no effect in this mode. A mode that the command line sets over the job file silences the file's keys.
+  private func refuse(_ name: String, since reason: String, in cache: JobSection) {
+    guard let node = cache.nodes[name] else { return }
+    if let mode = cache.nodes["mode"], mistakes.isOption(mode), !mistakes.isOption(node) { return }
+    mistakes.add("'\(name)' has no effect: \(reason)", at: node)
   }
 
   private func checkReports(_ reports: [JobSection]) {

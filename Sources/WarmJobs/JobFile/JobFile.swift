@@ -1,4 +1,5 @@
 internal import Glibc
+import ImageCaching
 internal import YAMLDocuments
 
 /// Reads job files: YAML to a tree, what the command line sets over it, every key checked, and a ``Job`` at the end.
@@ -63,7 +64,7 @@ public enum JobFile {
     let values = reader.section(merge.root, at: "")
     var found = mistakes.sorted
 
-    let cacheDirectory = Job.Cache.defaultDirectory(environment: environment)
+    let cacheDirectory = ImageCache.defaultDirectory(environment: environment)
     if cacheDirectory == nil, values.section("cache").isWord("directory") {
       let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
       found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))

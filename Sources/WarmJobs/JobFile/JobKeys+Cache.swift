@@ -10,15 +10,16 @@ extension JobKeys {
     JobKey("cache.namespace", .text(.namespace), default: "default", "a cache of its own within the folder"),
     JobKey(
       "cache.mode",
-      .choice("a cache mode", Job.Cache.Mode.self, later: ["refresh"]),
+      .choice("a cache mode", Job.Cache.Mode.self),
       default: "use",
-      "bypass: always fetch, cache and blacklist neither read nor written; only: never the network"
+      "bypass: always fetch, cache and blacklist neither read nor written; only: never the network; refresh: ask for everything, "
+        + "conditionally where it is cached"
     ),
     JobKey(
       "cache.freshness",
-      .choice(noun: "a rule of freshness", words: ["age"], later: ["http"]),
+      .choice("a rule of freshness", Job.Cache.Freshness.self),
       default: "age",
-      "what makes an entry fresh"
+      "age: an entry is fresh until max-age; http: as long as its server said (Cache-Control, Expires), else until max-age"
     ),
     JobKey(
       "cache.max-age",
@@ -30,7 +31,6 @@ extension JobKeys {
       "cache.min-fresh",
       .duration(minimum: .zero),
       default: "0s",
-      works: false,
       "what would expire sooner than this is fetched again now"
     ),
     JobKey(
@@ -48,19 +48,32 @@ extension JobKeys {
     ),
     JobKey(
       "cache.memory",
-      .planned("off | {max-cost: SIZE, max-count: COUNT}"),
+      .wordOrSection(["off"], example: "{max-cost: 256MiB, max-count: none}"),
       default: "off",
-      works: false,
-      "a layer of decoded images"
+      "a layer of decoded images, which the jobs of one run share where its limits are the same"
     ),
-    JobKey("cache.read-only", .planned("[PATH]"), default: "[]", works: false, "further caches to look in"),
+    JobKey("cache.memory.max-cost", .orNone(.size(1...Int.max)), default: "256MiB", "bytes of pixels"),
+    JobKey("cache.memory.max-count", .orNone(.integer(1...Int.max)), default: "none", "images"),
+    JobKey(
+      "cache.read-only",
+      .list(of: .text(.path)),
+      default: "[]",
+      "further places to look in, which must be there: folders of caches, or of files that an app or an export named by the "
+        + "MD5 of their URLs"
+    ),
     JobKey(
       "cache.key",
-      .planned("url | url-without-query | {drop-query: [NAME]}"),
+      .wordOrSection(["url", "url-without-query"], example: "{drop-query: [utm_source]}"),
       default: "url",
-      works: false,
       "what of a URL tells images apart"
     ),
-    JobKey("cache.verify-hits", .boolean, default: "false", works: false, "true: read every hit's body and check its sum"),
+    JobKey(
+      "cache.key.drop-query",
+      .list(of: .text(.parameter)),
+      example: "[utm_source]",
+      isRequired: true,
+      "parameters of the query that do not count"
+    ),
+    JobKey("cache.verify-hits", .boolean, default: "false", "true: read every hit's body and check its sum"),
   ]
 }

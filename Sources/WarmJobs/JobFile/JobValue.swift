@@ -4,7 +4,7 @@ internal import YAMLDocuments
 
 /// The value of a key, read and checked by its type.
 indirect enum JobValue: Sendable {
-  /// A choice, or the word of `either`.
+  /// A choice, or a word that stands for a value.
   case word(String)
   case text(String)
   case path(JobPath)
@@ -63,6 +63,10 @@ struct JobSection: Sendable {
     if case .path(let path) = values[name] { path } else { mismatch(name) }
   }
 
+  func paths(_ name: String) -> [JobPath] {
+    list(name).map { if case .path(let path) = $0.value { path } else { mismatch(name) } }
+  }
+
   func webURL(_ name: String) -> BaseURL {
     if case .webURL(let url) = values[name] { url } else { mismatch(name) }
   }
@@ -104,12 +108,12 @@ struct JobSection: Sendable {
     if case .headers(let headers) = values[name] { headers } else { mismatch(name) }
   }
 
-  /// Whether it is the word of an `either`, such as `none`.
+  /// Whether it is a word that stands for a value, such as `none`.
   func isWord(_ name: String) -> Bool {
     if case .word = values[name] { true } else { false }
   }
 
-  /// nil where it is the word of an `either`, else the value.
+  /// nil where it is a word that stands for a value, else the value.
   func unlessWord<Value>(_ name: String, _ value: (String) -> Value) -> Value? { isWord(name) ? nil : value(name) }
 
   private func mismatch(_ name: String) -> Never { fatalError("'\(name)' is described otherwise in JobKeys") }

@@ -75,7 +75,7 @@ struct JobValueReader {
     case .countOrPercentage:
       return Quantities.percentage(text).map { .fraction($0) }
         ?? (scalar.isPlain ? Quantities.count(text).map { .integer($0) } : nil)
-    case .choice(_, let words, _): return words.contains(text) ? .word(text) : nil
+    case .choice(_, let words, _), .wordOrSection(let words, _): return words.contains(text) ? .word(text) : nil
     default: preconditionFailure("not the type of a scalar")
     }
   }

@@ -29,6 +29,8 @@ public indirect enum JobValueType: Sendable {
   case list(of: JobValueType)
   /// A word of its own meaning, such as `none`, or a value.
   case either(word: String, JobValueType)
+  /// One of some words, or keys below it, written such as `example`.
+  case wordOrSection([String], example: String)
   /// Not read yet: how it is to be written.
   case planned(String)
 
@@ -64,6 +66,7 @@ public indirect enum JobValueType: Sendable {
     case .headers: "header fields such as {X-Token: value}"
     case .list(let type): "a list, each item \(type.expectation)"
     case .either(let word, let type): "\(type.expectation), or \(word)"
+    case .wordOrSection(let words, let example): "\(words.joined(separator: ", ")), or keys below it such as \(example)"
     case .planned(let synopsis): synopsis
     }
   }
@@ -85,6 +88,7 @@ public indirect enum JobValueType: Sendable {
     case .headers: "{NAME: VALUE}"
     case .list(let type): "[\(type.synopsis)]"
     case .either(let word, let type): "\(word) | \(type.synopsis)"
+    case .wordOrSection(let words, let example): (words + [example]).joined(separator: " | ")
     case .planned(let synopsis): synopsis
     }
   }
@@ -109,6 +113,8 @@ public enum JobTextForm: Sendable {
   case pattern
   /// An entry of a manifest.
   case entry
+  /// The name of a parameter in a URL's query.
+  case parameter
 
   /// What it needs, as the end of a sentence.
   var expectation: String {
@@ -120,12 +126,14 @@ public enum JobTextForm: Sendable {
     case .webURL: "an absolute http or https URL"
     case .headerValue: "text without control characters"
     case .pattern: "a glob over the URL's path, or re: and a regular expression"
+    case .parameter: "the name of a parameter as it stands in the URL, such as utm_source"
     }
   }
 
   var synopsis: String {
     switch self {
     case .free, .headerValue, .jobName, .namespace: "TEXT"
+    case .parameter: "NAME"
     case .path: "PATH"
     case .webURL, .entry: "URL"
     case .pattern: "GLOB or re:EXPRESSION"
@@ -146,6 +154,8 @@ public enum JobTextForm: Sendable {
         && bytes.allSatisfy { $0.isLetter || $0.isDigit || [0x2D, 0x2E, 0x5F].contains($0) }
     case .path: return !text.isEmpty && !bytes.contains(0)
     case .headerValue: return HeaderRules.isValue(text)
+    // What a query in normal form may hold beside `&` and `=` (RFC 3986, section 3.4); others are percent-encoded in it.
+    case .parameter: return !text.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) && !"&=#\"<>".utf8.contains($0) }
     }
   }
 }

@@ -64,8 +64,8 @@ final class JobRun: PrefetchDelegate {
         batch.requests.append(
           LoadRequest(
             id: 0,
-            offset: entry.normalized.lowerBound,
-            length: entry.normalized.count,
+            url: entry.normalized,
+            written: entry.written,
             parts: entry.parts,
             priority: entry.priority,
             sequence: nextSequence

@@ -13,6 +13,8 @@ public final class JobRunner {
   private let version: String
   private let control: RunControl
   private let time: TimeSource
+  /// The memory layers of the jobs so far: jobs with the same limits share one.
+  private var memories: [Job.Cache.Memory: ImageMemory] = [:]
 
   /// A runner over `manager`, which other loads may use too.
   ///
@@ -44,7 +46,8 @@ public final class JobRunner {
       startedAt: startedAt,
       journals: prepared.reports.compactMap(\.journal)
     )
-    let context = LoadContext(job, cache: prepared.cache, startedAt: startedAt, isDryRun: onMiss != nil)
+    let layer = job.cache.memory.map(memoryLayer)
+    let context = LoadContext(prepared, memory: layer, startedAt: startedAt, isDryRun: onMiss != nil)
     manager.downloader.setLimits(concurrency: job.prefetch.concurrency, perHost: job.prefetch.perHost)
     let before = manager.downloader.statistics
     let memory = MemoryPeak()
@@ -64,8 +67,8 @@ public final class JobRunner {
         )
       )
     }
-    let prefetcher = ImagePrefetcher(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
-    let summary = control.running(prefetcher) { prefetcher.run(run) }
+    let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
+    let summary = control.running(prefetch) { prefetch.run(run) }
     memory.sample()
     progress?.end()
 
@@ -85,7 +88,7 @@ public final class JobRunner {
     )
     end.boundedBy = bound.sentence
     end.peakMemoryBytes = memory.bytes
-    describeCache(prepared, context, run, &end)
+    describeCache(prepared, context, run, freshUntil: report.freshUntil, &end)
     end.warnings = context.warnings
     do throws(ReportError) {
       try report.flushJournals()
@@ -97,9 +100,16 @@ public final class JobRunner {
     return report.finish(end, failOn: job.failOnRules)
   }
 
+  private func memoryLayer(_ limits: Job.Cache.Memory) -> ImageMemory {
+    if let known = memories[limits] { return known }
+    let memory = ImageMemory(maxCost: limits.maxCost, maxCount: limits.maxCount)
+    memories[limits] = memory
+    return memory
+  }
+
   /// After a run the cache is brought within its limits: what has expired goes first.
   private func trim(_ prepared: PreparedJob, _ context: LoadContext) {
-    guard let cache = prepared.cache, prepared.job.cache.mode == .use else { return }
+    guard let cache = prepared.cache, cache.configuration.access == .readWrite else { return }
     do throws(CacheError) {
       context.recordTrim(try cache.trim(protecting: context.startedAt))
     } catch {
@@ -107,7 +117,13 @@ public final class JobRunner {
     }
   }
 
-  private func describeCache(_ prepared: PreparedJob, _ context: LoadContext, _ run: JobRun, _ end: inout RunEnd) {
+  private func describeCache(
+    _ prepared: PreparedJob,
+    _ context: LoadContext,
+    _ run: JobRun,
+    freshUntil: Timestamp?,
+    _ end: inout RunEnd
+  ) {
     guard let cache = prepared.cache else { return }
     do throws(CacheError) {
       let totals = try cache.totals()
@@ -123,7 +139,7 @@ public final class JobRunner {
       summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
       summary.expiredEntries = UInt64(clamping: trimmed.expired)
       summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
-      summary.freshUntil = try cache.freshUntil()
+      summary.freshUntil = freshUntil
       end.cache = summary
       end.blacklist = BlacklistSummary(
         entries: UInt64(clamping: totals.blacklistEntries),

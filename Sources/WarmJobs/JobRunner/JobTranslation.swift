@@ -119,22 +119,30 @@ extension Job.Cache.Mode {
     case .use: .use
     case .bypass: .bypass
     case .only: .only
+    case .refresh: .refresh
     }
   }
 }
 
 extension LoadContext {
   /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
-  convenience init(_ job: Job, cache: ImageCache?, startedAt: Timestamp, isDryRun: Bool) {
+  convenience init(_ prepared: PreparedJob, memory: ImageMemory?, startedAt: Timestamp, isDryRun: Bool) {
+    let job = prepared.job
     self.init(
-      cache: cache,
-      mode: isDryRun && job.cache.mode != .only ? .dryRun : job.cache.mode.cacheMode,
+      cache: prepared.cache,
       download: job.downloadOptions,
-      verification: job.verificationRules,
-      blacklist: BlacklistRules(
-        isEnabled: job.blacklist.isEnabled,
-        retriesFailed: job.blacklist.retry,
-        statuses: job.blacklist.statuses
+      parts: Parts(
+        mode: isDryRun && job.cache.mode != .only ? .dryRun : job.cache.mode.cacheMode,
+        readOnly: prepared.readOnlyCaches,
+        memory: memory,
+        keyRule: job.keyRule,
+        verifiesHits: job.cache.verifiesHits,
+        verification: job.verificationRules,
+        blacklist: BlacklistRules(
+          isEnabled: job.blacklist.isEnabled,
+          retriesFailed: job.blacklist.retry,
+          statuses: job.blacklist.statuses
+        )
       ),
       startedAt: startedAt
     )

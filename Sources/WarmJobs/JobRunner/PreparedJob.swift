@@ -9,6 +9,8 @@ public final class PreparedJob {
   public let job: Job
   /// The cache; nil where the job bypasses it, and where a run that only reads finds none.
   let cache: ImageCache?
+  /// Further caches to look in.
+  let readOnlyCaches: [ReadOnlyCache]
   let reader: ManifestReader
   let reports: [OpenReport]
 
@@ -26,6 +28,7 @@ public final class PreparedJob {
   public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
     self.job = job
     do throws(CacheError) {
+      readOnlyCaches = try job.openReadOnlyCaches(isDryRun: isDryRun)
       cache = try job.openCacheForRun(isDryRun: isDryRun)
     } catch {
       throw .cache(error)
@@ -60,6 +63,7 @@ public final class PreparedJob {
     let names = reader.manifestNames.joined(separator: ", ")
     let cachePlace = cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(job.cache.mode.rawValue))"
     return ["manifests \(names)", cachePlace]
+      + (readOnlyCaches.isEmpty ? [] : job.cache.readOnly.map { "read-only cache \($0.absolute)" })
       + reports.map { "report \($0.target.format.rawValue) to \($0.target.destination.path)" }
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 public final class RunControl: Sendable {
   private struct State {
     var signal: Int32?
-    var prefetcher: ImagePrefetcher?
+    var run: PrefetchRun?
   }
 
   private let state = Mutex(State())
@@ -18,21 +18,21 @@ public final class RunControl: Sendable {
 
   /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.
   public func stop(signal: Int32) {
-    let prefetcher = state.withLock { state in
+    let run = state.withLock { state in
       state.signal = state.signal ?? signal
-      return state.prefetcher
+      return state.run
     }
-    prefetcher?.stop(gracefully: true)
+    run?.stop(gracefully: true)
   }
 
-  /// Lets ``stop(signal:)`` reach `prefetcher` until `body` has ended.
-  func running<Result>(_ prefetcher: ImagePrefetcher, _ body: () -> Result) -> Result {
+  /// Lets ``stop(signal:)`` reach `run` until `body` has ended.
+  func running<Result>(_ run: PrefetchRun, _ body: () -> Result) -> Result {
     let isStopped = state.withLock { state in
-      state.prefetcher = prefetcher
+      state.run = run
       return state.signal != nil
     }
-    if isStopped { prefetcher.stop(gracefully: true) }
-    defer { state.withLock { $0.prefetcher = nil } }
+    if isStopped { run.stop(gracefully: true) }
+    defer { state.withLock { $0.run = nil } }
     return body()
   }
 }

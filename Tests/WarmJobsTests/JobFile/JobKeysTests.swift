@@ -103,7 +103,9 @@ import YAMLDocuments
     let document = try YAMLDocument(parsing: Array(Self.contract.utf8), name: "contract")
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
-    let described = Set(JobKeys.all.map(\.path)).filter { !$0.hasPrefix("report[]") }
+    // What stands below a word that is the default is in the list of keys on the word's own line.
+    let hidden = ["report[]", "cache.memory.", "cache.key."]
+    let described = Set(JobKeys.all.map(\.path)).filter { path in !hidden.contains { path.hasPrefix($0) } }
     #expect(found == described)
   }
 

@@ -19,7 +19,7 @@ import WarmJobs
       request:
         timeout: 15
         headers: {Host: example.com}
-      cache: {mode: refresh}
+      cache: {mode: refetch}
       """
     #expect(
       mistakes(in: text) == [
@@ -32,7 +32,7 @@ import WarmJobs
         "12:3: 'concurrency' is given twice; first on line 11",
         "14:12: 'timeout' needs a duration above zero such as 500ms, 15s, 30m, 2h or 7d, or none, not '15'",
         "15:13: 'Host' is set by prewarm itself and cannot be given",
-        "16:15: 'refresh' is not supported yet; use use, bypass or only",
+        "16:15: 'refetch' is not a cache mode; use use, bypass, only or refresh",
       ]
     )
   }
@@ -127,6 +127,43 @@ import WarmJobs
       "4:20: 'namespace' needs letters, digits, '.', '_' and '-', not beginning with a dot, not '.hidden'"
     ),
     ("cache: {max-age: -1d}", "4:18: 'max-age' needs a duration such as 500ms, 15s, 30m, 2h or 7d, or none, not '-1d'"),
+    ("cache: {freshness: server}", "4:20: 'server' is not a rule of freshness; use age or http"),
+    ("cache: {min-fresh: none}", "4:20: 'min-fresh' needs a duration such as 500ms, 15s, 30m, 2h or 7d, not 'none'"),
+    (
+      "cache: {memory: on}",
+      "4:17: 'memory' needs off, or keys below it such as {max-cost: 256MiB, max-count: none}, not 'on'"
+    ),
+    (
+      "cache: {memory: {max-cost: 0}}",
+      "4:28: 'max-cost' needs a size above zero such as 64KiB, 500MB or plain bytes, or none, not '0'"
+    ),
+    ("cache: {memory: {max-cuont: 3}}", "4:18: unknown key 'max-cuont'; did you mean 'max-count'?"),
+    ("cache: {read-only: /srv/images}", "4:20: 'read-only' needs a list, each item a path, not '/srv/images'"),
+    ("cache: {read-only: ['']}", "4:21: 'read-only' needs a list, each item a path, not ''"),
+    (
+      "cache: {key: path}",
+      "4:14: 'key' needs url, url-without-query, or keys below it such as {drop-query: [utm_source]}, not 'path'"
+    ),
+    (
+      "cache: {key: [utm_source]}",
+      "4:14: 'key' needs url, url-without-query, or keys below it such as {drop-query: [utm_source]}, not a list"
+    ),
+    ("cache: {key: {}}", "4:14: 'drop-query' is missing; write drop-query: [utm_source]"),
+    (
+      "cache: {key: {drop-query: [a=b]}}",
+      "4:28: 'drop-query' needs a list, each item the name of a parameter as it stands in the URL, such as utm_source, not 'a=b'"
+    ),
+    ("cache: {verify-hits: 1}", "4:22: 'verify-hits' needs true or false, not '1'"),
+    ("cache: {mode: bypass, min-fresh: 1h}", "4:34: 'min-fresh' has no effect: the cache is not read with mode: bypass"),
+    ("cache: {mode: bypass, freshness: http}", "4:34: 'freshness' has no effect: the cache is not read with mode: bypass"),
+    ("cache: {mode: bypass, memory: {}}", "4:31: 'memory' has no effect: the cache is not read with mode: bypass"),
+    ("cache: {mode: bypass, read-only: [a]}", "4:34: 'read-only' has no effect: the cache is not read with mode: bypass"),
+    ("cache: {mode: bypass, verify-hits: true}", "4:36: 'verify-hits' has no effect: the cache is not read with mode: bypass"),
+    ("cache: {mode: refresh, min-fresh: 1h}", "4:35: 'min-fresh' has no effect: everything is asked for with mode: refresh"),
+    (
+      "cache: {max-age: 1h, min-fresh: 60m}",
+      "4:33: 'min-fresh' is not less than 'max-age': nothing would ever be fresh for that long"
+    ),
     ("verify: {width: {min: 5, max: 3}}", "4:31: 'max' is less than 'min'"),
     ("verify: {max-pixels: 0MP}", "4:22: 'max-pixels' needs a number of pixels above zero such as 100MP, or none, not '0MP'"),
     ("request: {backoff: {initial: 1m}}", "4:30: 'maximum' is less than 'initial'"),
@@ -155,6 +192,26 @@ import WarmJobs
   ])
   func valuesAreChecked(line: String, expected: String) {
     #expect(mistakes(in: shortestJob + line) == [expected])
+  }
+
+  @Test(arguments: [
+    "cache: {max-age: 1h, min-fresh: 2h, freshness: http}", "cache: {max-age: none, min-fresh: 2h}",
+    "cache: {max-age: 0s, min-fresh: 0s}", "cache: {mode: only, min-fresh: 1h}", "cache: {mode: refresh, freshness: http}",
+    "cache: {mode: bypass, min-fresh: 0s, freshness: age, memory: off, read-only: [], key: url-without-query}",
+    "cache: {mode: refresh, memory: {max-count: 1}, read-only: [a], verify-hits: true}",
+    "cache: {memory: {max-cost: 256MiB, max-count: none}, key: {drop-query: [utm_source]}}",
+  ])
+  func keysOfTheCacheThatGoTogetherAreTaken(line: String) {
+    #expect(mistakes(in: shortestJob + line) == [])
+  }
+
+  @Test func aModeOfTheCommandLineSilencesTheFilesKeysAndNotItsOwn() {
+    let bypass = JobOverride(path: "cache.mode", value: "bypass", origin: "--cache-mode")
+    let minFresh = JobOverride(path: "cache.min-fresh", value: "1h", origin: "--min-fresh")
+    #expect(mistakes(in: shortestJob + "cache: {min-fresh: 1h, freshness: http, memory: {}}", [bypass]) == [])
+    let expected = "--min-fresh 1h: 'min-fresh' has no effect: the cache is not read with mode: bypass"
+    #expect(mistakes(in: shortestJob, [bypass, minFresh]) == [expected])
+    #expect(mistakes(in: shortestJob + "cache: {mode: bypass}", [minFresh]) == [expected])
   }
 
   @Test func aKeyThatDoesNotWorkYetMayStandWithItsDefault() {

@@ -1,3 +1,4 @@
+import Foundation
 import ImagePrimitives
 import ImageURLs
 import Testing
@@ -36,7 +37,10 @@ import WarmJobs
         redirects: 0
         accept-status: [200, 203-204]
         max-bytes: 1.5KiB
-      cache: {directory: c, namespace: A.b_c-1, mode: only, max-age: none, max-size: 500MB, trim-to: 12.5%, expire-by: access}
+      cache:
+        {directory: c, namespace: A.b_c-1, mode: only, max-age: none, max-size: 500MB, trim-to: 12.5%, expire-by: access,
+         freshness: http, min-fresh: 90s, memory: {max-cost: 1MiB, max-count: 8}, read-only: [a/b, /c],
+         key: {drop-query: [utm_source, "x[1]"]}, verify-hits: true}
       verify:
         decode: full
         content-type: exact
@@ -93,6 +97,12 @@ import WarmJobs
     #expect(job.cache.maxSize == 500_000_000)
     #expect(job.cache.trimTo == 0.125)
     #expect(job.cache.expireBy == .access)
+    #expect(job.cache.freshness == .http)
+    #expect(job.cache.minFresh == .seconds(90))
+    #expect(job.cache.memory == Job.Cache.Memory(maxCost: 1 << 20, maxCount: 8))
+    #expect(job.cache.readOnly.map(\.absolute) == ["/srv/jobs/a/b", "/c"])
+    #expect(job.cache.key == .droppingQuery(["utm_source", "x[1]"]))
+    #expect(job.cache.verifiesHits)
 
     #expect(job.verify.decode == .full)
     #expect(job.verify.contentType == .exact)
@@ -149,6 +159,12 @@ import WarmJobs
     #expect(job.cache.maxSize == nil)
     #expect(job.cache.trimTo == 0.5)
     #expect(job.cache.expireBy == .modification)
+    #expect(job.cache.freshness == .age)
+    #expect(job.cache.minFresh == .zero)
+    #expect(job.cache.memory == nil)
+    #expect(job.cache.readOnly.isEmpty)
+    #expect(job.cache.key == .url)
+    #expect(job.cache.verifiesHits == false)
     #expect(job.verify.decode == .header)
     #expect(job.verify.contentType == .match)
     #expect(job.verify.formats == nil)
@@ -163,6 +179,19 @@ import WarmJobs
     #expect(job.reports == [Job.ReportTarget(format: .text, destination: .standardOutput)])
     #expect(job.failOn.failures == .count(0))
     #expect(job.failOn.empty && job.failOn.unfinished && job.failOn.evicted)
+  }
+
+  @Test func aWordOrKeysBelowItAreBothTaken() throws {
+    let plain = try job(shortestJob + "cache: {memory: {}, key: url-without-query, mode: refresh}")
+    #expect(plain.cache.memory == Job.Cache.Memory(maxCost: 256 << 20, maxCount: nil))
+    #expect(plain.cache.key == .urlWithoutQuery && plain.cache.mode == .refresh)
+    let unbounded = try job(shortestJob + "cache: {memory: {max-cost: none}, key: {drop-query: []}}")
+    #expect(unbounded.cache.memory == Job.Cache.Memory(maxCost: nil, maxCount: nil))
+    #expect(unbounded.cache.key == .droppingQuery([]))
+    let setting = try #require(JobOverride(setting: "cache.memory.max-cost=64MiB"))
+    #expect(try job(shortestJob, [setting]).cache.memory?.maxCost == 64 << 20)
+    let fromHere = try #require(JobOverride(setting: "cache.read-only=[x]"))
+    #expect(try job(shortestJob, [fromHere]).cache.readOnly.map(\.absolute) == ["\(FileManager.default.currentDirectoryPath)/x"])
   }
 
   @Test(arguments: [

@@ -1,0 +1,55 @@
+import ImagePrimitives
+
+extension DownloadOptions: Hashable {
+  /// What of the options changes the result; hooks count by their names.
+  struct Identity: Hashable {
+    var headers: [Header]
+    var accept: String
+    var userAgent: String
+    var headerFilter: HeaderFilter?
+    var credentials: Credentials?
+    var handlesCookies: Bool
+    var allowsInvalidTLSCertificates: Bool
+    var redirects: Int
+    var acceptStatus: Set<Int>
+    var acceptContentTypes: Set<String>?
+    var maxBytes: Int
+    var streamAbove: Int
+    var requestModifier: RequestModifier?
+    var responseModifier: ResponseModifier?
+    var decryptor: Decryptor?
+
+    struct Header: Hashable {
+      var name: String
+      var value: String?
+    }
+  }
+
+  var identity: Identity {
+    Identity(
+      headers: headers.map { Identity.Header(name: $0.name.lowercased(), value: $0.value) },
+      accept: accept,
+      userAgent: userAgent,
+      headerFilter: headerFilter,
+      credentials: credentials,
+      handlesCookies: handlesCookies,
+      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
+      redirects: redirects,
+      acceptStatus: acceptStatus,
+      acceptContentTypes: acceptContentTypes,
+      maxBytes: maxBytes,
+      streamAbove: streamAbove,
+      requestModifier: requestModifier,
+      responseModifier: responseModifier,
+      decryptor: decryptor
+    )
+  }
+
+  /// Whether both lead to the same result: time limits and retries do not count, hooks count by their names.
+  public static func == (left: DownloadOptions, right: DownloadOptions) -> Bool {
+    left === right || left.identityHash == right.identityHash && left.identity == right.identity
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) { hasher.combine(identityHash) }
+}

@@ -1,0 +1,58 @@
+public import ImagePrimitives
+
+/// A body as it came, and what the server said of it.
+public struct DownloadedImage: Sendable {
+  /// The HTTP status.
+  public var status: Int
+  /// The `Content-Type` header.
+  public var contentType: String?
+  /// The `ETag` header, quotes included.
+  public var etag: String?
+  /// The `Last-Modified` header.
+  public var lastModified: String?
+  /// All `Vary` headers, joined by commas: which request headers the answer depends on (RFC 9110, section 12.5.5).
+  /// ``DownloadOptions/requestValue(ofHeader:defaults:)`` tells what was sent.
+  public var vary: String?
+  /// For how long the answer may be used again, from when its body had come whole.
+  public var freshness: Freshness
+  /// The URL that answered, where redirects led to it; it may carry userinfo.
+  public var finalURL: [UInt8]?
+  /// The body; empty where it was streamed.
+  public var body: [UInt8]
+  /// The body's length in bytes, streamed or not.
+  public var bodyBytes: Int
+  /// Whether the body went out as ``DownloadEvent/chunk(id:attempt:bytes:)``.
+  public var wasStreamed: Bool
+  /// What it cost, over all attempts.
+  public var summary: TransferSummary
+
+  /// An answer with those parts.
+  public init(
+    status: Int,
+    contentType: String? = nil,
+    etag: String? = nil,
+    lastModified: String? = nil,
+    vary: String? = nil,
+    freshness: Freshness = Freshness(),
+    finalURL: [UInt8]? = nil,
+    body: [UInt8],
+    bodyBytes: Int,
+    wasStreamed: Bool = false,
+    summary: TransferSummary = TransferSummary()
+  ) {
+    self.status = status
+    self.contentType = contentType
+    self.etag = etag
+    self.lastModified = lastModified
+    self.vary = vary
+    self.freshness = freshness
+    self.finalURL = finalURL
+    self.body = body
+    self.bodyBytes = bodyBytes
+    self.wasStreamed = wasStreamed
+    self.summary = summary
+  }
+
+  /// What a later request can ask with whether the image has changed.
+  public var validators: Validators { Validators(etag: etag, lastModified: lastModified) }
+}

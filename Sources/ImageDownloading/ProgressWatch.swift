@@ -1,0 +1,113 @@
+import ImagePrimitives
+
+/// Somebody who wants to know how far a download is: what to tell, and when.
+struct ProgressWatch {
+  let client: ClientState
+  let id: UInt64
+  private let interval: Duration
+  private var isStartTold = false
+  private var isHeadTold = false
+  private var lastTold: MonotonicInstant?
+  private var last: (received: Int, expected: Int?)?
+
+  init(_ download: Download, client: ClientState) {
+    self.client = client
+    id = download.id
+    interval = download.progressInterval
+  }
+
+  /// Its job runs: told once, not again by a retry.
+  mutating func start() {
+    isHeadTold = false
+    last = nil
+    guard !isStartTold else { return }
+    isStartTold = true
+    client.tell(.started(id: id))
+  }
+
+  /// So many bytes have come; before the first of them it tells the head, and that none had come.
+  mutating func advance(to received: Int, of expected: Int?, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
+    if !isHeadTold {
+      isHeadTold = true
+      if let head = head() { client.tell(.response(id: id, head)) }
+      tell(0, expected, now)
+    }
+    guard let last, let lastTold, received > last.received, now >= lastTold.advanced(by: interval) else { return }
+    tell(received, expected, now)
+  }
+
+  /// All has come.
+  mutating func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
+    advance(to: 0, of: received, now: now, head: head())
+    if last?.received != received || last?.expected != received { tell(received, received, now) }
+  }
+
+  private mutating func tell(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
+    last = (received, expected)
+    lastTold = now
+    client.tell(.progress(id: id, received: received, expected: expected))
+  }
+}
+
+/// Telling how far jobs are, to who asked for it.
+extension TransferLoop {
+  func watch(_ download: Download, of client: ClientState, slot: Int) {
+    guard download.wantsProgress else { return }
+    var watch = ProgressWatch(download, client: client)
+    switch jobs[slot].activity {
+    case .transferring(let place):
+      watch.start()
+      transfers[place].isObserved = true
+    case .loading: watch.start()
+    case .none, .queued, .held: break
+    }
+    watches[slot, default: []].append(watch)
+  }
+
+  func forgetWatch(_ sharer: Sharer, _ slot: Int) {
+    watches[slot]?.removeAll { $0.id == sharer.id && $0.client === sharer.client }
+  }
+
+  func tellStarted(_ slot: Int) { update(slot) { $0.start() } }
+
+  /// Tells what has come in this turn.
+  func tellProgress() {
+    guard !turn.progressed.isEmpty else { return }
+    for place in turn.progressed {
+      let transfer = transfers[place]
+      transfer.isNoted = false
+      // It may have ended by now and serve another job.
+      guard let slot = transfer.job, transfer.disposition == .kept else { continue }
+      update(slot) {
+        $0.advance(to: transfer.bodyBytes, of: transfer.declaredBytes, now: turn.now, head: transfer.responseHead)
+      }
+    }
+    turn.progressed.removeAll(keepingCapacity: true)
+  }
+
+  /// Tells the last of a transfer that has ended, before its end.
+  func tellEnd(of transfer: Transfer, _ slot: Int, _ verdict: Verdict) {
+    update(slot) { watch in
+      switch verdict {
+      case .image: watch.finish(transfer.bodyBytes, now: turn.now, head: transfer.responseHead)
+      case .redirect: break
+      case .notModified, .failure:
+        // What came of the body of an answer that counts for nothing is no progress.
+        if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: turn.now, head: head) }
+      }
+    }
+  }
+
+  /// Tells the last of a load.
+  func tellLoaded(_ slot: Int, _ answer: LoaderAnswer) {
+    update(slot) { watch in
+      if !answer.isNotModified { watch.finish(answer.body.count, now: turn.now, head: nil) }
+    }
+  }
+
+  private func update(_ slot: Int, _ change: (inout ProgressWatch) -> Void) {
+    guard !watches.isEmpty, var list = watches[slot] else { return }
+    for place in list.indices { change(&list[place]) }
+    watches[slot] = list
+  }
+}

@@ -1,0 +1,47 @@
+/// The headers of requests: which of them are sent, and whether they can be.
+extension DownloadOptions {
+  /// The headers of a request to the download's own origin, before any hook sees them.
+  ///
+  /// Those of the options replace those of `defaults`, and both replace `Accept` and `User-Agent`. To other origins only the
+  /// latter go.
+  func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true) -> [HeaderField] {
+    var fields = [HeaderField("Accept", accept), HeaderField("User-Agent", userAgent)]
+    guard isOwnOrigin else { return fields }
+    for own in [defaults.map { ($0.name, $0.value) }, headers.map { ($0.name, $0.value) }] as [[(String, String?)]] {
+      fields.removeAll { field in own.contains { $0.0.equalsIgnoringCase(field.name) } }
+      for case (let name, let value?) in own { fields.append(HeaderField(name, value)) }
+    }
+    return fields
+  }
+
+  /// The names of headers that are not to be sent, be it that libcurl would add them.
+  func removedHeaders(isOwnOrigin: Bool = true) -> [String] {
+    isOwnOrigin ? headers.filter { $0.value == nil }.map(\.name) : []
+  }
+
+  /// What a request to the download's own origin says in that header, in whatever case; nil where it does not send it.
+  ///
+  /// It is what an answer's `Vary` is to be compared with. What only the time of the request tells is not in it: what hooks
+  /// change, cookies of the jar, credentials. `defaults` are the downloader's own headers,
+  /// ``ImageDownloader/Configuration/headers``.
+  public func requestValue(ofHeader name: String, defaults: [HeaderField] = []) -> String? {
+    if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
+    let isRemoved = headers.contains { $0.name.equalsIgnoringCase(name) }
+    return name.equalsIgnoringCase("Accept-Encoding") && !isRemoved ? Self.acceptEncoding : nil
+  }
+
+  /// Asks for the plain body.
+  static let acceptEncoding = "identity"
+
+  /// Whether `name` is a token and `value` holds no control character (RFC 9110, 5.1 and 5.5).
+  public static func isValidHeader(name: String, value: String) -> Bool {
+    let isToken = { (byte: UInt8) -> Bool in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+      }
+    }
+    return !name.isEmpty && name.utf8.allSatisfy(isToken) && value.utf8.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) }
+  }
+}

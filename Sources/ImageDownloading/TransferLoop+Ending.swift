@@ -1,0 +1,135 @@
+import CCurl
+import ImagePrimitives
+
+/// How jobs end, or go on after a request.
+extension TransferLoop {
+  /// Concludes what libcurl has ended; true where there was any.
+  @discardableResult
+  func concludeEnded() -> Bool {
+    var hasAny = false
+    while let ended = multi.nextEnded() {
+      var context: UnsafeMutableRawPointer?
+      curl_get_pointer(ended.easy, CURLINFO_PRIVATE, &context)
+      conclude(Transfer.of(context)) { $0.verdict(ended.code, at: time) }
+      hasAny = true
+    }
+    return hasAny
+  }
+
+  /// Ends transfers and loads that take too long, and finds when the next may.
+  func checkTimeLimits() {
+    guard turn.now >= nextTimeLimit else { return }
+    nextTimeLimit = MonotonicInstant(nanoseconds: .max)
+    for transfer in transfers where transfer.job != nil {
+      if let failure = transfer.brokenTimeLimit(turn.now) {
+        conclude(transfer) { _ in .failure(failure) }
+      } else {
+        nextTimeLimit = min(nextTimeLimit, transfer.nextTimeLimit)
+      }
+    }
+    checkLoadLimits()
+  }
+
+  private func conclude(_ transfer: Transfer, _ judge: (Transfer) -> Verdict) {
+    guard let slot = transfer.job else { return }
+    let verdict = judge(transfer)
+    tellChunks()
+    if transfer.isObserved { tellEnd(of: transfer, slot, verdict) }
+    let hasHandedOver = transfer.hasHandedOver
+    var failedToConnect = false
+    if case .failure = verdict { failedToConnect = transfer.phase != .connected }
+    release(transfer, of: slot, failedToConnect: failedToConnect)
+    settle(slot, verdict, hasHandedOver: hasHandedOver)
+  }
+
+  /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
+  func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
+    let taken = turn.now.nanoseconds - transfer.started.nanoseconds
+    if jobs[slot].sharers.wantsDetails {
+      jobs[slot].summary.details = transfer.details(redirects: jobs[slot].visited.count)
+    }
+    jobs[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
+    multi.remove(transfer.easy)
+    if transfer.isCountedAsResolving { countAsResolved(transfer) }
+    queue.finished(host: jobs[slot].host, failedToConnect: failedToConnect)
+    transfer.end()
+    free.append(transfer.place)
+  }
+
+  /// Decides what becomes of a job after a request: it ends, follows a redirect, or tries again.
+  func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false) {
+    switch verdict {
+    case .image(let image), .notModified(let image): end(slot, verdict, image)
+    case .redirect(let location):
+      switch redirects.resolve(location, of: jobs[slot]) {
+      case .success(let url):
+        jobs[slot].follow(to: url)
+        move(slot, to: url)
+        enqueue(slot)
+      case .failure(let failure): settle(slot, .failure(failure))
+      }
+    case .failure(let failure):
+      guard jobs[slot].sharers.mayRetry, let time = retries.time(after: failure, of: jobs[slot], now: turn.now) else {
+        let job = finish(slot)
+        job.sharers.forEach { fail($0, failure, job) }
+        return
+      }
+      for sharer in jobs[slot].sharers.removeThoseWithoutRetry() {
+        forgetWatch(sharer, slot)
+        fail(sharer, failure, jobs[slot])
+      }
+      if hasHandedOver { jobs[slot].sharers.forEach { $0.client.tell(.restarted(id: $0.id)) } }
+      retry(slot, notBefore: time)
+    }
+  }
+
+  private func end(_ slot: Int, _ verdict: Verdict, _ image: DownloadedImage) {
+    var image = image
+    let job = finish(slot)
+    if job.isRedirected { image.finalURL = job.url }
+    job.sharers.forEach { sharer in
+      image.summary = job.summary(for: sharer)
+      if case .notModified = verdict {
+        sharer.client.end(sharer.id, .notModified(id: sharer.id, image))
+      } else {
+        sharer.client.end(sharer.id, .finished(id: sharer.id, image))
+      }
+    }
+  }
+
+  private func fail(_ sharer: Sharer, _ failure: Failure, _ job: Job) {
+    sharer.client.end(sharer.id, .failed(id: sharer.id, failure, job.summary(for: sharer)))
+  }
+
+  private func retry(_ slot: Int, notBefore time: MonotonicInstant) {
+    absorbSuccessor(of: slot)
+    jobs[slot].restart(now: turn.now)
+    if jobs[slot].loader == nil { move(slot, to: jobs[slot].url) }
+    enqueue(slot, notBefore: time)
+  }
+
+  /// Counts a job for the host of its next request.
+  private func move(_ slot: Int, to url: [UInt8]) {
+    guard let origin = URLOrigin(url) else { preconditionFailure("redirects lead to normalised URLs") }
+    let host = hosts.retain(origin)
+    releaseHost(jobs[slot].host)
+    jobs[slot].host = host
+  }
+
+  /// Takes a job that neither waits nor runs out of the table; one that waits for it may start.
+  func finish(_ slot: Int) -> Job {
+    if !watches.isEmpty { watches[slot] = nil }
+    let (job, found) = jobs.remove(slot)
+    releaseHost(job.host)
+    if let found { jobs[found].successor = nil }
+    if let successor = job.successor {
+      release(successor)
+      enqueue(successor)
+    }
+    return job
+  }
+
+  func releaseHost(_ host: Int) {
+    if hosts.release(host) { queue.forget(host: host) }
+  }
+}

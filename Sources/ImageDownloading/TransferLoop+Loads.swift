@@ -1,0 +1,117 @@
+import ImagePrimitives
+
+/// A load that an ``ImageLoader`` does.
+struct Load {
+  let slot: Int
+  let task: Task<Void, Never>
+  let started: MonotonicInstant
+  let deadline: MonotonicInstant
+}
+
+/// Jobs that loaders do instead of libcurl.
+extension TransferLoop {
+  /// Which loader takes a download: the last that can.
+  func loader(of download: Download) -> Int? {
+    if loaders.isEmpty { return nil }
+    let url = String(decoding: download.url, as: UTF8.self)
+    return loaders.lastIndex { $0.canLoad(url) }
+  }
+
+  func startLoad(_ slot: Int, by loader: any ImageLoader, resolves: Bool) {
+    // There is nothing to resolve or connect to.
+    if resolves { queue.resolved() }
+    queue.connected(host: jobs[slot].host)
+    lastLoad += 1
+    let number = lastLoad
+    jobs[slot].begin(.loading(number: number), now: turn.now)
+    let download = jobs[slot].download
+    let request = LoaderRequest(
+      url: String(decoding: download.url, as: UTF8.self),
+      validators: download.validators,
+      options: download.options
+    )
+    let task = Task { [inbox] in
+      let result = await loader.answer(to: request)
+      inbox.post(.loaded(number: number, result))
+    }
+    let deadline = turn.now.advanced(by: jobs[slot].remaining)
+    loads[number] = Load(slot: slot, task: task, started: turn.now, deadline: deadline)
+    nextTimeLimit = min(nextTimeLimit, deadline)
+    tellStarted(slot)
+  }
+
+  /// Takes what a loader has found, unless it was stopped before.
+  func concludeLoad(_ number: UInt64, _ result: Result<LoaderAnswer, Failure>) {
+    guard let slot = loads[number]?.slot else { return }
+    let verdict = Verdict(result, for: jobs[slot].download)
+    if case .success(let answer) = result { tellLoaded(slot, answer) }
+    var bytes = 0
+    if case .success(let answer) = result { bytes = answer.body.count }
+    endLoad(number, of: slot, receivedBytes: bytes)
+    settle(slot, verdict)
+  }
+
+  func checkLoadLimits() {
+    for (number, load) in loads {
+      if turn.now >= load.deadline {
+        let limit = jobs[load.slot].download.options.timeout
+        endLoad(number, of: load.slot)
+        settle(load.slot, .failure(.transient(.timeout, "the loader was not done within \(limit.text)")))
+      } else {
+        nextTimeLimit = min(nextTimeLimit, load.deadline)
+      }
+    }
+  }
+
+  /// Makes room for others; a loader that is not done is told to stop, and what it may still bring is not taken.
+  func endLoad(_ number: UInt64, of slot: Int, receivedBytes: Int = 0) {
+    guard let load = loads.removeValue(forKey: number) else { return }
+    load.task.cancel()
+    if jobs[slot].sharers.wantsDetails { jobs[slot].summary.details = TransferDetails() }
+    jobs[slot].end(nanoseconds: turn.now.nanoseconds - load.started.nanoseconds, receivedBytes: UInt64(receivedBytes))
+    queue.finished(host: jobs[slot].host)
+  }
+}
+
+extension ImageLoader {
+  /// What it finds, with every error as a failure.
+  fileprivate func answer(to request: LoaderRequest) async -> Result<LoaderAnswer, Failure> {
+    do {
+      return .success(try await load(request))
+    } catch let failure as Failure {
+      return .failure(failure)
+    } catch {
+      return .failure(Failure(.internal, message: "the loader \(type(of: self)) failed: \(error)"))
+    }
+  }
+}
+
+extension Verdict {
+  /// Judges what a loader found for `download`, by the rules that hold for answers of servers.
+  init(_ result: Result<LoaderAnswer, Failure>, for download: Download) {
+    do throws(Failure) {
+      let answer = try result.get()
+      let options = download.options
+      if answer.isNotModified, download.validators == nil {
+        throw Failure(.internal, message: "the loader says that nothing has changed, though it was not asked that")
+      }
+      if !answer.isNotModified {
+        try options.checkContentType(answer.contentType, status: nil)
+        if answer.body.count > options.maxBytes { throw .tooLarge(limit: options.maxBytes, status: nil) }
+      }
+      let body = answer.isNotModified ? [] : try options.decrypted(answer.body)
+      let image = DownloadedImage(
+        status: answer.isNotModified ? 304 : 200,
+        contentType: answer.contentType,
+        etag: answer.validators.etag,
+        lastModified: answer.validators.lastModified,
+        freshness: answer.freshness,
+        body: body,
+        bodyBytes: body.count
+      )
+      self = answer.isNotModified ? .notModified(image) : .image(image)
+    } catch {
+      self = .failure(error)
+    }
+  }
+}

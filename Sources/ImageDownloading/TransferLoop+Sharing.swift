@@ -1,0 +1,157 @@
+import ImagePrimitives
+
+/// Who shares a job: joining, leaving, and what that does to its place.
+extension TransferLoop {
+  func submit(_ download: Download, of client: ClientState) {
+    var download = download
+    if let order {
+      arrivals += 1
+      download.sequence = order.sequence(ofArrival: arrivals)
+    }
+    let identity = DownloadIdentity(download)
+    if let slot = jobs.slot(of: identity) { return join(slot, download, of: client) }
+    let loader = loader(of: download)
+    guard let origin = URLOrigin(download.url) ?? loader.map({ _ in URLOrigin(schemeOf: download.url) }) else {
+      let failure = Failure(.invalidURL, message: "the URL is no normalised http or https URL")
+      return client.tell(.failed(id: download.id, failure, TransferSummary()))
+    }
+    let job = Job(download, identity: identity, client: client, host: hosts.retain(origin), loader: loader)
+    enqueue(insert(job, isFound: true))
+  }
+
+  private func insert(_ job: Job, isFound: Bool) -> Int {
+    let slot = jobs.insert(job, isFound: isFound)
+    job.sharers.forEach {
+      $0.client.add($0.id, slot: slot)
+      watch(job.download, of: $0.client, slot: slot)
+    }
+    return slot
+  }
+
+  /// Adds a download to a job of its identity; where that has handed over chunks, which the download has missed, to the job after
+  /// it.
+  private func join(_ slot: Int, _ download: Download, of client: ClientState) {
+    if let successor = jobs[slot].successor { return add(download, of: client, to: successor) }
+    guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
+    guard let origin = URLOrigin(download.url) else { preconditionFailure("only http and https come in chunks") }
+    let job = Job(download, identity: jobs[slot].identity, client: client, host: hosts.retain(origin), loader: nil)
+    let successor = insert(job, isFound: false)
+    jobs[slot].successor = successor
+    hold(successor)
+  }
+
+  private func hasHandedOver(_ slot: Int) -> Bool {
+    if case .transferring(let place) = jobs[slot].activity { transfers[place].hasHandedOver } else { false }
+  }
+
+  private func add(_ download: Download, of client: ClientState, to slot: Int) {
+    var sharer = Sharer(download, client: client)
+    sharer.hasJoined = true
+    client.add(download.id, slot: slot)
+    jobs[slot].sharers.add(sharer)
+    if jobs[slot].isWaiting { client.waiting += 1 }
+    watch(download, of: client, slot: slot)
+    updatePlace(slot)
+  }
+
+  /// Lets those who wait for `slot` share it after all, since what they have missed is void.
+  func absorbSuccessor(of slot: Int) {
+    guard let successor = jobs[slot].successor else { return }
+    jobs[slot].successor = nil
+    release(successor)
+    let (held, _) = jobs.remove(successor)
+    releaseHost(held.host)
+    held.sharers.forEach { sharer in
+      var sharer = sharer
+      sharer.hasJoined = true
+      sharer.client.move(sharer.id, to: slot)
+      jobs[slot].sharers.add(sharer)
+    }
+    if let moved = watches.removeValue(forKey: successor) { watches[slot, default: []] += moved }
+  }
+
+  // MARK: Leaving
+
+  func cancel(_ id: UInt64, of client: ClientState, includingRunning: Bool) {
+    guard let slot = client.slots[id] else { return }
+    guard includingRunning || jobs[slot].isWaiting else {
+      // What runs may end; what fails is not tried again.
+      return jobs[slot].sharers.update(id, of: client) { $0.mayRetry = false }
+    }
+    if jobs[slot].sharers.isAlone {
+      stop(slot)
+      let job = finish(slot)
+      job.sharers.forEach { $0.client.end(id, .cancelled(id: id, job.summary(for: $0))) }
+    } else if let sharer = jobs[slot].sharers.remove(id, of: client) {
+      if jobs[slot].isWaiting { client.waiting -= 1 }
+      watches[slot]?.removeAll { $0.id == id && $0.client === client }
+      client.end(id, .cancelled(id: id, jobs[slot].summary(for: sharer)))
+      updatePlace(slot)
+    }
+  }
+
+  func cancelAll(of client: ClientState, includingRunning: Bool) {
+    // In the order of their numbers, so that what is told does not depend on a table's.
+    for id in client.slots.keys.sorted() { cancel(id, of: client, includingRunning: includingRunning) }
+  }
+
+  func close(_ number: Int) {
+    guard let client = clients[number] else { return }
+    cancelAll(of: client, includingRunning: true)
+    client.deliver()
+    clients[number] = nil
+  }
+
+  /// Takes a job from where it waits or runs.
+  private func stop(_ slot: Int) {
+    switch jobs[slot].activity {
+    case .none: break
+    case .queued:
+      queue.remove(slot: slot, host: jobs[slot].host)
+      jobs[slot].change(to: .none)
+    case .held: release(slot)
+    case .transferring(let place): release(transfers[place], of: slot)
+    case .loading(let number): endLoad(number, of: slot)
+    }
+  }
+
+  // MARK: Places
+
+  func setPriority(_ priority: Priority, of id: UInt64, of client: ClientState) {
+    guard let slot = client.slots[id] else { return }
+    jobs[slot].sharers.update(id, of: client) { $0.priority = priority }
+    updatePlace(slot)
+  }
+
+  /// Gives a job that waits the best place of those who share it.
+  private func updatePlace(_ slot: Int) {
+    guard case .queued(let time) = jobs[slot].activity, jobs[slot].place != jobs[slot].sharers.best else { return }
+    queue.remove(slot: slot, host: jobs[slot].host)
+    enqueue(slot, notBefore: time)
+  }
+
+  func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
+    jobs[slot].change(to: .queued(notBefore: time))
+    let place = jobs[slot].sharers.best
+    jobs[slot].place = place
+    queue.insert(
+      slot: slot,
+      host: jobs[slot].host,
+      priority: place.priority,
+      sequence: place.sequence,
+      notBefore: time,
+      continues: jobs[slot].isRedirected
+    )
+  }
+
+  /// Lets a job wait for the one before it.
+  private func hold(_ slot: Int) {
+    jobs[slot].change(to: .held)
+    heldJobs += 1
+  }
+
+  func release(_ heldSlot: Int) {
+    jobs[heldSlot].change(to: .none)
+    heldJobs -= 1
+  }
+}

@@ -1,0 +1,86 @@
+import CCurl
+import ImagePrimitives
+
+/// How jobs start.
+extension TransferLoop {
+  /// Starts all that may start, and returns what keeps the rest.
+  func startWaiting() -> StartLimit {
+    let startsNew = !isSuspended && !clients.values.contains(where: \.holdsBack)
+    var hasStarted = false
+    while true {
+      switch queue.next(now: turn.now, startsNew: startsNew) {
+      case .start(let slot, let resolves):
+        if let loader = jobs[slot].loader {
+          startLoad(slot, by: loaders[loader], resolves: resolves)
+        } else {
+          start(slot, resolves: resolves)
+        }
+        hasStarted = true
+      case .none(let limit):
+        if hasStarted {
+          multi.actOnTime()
+          tellChunks()
+          tellProgress()
+          // What advanced or ended at once may let others start.
+          let hasAdvanced = noteAdvances()
+          hasMore = concludeEnded() || hasAdvanced
+        } else {
+          hasMore = false
+        }
+        return limit
+      }
+    }
+  }
+
+  private func start(_ slot: Int, resolves: Bool) {
+    let options = jobs[slot].download.options
+    let isOwnOrigin = !jobs[slot].isRedirected || URLOrigin(jobs[slot].url) == URLOrigin(jobs[slot].download.url)
+    let ownRequest: OwnRequest?
+    do throws(Failure) {
+      ownRequest = isOwnOrigin ? try OwnRequest(for: jobs[slot], defaults: defaultHeaders) : nil
+    } catch {
+      return refuse(slot, error, resolves: resolves)
+    }
+    let place = free.popLast() ?? transfers.count
+    if place == transfers.count {
+      transfers.append(Transfer(place: place, options: options, turn: turn, shares: shares))
+    }
+    let transfer = transfers[place]
+    jobs[slot].begin(.transferring(place: place), now: turn.now)
+    let template = RequestTemplate.Kind(options: options, isOwnOrigin: isOwnOrigin)
+    transfer.begin(jobs[slot], slot: slot, template, ownRequest, defaults: defaultHeaders, resolves: resolves)
+    transfer.isObserved = !watches.isEmpty && watches[slot] != nil
+    nextTimeLimit = min(nextTimeLimit, transfer.earliestTimeLimit)
+    let code = multi.add(transfer.easy)
+    guard code != CURLM_OK else { return tellStarted(slot) }
+    release(transfer, of: slot)
+    settle(slot, .failure(Failure(.internal, message: "libcurl took no request: \(String(cString: curl_multi_strerror(code)))")))
+  }
+
+  /// Ends a job that was to start, before any request is made.
+  private func refuse(_ slot: Int, _ failure: Failure, resolves: Bool) {
+    jobs[slot].change(to: .none)
+    if resolves { queue.resolved() }
+    queue.finished(host: jobs[slot].host, failedToConnect: true)
+    settle(slot, .failure(failure))
+  }
+
+  /// Lets others of a host start where the first has resolved or connected; true where there was any.
+  @discardableResult
+  func noteAdvances() -> Bool {
+    guard !turn.advanced.isEmpty else { return false }
+    for place in turn.advanced {
+      let transfer = transfers[place]
+      guard transfer.resolves, let slot = transfer.job else { continue }
+      if transfer.isCountedAsResolving, transfer.phase != .resolving { countAsResolved(transfer) }
+      if transfer.phase == .connected { queue.connected(host: jobs[slot].host) }
+    }
+    turn.advanced.removeAll(keepingCapacity: true)
+    return true
+  }
+
+  func countAsResolved(_ transfer: Transfer) {
+    transfer.isCountedAsResolving = false
+    queue.resolved()
+  }
+}

@@ -1,0 +1,67 @@
+import CCurl
+import ImagePrimitives
+
+/// What a transfer or a load came to.
+enum Verdict {
+  case image(DownloadedImage)
+  case notModified(DownloadedImage)
+  /// To the value of its `Location`.
+  case redirect([UInt8])
+  case failure(Failure)
+}
+
+extension Transfer {
+  /// Judges a transfer that libcurl has ended with `code`. A status that is not accepted stands, however its body ended.
+  func verdict(_ code: CURLcode, at time: TimeSource) -> Verdict {
+    if let refusal { return .failure(refusal) }
+    if code == CURLE_OK { decide() }
+    guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
+    if isRedirect { return .redirect(Array(fields.bytes(.location) ?? [])) }
+    if isConditional, status == 304, rejection == nil { return .notModified(image(body: [], time)) }
+    guard disposition == .kept else { return .failure(rejection ?? .status(status)) }
+    if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
+    if isStreamed, bodyBytes > 0 { handOver() }
+    do throws(Failure) {
+      return .image(image(body: try options.decrypted(takeBody()), time))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func image(body: [UInt8], _ time: TimeSource) -> DownloadedImage {
+    DownloadedImage(
+      status: status,
+      contentType: fields.last(.contentType),
+      etag: fields.last(.etag),
+      lastModified: fields.last(.lastModified),
+      vary: fields.joined(.vary),
+      freshness: fields.freshness(time, taking: time.monotonic().since(started)),
+      body: body,
+      bodyBytes: isStreamed ? bodyBytes : body.count,
+      wasStreamed: isStreamed
+    )
+  }
+}
+
+extension DownloadOptions {
+  /// Throws where ``acceptContentTypes`` has neither `declared` nor all types of its kind.
+  func checkContentType(_ declared: @autoclosure () -> String?, status: Int?) throws(Failure) {
+    guard let acceptContentTypes else { return }
+    guard let declared = declared() else {
+      throw Failure(.contentType, status: status, message: "the answer has no content type, and only some are accepted")
+    }
+    let type = declared.prefix { $0 != ";" && $0 != "," }.filter { $0 != " " && $0 != "\t" }.lowercased()
+    guard acceptContentTypes.contains(type) || acceptContentTypes.contains(type.prefix { $0 != "/" } + "/*") else {
+      throw Failure(.contentType, status: status, message: "the answer's content type is \(type), which is not accepted")
+    }
+  }
+
+  /// The image's bytes, from those that came.
+  func decrypted(_ body: [UInt8]) throws(Failure) -> [UInt8] {
+    guard let decryptor else { return body }
+    guard let plain = decryptor.decrypt(body) else {
+      throw Failure(.contentType, message: "the decryptor \(decryptor.name) cannot read the body")
+    }
+    return plain
+  }
+}

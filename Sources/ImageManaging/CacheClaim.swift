@@ -1,0 +1,63 @@
+import ImageCaching
+import Synchronization
+
+/// A manager's hold on the cache that it trims and expires: as long as one lasts, others must use the same rules.
+final class CacheClaim: Sendable {
+  private struct Rules: Equatable {
+    let maxAge: Duration?
+    let maxSize: Int?
+    let trimTo: Double
+    let expireBy: ExpiryBasis
+    let freshness: FreshnessRule
+    let minFresh: Duration
+    let blacklistTTL: Duration?
+
+    init(_ configuration: ImageCache.Configuration) {
+      maxAge = configuration.maxAge
+      maxSize = configuration.maxSize
+      trimTo = configuration.trimTo
+      expireBy = configuration.expireBy
+      freshness = configuration.freshness
+      minFresh = configuration.minFresh
+      blacklistTTL = configuration.blacklistTTL
+    }
+
+    /// The names of the rules in which `other` differs.
+    func differences(from other: Rules) -> [String] {
+      [
+        maxAge == other.maxAge ? nil : "maxAge", maxSize == other.maxSize ? nil : "maxSize",
+        trimTo == other.trimTo ? nil : "trimTo", expireBy == other.expireBy ? nil : "expireBy",
+        freshness == other.freshness ? nil : "freshness", minFresh == other.minFresh ? nil : "minFresh",
+        blacklistTTL == other.blacklistTTL ? nil : "blacklistTTL",
+      ].compactMap(\.self)
+    }
+  }
+
+  private static let held = Mutex<[String: (rules: Rules, count: Int)]>([:])
+
+  private let path: String?
+
+  /// Claims `cache`; one that is only read is nobody's.
+  init(_ cache: ImageCache) throws(ImageManagerError) {
+    guard cache.configuration.access == .readWrite else {
+      path = nil
+      return
+    }
+    path = cache.path
+    let rules = Rules(cache.configuration)
+    let differences = Self.held.withLock { held in
+      let differences = held[cache.path].map { rules.differences(from: $0.rules) } ?? []
+      if differences.isEmpty { held[cache.path, default: (rules, 0)].count += 1 }
+      return differences
+    }
+    if !differences.isEmpty { throw .conflictingCache(path: cache.path, rules: differences) }
+  }
+
+  deinit {
+    guard let path else { return }
+    Self.held.withLock { held in
+      held[path]?.count -= 1
+      if held[path]?.count == 0 { held[path] = nil }
+    }
+  }
+}

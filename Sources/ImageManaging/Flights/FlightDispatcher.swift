@@ -1,0 +1,147 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import Threads
+
+/// Sends requests on their way: decided by a look-up, joined to a flight, or begun as one of their own.
+///
+/// It has no thread: it works on its caller's, a manager's user or the store thread.
+final class FlightDispatcher: Sendable {
+  let flights = FlightTable()
+  let inbox: StoreInbox
+  private let downloader: ImageDownloader
+  private let client: DownloadClient
+  /// Downloaders of other managers that single contexts name.
+  private let otherClients = Mutex<[ObjectIdentifier: DownloadClient]>([:])
+
+  init(inbox: StoreInbox, downloader: ImageDownloader) {
+    self.inbox = inbox
+    self.downloader = downloader
+    client = downloader.client(inbox)
+  }
+
+  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``.
+  func load(
+    _ requests: [LoadRequest],
+    in bytes: UnsafeRawBufferPointer,
+    context: LoadContext,
+    receiver: any LoadReceiver,
+    decided: (Int, LoadCompletion) -> Void
+  ) throws(CacheError) {
+    var lookUp = BatchLookUp(requests, in: bytes, context: context, sent: sentHeaders(context))
+    var indices = Array(requests.indices)
+    while !indices.isEmpty {
+      let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] }, for: context)
+      do throws(CacheError) {
+        try lookUp.run(indices, inFlight: inFlight)
+      } catch {
+        for index in indices { decided(index, LoadCompletion(id: requests[index].id, result: EntryResult(.cancelled))) }
+        throw error
+      }
+      for (index, completion) in lookUp.decided { decided(index, completion) }
+      if !lookUp.staleTouches.isEmpty { inbox.mailbox.post(.touch(context, lookUp.staleTouches)) }
+      let undecided = lookUp.undecided
+      let flightRequests = undecided.map { request in
+        FlightTable.Request(
+          flight: lookUp.flight(for: request),
+          sharer: Sharer(
+            receiver: receiver,
+            id: requests[request.index].id,
+            context: context,
+            priority: requests[request.index].priority
+          ),
+          mustExist: request.wasInFlight
+        )
+      }
+      indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
+    }
+  }
+
+  /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
+  private func begin(
+    _ undecided: [BatchLookUp.Undecided],
+    _ requests: [FlightTable.Request],
+    joined: [FlightTable.Joined]
+  ) -> [Int] {
+    var downloads: [Download] = []
+    var proofs: [StoreMessage] = []
+    var ended: [Int] = []
+    var began: [(UInt64, Flight, Priority)] = []
+    for (place, joined) in joined.enumerated() {
+      let flight = requests[place].flight
+      let sharer = requests[place].sharer
+      switch joined {
+      case .shared(let number, let raises):
+        if raises { client(of: flight.context).setPriority(sharer.priority, of: number) }
+        sharer.receiver.joined(sharer.id, flight: number)
+      case .ended: ended.append(undecided[place].index)
+      case .began(let number):
+        began.append((number, flight, sharer.priority))
+        if flight.copy != nil {
+          proofs.append(.prove(number: number))
+        } else if flight.context.parts.downloader == nil {
+          downloads.append(flight.download(id: number))
+        } else {
+          client(of: flight.context).submit([flight.download(id: number)])
+        }
+        sharer.receiver.joined(sharer.id, flight: number)
+      }
+    }
+    if !downloads.isEmpty { client.submit(downloads) }
+    if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs) }
+    // Who cancelled or raised in between did not know of these transfers yet.
+    for (number, flight, priority) in began {
+      if flight.stop == .now { client(of: flight.context).cancel([number], includingRunning: true) }
+      if flight.priority > priority { client(of: flight.context).setPriority(flight.priority, of: number) }
+    }
+    return ended
+  }
+
+  /// Asks the network for a flight that was on another way before.
+  func submit(_ flight: Flight, number: UInt64, isConditional: Bool) {
+    let client = client(of: flight.context)
+    let download = flight.download(id: number, isConditional: isConditional)
+    client.submit([download])
+    // Who told it to stop or to hurry in between did not know of this transfer yet.
+    if flight.stop != .no { client.cancel([number], includingRunning: true) }
+    if flight.priority > download.priority { client.setPriority(flight.priority, of: number) }
+  }
+
+  /// Raises the class of a flight, unless it has ended.
+  func raise(_ number: UInt64, to priority: Priority) {
+    guard let flight = flights.flight(number), flight.raise(to: priority) else { return }
+    client(of: flight.context).setPriority(priority, of: number)
+  }
+
+  func cancelDownloads(_ numbers: [UInt64], includingRunning: Bool) {
+    client.cancel(numbers, includingRunning: includingRunning)
+    for other in otherClients.withLock({ Array($0.values) }) { other.cancel(numbers, includingRunning: includingRunning) }
+  }
+
+  func capacityChanged() {
+    client.capacityChanged()
+    for other in otherClients.withLock({ Array($0.values) }) { other.capacityChanged() }
+  }
+
+  /// Cancels all transfers and waits until their last events are in the inbox.
+  func closeClients() {
+    client.close()
+    for other in otherClients.withLock({ Array($0.values) }) { other.close() }
+  }
+
+  /// The headers that requests of `context` are sent with.
+  func sentHeaders(_ context: LoadContext) -> SentHeaders {
+    SentHeaders(options: context.download, defaults: (context.parts.downloader ?? downloader).headers)
+  }
+
+  private func client(of context: LoadContext) -> DownloadClient {
+    guard let downloader = context.parts.downloader else { return client }
+    return otherClients.withLock { clients in
+      if let client = clients[ObjectIdentifier(downloader)] { return client }
+      let client = downloader.client(inbox)
+      clients[ObjectIdentifier(downloader)] = client
+      return client
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+
+/// The contexts of single loads: requests with equal options get the same one, so that they share all there is to share.
+final class ContextTable: Sendable {
+  /// Further contexts than so many begin a new table; loads under way keep theirs.
+  private static let limit = 256
+
+  /// What of a request makes a context.
+  private struct Key: Hashable {
+    let cache: ObjectIdentifier?
+    let memory: ObjectIdentifier?
+    let downloader: ObjectIdentifier?
+    let mode: CacheMode
+    let layers: CacheLayerUse
+    let retriesFailed: Bool
+    let servesExpired: Bool
+    let verifiesHits: Bool
+    let time: ImageRequest.Decoding.Time
+    let includesData: Bool
+    let transformer: String?
+    let verification: VerificationRules
+    /// Not by value: that leaves time limits out.
+    let options: ObjectIdentifier
+  }
+
+  /// A context, and what keeps the objects alive that its key names.
+  private struct Entry {
+    let context: LoadContext
+    let request: ImageRequest
+  }
+
+  private let configuration: ImageManager.Configuration
+  private let contexts = Mutex<[Key: Entry]>([:])
+
+  init(_ configuration: ImageManager.Configuration) { self.configuration = configuration }
+
+  /// The context of `request` in `mode`.
+  func context(for request: ImageRequest, mode: CacheMode, servesExpired: Bool) -> LoadContext {
+    let policy = request.cachePolicy
+    let decoding = request.decoding
+    let cache = policy.cache ?? configuration.cache
+    var layers = policy.layers
+    // Without a disk there is nothing to ask the network about conditionally, but it is asked all the same.
+    if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
+    let parts = LoadContext.Parts(
+      mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
+      readOnly: configuration.readOnly,
+      memory: decoding.time == .eager ? policy.memory ?? configuration.memory : nil,
+      layers: layers,
+      keyRule: configuration.keyRule,
+      verifiesHits: policy.verifiesHits,
+      servesExpired: servesExpired,
+      servesWhileRevalidating: mode == .use,
+      delivery: delivery(decoding),
+      transformer: decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil,
+      coders: decoding.coders,
+      downloader: request.network.downloader,
+      hooks: configuration.hooks,
+      reportsProgress: true,
+      verification: decoding.verification ?? configuration.verification,
+      blacklist: blacklist(policy)
+    )
+    let options = request.network.options ?? configuration.downloadOptions
+    // What cannot be compared is not shared.
+    guard decoding.coders == nil else { return make(cache, options, parts) }
+    let key = Key(
+      cache: cache.map { ObjectIdentifier($0) },
+      memory: parts.memory.map { ObjectIdentifier($0) },
+      downloader: parts.downloader.map { ObjectIdentifier($0) },
+      mode: parts.mode,
+      layers: parts.layers,
+      retriesFailed: policy.retriesFailed,
+      servesExpired: servesExpired,
+      verifiesHits: parts.verifiesHits,
+      time: decoding.time,
+      includesData: decoding.includesData,
+      transformer: parts.transformer?.key,
+      verification: parts.verification,
+      options: ObjectIdentifier(options)
+    )
+    return contexts.withLock { contexts in
+      if let entry = contexts[key] { return entry.context }
+      if contexts.count >= Self.limit { contexts.removeAll() }
+      let context = make(cache, options, parts)
+      contexts[key] = Entry(context: context, request: request)
+      return context
+    }
+  }
+
+  private func make(_ cache: ImageCache?, _ options: DownloadOptions, _ parts: LoadContext.Parts) -> LoadContext {
+    let now = (cache?.configuration.time ?? configuration.downloads.time).wall()
+    return LoadContext(cache: cache, download: options, parts: parts, startedAt: now)
+  }
+
+  private func delivery(_ decoding: ImageRequest.Decoding) -> LoadDelivery {
+    switch decoding.time {
+    case .eager: decoding.includesData ? [.image, .data] : .image
+    case .lazy: .data
+    case .never: decoding.includesData ? .data : []
+    }
+  }
+
+  private func blacklist(_ policy: ImageRequest.CachePolicy) -> BlacklistRules {
+    var rules = configuration.blacklist
+    if policy.retriesFailed { rules.retriesFailed = true }
+    return rules
+  }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+/// A place that shows one image at a time (M21): binding it to another cancels the load before, of which nothing is delivered any more.
+///
+/// The one-to-one rule of image views, for any consumer:
+/// ```swift
+/// let slot = ImageSlot(manager: manager)
+/// slot.bind("https://img.example.com/a.jpg")
+/// for await update in slot.updates { … }
+/// ```
+public final class ImageSlot: Sendable {
+  /// What the slot is to show.
+  public enum Update: Sendable {
+    /// Nothing, from here on.
+    case cleared
+    /// An image before the final one.
+    case preview(ImageResponse)
+    /// The image.
+    case loaded(ImageResponse)
+    /// No image, and why.
+    case failed(ImageLoadError)
+  }
+
+  private struct State {
+    /// Which binding holds: what belongs to an earlier one is passed over.
+    var binding: UInt64 = 0
+    var task: ImageTask?
+    var pending: [Update] = []
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let manager: ImageManager
+  private let state = Mutex(State())
+
+  /// An empty slot for images of `manager`.
+  public init(manager: ImageManager) { self.manager = manager }
+
+  deinit { state.withLock { $0.task }?.cancel() }
+
+  /// Shows the image of `request` from now on, and gives its task. From when this returns, ``updates`` bring nothing of the image before.
+  @discardableResult
+  public func bind(_ request: ImageRequest) -> ImageTask {
+    let binding = begin(with: nil)
+    let task = manager.load(request) { [weak self] event in
+      if case .preview(let response) = event { self?.add(.preview(response), of: binding) }
+    }
+    let isCurrent = state.withLock { state in
+      guard state.binding == binding else { return false }
+      state.task = task
+      return true
+    }
+    if !isCurrent { task.cancel() }
+    task.whenFinished { [weak self] outcome in
+      switch outcome {
+      case .success(let response): self?.add(.loaded(response), of: binding)
+      case .failure(let error): self?.add(.failed(error), of: binding)
+      }
+    }
+    return task
+  }
+
+  /// Shows the image at `url` from now on.
+  @discardableResult
+  public func bind(_ url: String) -> ImageTask { bind(ImageRequest(url: url)) }
+
+  /// Shows nothing from now on.
+  public func clear() { _ = begin(with: .cleared) }
+
+  /// What the slot is to show, for one consumer at a time: whoever takes one takes it from the binding that holds then.
+  public var updates: Updates { Updates(slot: self) }
+
+  /// Begins a binding: what waits to be taken of the one before is dropped, and its load cancelled.
+  private func begin(with update: Update?) -> UInt64 {
+    let (binding, task, waiter) = state.withLock { state in
+      state.binding += 1
+      state.pending = update.map { [$0] } ?? []
+      defer { (state.task, state.waiter) = (nil, update == nil ? state.waiter : nil) }
+      return (state.binding, state.task, update == nil ? nil : state.waiter)
+    }
+    task?.cancel()
+    waiter?.resume()
+    return binding
+  }
+
+  private func add(_ update: Update, of binding: UInt64) {
+    let waiter = state.withLock { state in
+      guard state.binding == binding else { return nil as CheckedContinuation<Void, Never>? }
+      state.pending.append(update)
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    // It is only woken: what it takes it takes under the lock, so that a new binding in between comes first.
+    waiter?.resume()
+  }
+
+  fileprivate func next() async -> Update? {
+    while !Task.isCancelled {
+      if let update = state.withLock({ $0.pending.isEmpty ? nil : $0.pending.removeFirst() }) { return update }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in wait(continuation) }
+      } onCancel: {
+        wake()
+      }
+    }
+    return nil
+  }
+
+  private func wait(_ continuation: CheckedContinuation<Void, Never>) {
+    let isDue = state.withLock { state in
+      precondition(state.waiter == nil, "a slot's updates have one consumer at a time")
+      guard state.pending.isEmpty, !Task.isCancelled else { return true }
+      state.waiter = continuation
+      return false
+    }
+    if isDue { continuation.resume() }
+  }
+
+  private func wake() {
+    state.withLock { state in
+      defer { state.waiter = nil }
+      return state.waiter
+    }?.resume()
+  }
+
+  /// What a slot is to show, one after another, without end.
+  public struct Updates: AsyncSequence, Sendable {
+    fileprivate let slot: ImageSlot
+
+    /// Takes updates from the slot.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate let slot: ImageSlot
+      /// Waits for the next update; nil where the calling task is cancelled.
+      public mutating func next() async -> Update? { await slot.next() }
+    }
+
+    /// An iterator over what comes from now on.
+    public func makeAsyncIterator() -> Iterator { Iterator(slot: slot) }
+  }
+}

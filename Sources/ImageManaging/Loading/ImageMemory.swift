@@ -1,0 +1,55 @@
+public import ImageCaching
+import ImageCoding
+import ImagePrimitives
+
+/// The memory layer: decoded images, the least useful of which go when it is full, and all of them when the machine's memory is short.
+///
+/// Several managers and jobs may share one; images of different caches stay apart in it (C4).
+public final class ImageMemory: Sendable {
+  private let images: MemoryCache<MemoryKey, RememberedImage>
+  private let monitor: MemoryPressureMonitor?
+  /// Why warnings of the kernel are not heard, as a sentence; nil where they are, and where that was not asked for.
+  public let pressureUnavailable: String?
+
+  /// A layer of at most `maxCost` bytes of pixels and `maxCount` images; nil, the default of both, is no limit. A negative one traps.
+  ///
+  /// - Parameter sources: where the kernel warns that memory is short, which empties the layer (M22); nil: it is not emptied. By default
+  ///   where it does on this machine; where it does nowhere, ``pressureUnavailable`` says so.
+  public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
+    let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))
+    self.images = images
+    guard let sources else {
+      (monitor, pressureUnavailable) = (nil, nil)
+      return
+    }
+    do throws(MemoryPressureMonitor.Unavailable) {
+      (monitor, pressureUnavailable) = (try MemoryPressureMonitor(sources: sources) { images.removeAll() }, nil)
+    } catch {
+      (monitor, pressureUnavailable) = (nil, error.description)
+    }
+  }
+
+  /// Bytes of pixels that are kept.
+  public var totalCost: Int { images.totalCost }
+  /// How many images are kept.
+  public var count: Int { images.count }
+  /// Lets all images go (C6).
+  public func removeAll() { images.removeAll() }
+
+  func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
+  func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.cost) }
+  func remove(_ key: MemoryKey) { images.remove(key) }
+}
+
+/// What the memory layer keeps of an image.
+struct RememberedImage: Sendable {
+  /// The whole identity, which tells images apart whose keys are the same: the key is a hash that anyone can aim at.
+  let identity: [UInt8]
+  let image: DecodedImage
+  /// What is known of the file: what a record of the disk would tell.
+  let result: EntryResult
+  let contentTypeMatch: ContentTypeMatch
+
+  /// Bytes per row times height: what an image really takes (C3).
+  var cost: Int { image.pixels.bytes.count }
+}

@@ -1,0 +1,194 @@
+public import ImageCaching
+public import ImageCoding
+public import ImageDownloading
+public import ImagePrimitives
+import Synchronization
+
+/// What one job asks of its loads: the cache, and the rules for requests, verification and the blacklist.
+///
+/// Loads share everything within one context. Loads of two contexts over one cache whose requests are the same share the request, and
+/// each is judged by its own rules (M19).
+public final class LoadContext: Sendable {
+  /// The parts of a context, each with its default.
+  public struct Parts: Sendable {
+    /// How the cache and the network are used.
+    public var mode: CacheMode
+    /// Further caches to look in, in order, after the own one (C1).
+    public var readOnly: [ReadOnlyCache]
+    /// The memory layer; nil, the default: none. With one, every image is decoded and put there.
+    public var memory: ImageMemory?
+    /// Which layers are read and written.
+    public var layers: CacheLayerUse
+    /// What of a URL tells images apart.
+    public var keyRule: KeyRule
+    /// Whether every hit's body is read and its sum checked; false by default.
+    public var verifiesHits: Bool
+    /// Whether what is too old is served all the same; false by default.
+    public var servesExpired: Bool
+    /// Whether what the server allows to be used while it is asked for again (`stale-while-revalidate`, RFC 5861) is served; the caller then
+    /// has to ask. False by default.
+    public var servesWhileRevalidating: Bool
+    /// What completions bring; nothing by default.
+    public var delivery: LoadDelivery
+    /// What is made of the decoded image; nothing by default.
+    public var transformer: (any ImageTransformer)?
+    /// Who decodes; nil: the manager's coders.
+    public var coders: ImageCoderRegistry?
+    /// Who fetches; nil: the manager's downloader.
+    public var downloader: ImageDownloader?
+    /// What the user decides by code.
+    public var hooks: LoadHooks
+    /// Whether receivers are told how many bytes have come; false by default.
+    public var reportsProgress: Bool
+    /// What an image must be to be good.
+    public var verification: VerificationRules
+    /// Which failures are remembered.
+    public var blacklist: BlacklistRules
+
+    /// The defaults.
+    public init(
+      mode: CacheMode = .use,
+      readOnly: [ReadOnlyCache] = [],
+      memory: ImageMemory? = nil,
+      layers: CacheLayerUse = CacheLayerUse(),
+      keyRule: KeyRule = .url,
+      verifiesHits: Bool = false,
+      servesExpired: Bool = false,
+      servesWhileRevalidating: Bool = false,
+      delivery: LoadDelivery = [],
+      transformer: (any ImageTransformer)? = nil,
+      coders: ImageCoderRegistry? = nil,
+      downloader: ImageDownloader? = nil,
+      hooks: LoadHooks = LoadHooks(),
+      reportsProgress: Bool = false,
+      verification: VerificationRules = VerificationRules(),
+      blacklist: BlacklistRules = BlacklistRules()
+    ) {
+      self.mode = mode
+      self.readOnly = readOnly
+      self.memory = memory
+      self.layers = layers
+      self.keyRule = keyRule
+      self.verifiesHits = verifiesHits
+      self.servesExpired = servesExpired
+      self.servesWhileRevalidating = servesWhileRevalidating
+      self.delivery = delivery
+      self.transformer = transformer
+      self.coders = coders
+      self.downloader = downloader
+      self.hooks = hooks
+      self.reportsProgress = reportsProgress
+      self.verification = verification
+      self.blacklist = blacklist
+    }
+  }
+
+  /// The cache; nil where there is none to look in or to fill.
+  public let cache: ImageCache?
+  /// How images are fetched.
+  public let download: DownloadOptions
+  /// When the run of this context began: what it stores is trimmed last.
+  public let startedAt: Timestamp
+  let parts: Parts
+
+  /// Hashes the credentials of URLs for their identities.
+  let credentialHasher: CredentialHasher
+  /// Loads whose contexts have the same object may share a request.
+  let share: any AnyObject & Sendable
+  private let notes = Mutex(Notes())
+
+  private struct Notes {
+    var trimmed = TrimResult()
+    var warnings: [String] = []
+    var furtherWarnings = 0
+  }
+
+  /// So many warnings are kept, and the others counted.
+  private static let warningLimit = 50
+
+  /// A context; a mode that writes to disk without a cache is a programmer's error and traps.
+  public init(cache: ImageCache?, download: DownloadOptions, parts: Parts = Parts(), startedAt: Timestamp) {
+    let usesDisk = parts.mode.writesDisk || parts.mode.reads
+    precondition(
+      cache != nil || !parts.mode.writesDisk || !parts.layers.writes.contains(.disk),
+      "a load that keeps images on disk needs a cache"
+    )
+    self.cache = usesDisk ? cache : nil
+    self.parts = parts
+    self.startedAt = startedAt
+    credentialHasher = cache?.credentialHasher ?? CredentialHasher.random()
+    let keepsOnDisk = parts.mode.writesDisk && cache != nil
+    // A body that is needed whole and not kept has no file to be read from.
+    let needsWholeBody = !keepsOnDisk && (!parts.delivery.isEmpty || parts.memory != nil || parts.verification.depth == .full)
+    self.download = needsWholeBody || parts.hooks.cacheSerializer != nil ? download.deliveringWholeBodies : download
+    share = LoadSharing.object(for: cache, self.download, parts) ?? LoadSharing.Token()
+  }
+
+  var mode: CacheMode { parts.mode }
+  var verification: VerificationRules { parts.verification }
+  var blacklist: BlacklistRules { parts.blacklist }
+  var layers: CacheLayerUse { parts.layers }
+
+  /// The cache where it may be looked in.
+  var readCache: ImageCache? { mode.reads ? cache : nil }
+  /// The cache where images and failures are written.
+  var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
+  /// Whether the image's pixels are needed.
+  var needsPixels: Bool { parts.delivery.contains(.image) || writesMemory }
+  /// Whether the bytes of the body are.
+  var needsData: Bool { parts.delivery.contains(.data) }
+  /// Whether images are put into the memory layer.
+  var writesMemory: Bool {
+    parts.memory != nil && mode.writesMemory
+      && (layers.writes.contains(.memory) || parts.transformer != nil && layers.writesOriginal.contains(.memory))
+  }
+  /// Whether the server's word on freshness counts.
+  var followsHTTPFreshness: Bool { cache?.configuration.freshness == .http }
+  /// Whether what is on the blacklist is asked for all the same, or would be.
+  var retriesBlacklisted: Bool { blacklist.retriesFailed && mode != .only }
+  /// Whether the blacklist is read.
+  var readsBlacklist: Bool { blacklist.isEnabled && mode != .bypass }
+
+  /// What trimming has removed from the cache on behalf of this context so far.
+  public var trimmed: TrimResult { notes.withLock { $0.trimmed } }
+
+  /// Sentences on what went wrong beside the loads themselves, each once; the first ones, and how many there were beside them.
+  public var warnings: [String] {
+    notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
+  }
+
+  /// Adds what a trim removed.
+  public func recordTrim(_ result: TrimResult) {
+    notes.withLock { notes in
+      notes.trimmed.expired += result.expired
+      notes.trimmed.trimmed += result.trimmed
+      notes.trimmed.evictedProtected += result.evictedProtected
+      notes.trimmed.bytesRemoved += result.bytesRemoved
+    }
+  }
+
+  /// Adds a warning, unless it is there already.
+  public func recordWarning(_ sentence: String) {
+    notes.withLock { notes in
+      if notes.warnings.contains(sentence) { return }
+      if notes.warnings.count < Self.warningLimit { notes.warnings.append(sentence) } else { notes.furtherWarnings += 1 }
+    }
+  }
+}
+
+extension LoadContext {
+  /// Whether the image that came is kept on disk; where the context transforms, that is the original.
+  var keepsOriginalOnDisk: Bool {
+    mode.writesDisk && (parts.transformer == nil ? layers.writes : layers.writesOriginal).contains(.disk)
+  }
+
+  /// The time by which freshness is judged.
+  var now: Timestamp { cache?.configuration.time.wall() ?? TimeSource.system.wall() }
+
+  /// The name in the memory layer of the image that this context makes of the one of `key`.
+  func memoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: parts.transformer?.key ?? "") }
+
+  func memoryKey(_ key: CacheKey, processing: String) -> MemoryKey {
+    MemoryKey(namespace: cache?.path ?? "", image: key, processing: processing)
+  }
+}

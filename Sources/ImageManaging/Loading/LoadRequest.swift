@@ -1,0 +1,82 @@
+public import ImagePrimitives
+public import ImageURLs
+
+/// One image of a batch to be loaded.
+public struct LoadRequest: Sendable {
+  /// The caller's number for it, given back with its completion.
+  public var id: UInt64
+  /// Where in the batch's bytes the normalised URL lies.
+  public var url: Range<Int>
+  /// Where in the batch's bytes the URL lies as it was first written, a relative one resolved: it is what the cache's record keeps and
+  /// what exports hash. The same place where it was written in normal form.
+  public var written: Range<Int>
+  /// The parts of the normalised URL.
+  public var parts: URLParts
+  /// The class, which chooses who starts first.
+  public var priority: Priority
+  /// The place within the class: lower starts first.
+  public var sequence: Int64
+
+  /// A request for the URL at `url` of a batch's bytes, which was written as it stands at `written`, by default the same.
+  public init(
+    id: UInt64,
+    url: Range<Int>,
+    written: Range<Int>? = nil,
+    parts: URLParts,
+    priority: Priority,
+    sequence: Int64
+  ) {
+    self.id = id
+    self.url = url
+    self.written = written ?? url
+    self.parts = parts
+    self.priority = priority
+    self.sequence = sequence
+  }
+}
+
+/// How one request ended.
+public struct LoadCompletion: Sendable {
+  /// The caller's number.
+  public var id: UInt64
+  /// How it ended.
+  public var result: EntryResult
+  /// Whether its success took the URL off the blacklist.
+  public var leftBlacklist: Bool
+  /// Whether its failure put the URL on the blacklist, where it was not before.
+  public var joinedBlacklist: Bool
+  /// What the context's ``LoadContext/delivery`` asks for, where the load brought it.
+  public var payload: LoadPayload?
+
+  /// The end of the request of that number.
+  public init(
+    id: UInt64,
+    result: EntryResult,
+    leftBlacklist: Bool = false,
+    joinedBlacklist: Bool = false,
+    payload: LoadPayload? = nil
+  ) {
+    self.id = id
+    self.result = result
+    self.leftBlacklist = leftBlacklist
+    self.joinedBlacklist = joinedBlacklist
+    self.payload = payload
+  }
+}
+
+/// Who waits for the requests of a batch.
+public protocol LoadReceiver: AnyObject, Sendable {
+  /// Takes completions, each request's exactly once; called on the manager's threads, under no lock.
+  func complete(_ completions: [LoadCompletion])
+  /// So many bytes of a request's body are there, of so many where that is known; only with ``LoadContext/reportsProgress``.
+  func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?)
+  /// The request waits for the flight of that number, which ``ImageManager/cancel(_:flight:for:)`` takes.
+  func joined(_ id: UInt64, flight: UInt64)
+}
+
+extension LoadReceiver {
+  /// Does nothing.
+  public func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?) {}
+  /// Does nothing.
+  public func joined(_ id: UInt64, flight: UInt64) {}
+}

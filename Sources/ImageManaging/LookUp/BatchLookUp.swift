@@ -1,0 +1,338 @@
+import ImageCaching
+import ImagePrimitives
+import ImageURLs
+
+/// Looks a batch of requests up: which are decided by the memory, the caches or the blacklist, and which must be asked for.
+///
+/// A read transaction spans nothing but look-ups: results are collected here and handed on after it.
+struct BatchLookUp {
+  /// A request that the look-up did not decide.
+  struct Undecided {
+    let index: Int
+    /// Left out of the look-up, since its identity was in flight.
+    var wasInFlight = false
+    /// What the blacklist says of the URL.
+    var known: BlacklistHead?
+    /// A cached image whose body must be read first.
+    var copy: CachedCopy?
+    /// A cached image that the network is to be asked about.
+    var revalidation: Revalidation?
+  }
+
+  let requests: [LoadRequest]
+  let bytes: UnsafeRawBufferPointer
+  let context: LoadContext
+  let identities: RequestIdentities
+  private let sent: SentHeaders
+
+  private(set) var decided: [(Int, LoadCompletion)] = []
+  private(set) var undecided: [Undecided] = []
+  private(set) var staleTouches: [EntryTouch] = []
+  /// Requests of which the own cache has nothing to use.
+  private var misses: [Undecided] = []
+  private var varyVerdicts: [[UInt8]: Bool] = [:]
+
+  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, sent: SentHeaders) {
+    self.sent = sent
+    self.requests = requests
+    self.bytes = bytes
+    self.context = context
+    identities = RequestIdentities(requests, in: bytes, context: context)
+  }
+
+  var keys: [CacheKey] { identities.keys }
+
+  func flight(for request: Undecided) -> Flight {
+    let index = request.index
+    return Flight(
+      key: keys[index],
+      identity: identities.withIdentity(index) { Array($0) },
+      request: requests[index],
+      in: bytes,
+      context: context,
+      known: request.known,
+      copy: request.copy,
+      revalidation: request.revalidation
+    )
+  }
+
+  /// Looks up the requests of `indices`, replacing what an earlier run found.
+  ///
+  /// - Parameter inFlight: for each of `indices`, whether its identity is in flight; nil where none is.
+  mutating func run(_ indices: [Int], inFlight: [Bool]?) throws(CacheError) {
+    decided.removeAll(keepingCapacity: true)
+    undecided.removeAll(keepingCapacity: true)
+    staleTouches.removeAll(keepingCapacity: true)
+    misses.removeAll(keepingCapacity: true)
+    try lookIntoOwnCache(indices, inFlight: inFlight)
+    if context.mode.reads, !misses.isEmpty {
+      for store in context.parts.readOnly { try look(into: store) }
+    }
+    settleMisses()
+    if let shouldDownload = context.parts.hooks.shouldDownload { askWhether(shouldDownload) }
+  }
+
+  private mutating func lookIntoOwnCache(_ indices: [Int], inFlight: [Bool]?) throws(CacheError) {
+    guard let cache = context.cache else {
+      for (place, index) in indices.enumerated() {
+        if let inFlight, inFlight[place] {
+          undecided.append(Undecided(index: index, wasInFlight: true))
+        } else if !decideFromMemory(index) {
+          misses.append(Undecided(index: index))
+        }
+      }
+      return
+    }
+    try cache.read { reader throws(CacheError) in
+      for (place, index) in indices.enumerated() {
+        if let inFlight, inFlight[place] {
+          undecided.append(Undecided(index: index, wasInFlight: true))
+        } else if !decideFromMemory(index) {
+          try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
+        }
+      }
+    }
+  }
+
+  // MARK: Memory
+
+  /// Decides a request by the memory layer; false where that has nothing, or where more than the image is asked for.
+  private mutating func decideFromMemory(_ index: Int) -> Bool {
+    guard let remembered = remembered(index), !context.needsData else { return false }
+    decided.append((index, completion(index, remembered)))
+    return true
+  }
+
+  private func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
+    var result = remembered.result
+    result.outcome = .hitMemory
+    let image = context.parts.delivery.contains(.image) ? remembered.image : nil
+    return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
+  }
+
+  private func remembered(_ index: Int) -> RememberedImage? {
+    guard let memory = context.parts.memory, context.mode.reads, context.mode != .refresh else { return nil }
+    guard context.layers.reads.contains(.memory) else { return nil }
+    guard let found = memory.image(for: context.memoryKey(keys[index])) else { return nil }
+    guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
+    if let end = found.result.freshUntil, !context.parts.servesExpired, end <= context.now { return nil }
+    return context.verification.judge(found) == .good ? found : nil
+  }
+
+  // MARK: Disk
+
+  private mutating func decide(
+    _ index: Int,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) {
+    var request = Undecided(index: index)
+    if context.mode.reads {
+      if try decideByTransformed(index, identity, cache, reader) { return }
+      let layers = context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
+      if layers.contains(.disk) {
+        switch try finding(keys[index], identity, cache, reader) {
+        case .nothing: break
+        case .hit(let head): return decide(index, head, identity, cache, reader)
+        case .copy(let head): request.copy = copy(index, head, identity, cache, isOwn: true)
+        case .stale(let revalidation): request.revalidation = revalidation
+        }
+      }
+    }
+    let known = context.readsBlacklist ? try reader.isBlacklisted(keys[index], identity: identity) : nil
+    request.known = known
+    if request.copy != nil { undecided.append(request) } else { misses.append(request) }
+  }
+
+  private mutating func decide(
+    _ index: Int,
+    _ head: EntryHead,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) {
+    decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+    if context.mode.writesDisk && reader.needsTouch(head) {
+      staleTouches.append(EntryTouch(key: keys[index], identity: Array(identity)))
+    }
+  }
+
+  /// A transformed image that a serializer has kept is read instead of the original.
+  private mutating func decideByTransformed(
+    _ index: Int,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) -> Bool {
+    guard let transformer = context.parts.transformer, context.parts.hooks.cacheSerializer != nil else { return false }
+    guard context.layers.reads.contains(.disk), context.mode != .refresh else { return false }
+    let transformed = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
+    return try transformed.withRawBytes { transformed throws(CacheError) in
+      let key = CacheKey(identity: transformed)
+      guard case .fresh(let head) = try reader.lookUp(key, identity: transformed) else { return false }
+      let place = CachedCopy.Place.entry(cache, key: key, identity: Array(transformed), head: head, isOwn: true)
+      undecided.append(Undecided(index: index, copy: CachedCopy(place: place, isTransformed: true)))
+      return true
+    }
+  }
+
+  /// What a cache has of an identity, as far as this context can use it.
+  private enum Finding {
+    case nothing
+    case hit(EntryHead)
+    /// Its body must be read.
+    case copy(EntryHead)
+    /// The network must be asked about it.
+    case stale(Revalidation)
+  }
+
+  private mutating func finding(
+    _ key: CacheKey,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) -> Finding {
+    let head: EntryHead
+    var isFresh = false
+    switch try reader.lookUp(key, identity: identity) {
+    case .missing: return .nothing
+    case .fresh(let fresh): (head, isFresh) = (fresh, true)
+    case .expired(let expired): head = expired
+    }
+    if head.hasVary, try !matchesVary(key, identity, reader) { return .nothing }
+    let judgement = context.verification.judge(head)
+    if judgement == .broken { return .nothing }
+    let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
+    if isFresh || isServedAllTheSame(head, cache, reader), context.mode != .refresh || isKept {
+      let isEnough = judgement == .good && !context.needsPixels && !context.needsData && !context.parts.verifiesHits
+      return isEnough || context.mode == .dryRun ? .hit(head) : .copy(head)
+    }
+    guard context.mode == .refresh || context.followsHTTPFreshness && context.mode.asksNetwork else { return .nothing }
+    guard let details = try reader.details(key, identity: identity) else { return .nothing }
+    return .stale(Revalidation(head: head, details: details))
+  }
+
+  /// Whether what has expired is served.
+  private func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
+    if context.parts.servesExpired { return true }
+    return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
+  }
+
+  /// Whether the record's response would have been the same for this context's request headers. What varies on anything at all must be asked
+  /// for by HTTP's rules, but is the same by a rule of age alone.
+  private mutating func matchesVary(
+    _ key: CacheKey,
+    _ identity: UnsafeRawBufferPointer,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) -> Bool {
+    let text = try reader.vary(of: key, identity: identity)
+    if let verdict = varyVerdicts[text] { return verdict }
+    let verdict = text == [UInt8(ascii: "*")] ? !context.followsHTTPFreshness : VaryFields.matches(text, sent)
+    varyVerdicts[text] = verdict
+    return verdict
+  }
+
+  private func copy(
+    _ index: Int,
+    _ head: EntryHead,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    isOwn: Bool
+  ) -> CachedCopy {
+    CachedCopy(
+      place: .entry(cache, key: CacheKey(identity: identity), identity: Array(identity), head: head, isOwn: isOwn),
+      remembered: remembered(index)
+    )
+  }
+
+  // MARK: Read-only caches
+
+  private mutating func look(into store: ReadOnlyCache) throws(CacheError) {
+    let asked = misses
+    misses.removeAll(keepingCapacity: true)
+    switch store {
+    case .cache(let cache):
+      try cache.read { reader throws(CacheError) in
+        for request in asked { try look(for: request, in: cache, reader) }
+      }
+    case .folder(let folder):
+      for var request in asked {
+        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in try folder.contains(url: url) }
+        if !isThere || request.revalidation != nil || context.mode == .refresh {
+          misses.append(request)
+        } else if context.mode == .dryRun {
+          decided.append((request.index, LoadCompletion(id: requests[request.index].id, result: EntryResult(.hitDisk))))
+        } else {
+          request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))
+          undecided.append(request)
+        }
+      }
+    }
+  }
+
+  private mutating func look(
+    for request: Undecided,
+    in cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) {
+    var request = request
+    let index = request.index
+    // What must be asked about is asked about, whoever else has a copy.
+    guard request.revalidation == nil else { return misses.append(request) }
+    try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
+      switch try finding(CacheKey(identity: identity), identity, cache, reader) {
+      case .hit(let head):
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+      case .copy(let head):
+        request.copy = copy(index, head, identity, cache, isOwn: false)
+        undecided.append(request)
+      // What a read-only cache has and what has expired there is fetched into the own one.
+      case .nothing, .stale: misses.append(request)
+      }
+    }
+  }
+
+  // MARK: Misses
+
+  /// Decides what no cache has: by the blacklist, or by whether the network may be asked.
+  private mutating func settleMisses() {
+    for request in misses {
+      let index = request.index
+      if context.needsData, let remembered = remembered(index) {
+        decided.append((index, completion(index, remembered)))
+      } else if let known = request.known, !context.retriesBlacklisted {
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
+      } else if context.mode.asksNetwork {
+        undecided.append(request)
+      } else {
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+      }
+    }
+  }
+
+  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is (M13).
+  private mutating func askWhether(_ shouldDownload: (String) -> Bool) {
+    let asked = undecided
+    undecided.removeAll(keepingCapacity: true)
+    for var request in asked {
+      let index = request.index
+      let isFetched = !request.wasInFlight && request.copy == nil
+      guard isFetched, !shouldDownload(identities.withWritten(index) { String(decoding: $0, as: UTF8.self) }) else {
+        undecided.append(request)
+        continue
+      }
+      guard let head = request.revalidation?.head, let cache = context.cache else {
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+        continue
+      }
+      if context.needsPixels || context.needsData {
+        request.copy = identities.withIdentity(index) { copy(index, head, $0, cache, isOwn: true) }
+        request.revalidation = nil
+        undecided.append(request)
+      } else {
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import ImageCaching
+
+/// Where the bytes of a cached image are that must be read before it counts as a hit.
+struct CachedCopy: Sendable {
+  enum Place: Sendable {
+    /// A record of the context's own cache, or of a read-only one.
+    case entry(ImageCache, key: CacheKey, identity: [UInt8], head: EntryHead, isOwn: Bool)
+    /// A file of a flat folder, of which nothing is known yet.
+    case file(FlatFolder)
+  }
+
+  let place: Place
+  /// Whether these are bytes of the transformed image, so that nothing is left to do but to decode them.
+  var isTransformed = false
+  /// The decoded image, where memory has it and only the bytes are wanted.
+  var remembered: RememberedImage?
+
+  /// The record of the context's own cache; nil for a copy elsewhere.
+  var ownHead: EntryHead? {
+    if case .entry(_, _, _, let head, true) = place { head } else { nil }
+  }
+}
+
+/// The record that the network is asked about.
+struct Revalidation: Sendable {
+  let head: EntryHead
+  let details: EntryDetails
+}

@@ -1,0 +1,66 @@
+import ImageCaching
+import ImagePrimitives
+import ImageURLs
+
+/// The identities of a batch's requests and their keys; only those are kept that differ from their URL.
+struct RequestIdentities {
+  let keys: [CacheKey]
+  private let requests: [LoadRequest]
+  private let bytes: UnsafeRawBufferPointer
+  private let context: LoadContext
+  private let others: [Int: [UInt8]]
+
+  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext) {
+    self.requests = requests
+    self.bytes = bytes
+    self.context = context
+    var others: [Int: [UInt8]] = [:]
+    keys = requests.indices.map { index in
+      let request = requests[index]
+      guard let identity = Self.identity(of: request, in: bytes, context: context, hasher: context.credentialHasher) else {
+        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.url]))
+      }
+      others[index] = identity
+      return identity.withRawBytes { CacheKey(identity: $0) }
+    }
+    self.others = others
+  }
+
+  private static func identity(
+    of request: LoadRequest,
+    in bytes: UnsafeRawBufferPointer,
+    context: LoadContext,
+    hasher: CredentialHasher
+  ) -> [UInt8]? {
+    if let filter = context.parts.hooks.cacheKeyFilter {
+      return Array(filter(String(decoding: bytes[request.written], as: UTF8.self)).utf8)
+    }
+    let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+    return ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
+  }
+
+  /// Calls `body` with the identity of the request at `index`.
+  func withIdentity<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    guard !others.isEmpty, let identity = others[index] else {
+      return try body(UnsafeRawBufferPointer(rebasing: bytes[requests[index].url]))
+    }
+    return try identity.withRawBytes(body)
+  }
+
+  /// Calls `body` with the identity that another cache knows the request's image by, whose key for credentials is another.
+  func withIdentity<R, E: Error>(
+    _ index: Int,
+    hashedBy hasher: CredentialHasher,
+    _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    guard !requests[index].parts.userInfo.isEmpty else { return try withIdentity(index, body) }
+    let identity = Self.identity(of: requests[index], in: bytes, context: context, hasher: hasher)
+    guard let identity else { return try withIdentity(index, body) }
+    return try identity.withRawBytes(body)
+  }
+
+  /// Calls `body` with the URL as it was first written.
+  func withWritten<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try body(UnsafeRawBufferPointer(rebasing: bytes[requests[index].written]))
+  }
+}

@@ -1,0 +1,194 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+
+/// What is to be written in one transaction, and the results that become final with it.
+struct CommitBatch {
+  /// At most so many entries wait for a commit.
+  static let entryLimit = 512
+  /// At most so many bytes of bodies wait for a commit.
+  static let byteLimit = 8 << 20
+
+  enum Change {
+    case store(FetchedImage, ProcessedImage)
+    case blacklist(Failure)
+    case raiseProof(EntryHead, VerifiedImage)
+    /// The server has said that the record is right; with a deeper proof of it, where there is one.
+    case revalidate(EntryHead, DownloadedImage, VerifiedImage?)
+  }
+
+  struct Item {
+    let number: UInt64
+    let flight: Flight
+    let change: Change
+    var result: EntryResult
+    /// What the image goes out as, and into the memory layer.
+    var processed: ProcessedImage?
+    var leftBlacklist = false
+    var joinedBlacklist = false
+    /// What its commit makes room for.
+    let held: BackPressure.Held
+  }
+
+  private(set) var items: [Item] = []
+  private(set) var touches: [EntryTouch] = []
+  private(set) var context: LoadContext?
+  private var bytes = 0
+
+  var isEmpty: Bool { items.isEmpty && touches.isEmpty }
+  var isFull: Bool { items.count >= Self.entryLimit || touches.count >= Self.entryLimit || bytes >= Self.byteLimit }
+
+  /// Whether what belongs to `context` can join this batch: one transaction writes to one cache.
+  func accepts(_ context: LoadContext) -> Bool { self.context == nil || self.context?.cache === context.cache }
+
+  mutating func add(_ item: Item) {
+    context = item.flight.context
+    bytes += item.held.bytes
+    items.append(item)
+  }
+
+  mutating func add(_ touches: [EntryTouch], for context: LoadContext) {
+    self.context = context
+    self.touches += touches
+  }
+
+  /// Writes everything in one synced transaction and marks what became of each item.
+  ///
+  /// A transaction that fails fails every image in it as `cache-write`; nothing of it is stored.
+  mutating func commit() {
+    guard let cache = context?.cache else { return }
+    do throws(CacheError) {
+      try cache.write { writer throws(CacheError) in
+        for index in items.indices { try Self.write(&items[index], with: writer) }
+        for touch in touches {
+          try touch.identity.withRawBytes { identity throws(CacheError) in try writer.touch(touch.key, identity: identity) }
+        }
+      }
+    } catch {
+      for index in items.indices { items[index].fail(error) }
+      if !touches.isEmpty { context?.recordWarning("times of access were not written down: \(error)") }
+    }
+  }
+
+  private static func write(_ item: inout Item, with writer: borrowing CacheWriter) throws(CacheError) {
+    let flight = item.flight
+    try flight.identity.withRawBytes { identity throws(CacheError) in
+      switch item.change {
+      case .store(let image, let processed):
+        guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
+        try store(flight, identity, image, processed, checksum, with: writer)
+        if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
+        item.result.freshUntil = try freshUntil(flight, identity, writer)
+      case .blacklist(let failure):
+        try flight.shownURL.withRawBytes { url throws(CacheError) in
+          item.joinedBlacklist = try writer.blacklist(
+            NewBlacklistEntry(key: flight.key, identity: identity, url: url, kind: failure.kind, status: failure.status)
+          )
+        }
+      case .raiseProof(let head, let verified):
+        try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
+      case .revalidate(let head, let answer, let verified):
+        let validators = Validators(etag: answer.etag, lastModified: answer.lastModified)
+        try writer.revalidate(
+          flight.key,
+          identity: identity,
+          from: head,
+          freshness: answer.freshness,
+          validators: validators.isEmpty ? nil : validators
+        )
+        if let verified {
+          try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
+        }
+        if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
+        item.result.freshUntil = try freshUntil(flight, identity, writer)
+      }
+    }
+  }
+
+  private static func freshUntil(
+    _ flight: Flight,
+    _ identity: UnsafeRawBufferPointer,
+    _ writer: borrowing CacheWriter
+  ) throws(CacheError) -> Timestamp? {
+    guard let cache = flight.context.cache, let head = try writer.head(of: flight.key, identity: identity) else { return nil }
+    return cache.expiry(of: head)
+  }
+
+  private static func store(
+    _ flight: Flight,
+    _ identity: UnsafeRawBufferPointer,
+    _ image: FetchedImage,
+    _ processed: ProcessedImage,
+    _ checksum: Checksum,
+    with writer: borrowing CacheWriter
+  ) throws(CacheError) {
+    try flight.shownURL.withRawBytes { url throws(CacheError) in
+      if flight.context.keepsOriginalOnDisk {
+        let entry = NewEntry(flight, identity: identity, url: url, image: image, verified: processed.verified, checksum: checksum)
+        switch (processed.stored, image.body) {
+        case (.nothing, _): break
+        case (.instead(let serialized), _):
+          try store(serialized, flight, identity, url, image, with: writer)
+        case (.asItCame, .bytes(let bytes)):
+          try bytes.withRawBytes { bytes throws(CacheError) in try writer.store(entry, body: .bytes(bytes)) }
+        case (.asItCame, .staged(let blob)): try writer.store(entry, body: .staged(blob))
+        case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
+        }
+      }
+      if let transformed = processed.transformed, let transformer = flight.context.parts.transformer {
+        let identity = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
+        try identity.withRawBytes { identity throws(CacheError) in
+          try store(transformed, flight, identity, url, image, with: writer)
+        }
+      }
+    }
+  }
+
+  private static func store(
+    _ serialized: SerializedImage,
+    _ flight: Flight,
+    _ identity: UnsafeRawBufferPointer,
+    _ url: UnsafeRawBufferPointer,
+    _ image: FetchedImage,
+    with writer: borrowing CacheWriter
+  ) throws(CacheError) {
+    try serialized.bytes.withRawBytes { bytes throws(CacheError) in
+      let entry = NewEntry(
+        flight,
+        identity: identity,
+        url: url,
+        image: image,
+        verified: serialized.verified,
+        checksum: ImageCaching.checksum(of: bytes)
+      )
+      try writer.store(entry, body: .bytes(bytes))
+    }
+  }
+}
+
+extension CommitBatch.Item {
+  /// What a failed transaction means for this item.
+  fileprivate mutating func fail(_ error: CacheError) {
+    switch change {
+    case .store:
+      let failure = Failure(.cacheWrite, message: "\(error)")
+      result.outcome = .failed
+      result.details = EntryResult.Details(failure: failure, contentType: result.details?.contentType)
+    case .blacklist(let failure):
+      result.details = EntryResult.Details(
+        failure: failure,
+        finalURL: result.details?.finalURL,
+        contentType: result.details?.contentType,
+        warnings: ["not put on the blacklist: \(error)"]
+      )
+    case .raiseProof:
+      let warning = "its proof was not written down: \(error)"
+      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
+    case .revalidate:
+      let warning = "that it is still right was not written down: \(error)"
+      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
+    }
+    leftBlacklist = false
+    joinedBlacklist = false
+  }
+}

@@ -1,0 +1,115 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+
+/// A body that has arrived whole.
+struct FetchedImage: Sendable {
+  enum Body: Sendable {
+    case bytes([UInt8])
+    /// On its way into the cache already.
+    case staged(StagedBlob)
+    /// Not meant to be kept: only its beginning was.
+    case prefix([UInt8])
+    /// It came, but could not be written down.
+    case unwritten(CacheError)
+  }
+
+  let answer: DownloadedImage
+  let body: Body
+  /// The request headers that the answer depends on, as a record keeps them.
+  let vary: [UInt8]
+
+  /// What it holds until it is final.
+  var held: BackPressure.Held {
+    var held = BackPressure.Held(entries: 1, bytes: answer.body.count)
+    if case .staged = body { held.blobs = 1 }
+    return held
+  }
+
+  /// The sum over the whole body; nil where only its beginning was kept.
+  var checksum: Checksum? {
+    switch body {
+    case .bytes(let bytes): bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    case .staged(let blob): blob.checksum
+    case .prefix, .unwritten: nil
+    }
+  }
+
+  /// Makes of it what the context of `flight` asks for.
+  func processed(by processor: BodyProcessor, for flight: Flight) -> Result<ProcessedImage, Failure> {
+    do throws(Failure) {
+      switch body {
+      case .bytes(let bytes), .prefix(let bytes): return .success(try process(bytes, by: processor, for: flight))
+      case .staged(let blob): return try process(blob, by: processor, for: flight)
+      case .unwritten(let error): throw Failure(.cacheWrite, message: "\(error)")
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func process(_ bytes: [UInt8], by processor: BodyProcessor, for flight: Flight) throws(Failure) -> ProcessedImage {
+    try bytes.withRawBytes { bytes throws(Failure) in
+      try processor.process(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType, of: flight)
+    }
+  }
+
+  private func process(
+    _ blob: StagedBlob,
+    by processor: BodyProcessor,
+    for flight: Flight
+  ) throws(Failure) -> Result<ProcessedImage, Failure> {
+    do {
+      return try blob.withBytes { bytes in
+        Result { () throws(Failure) in
+          try processor.process(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType, of: flight)
+        }
+      }
+    } catch {
+      throw Failure(.cacheWrite, message: "\(error)")
+    }
+  }
+}
+
+/// A large body while it arrives: written to a blob, or only its beginning kept.
+struct BodyStream {
+  /// What a header may need where the body is not kept; large embedded profiles and previews come before it.
+  static let maximumPrefixBytes = 1 << 20
+
+  private var writer: BlobWriter?
+  private var prefix: [UInt8] = []
+  private var failure: CacheError?
+
+  /// A stream into `cache`; without one only the beginning is kept.
+  init(into cache: ImageCache?) {
+    do throws(CacheError) {
+      writer = try cache?.makeBlobWriter()
+    } catch {
+      failure = error
+    }
+  }
+
+  mutating func append(_ bytes: [UInt8]) {
+    if let writer {
+      do throws(CacheError) {
+        try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
+      } catch {
+        failure = error
+        self.writer = nil
+      }
+    } else if failure == nil, prefix.count < Self.maximumPrefixBytes {
+      prefix += bytes.prefix(Self.maximumPrefixBytes - prefix.count)
+    }
+  }
+
+  /// The body, once the last byte has come.
+  consuming func finish() -> FetchedImage.Body {
+    if let failure { return .unwritten(failure) }
+    guard let writer else { return .prefix(prefix) }
+    do throws(CacheError) {
+      return .staged(try writer.finish())
+    } catch {
+      return .unwritten(error)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import ImageURLs
+
+extension EntryResult {
+  /// A URL that is known bad, and was not asked.
+  init(knownBad known: BlacklistHead) {
+    let why = known.status.map { "the server answered \($0)" } ?? known.kind.name
+    let failure = Failure(known.kind, status: known.status, message: "known bad, not asked: \(why)")
+    self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
+  }
+
+  /// A hit by its record in `cache`.
+  init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache) {
+    self.init(outcome)
+    format = head.format
+    width = head.width
+    height = head.height
+    bytes = head.bodySize
+    checksum = head.checksum
+    freshUntil = cache.expiry(of: head)
+  }
+
+  /// A hit whose body was read.
+  init(_ outcome: Outcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
+    switch copy.place {
+    case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
+    case .file: self.init(outcome)
+    }
+    add(verified)
+    if let body {
+      checksum = body.checksum
+      bytes = UInt64(clamping: body.byteCount)
+    }
+    if !verified.warnings.isEmpty { details = Details(warnings: verified.warnings) }
+  }
+
+  /// What is known of a transfer that brought no image.
+  init(_ outcome: Outcome, summary: TransferSummary) {
+    self.init(outcome)
+    add(summary)
+  }
+
+  /// Adds what a transfer cost.
+  mutating func add(_ summary: TransferSummary) {
+    attempts = UInt32(clamping: summary.attempts)
+    receivedBytes = UInt64(clamping: summary.receivedBytes)
+    durationNanoseconds = summary.durationNanoseconds
+    waitedNanoseconds = summary.waitedNanoseconds
+  }
+
+  /// Adds what a record tells of the image.
+  mutating func add(_ verified: VerifiedImage, head: EntryHead) {
+    add(verified)
+    bytes = head.bodySize
+    checksum = head.checksum
+  }
+
+  /// What is known of a body that arrived, and was judged good where `verified` is there.
+  init(_ outcome: Outcome, image: FetchedImage, verified: VerifiedImage?) {
+    self.init(outcome, summary: image.answer.summary)
+    bytes = UInt64(clamping: image.answer.bodyBytes)
+    checksum = image.checksum
+    if let verified { add(verified) }
+    details = Details(
+      finalURL: image.answer.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
+      contentType: image.answer.contentType,
+      warnings: verified?.warnings ?? []
+    )
+  }
+
+  /// Adds what proving the body showed.
+  mutating func add(_ verified: VerifiedImage) {
+    format = verified.format
+    width = UInt32(clamping: verified.size.width)
+    height = UInt32(clamping: verified.size.height)
+  }
+
+  /// The same result for an entry that joined: its bytes are counted with the first.
+  var shared: EntryResult {
+    var copy = self
+    copy.isShared = true
+    copy.attempts = 0
+    copy.receivedBytes = 0
+    copy.durationNanoseconds = 0
+    copy.waitedNanoseconds = 0
+    return copy
+  }
+}
+
+extension NewEntry {
+  init(
+    _ flight: Flight,
+    identity: UnsafeRawBufferPointer,
+    url: UnsafeRawBufferPointer,
+    image: FetchedImage,
+    verified: VerifiedImage,
+    checksum: Checksum
+  ) {
+    self.init(
+      key: CacheKey(identity: identity),
+      identity: identity,
+      url: url,
+      format: verified.format,
+      width: UInt32(clamping: verified.size.width),
+      height: UInt32(clamping: verified.size.height),
+      frames: UInt32(clamping: verified.frames),
+      proof: verified.proof,
+      contentTypeMatch: verified.contentTypeMatch,
+      status: UInt16(clamping: image.answer.status),
+      checksum: checksum,
+      etag: image.answer.etag.map { Array($0.utf8) } ?? [],
+      lastModified: image.answer.lastModified.map { Array($0.utf8) } ?? [],
+      contentType: image.answer.contentType.map { Array($0.utf8) } ?? [],
+      freshness: image.answer.freshness,
+      vary: image.vary
+    )
+  }
+}
+
+extension NewProof {
+  init(_ verified: VerifiedImage) {
+    self.init(
+      depth: verified.proof,
+      format: verified.format,
+      width: UInt32(clamping: verified.size.width),
+      height: UInt32(clamping: verified.size.height),
+      frames: UInt32(clamping: verified.frames)
+    )
+  }
+}

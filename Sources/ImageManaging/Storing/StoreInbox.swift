@@ -1,0 +1,51 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import Threads
+
+/// What the store thread is told.
+enum StoreMessage: Sendable {
+  /// From the transfer thread.
+  case event(DownloadEvent)
+  /// A flight whose cached copy is to be read first.
+  case prove(number: UInt64)
+  /// From a coding thread: a fetched body was judged; nil where nobody waits for it any more.
+  case processed(number: UInt64, FetchedImage, Result<ProcessedImage, Failure>?)
+  /// From a coding thread: a cached body was judged.
+  case proved(number: UInt64, CachedCopy, CachedProof)
+  /// Records whose time of access is to be renewed.
+  case touch(LoadContext, [EntryTouch])
+  /// End the transfers, finish what is at hand, and end.
+  case close
+  /// Stands where a message was taken out.
+  case taken
+}
+
+/// A record that was read, and whose time of access is out of date.
+struct EntryTouch: Sendable {
+  let key: CacheKey
+  let identity: [UInt8]
+}
+
+/// The way to the store thread: it takes what transfers bring and says whether more may come.
+final class StoreInbox: DownloadReceiver {
+  let mailbox = Mailbox<StoreMessage>()
+  let pressure = BackPressure()
+
+  var mayStart: Bool { pressure.mayStart() }
+
+  func receive(_ events: [DownloadEvent]) {
+    var held = BackPressure.Held()
+    for event in events {
+      switch event {
+      case .chunk(_, _, let chunk): held.bytes += chunk.count
+      case .finished(_, let image):
+        held.entries += 1
+        held.bytes += image.body.count
+      default: break
+      }
+    }
+    pressure.add(held)
+    mailbox.post(contentsOf: events.lazy.map { .event($0) })
+  }
+}

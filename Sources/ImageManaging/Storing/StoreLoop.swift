@@ -1,0 +1,355 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import Threads
+
+/// The store thread: it judges what arrives, commits it in groups, and only then says that it is done.
+///
+/// Everything here is touched by that one thread alone. It commits when it has nothing more to take, or when a group is
+/// full, so that a commit's cost is shared by all that waited for it.
+final class StoreLoop {
+  /// Trimming within a run starts when bodies exceed the limit by this share of it.
+  static let trimSlack = 0.1
+
+  typealias Held = BackPressure.Held
+
+  private let inbox: StoreInbox
+  private let dispatcher: FlightDispatcher
+  private let coders: ImageCoderRegistry
+  private let coding: CodingThreads
+  private let delivery: FlightDelivery
+
+  private var streams: [UInt64: BodyStream] = [:]
+  private var batch = CommitBatch()
+  private var final: [FinalResult] = []
+  /// What servers said of images whose cached bodies are read before that counts.
+  private var confirmed: [UInt64: DownloadedImage] = [:]
+  /// Bodies that the coding threads have, or are to have.
+  private var bodiesBeingProcessed = 0
+  private var isClosing = false
+
+  init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, coding: CodingThreads) {
+    self.dispatcher = dispatcher
+    inbox = dispatcher.inbox
+    self.coders = coders
+    self.coding = coding
+    delivery = FlightDelivery(dispatcher)
+  }
+
+  private var flights: FlightTable { dispatcher.flights }
+
+  /// Runs until told to close, and then until all that was begun is final.
+  func run() {
+    var messages: [StoreMessage] = []
+    while true {
+      guard inbox.mailbox.takeAll(into: &messages) else {
+        commit()
+        deliver()
+        if isClosing && bodiesBeingProcessed == 0 { return }
+        _ = inbox.mailbox.wait()
+        continue
+      }
+      for index in messages.indices {
+        // Taken out of the array, so that a body is freed as soon as nothing else needs it.
+        var message = StoreMessage.taken
+        swap(&message, &messages[index])
+        take(message)
+      }
+    }
+  }
+
+  private func take(_ message: consuming StoreMessage) {
+    switch message {
+    case .event(let event): take(event)
+    case .prove(let number):
+      if let flight = flights.flight(number), let copy = flight.copy { prove(number, flight, copy) }
+    case .processed(let number, let image, let verdict):
+      bodiesBeingProcessed -= 1
+      settle(number, image, verdict)
+    case .proved(let number, let copy, let proof):
+      bodiesBeingProcessed -= 1
+      settle(number, copy, proof)
+    case .touch(let context, let touches):
+      if !batch.accepts(context) { commit() }
+      batch.add(touches, for: context)
+      if batch.isFull { commit() }
+    case .close:
+      isClosing = true
+      dispatcher.closeClients()
+    case .taken: break
+    }
+  }
+
+  // MARK: Transfers
+
+  private func take(_ event: DownloadEvent) {
+    switch event {
+    case .chunk(let number, _, let bytes):
+      if let flight = flights.flight(number) {
+        streams[number, default: BodyStream(into: flight.context.writeCache)].append(bytes)
+      }
+      release(Held(bytes: bytes.count))
+    case .restarted(let number):
+      streams[number] = nil
+    case .finished(let number, let answer):
+      let body = answer.wasStreamed ? streams.removeValue(forKey: number)?.finish() : nil
+      let image = FetchedImage(answer: answer, body: body ?? .bytes(answer.body), vary: vary(answer, of: number))
+      inbox.pressure.add(Held(blobs: image.held.blobs))
+      process(number, image)
+    case .notModified(let number, let answer):
+      settle(number, notModified: answer)
+    case .failed(let number, let failure, let summary):
+      streams[number] = nil
+      guard let flight = flights.flight(number) else { return }
+      settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
+    case .cancelled(let number, let summary):
+      streams[number] = nil
+      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
+    case .progress(let number, let receivedBytes, let expectedBytes):
+      for sharer in flights.sharers(number) where sharer.context.parts.reportsProgress {
+        sharer.receiver.progress(sharer.id, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
+      }
+    case .started, .response: break
+    }
+  }
+
+  private func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
+    guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
+    return VaryFields.text(vary, dispatcher.sentHeaders(flight.context))
+  }
+
+  private func process(_ number: UInt64, _ image: FetchedImage) {
+    guard let flight = flights.flight(number) else { return release(image.held) }
+    let processor = BodyProcessor(flight.context, coders: coders)
+    guard processor.isHeavy else { return settle(number, image, image.processed(by: processor, for: flight)) }
+    bodiesBeingProcessed += 1
+    coding.run { [inbox] in
+      let verdict = flight.stop == .now ? nil : image.processed(by: processor, for: flight)
+      inbox.mailbox.post(.processed(number: number, image, verdict))
+    }
+  }
+
+  private func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<ProcessedImage, Failure>?) {
+    guard let flight = flights.flight(number) else { return release(image.held) }
+    switch verdict {
+    case nil:
+      release(image.held)
+      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: image.answer.summary)))
+    case .failure(let failure):
+      settle(number, flight, failure, EntryResult(.failed, image: image, verified: nil), image.held)
+    case .success(let processed):
+      var held = image.held
+      held.bytes += hold(processed)
+      if keepsOnDisk(image, processed, for: flight.context) {
+        let result = EntryResult(.downloaded, image: image, verified: processed.verified)
+        let change = CommitBatch.Change.store(image, processed)
+        add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: held))
+      } else {
+        release(held)
+        let result = EntryResult(.checked, image: image, verified: processed.verified)
+        let mayBeKept = isStorable(image.answer, flight.context)
+        finish(FinalResult(number: number, result: result, processed: processed, isRemembered: mayBeKept))
+      }
+    }
+  }
+
+  private func keepsOnDisk(_ image: FetchedImage, _ processed: ProcessedImage, for context: LoadContext) -> Bool {
+    guard context.writeCache != nil, isStorable(image.answer, context) else { return false }
+    if processed.transformed != nil { return true }
+    if case .nothing = processed.stored { return false }
+    return context.keepsOriginalOnDisk
+  }
+
+  /// Whether the answer may be kept by the server's word, where that counts (C19).
+  private func isStorable(_ answer: DownloadedImage, _ context: LoadContext) -> Bool {
+    answer.freshness.isStorable || !context.followsHTTPFreshness
+  }
+
+  /// Counts pixels that wait for their commit; returns their bytes.
+  private func hold(_ processed: ProcessedImage) -> Int {
+    let bytes = (processed.image?.pixels.bytes.count ?? 0) + (processed.original?.pixels.bytes.count ?? 0)
+    if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
+    return bytes
+  }
+
+  /// Ends a flight with `failure`, and remembers it where the rules say so.
+  private func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
+    let remembers = flight.context.writeCache != nil && flight.blocks(failure)
+    var result = result
+    result.details = EntryResult.Details(
+      failure: failure,
+      isBlacklisted: remembers,
+      finalURL: result.details?.finalURL,
+      contentType: result.details?.contentType
+    )
+    if remembers {
+      add(CommitBatch.Item(number: number, flight: flight, change: .blacklist(failure), result: result, held: held))
+    } else {
+      release(held)
+      finish(FinalResult(number: number, result: result))
+    }
+  }
+
+  // MARK: Cached bodies
+
+  private func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
+    let processor = BodyProcessor(flight.context, coders: coders)
+    bodiesBeingProcessed += 1
+    coding.run { [inbox] in
+      let proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
+      inbox.mailbox.post(.proved(number: number, copy, proof))
+    }
+  }
+
+  /// The server has answered 304: the record is right, and so is the body, unless the context asks for more than the record tells.
+  private func settle(_ number: UInt64, notModified answer: DownloadedImage) {
+    guard let flight = flights.flight(number) else { return }
+    guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
+      preconditionFailure("only what is cached is asked about")
+    }
+    let context = flight.context
+    if context.needsPixels || context.needsData || context.parts.verifiesHits
+      || context.verification.judge(revalidation.head) == .needsProof
+    {
+      confirmed[number] = answer
+      let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
+      return prove(number, flight, CachedCopy(place: place))
+    }
+    var result = EntryResult(.revalidated, summary: answer.summary)
+    result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+    revalidate(number, flight, revalidation.head, answer, result, nil)
+  }
+
+  private func revalidate(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ head: EntryHead,
+    _ answer: DownloadedImage,
+    _ result: EntryResult,
+    _ processed: ProcessedImage?
+  ) {
+    guard flight.context.writeCache != nil else {
+      return finish(FinalResult(number: number, result: result, processed: processed))
+    }
+    let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
+    let change = CommitBatch.Change.revalidate(head, answer, deeper)
+    add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: Held()))
+  }
+
+  private func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
+    let answer = confirmed.removeValue(forKey: number)
+    guard let flight = flights.flight(number) else { return }
+    switch proof {
+    case .good(let processed, let body):
+      settle(number, flight, copy, answer, processed, body)
+    case .abandoned:
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    case .damaged:
+      if let head = copy.ownHead { removeDamaged(flight, head) } else { warnOfDamage(flight, copy) }
+      askInstead(number, flight)
+    case .broken, .unreadable:
+      askInstead(number, flight)
+    }
+  }
+
+  private func settle(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ copy: CachedCopy,
+    _ answer: DownloadedImage?,
+    _ processed: ProcessedImage,
+    _ body: CachedProof.Body?
+  ) {
+    var result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body)
+    if let answer, let head = copy.ownHead {
+      result.outcome = .revalidated
+      result.add(answer.summary)
+      return revalidate(number, flight, head, answer, result, processed)
+    }
+    let needsRaising = copy.ownHead.map { processed.verified.proof > $0.proof } ?? false
+    if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
+      let change = CommitBatch.Change.raiseProof(head, processed.verified)
+      let held = Held(bytes: hold(processed))
+      add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: held))
+    } else {
+      finish(FinalResult(number: number, result: result, processed: processed))
+    }
+  }
+
+  /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
+  private func askInstead(_ number: UInt64, _ flight: Flight) {
+    if let known = flight.known, !flight.context.retriesBlacklisted {
+      finish(FinalResult(number: number, result: EntryResult(knownBad: known)))
+    } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
+      finish(FinalResult(number: number, result: EntryResult(.skipped)))
+    } else if isClosing || flight.stop != .no {
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    } else {
+      dispatcher.submit(flight, number: number, isConditional: false)
+    }
+  }
+
+  /// Removes the record of a body that is gone or changed, unless it is another one by now (C14).
+  private func removeDamaged(_ flight: Flight, _ head: EntryHead) {
+    guard let cache = flight.context.cache else { return }
+    guard cache.configuration.access == .readWrite else {
+      return flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
+    }
+    do throws(CacheError) {
+      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(flight.key, head) }
+      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
+    } catch {
+      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
+    }
+  }
+
+  private func warnOfDamage(_ flight: Flight, _ copy: CachedCopy) {
+    flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+  }
+
+  // MARK: Commit and delivery
+
+  private func add(_ item: CommitBatch.Item) {
+    if !batch.accepts(item.flight.context) { commit() }
+    batch.add(item)
+    if batch.isFull { commit() }
+  }
+
+  private func commit() {
+    guard !batch.isEmpty, let context = batch.context else { return }
+    batch.commit()
+    var held = Held()
+    for item in batch.items {
+      held += item.held
+      finish(FinalResult(item))
+    }
+    batch = CommitBatch()
+    release(held)
+    trimIfFull(context)
+    deliver()
+  }
+
+  private func trimIfFull(_ context: LoadContext) {
+    guard let cache = context.writeCache else { return }
+    do throws(CacheError) {
+      guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
+      context.recordTrim(try cache.trim(protecting: context.startedAt))
+    } catch {
+      context.recordWarning("the cache could not be trimmed: \(error)")
+    }
+  }
+
+  private func release(_ held: Held) {
+    if inbox.pressure.subtract(held), !isClosing { dispatcher.capacityChanged() }
+  }
+
+  private func finish(_ result: FinalResult) { final.append(result) }
+
+  private func deliver() {
+    guard !final.isEmpty else { return }
+    let results = final
+    final.removeAll(keepingCapacity: true)
+    delivery.deliver(results, isClosing: isClosing)
+  }
+}

@@ -1,0 +1,119 @@
+import ImageCoding
+import ImagePrimitives
+
+/// Proves a body good under a job's rules, or says why it is not.
+struct BodyVerifier: Sendable {
+  let coders: ImageCoderRegistry
+  let rules: VerificationRules
+  /// Whether the pixels are kept, so that every image is decoded.
+  var decodes = false
+
+  /// Checks a body as it came from a server.
+  ///
+  /// - Parameters:
+  ///   - bytes: the body, or as much of its beginning as is at hand.
+  ///   - byteCount: how many bytes the whole body has.
+  ///   - contentType: the declared type.
+  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int, contentType: String?) throws(Failure) -> VerifiedImage {
+    if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
+    let format = try recognise(bytes, contentType: contentType)
+    let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
+    var image = VerifiedImage(format: format, contentTypeMatch: match)
+    if let format {
+      if let failure = rules.failure(contentType: match, declared: contentType, format: format) { throw failure }
+      if let failure = rules.failure(format: format) { throw failure }
+    } else if rules.formats != nil || decodes {
+      throw Failure(.notAnImage, message: "the first bytes are of no known image format")
+    }
+    if let failure = rules.failure(byteCount: byteCount) { throw failure }
+    if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
+    guard rules.depth > .none || decodes, let format else { return image }
+    try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
+    return image
+  }
+
+  /// Checks a body out of the cache, whose declared type was judged by its record.
+  func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> VerifiedImage {
+    guard let format = try recognise(bytes, contentType: nil) else {
+      throw Failure(.notAnImage, message: "the first bytes are of no known image format")
+    }
+    var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
+    if let failure = rules.failure(format: format) { throw failure }
+    try prove(bytes, isComplete: true, format: format, into: &image)
+    return image
+  }
+
+  private func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
+    let served = contentType.map { ", served as \($0)" } ?? ""
+    switch ContentSniff(prefix: bytes) {
+    case .image(let format): return format
+    case .empty: throw Failure(.empty, message: "the body is empty")
+    case .html: throw Failure(.notAnImage, message: "the body is HTML\(served)")
+    case .xml: throw Failure(.notAnImage, message: "the body is XML\(served)")
+    case .json: throw Failure(.notAnImage, message: "the body is JSON\(served)")
+    case .text: throw Failure(.notAnImage, message: "the body is text\(served)")
+    case .unknown:
+      if rules.depth == .none { return nil }
+      throw Failure(.notAnImage, message: "the first bytes are of no known image format\(served)")
+    }
+  }
+
+  private func prove(
+    _ bytes: UnsafeRawBufferPointer,
+    isComplete: Bool,
+    format: ImageFormat,
+    into image: inout VerifiedImage
+  ) throws(Failure) {
+    guard let coder = coders.coder(for: format) else {
+      throw Failure(
+        .format,
+        message: "the image is \(format.name), which cannot be decoded yet; verify.decode: none takes it as it is"
+      )
+    }
+    do {
+      let header = try coder.header(of: bytes, isComplete: isComplete)
+      image.size = header.size
+      image.frames = header.frames
+      image.proof = .header
+      if let failure = rules.failure(size: header.size) { throw failure }
+      let limits = DecodingLimits(maximumPixels: rules.maximumPixels)
+      if decodes {
+        let decoded = try coder.decode(bytes, limits: limits)
+        image.proof = .full
+        image.warnings += decoded.warnings
+        image.decoded = decoded
+      } else if rules.depth == .full {
+        let proof = try coder.proveDecodable(bytes, limits: limits)
+        image.proof = .full
+        image.warnings += proof.warnings
+      }
+    } catch let failure as Failure {
+      throw failure
+    } catch let error as ImageError {
+      throw Failure(error)
+    } catch {
+      throw Failure(.internal, message: "\(error)")
+    }
+  }
+
+  private static func warning(_ match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> String? {
+    guard let format else { return nil }
+    switch match {
+    case .exact: return nil
+    case .absent: return "no content type was declared; the bytes are \(format.mediaType)"
+    case .alias, .generic, .mismatch: return "the content type is \(declared ?? "unknown"); the bytes are \(format.mediaType)"
+    }
+  }
+}
+
+extension Failure {
+  /// What a coder's error is called in reports.
+  init(_ error: ImageError) {
+    switch error.kind {
+    case .notAnImage: self.init(.notAnImage, message: error.message)
+    case .dimensions: self.init(.dimensions, message: error.message)
+    case .outOfMemory: self.init(.internal, message: error.message)
+    case .undecodable, .needsMoreBytes: self.init(.undecodable, message: error.message)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+
+/// What reading a cached body showed.
+enum CachedProof: Sendable {
+  /// It is good; with what only its bytes tell, where there is no record.
+  case good(ProcessedImage, Body?)
+  /// It breaks the job's rules, or cannot be decoded.
+  case broken(Failure)
+  /// Nobody waits for it any more.
+  case abandoned
+  /// It is gone, cut or changed.
+  case damaged
+  /// It could not be read at all.
+  case unreadable(CacheError)
+
+  /// What is known of a body without a record.
+  struct Body: Sendable {
+    let checksum: Checksum
+    let byteCount: Int
+  }
+}
+
+extension CachedProof {
+  /// Reads the body of a cached image and makes of it what its context asks for; for a coding thread.
+  init(of flight: Flight, copy: CachedCopy, by processor: BodyProcessor) {
+    do throws(CacheError) {
+      switch copy.place {
+      case .entry(let cache, let key, let identity, let head, _):
+        let body = try identity.withRawBytes { identity throws(CacheError) in
+          try cache.body(of: key, identity: identity, as: head)
+        }
+        switch body {
+        case nil, .damaged: self = .damaged
+        case .bytes(let bytes): self.init(bytes, facts: nil, head: head, copy: copy, flight: flight, processor: processor)
+        }
+      case .file(let folder):
+        let body = try flight.written.withRawBytes { url throws(CacheError) in
+          try folder.body(ofURL: url, maximumBytes: flight.context.download.maxBytes)
+        }
+        guard let body else {
+          self = .damaged
+          return
+        }
+        let facts = Body(checksum: body.withRawBytes { ImageCaching.checksum(of: $0) }, byteCount: body.count)
+        self.init(body, facts: facts, head: nil, copy: copy, flight: flight, processor: processor)
+      }
+    } catch {
+      self = .unreadable(error)
+    }
+  }
+
+  private init(
+    _ bytes: [UInt8],
+    facts: Body?,
+    head: EntryHead?,
+    copy: CachedCopy,
+    flight: Flight,
+    processor: BodyProcessor
+  ) {
+    let context = flight.context
+    // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
+    if let head, context.verification.judge(head) == .good, copy.remembered != nil || !context.needsPixels {
+      let processed = ProcessedImage(
+        verified: VerifiedImage(head),
+        image: copy.remembered?.image,
+        data: context.needsData ? bytes : nil
+      )
+      self = .good(processed, facts)
+      return
+    }
+    do throws(Failure) {
+      let processed = try bytes.withRawBytes { bytes throws(Failure) in
+        copy.isTransformed
+          ? try processor.process(transformed: bytes)
+          : try processor.process(cached: bytes, contentTypeMatch: head?.contentTypeMatch ?? .exact, of: flight)
+      }
+      self = .good(processed, facts)
+    } catch {
+      self = .broken(error)
+    }
+  }
+}
+
+extension VerifiedImage {
+  /// What the record says.
+  init(_ head: EntryHead) {
+    self.init(
+      format: head.format,
+      size: ImageSize(width: Int(head.width), height: Int(head.height)),
+      frames: Int(head.frames),
+      proof: head.proof,
+      contentTypeMatch: head.contentTypeMatch
+    )
+  }
+}

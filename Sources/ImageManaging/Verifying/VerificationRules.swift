@@ -1,0 +1,109 @@
+public import ImagePrimitives
+
+/// What an image must be to be good.
+public struct VerificationRules: Sendable, Hashable {
+  /// How strictly the declared content type must fit the bytes.
+  public enum ContentTypeRule: Sendable, Hashable {
+    /// An absent or generic type and usual aliases pass with a warning, another type does not.
+    case match
+    /// Only the format's registered media type passes.
+    case exact
+    /// It is not looked at.
+    case ignore
+  }
+
+  /// A lowest and a highest value, both included.
+  public struct Bounds: Sendable, Hashable {
+    /// The lowest value; 1 by default.
+    public var minimum: Int
+    /// nil means that there is no highest value.
+    public var maximum: Int?
+
+    /// Bounds from `minimum` up.
+    public init(minimum: Int = 1, maximum: Int? = nil) {
+      self.minimum = minimum
+      self.maximum = maximum
+    }
+
+    /// Whether `value` lies within.
+    public func contains(_ value: Int) -> Bool { value >= minimum && value <= maximum ?? .max }
+  }
+
+  /// How deeply the bytes are proven; default the header.
+  public var depth: ProofDepth
+  /// How strictly the declared content type must fit; default ``ContentTypeRule/match``.
+  public var contentType: ContentTypeRule
+  /// The formats that pass; nil means any.
+  public var formats: Set<ImageFormat>?
+  /// Pixels.
+  public var width: Bounds
+  /// Pixels.
+  public var height: Bounds
+  /// Width × height at most; default 100 million.
+  public var maximumPixels: Int
+  /// The body's bytes.
+  public var bytes: Bounds
+
+  /// Rules with the given parts, each with its default.
+  public init(
+    depth: ProofDepth = .header,
+    contentType: ContentTypeRule = .match,
+    formats: Set<ImageFormat>? = nil,
+    width: Bounds = Bounds(),
+    height: Bounds = Bounds(),
+    maximumPixels: Int = 100_000_000,
+    bytes: Bounds = Bounds()
+  ) {
+    self.depth = depth
+    self.contentType = contentType
+    self.formats = formats
+    self.width = width
+    self.height = height
+    self.maximumPixels = maximumPixels
+    self.bytes = bytes
+  }
+
+  /// Why a body of that many bytes is no good; nil where it is.
+  func failure(byteCount: Int) -> Failure? {
+    if bytes.contains(byteCount) { return nil }
+    if byteCount < bytes.minimum {
+      return Failure(.size, message: "the image has \(byteCount) bytes, and verify.bytes.min is \(bytes.minimum)")
+    }
+    return Failure(.size, message: "the image has \(byteCount) bytes, and verify.bytes.max is \(bytes.maximum!)")
+  }
+
+  /// Why that format is no good; nil where it is.
+  func failure(format: ImageFormat) -> Failure? {
+    guard let formats, !formats.contains(format) else { return nil }
+    let allowed = formats.map(\.name).sorted().joined(separator: ", ")
+    return Failure(.format, message: "the image is \(format.name), and verify.formats allows \(allowed)")
+  }
+
+  /// Why a declared type that fits the format so is no good; nil where it is.
+  func failure(contentType match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> Failure? {
+    let passes =
+      switch contentType {
+      case .ignore: true
+      case .match: match != .mismatch
+      case .exact: match == .exact
+      }
+    if passes { return nil }
+    let says = declared.map { "the content type is \($0)" } ?? "the declared content type does not fit"
+    let bytes = format.map { "the bytes are \($0.mediaType)" } ?? "the bytes are of no known format"
+    return Failure(.contentType, message: "\(says), and \(bytes)")
+  }
+
+  /// Why an image of that size is no good; nil where it is.
+  func failure(size: ImageSize) -> Failure? {
+    let what = "the image is \(size.width) x \(size.height) pixels"
+    if !width.contains(size.width) { return Failure(.dimensions, message: "\(what), and verify.width asks for \(width)") }
+    if !height.contains(size.height) { return Failure(.dimensions, message: "\(what), and verify.height asks for \(height)") }
+    guard size.pixels > maximumPixels else { return nil }
+    return Failure(.dimensions, message: "\(what), and verify.max-pixels is \(maximumPixels)")
+  }
+}
+
+extension VerificationRules.Bounds: CustomStringConvertible {
+  /// The bounds for a sentence, such as `16 to 4000` or `at least 16`.
+  public var description: String { maximum.map { "\(minimum) to \($0)" } ?? "at least \(minimum)" }
+}

@@ -1,0 +1,189 @@
+public import ImageCaching
+public import ImageManaging
+public import ImagePrimitives
+import Threads
+
+/// Loads many images for their being kept, over one manager, bounded and in order.
+///
+/// ``run(_:)`` reads, looks up and waits on the calling thread, so that a cached URL costs no hop to another thread. How many
+/// transfers run at once is set on the manager's downloader; what is pending here is bounded by the look-ahead window.
+public final class PrefetchRun: Sendable {
+  /// How a run ended.
+  public struct Summary: Sendable {
+    /// Whether the source was read to its end.
+    public var sourceEnded = false
+    /// Whether the deadline cut the run short.
+    public var deadlinePassed = false
+    /// What the source threw, where it did.
+    public var sourceError: (any Error)?
+    /// Why the cache could not be read, where that cut the run short.
+    public var cacheError: CacheError?
+  }
+
+  /// The requests that may be pending at once unless told otherwise.
+  public static let largestWindow = 65_536
+
+  private enum Message: Sendable {
+    case completed([LoadCompletion])
+    case stop(gracefully: Bool)
+    case setPaused(Bool)
+  }
+
+  /// Brings the manager's completions to the run's thread.
+  private final class Receiver: LoadReceiver {
+    let mailbox = Mailbox<Message>()
+    func complete(_ completions: [LoadCompletion]) { mailbox.post(.completed(completions)) }
+  }
+
+  private let manager: ImageManager
+  private let context: LoadContext
+  private let window: Int
+  private let deadline: Duration?
+  private let progressInterval: Duration
+  private let time: TimeSource
+  private let receiver = Receiver()
+
+  /// A run over a manager.
+  ///
+  /// - Parameters:
+  ///   - context: the cache, and the rules for requests and images.
+  ///   - window: requests that may be pending at once: within so many, priority, order and fairness hold. Below 1 traps.
+  ///   - deadline: how long the run may take from ``run(_:)``; nil is no limit.
+  ///   - progressInterval: how often ``PrefetchDelegate/progressed(pending:)`` is called at least.
+  public init(
+    manager: ImageManager,
+    context: LoadContext,
+    window: Int = PrefetchRun.largestWindow,
+    deadline: Duration? = nil,
+    progressInterval: Duration = .milliseconds(100),
+    time: TimeSource = .system
+  ) {
+    self.manager = manager
+    precondition(window > 0, "a run with room for \(window) requests would never begin; give 1 or more")
+    self.context = context
+    self.window = window
+    self.deadline = deadline
+    self.progressInterval = progressInterval
+    self.time = time
+  }
+
+  /// Ends a run early, from any thread: nothing more starts, and what is in flight gets 5 s with `gracefully`, nothing without.
+  public func stop(gracefully: Bool) { receiver.mailbox.post(.stop(gracefully: gracefully)) }
+
+  /// Stops reading until resumed, from any thread; what is pending goes on.
+  public func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
+
+  /// Loads everything that `delegate` gives; returns when each request has its result.
+  public func run(_ delegate: some PrefetchDelegate) -> Summary {
+    var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
+    var slots = SlotAllocator()
+    var batch = PrefetchBatch()
+    var messages: [Message] = []
+    var summary = Summary()
+    while true {
+      takeMessages(&messages, &state, &slots, delegate)
+      let now = time.monotonic()
+      delegate.progressed()
+      switch state.next(now: now) {
+      case .read(let maximum):
+        batch.removeAll()
+        var source = PrefetchSourceState.ended
+        do {
+          source = try delegate.read(&batch, maximum: maximum)
+        } catch {
+          summary.sourceError = error
+        }
+        // Reading may have taken long, and nothing is asked for after a request to stop.
+        takeMessages(&messages, &state, &slots, delegate)
+        if state.isStopping {
+          for index in batch.requests.indices { delegate.decided(index, EntryResult(.cancelled)) }
+          batch.removeAll()
+        }
+        let (pending, error) = load(&batch, delegate, &slots)
+        state.read(pending: pending, source: source)
+        if let error {
+          summary.cacheError = error
+          state.stop(gracefully: false, now: now)
+        }
+      case .wait(let until, let forSource):
+        let tick = now.advanced(by: progressInterval)
+        let waking = receiver.mailbox.wait(
+          until: until.map { min($0, tick) } ?? tick,
+          orReadable: forSource ? delegate.sourceDescriptor : nil
+        )
+        if waking == .descriptorReady { state.sourceIsReady() }
+      case .cancel(let includingRunning):
+        manager.cancelAll(for: receiver, includingRunning: includingRunning)
+      case .end:
+        summary.sourceEnded = state.sourceEnded && summary.sourceError == nil
+        summary.deadlinePassed = state.deadlinePassed
+        return summary
+      }
+    }
+  }
+
+  private func takeMessages(
+    _ messages: inout [Message],
+    _ state: inout PrefetchState,
+    _ slots: inout SlotAllocator,
+    _ delegate: some PrefetchDelegate
+  ) {
+    guard receiver.mailbox.takeAll(into: &messages) else { return }
+    for message in messages { take(message, &state, &slots, delegate) }
+  }
+
+  private func take(
+    _ message: Message,
+    _ state: inout PrefetchState,
+    _ slots: inout SlotAllocator,
+    _ delegate: some PrefetchDelegate
+  ) {
+    switch message {
+    case .completed(let completions):
+      for completion in completions {
+        delegate.completed(slot: Int(completion.id), completion)
+        slots.release(Int(completion.id))
+      }
+      state.completed(completions.count)
+    case .stop(let gracefully): state.stop(gracefully: gracefully, now: time.monotonic())
+    case .setPaused(let paused): state.setPaused(paused)
+    }
+  }
+
+  /// Loads a batch and returns how many of its requests are pending, and why the cache could not be read.
+  private func load(
+    _ batch: inout PrefetchBatch,
+    _ delegate: some PrefetchDelegate,
+    _ slots: inout SlotAllocator
+  ) -> (pending: Int, error: CacheError?) {
+    let count = batch.requests.count
+    guard count > 0 else { return (0, nil) }
+    for index in 0..<count { batch.requests[index].id = UInt64(slots.take()) }
+    var isDecided = [Bool](repeating: false, count: count)
+    let requests = batch.requests
+    var failure: CacheError?
+    let batch = batch
+    batch.bytes.withUnsafeBytes { bytes in
+      do throws(CacheError) {
+        let context = batch.context ?? context
+        try manager.load(requests, in: bytes, context: context, receiver: receiver) { index, completion in
+          isDecided[index] = true
+          delegate.decided(index, completion.result)
+        }
+      } catch {
+        failure = error
+      }
+    }
+    var pending = 0
+    for index in 0..<count {
+      let slot = Int(requests[index].id)
+      if isDecided[index] {
+        slots.release(slot)
+      } else {
+        delegate.began(index, slot: slot)
+        pending += 1
+      }
+    }
+    return (pending, failure)
+  }
+}

@@ -1,0 +1,169 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Several who share one downloader.
+struct ClientTests {
+  private func download(_ id: UInt64, _ url: String, priority: Priority = .normal, sequence: Int64 = 0) -> Download {
+    Download(id: id, url: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
+  }
+
+  @Test("M24: clients have numbers and events of their own, and the limits in common")
+  func numbersAreTheirOwn() throws {
+    let origin = try Origin(fallback: .computed { .body(Array($0.path.utf8)) })
+    let gate = origin.holdAll()
+    let first = try Fetcher(concurrency: 3)
+    let other = Recorder()
+    let client = first.downloader.client(other)
+    first.submit((1...4).map { origin.url("/first\($0)") })
+    client.submit((1...4).map { download($0, origin.url("/other\($0)"), sequence: Int64($0)) })
+    try gate.waitForWaiting(3)
+    gate.open()
+    for (recorder, name) in [(first.recorder, "first"), (other, "other")] {
+      let ends = try recorder.waitForEnds(4)
+      #expect(Set(ends.map(\.id)) == [1, 2, 3, 4])
+      for end in ends { #expect(end.image?.body == Array("/\(name)\(end.id)".utf8)) }
+    }
+    #expect(origin.peakInFlight == 3)
+  }
+
+  @Test("M17: cancelling all of one client leaves the others alone; all of the downloader is all", arguments: [false, true])
+  func cancelAll(ofDownloader: Bool) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let first = try Fetcher(concurrency: 2)
+    let other = Recorder()
+    let client = first.downloader.client(other)
+    first.submit((1...3).map { origin.url("/first\($0)") })
+    client.submit((1...3).map { download($0, origin.url("/other\($0)")) })
+    try gate.waitForWaiting(2)
+    if ofDownloader { first.downloader.cancelAll(includingRunning: true) } else { client.cancelAll(includingRunning: true) }
+    #expect(try other.waitForEnds(3).allSatisfy(\.isCancelled))
+    gate.open()
+    #expect(try first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
+  }
+
+  @Test("a receiver without room holds back new starts only while its client has downloads that wait")
+  func roomCountsWhileItsDownloadsWait() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher()
+    let full = Recorder()
+    full.mayStart = false
+    let client = fetcher.downloader.client(full)
+    fetcher.submit([origin.url("/1")])
+    _ = try fetcher.recorder.waitForEnds(1)
+
+    client.submit([download(1, origin.url("/full"))])
+    fetcher.client.submit([download(2, origin.url("/2"))])
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.waiting == 2)
+    #expect(origin.requests.count == 1)
+
+    client.cancel([1])
+    try fetcher.recorder.waitForEnd(of: 2)
+    #expect(full.ends.map(\.isCancelled) == [true])
+  }
+
+  @Test("a client that has ended leaves no event behind", arguments: [true, false])
+  func close(explicitly: Bool) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 2)
+    let other = Recorder()
+    var client: DownloadClient? = fetcher.downloader.client(other)
+    client?.submit((1...3).map { download($0, origin.url("/other\($0)")) })
+    try gate.waitForWaiting(2)
+    if explicitly { client?.close() } else { client = nil }
+    if explicitly { #expect(other.ends.count == 3) }
+    #expect(try other.waitForEnds(3).allSatisfy(\.isCancelled))
+    client?.close()
+    fetcher.submit([origin.url("/1")])
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(1)
+    #expect(other.events.count == 3)
+  }
+
+  @Test("a receiver is let go of when its client is closed")
+  func receiverIsReleased() throws {
+    let fetcher = try Fetcher()
+    weak var receiver: Recorder?
+    do {
+      let recorder = Recorder()
+      receiver = recorder
+      fetcher.downloader.client(recorder).close()
+    }
+    #expect(receiver == nil)
+  }
+
+  @Test("a client can be closed after its downloader was shut down")
+  func closeAfterShutDown() throws {
+    let fetcher = try Fetcher()
+    fetcher.downloader.shutDown()
+    fetcher.client.cancelAll(includingRunning: true)
+    fetcher.client.close()
+    #expect(fetcher.recorder.events.isEmpty)
+  }
+
+  @Test("D2: raising and lowering what waits changes its class and keeps its sequence")
+  func setPriority() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.downloader.isSuspended = true
+    fetcher.submit((1...6).map { origin.url("/\($0)") })
+    fetcher.client.setPriority(.high, of: 5)
+    fetcher.client.setPriority(.high, of: 3)
+    fetcher.client.setPriority(.low, of: 1)
+    fetcher.client.setPriority(.veryHigh, of: 77)
+    fetcher.downloader.isSuspended = false
+    _ = try fetcher.recorder.waitForEnds(6)
+    #expect(origin.requests.map(\.path) == ["/3", "/5", "/2", "/4", "/6", "/1"])
+  }
+
+  @Test("D15: a retry that waits for its time goes on waiting when it is raised")
+  func raisedRetryWaits() throws {
+    let clock = ManualClock()
+    let origin = try Origin(["/1": .sequence([.status(503), .body([1])])], fallback: .body([2]))
+    let fetcher = try Fetcher(time: clock.source)
+    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))
+    try origin.waitForRequests(1)
+    try origin.waitForInFlight(0)
+    fetcher.client.submit([download(2, origin.url("/2"))])
+    try fetcher.recorder.waitForEnd(of: 2)
+    fetcher.client.setPriority(.veryHigh, of: 1)
+    try fetcher.settle()
+    #expect(origin.count(of: "/1") == 1)
+    clock.advance(by: .seconds(20))
+    fetcher.client.capacityChanged()
+    try fetcher.recorder.waitForEnd(of: 1)
+  }
+
+  @Test("D1: a concurrency below 1 traps with a sentence")
+  func concurrencyOfZero() async throws {
+    await #expect(processExitsWith: .failure) {
+      _ = ImageDownloader.Configuration(maxConcurrentDownloads: 0)
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = ImageDownloader.Configuration(maxConcurrentPerHost: -1)
+    }
+    await #expect(processExitsWith: .failure) {
+      try ImageDownloader().setLimits(concurrency: 4, perHost: 0)
+    }
+    await #expect(processExitsWith: .failure) {
+      var configuration = ImageDownloader.Configuration()
+      configuration.maxConcurrentDownloads = 0
+      _ = try ImageDownloader(configuration)
+    }
+  }
+
+  @Test("a client that is closed takes no downloads: that traps")
+  func submittingAfterClose() async throws {
+    await #expect(processExitsWith: .failure) {
+      let client = try ImageDownloader().client(Recorder())
+      client.close()
+      client.submit([])
+    }
+  }
+}

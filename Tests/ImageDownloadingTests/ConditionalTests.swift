@@ -1,0 +1,107 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+/// Conditional requests, and what answers say of themselves.
+struct ConditionalTests {
+  private let validators = Validators(etag: "\"v1\"", lastModified: "Sat, 21 Nov 2026 10:00:00 GMT")
+
+  private func fetch(
+    _ fetcher: Fetcher,
+    _ id: UInt64,
+    _ url: String,
+    _ validators: Validators?,
+    options: DownloadOptions = .forTests()
+  ) throws -> End {
+    fetcher.client.submit([Download(id: id, url: Array(url.utf8), options: options, validators: validators)])
+    try fetcher.recorder.waitForEnd(of: id)
+    return try #require(fetcher.recorder.ends.last)
+  }
+
+  @Test("M6: validators make a request conditional, and a 304 ends it as not modified")
+  func notModified() throws {
+    let headers: HeaderFields = ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Vary": "Accept", "Date": "then"]
+    let origin = try Origin(["/a": .status(304, headers: headers)])
+    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    let image = try #require(end.image)
+    #expect(end.isNotModified)
+    #expect(image.status == 304)
+    #expect(image.body.isEmpty && image.bodyBytes == 0)
+    #expect(image.validators == Validators(etag: "\"v1\""))
+    #expect(image.freshness.lifetime.map { $0 > .seconds(30) && $0 <= .seconds(60) } == true)
+    #expect(image.vary == "Accept")
+    #expect(origin.requests[0].headers.all("If-None-Match") == ["\"v1\""])
+    #expect(origin.requests[0].headers.all("If-Modified-Since") == ["Sat, 21 Nov 2026 10:00:00 GMT"])
+  }
+
+  @Test("M6: a changed image comes whole")
+  func changed() throws {
+    let origin = try Origin(["/a": .body([1, 2], headers: ["ETag": "\"v2\""])])
+    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    #expect(!end.isNotModified)
+    #expect(end.image?.body == [1, 2])
+    #expect(end.image?.etag == "\"v2\"")
+  }
+
+  @Test(
+    "M6: each is asked with what is known",
+    arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()]
+  )
+  func parts(validators: Validators) throws {
+    let origin = try Origin(["/a": .body([1])])
+    _ = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    #expect(origin.requests[0].headers["If-None-Match"] == validators.etag)
+    #expect(origin.requests[0].headers["If-Modified-Since"] == validators.lastModified)
+  }
+
+  @Test("D9: a 304 that was not asked for is a refused status", arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
+  func unasked(validators: Validators?) throws {
+    let origin = try Origin(["/a": .status(304)])
+    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    #expect(end.failure?.kind == .httpStatus)
+    #expect(end.failure?.status == 304)
+  }
+
+  @Test("M6, D7: the question is put to the download's own origin only, on every hop there")
+  func hops() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .redirect(to: "/b"))
+    origin.set("/b", .redirect(to: origin.url("/c", host: 1)))
+    origin.set("/c", .redirect(to: origin.url("/d", host: 0)))
+    origin.set("/d", .status(304))
+    let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
+    #expect(end.isNotModified)
+    #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"v1\"", "\"v1\"", nil, "\"v1\""])
+
+    origin.set("/c", .status(304))
+    #expect(try fetch(Fetcher(), 1, origin.url("/a"), validators).failure?.status == 304)
+  }
+
+  @Test("M6: the next request on the same handle is not conditional, and keeps its headers")
+  func conditionsDoNotStick() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    let options = DownloadOptions.forTests(headers: [("X-A", "1")])
+    for (id, validators) in [(1, nil), (2, validators), (3, nil), (4, validators)] as [(UInt64, Validators?)] {
+      _ = try fetch(fetcher, id, origin.url("/\(id)"), validators, options: options)
+    }
+    #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\"", nil, "\"v1\""])
+    #expect(origin.requests.allSatisfy { $0.headers["X-A"] == "1" && $0.headers.all("Accept").count == 1 })
+  }
+
+  @Test("C19: freshness, Vary and validators are those of the answer, all Cache-Control headers together")
+  func freshness() throws {
+    let headers: HeaderFields = [
+      "Cache-Control": "public, immutable", "Cache-Control": "max-age=3600", "Vary": "Accept", "Vary": "X-A", "Age": "600",
+    ]
+    let origin = try Origin(["/a": .redirect(to: "/b", status: 301), "/b": .body([1], headers: headers), "/c": .body([1])])
+    let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
+    #expect(image.freshness.isImmutable)
+    #expect(image.freshness.lifetime.map { $0 > .seconds(2900) && $0 <= .seconds(3000) } == true)
+    #expect(image.vary == "Accept, X-A")
+    let plain = try #require(try Fetcher().fetch(origin.url("/c")).image)
+    #expect(plain.freshness == Freshness())
+    #expect(plain.vary == nil && plain.validators.isEmpty)
+  }
+}

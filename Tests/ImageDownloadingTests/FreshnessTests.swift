@@ -1,0 +1,167 @@
+import ImagePrimitives
+import Testing
+
+@testable import ImageDownloading
+
+/// What an answer's headers say of its freshness.
+struct FreshnessTests {
+  /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
+  private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+  private static let now = Timestamp(milliseconds: 784_111_777_000)
+
+  private func freshness(
+    _ cacheControl: String?,
+    expires: String? = nil,
+    age: String? = nil,
+    date: String? = Self.date,
+    takes: Duration = .zero,
+    after: Duration = .zero
+  ) -> Freshness {
+    let received = Self.now.advanced(by: after)
+    return Freshness(
+      cacheControl: cacheControl,
+      expires: expires,
+      age: age,
+      date: date,
+      requested: received.advanced(by: .zero - takes),
+      received: received
+    )
+  }
+
+  @Test(
+    "C19: how long an answer lives, by Cache-Control",
+    arguments: [
+      ("max-age=60", 60), ("MAX-AGE=60", 60), ("public, max-age=60", 60), ("public,max-age=60,immutable", 60),
+      (" , ,max-age = 60 ,", 60), ("\tmax-age=60\t", 60), ("max-age=\"60\"", 60), ("max-age=\" 60 \"", 60), ("max-age=0", 0),
+      ("max-age=00060", 60),
+      // What is no number of seconds is stale.
+      ("max-age", 0), ("max-age=", 0), ("max-age=abc", 0), ("max-age=-1", 0), ("max-age=60.5", 0), ("max-age=\"60", 0),
+      ("max-age=6 0", 0), ("max-age=+60", 0), ("max-age=\"\"", 0),
+      // Of two the first counts.
+      ("max-age=60, max-age=120", 60), ("max-age=x, max-age=120", 0),
+      // A private cache has no use for these.
+      ("s-maxage=10, max-age=60", 60), ("max-age=60, s-maxage=10", 60), ("private, max-age=60", 60),
+      ("xmax-age=9, max-age=60", 60),
+      // More than 2^31 seconds are as many, and do not overflow.
+      ("max-age=2147483648", 2_147_483_648), ("max-age=99999999999999999999999999", 2_147_483_648),
+      ("max-age=9223372036854775807", 2_147_483_648),
+      // A comma in quotation marks ends nothing, nor does an escaped quotation mark.
+      ("private=\"set-cookie, max-age=5\", max-age=60", 60), ("x=\"a\\\", max-age=5\", max-age=60", 60),
+      ("no-cache=\"a,b\",max-age=60", 60), ("max-age=60, x=\"open, max-age=5", 60),
+    ]
+  )
+  func maxAge(header: String, seconds: Int) { #expect(freshness(header).lifetime == .seconds(seconds)) }
+
+  @Test(
+    "C19: what says nothing of a lifetime leaves it unknown",
+    arguments: [
+      nil, "", ",", "public", "s-maxage=60", "private", "must-revalidate", "maxage=60", "max-age-x=60", "no-cache", "no-store",
+    ]
+  )
+  func unknown(header: String?) { #expect(freshness(header).lifetime == nil) }
+
+  @Test(
+    "C19: Expires counts from Date, and what is no date is stale",
+    arguments: [
+      ("Sun, 06 Nov 1994 08:50:37 GMT", 60), ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun Nov  6 08:50:37 1994", 60),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+      ("0", 0), ("-1", 0), ("", 0), ("never", 0), ("60", 0), ("Sun, 99 Nov 1994 08:50:37 GMT", 0),
+    ]
+  )
+  func expires(header: String, seconds: Int) {
+    #expect(freshness(nil, expires: header).lifetime == .seconds(seconds))
+    #expect(freshness("public", expires: header).lifetime == .seconds(seconds))
+  }
+
+  @Test("C19: max-age goes before Expires, also where it is nonsense")
+  func maxAgeBeforeExpires() {
+    let later = "Sun, 06 Nov 1994 09:49:37 GMT"
+    #expect(freshness("max-age=60", expires: later).lifetime == .seconds(60))
+    #expect(freshness("max-age=x", expires: later).lifetime == .zero)
+    #expect(freshness("max-age=60", expires: "0").lifetime == .seconds(60))
+  }
+
+  @Test("C19: without a Date, Expires counts from when the answer came")
+  func expiresWithoutDate() {
+    let expires = "Sun, 06 Nov 1994 08:50:37 GMT"
+    #expect(freshness(nil, expires: expires, date: nil).lifetime == .seconds(60))
+    #expect(freshness(nil, expires: expires, date: "yesterday").lifetime == .seconds(60))
+    // What the server's clock is ahead or behind does not matter where it tells its own time.
+    #expect(freshness(nil, expires: expires, date: Self.date, after: .seconds(-3600)).lifetime == .seconds(60))
+  }
+
+  @Test(
+    "C19: the age that the answer has is taken off",
+    arguments: [
+      ("10", 0, 0, 50), ("10", 5, 0, 45), (nil, 5, 0, 55), (nil, 0, 7, 53), ("10", 0, 30, 30), ("10", 5, 30, 30),
+      ("40", 5, 30, 15), ("60", 0, 0, 0), ("500", 0, 0, 0), ("99999999999999999999", 0, 0, 0), (nil, 0, 500, 0),
+      // Of several ages the first counts; what is no number counts for nothing.
+      ("10, 20", 0, 0, 50), ("x", 0, 0, 60), ("-10", 0, 0, 60), ("", 0, 0, 60), (" 10 ", 0, 0, 50),
+      // A clock that is behind the server's gives no negative age.
+      (nil, 0, -100, 60), ("10", 0, -100, 50),
+    ] as [(String?, Int, Int, Int)]
+  )
+  func age(header: String?, takes: Int, after: Int, left: Int) {
+    let freshness = freshness("max-age=60", age: header, takes: .seconds(takes), after: .seconds(after))
+    #expect(freshness.lifetime == .seconds(left))
+  }
+
+  @Test("C19: a clock that was set back during the request gives no negative delay")
+  func clockSetBack() {
+    #expect(freshness("max-age=60", age: "10", takes: .seconds(-100)).lifetime == .seconds(50))
+  }
+
+  @Test("C19: no-store, no-cache and immutable, in whatever case and form")
+  func directives() {
+    #expect(!freshness("No-Store").isStorable)
+    #expect(!freshness("max-age=60, no-store").isStorable)
+    #expect(freshness("no-storex, xno-store").isStorable)
+    #expect(freshness("no-cache").mustRevalidate)
+    #expect(freshness("no-cache=\"set-cookie\"").mustRevalidate)
+    #expect(!freshness("max-age=60").mustRevalidate)
+    #expect(freshness("max-age=60, immutable").isImmutable)
+    #expect(!freshness("x=\"immutable\"").isImmutable)
+    #expect(freshness(nil) == Freshness())
+  }
+
+  @Test(
+    "C19: stale-while-revalidate counts from the lifetime's end (RFC 5861)",
+    arguments: [
+      ("max-age=60, stale-while-revalidate=30", 0, 30), ("max-age=60, stale-while-revalidate=30", 60, 30),
+      ("max-age=60, stale-while-revalidate=30", 70, 20), ("max-age=60, stale-while-revalidate=30", 100, 0),
+      ("max-age=60, stale-while-revalidate=\"30\"", 0, 30), ("max-age=60, stale-while-revalidate=x", 0, 0),
+      ("max-age=60, stale-while-revalidate=30, must-revalidate", 0, 0), ("max-age=60", 0, 0),
+    ]
+  )
+  func staleWhileRevalidate(header: String, age: Int, seconds: Int) {
+    #expect(freshness(header, age: "\(age)").staleWhileRevalidate == .seconds(seconds))
+  }
+
+  @Test("C19: of a list of headers all Cache-Control count, and of others the first")
+  func headers() {
+    let headers = [
+      HeaderField("cache-control", "immutable"), HeaderField("Age", "10"), HeaderField("Cache-Control", "max-age=60"),
+      HeaderField("AGE", "20"),
+    ]
+    let freshness = Freshness(headers, requested: Self.now, received: Self.now)
+    #expect(freshness == Freshness(lifetime: .seconds(50), isImmutable: true))
+  }
+
+  @Test("C19: every day of four centuries is read right")
+  func days() throws {
+    let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    var days: Int64 = 0
+    for year in 1970..<2401 {
+      let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+      for (month, length) in zip(names, lengths) {
+        for day in 1...(month == "Feb" && isLeap ? 29 : length) {
+          let text = "Mon, \(day < 10 ? "0" : "")\(day) \(month) \(year) 00:01:02 GMT"
+          let time = HTTPDate.time(Array(text.utf8)[...])
+          try #require(time?.milliseconds == (days * 86_400 + 62) * 1000)
+          days += 1
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import Testing
+
+/// Hooks around requests and answers.
+struct HookTests {
+  private func fetch(_ url: String, _ options: DownloadOptions, details: Bool = false) throws -> End {
+    let fetcher = try Fetcher()
+    fetcher.client.submit([Download(id: 1, url: Array(url.utf8), options: options, wantsDetails: details)])
+    return try fetcher.recorder.waitForEnds(1)[0]
+  }
+
+  @Test("D6: a header filter chooses the headers of each URL, on hops of the own origin only")
+  func headerFilter() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .redirect(to: "/b?x"))
+    origin.set("/b?x", .redirect(to: origin.url("/c", host: 1)))
+    origin.set("/c", .body([1]))
+    let filter = HeaderFilter(name: "paths") { url, headers in
+      headers.filter { $0.name != "User-Agent" && $0.name != "X-A" } + [
+        HeaderField("X-Path", String(url.split(separator: "/").last!))
+      ]
+    }
+    #expect(try fetch(origin.url("/a"), DownloadOptions(headers: [("X-A", "1")], headerFilter: filter)).image != nil)
+    let headers = origin.requests.map(\.headers)
+    #expect(headers.map { $0["X-Path"] } == ["a", "b?x", nil])
+    #expect(headers.map { $0["User-Agent"] } == [nil, nil, "prewarm"])
+    #expect(headers.map { $0["X-A"] } == [nil, nil, nil])
+    #expect(headers.map { $0["Accept"] } == Array(repeating: "image/webp,image/*;q=0.8", count: 3))
+  }
+
+  @Test("D6: a header that a hook made and that cannot be sent fails the download, and no request is made")
+  func invalidHeader() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let filter = HeaderFilter(name: "bad") { _, _ in [HeaderField("X-A", "1\r\nX-B: 2")] }
+    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions(headerFilter: filter)).failure)
+    #expect(failure.kind == .internal && !failure.isTransient)
+    #expect(failure.message == "the header filter bad made a header that cannot be sent")
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("D8: a request modifier changes path, query and headers of each attempt")
+  func requestModifier() throws {
+    let origin = try Origin(fallback: .sequence([.status(503), .body([1])]))
+    let count = Mutex(0)
+    let sign = RequestModifier(name: "sign") { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      var request = request
+      request.url += "?signature=\(number)&text=ä"
+      request.headers.append(HeaderField("X-Number", "\(number)"))
+      return request
+    }
+    let options = DownloadOptions(retries: 1, backoff: .init(initial: .zero, maximum: .zero), requestModifier: sign)
+    let end = try fetch(origin.url("/a"), options)
+    #expect(end.summary.attempts == 2)
+    #expect(origin.requests.map(\.target) == ["/a?signature=1&text=%C3%A4", "/a?signature=2&text=%C3%A4"])
+    #expect(origin.requests.map { $0.headers["X-Number"] } == ["1", "2"])
+  }
+
+  @Test(
+    "D8: a request modifier refuses a request by nil, and may not lead it elsewhere",
+    arguments: [
+      (nil, "the request modifier no refused the request"),
+      ("http://127.0.0.2/a", "the request modifier no made a URL of another scheme, host or port"),
+      ("", "the request modifier no made a URL that cannot be used: the URL is empty"),
+    ]
+  )
+  func refusingRequestModifier(url: String?, message: String) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
+    let end = try fetch(origin.url("/a"), DownloadOptions(requestModifier: modifier))
+    #expect(end.failure == Failure(.internal, message: message))
+    #expect(end.summary.attempts == 0)
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("D8, D1: requests that are refused leave room for the next")
+  func refusedMakeRoom() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let modifier = RequestModifier(name: "even") { $0.url.hasSuffix("0") ? $0 : nil }
+    let fetcher = try Fetcher(concurrency: 2, perHost: 1)
+    fetcher.submit((1...100).map { origin.url("/\($0)") }, options: DownloadOptions(requestModifier: modifier))
+    let ends = try fetcher.recorder.waitForEnds(100)
+    #expect(ends.count { $0.image != nil } == 10)
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 0)
+  }
+
+  @Test("D8: a response modifier sees status and headers of the last answer, changes or refuses it", arguments: [true, false])
+  func responseModifier(refuses: Bool) throws {
+    let body = Behaviour.body([1, 2], type: "text/plain", status: 206, headers: ["X-Kind": "png", "ETag": "\"1\""])
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": body])
+    let seen = Mutex<[ResponseHead]>([])
+    let modifier = ResponseModifier(name: "kinds") { head in
+      seen.withLock { $0.append(head) }
+      guard !refuses, let kind = head.headers.value(of: "x-kind") else { return nil }
+      return ResponseHead(
+        status: 200,
+        headers: [HeaderField("Content-Type", "image/\(kind)"), HeaderField("Cache-Control", "no-store")]
+      )
+    }
+    let end = try fetch(origin.url("/a"), DownloadOptions(responseModifier: modifier))
+    #expect(seen.withLock { $0.map(\.status) } == [206])
+    if refuses {
+      #expect(end.failure?.kind == .contentType)
+      #expect(end.failure?.message == "the response modifier kinds refused the answer")
+    } else {
+      let image = try #require(end.image)
+      #expect(image.status == 200 && image.contentType == "image/png" && image.etag == nil && !image.freshness.isStorable)
+      #expect(image.body == [1, 2])
+    }
+  }
+
+  @Test("D8: a response modifier judges answers without a body too")
+  func responseModifierWithoutBody() throws {
+    let origin = try Origin(["/a": .status(204)])
+    let modifier = ResponseModifier(name: "m") { ResponseHead(status: 200, headers: $0.headers) }
+    #expect(try fetch(origin.url("/a"), DownloadOptions(responseModifier: modifier)).image?.status == 200)
+  }
+
+  @Test("D8: with a decryptor the body comes whole, however large, and as it says")
+  func decryptor() throws {
+    let body = pattern(500_000)
+    let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
+    let options = DownloadOptions.init(streamAbove: 1000, decryptor: Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } })
+    let fetcher = try Fetcher()
+    let end = try fetcher.fetch(origin.url("/a"), options: options)
+    #expect(end.image?.body == body && end.image?.wasStreamed == false)
+    #expect(fetcher.recorder.events.count == 1)
+  }
+
+  @Test("D8: what a decryptor cannot read is content-type; and maxBytes holds before it")
+  func refusingDecryptor() throws {
+    let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
+    let decryptor = Decryptor(name: "none") { _ in nil }
+    let failure = try fetch(origin.url("/a"), DownloadOptions(decryptor: decryptor)).failure
+    #expect(failure == Failure(.contentType, message: "the decryptor none cannot read the body"))
+    #expect(try fetch(origin.url("/a"), DownloadOptions(maxBytes: 1000, decryptor: decryptor)).failure?.kind == .tooLarge)
+  }
+
+  @Test(
+    "D9: only accepted content types are taken, whatever their case and parameters",
+    arguments: [
+      ("image/png", true), ("Image/PNG; charset=x", true), ("image/webp", false), ("video/mp4", true), ("VIDEO/ogg", true),
+      ("text/html", false), ("", false), (nil, false),
+    ]
+  )
+  func contentTypes(type: String?, isAccepted: Bool) throws {
+    let origin = try Origin(["/a": .body([1], type: type, headers: ["X-A": "1"])])
+    let end = try fetch(origin.url("/a"), DownloadOptions(acceptContentTypes: ["image/PNG", "video/*"]), details: true)
+    #expect((end.image != nil) == isAccepted)
+    guard !isAccepted else { return }
+    #expect(end.failure?.kind == .contentType)
+    #expect(end.summary.details?.response?.status == 200)
+    #expect(end.summary.details?.response?.headers.value(of: "x-a") == "1")
+  }
+}

@@ -1,0 +1,200 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is told on the way, and what a transfer is measured by.
+struct ProgressTests {
+  /// Events as short texts, without the bytes of chunks.
+  private func texts(_ events: [DownloadEvent], of id: UInt64 = 1) -> [String] {
+    events.filter { $0.id == id }.compactMap { event in
+      switch event {
+      case .started: "started"
+      case .response(_, let head): "response \(head.status)"
+      case .progress(_, let received, let expected): "\(received) of \(expected.map(String.init) ?? "?")"
+      case .chunk: nil
+      case .restarted: "restarted"
+      case .finished: "finished"
+      case .notModified: "not modified"
+      case .failed: "failed"
+      case .cancelled: "cancelled"
+      }
+    }
+  }
+
+  private func download(_ id: UInt64, _ url: String, interval: Duration = .zero, options: DownloadOptions = .forTests())
+    -> Download
+  {
+    Download(id: id, url: Array(url.utf8), options: options, wantsProgress: true, progressInterval: interval)
+  }
+
+  private func run(_ behaviour: Behaviour, interval: Duration = .zero, options: DownloadOptions = .forTests()) throws -> [String]
+  {
+    let origin = try Origin(["/a": behaviour])
+    let fetcher = try Fetcher(time: ManualClock().source)
+    fetcher.client.submit([download(1, origin.url("/a"), interval: interval, options: options)])
+    _ = try fetcher.recorder.waitForEnds(1)
+    return texts(fetcher.recorder.events)
+  }
+
+  @Test("D10: started, the response, none of it, all of it, finished; an unknown length is told as such")
+  func whole() throws {
+    // The clock stands still, so that nothing is due between the first and the last.
+    #expect(try run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
+    #expect(
+      try run(.chunked([[1, 2], [3]]), interval: .seconds(1)) == ["started", "response 200", "0 of ?", "3 of 3", "finished"]
+    )
+    #expect(try run(.body([]), interval: .seconds(1)) == ["started", "response 200", "0 of 0", "finished"])
+    let large = try run(.body(pattern(900_000)), interval: .seconds(1))
+    #expect(large == ["started", "response 200", "0 of 900000", "900000 of 900000", "finished"])
+  }
+
+  @Test("D10: without an interval each step is told, rising, the last once")
+  func steps() throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate)])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    for count in 1...4 {
+      gate.step()
+      try fetcher.recorder.waitForEvent { if case .progress(_, count, 4) = $0 { true } else { false } }
+    }
+    _ = try fetcher.recorder.waitForEnds(1)
+    let expected = ["started", "response 200", "0 of 4", "1 of 4", "2 of 4", "3 of 4", "4 of 4", "finished"]
+    #expect(texts(fetcher.recorder.events) == expected)
+  }
+
+  @Test("D10: between two reports lies the interval")
+  func interval() throws {
+    let clock = ManualClock()
+    let gate = Gate()
+    let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate), "/b": .body([1])])
+    let fetcher = try Fetcher(time: clock.source)
+    fetcher.client.submit([
+      download(1, origin.url("/a"), interval: .seconds(2)), download(2, origin.url("/a"), interval: .seconds(1)),
+    ])
+    for count in 1...4 {
+      clock.advance(by: .seconds(1))
+      gate.step()
+      // What the first byte tells is 0.
+      let told = count == 1 ? 0 : count
+      try fetcher.recorder.waitForEvent { if case .progress(2, told, 4) = $0 { true } else { false } }
+    }
+    _ = try fetcher.recorder.waitForEnds(2)
+    let events = texts(fetcher.recorder.events)
+    #expect(events.first == "started" && events.last == "finished" && events.contains("4 of 4"))
+    let told = events.filter { $0.hasSuffix(" of 4") }
+    // From the first byte on every second one is due for who waits two seconds.
+    #expect(told == ["0 of 4", "3 of 4", "4 of 4"])
+  }
+
+  @Test("D10: a refused answer shows its status and headers, and tells no progress beyond 0")
+  func refused() throws {
+    #expect(try run(.status(404, body: [1, 2])) == ["started", "response 404", "0 of ?", "failed"])
+    #expect(try run(.close) == ["started", "failed"])
+  }
+
+  @Test("D10: a retry tells its own answer, and redirects tell none")
+  func retryAndRedirect() throws {
+    let retried = try run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
+    #expect(retried == ["started", "response 503", "0 of ?", "response 200", "0 of 1", "1 of 1", "finished"])
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1])])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a"), interval: .seconds(99))])
+    _ = try fetcher.recorder.waitForEnds(1)
+    #expect(texts(fetcher.recorder.events) == ["started", "response 200", "0 of 1", "1 of 1", "finished"])
+  }
+
+  @Test("D10: who did not ask is told nothing; who joins later is told from there on")
+  func joiner() throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")])
+    gate.step()
+    try origin.waitForRequests(1)
+    fetcher.client.submit([download(2, origin.url("/a"), interval: .seconds(99))])
+    try fetcher.recorder.waitForEvent { if case .started(2) = $0 { true } else { false } }
+    gate.step(2)
+    _ = try fetcher.recorder.waitForEnds(2)
+    #expect(texts(fetcher.recorder.events, of: 1) == ["finished"])
+    #expect(texts(fetcher.recorder.events, of: 2) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
+  }
+
+  @Test("D10: cancelling is told as the last")
+  func cancelled() throws {
+    let origin = try Origin(["/a": .stall])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    try fetcher.recorder.waitForEvent { if case .started = $0 { true } else { false } }
+    fetcher.client.cancel([1])
+    _ = try fetcher.recorder.waitForEnds(1)
+    #expect(texts(fetcher.recorder.events) == ["started", "cancelled"])
+  }
+
+  @Test("D12: metrics and the answer's head are told where they are asked for")
+  func metrics() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
+    let fetcher = try Fetcher()
+    for id in 1...2 as ClosedRange<UInt64> {
+      fetcher.client.submit([Download(id: id, url: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)])
+      try fetcher.recorder.waitForEnd(of: id)
+    }
+    let details = try fetcher.recorder.ends.map { try #require($0.summary.details) }
+    for detail in details {
+      let metrics = try #require(detail.metrics)
+      #expect(metrics.receivedBytes == 1000 && metrics.redirects == 1)
+      #expect(metrics.protocolName == "HTTP/1.1")
+      #expect(metrics.remoteAddress == "127.0.0.1" && metrics.remotePort == origin.port)
+      #expect(metrics.firstByte > .zero && metrics.firstByte <= metrics.total)
+      #expect(metrics.tls == .zero)
+      // The connection of the first hop serves the second.
+      #expect(metrics.reusedConnection)
+      #expect(detail.response?.status == 200)
+      #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
+    }
+    fetcher.client.submit([Download(id: 3, url: Array(origin.url("/b").utf8), options: .forTests())])
+    try fetcher.recorder.waitForEnd(of: 3)
+    #expect(fetcher.recorder.ends.last?.summary.details == nil)
+  }
+
+  @Test("D12: a new connection is told as such, also where it fails")
+  func newConnection() throws {
+    let origin = try Origin(["/a": .body([1])])
+    let fetcher = try Fetcher()
+    let download = Download(id: 1, url: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)
+    fetcher.client.submit([download])
+    let metrics = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.metrics)
+    #expect(!metrics.reusedConnection && metrics.connect > .zero)
+    origin.stop()
+    fetcher.client.submit([download])
+    let failed = try #require(try fetcher.recorder.waitForEnds(2)[1].summary.details)
+    #expect(failed.response == nil)
+    #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
+  }
+
+  @Test("D9: a refused answer shows its status and headers in its failure")
+  func refusedHead() throws {
+    let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: .forTests(), wantsDetails: true)])
+    let response = try #require(try fetcher.recorder.waitForEnds(1)[0].summary.details?.response)
+    #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
+  }
+
+  @Test("D12: what runs and what waits is counted")
+  func currentDownloadCount() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 2)
+    fetcher.submit((1...5).map { origin.url("/\($0)") })
+    try gate.waitForWaiting(2)
+    try fetcher.settle()
+    #expect(fetcher.downloader.currentDownloadCount == 5)
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(7)
+    try fetcher.settle()
+    #expect(fetcher.downloader.currentDownloadCount == 0)
+  }
+}

@@ -1,0 +1,256 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Downloads that are equal in what changes the result share a transfer.
+struct SharingTests {
+  private func download(
+    _ id: UInt64,
+    _ url: String,
+    priority: Priority = .normal,
+    sequence: Int64 = 0,
+    options: DownloadOptions = .forTests(),
+    validators: Validators? = nil
+  ) -> Download {
+    Download(
+      id: id,
+      url: Array(url.utf8),
+      priority: priority,
+      sequence: sequence,
+      options: options,
+      validators: validators
+    )
+  }
+
+  @Test("D3, D4: equal downloads of several clients make one request, and each gets the image once")
+  func oneRequest() throws {
+    let origin = try Origin(fallback: .body([1, 2, 3]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    let other = Recorder()
+    let client = fetcher.downloader.client(other)
+    fetcher.client.submit([download(1, origin.url("/a")), download(2, origin.url("/a"))])
+    try gate.waitForWaiting(1)
+    fetcher.client.submit([download(3, origin.url("/a"), options: .forTests(timeout: .seconds(9), retries: 7))])
+    client.submit([download(1, origin.url("/a"))])
+    try fetcher.settle()
+    #expect(fetcher.downloader.currentDownloadCount == 1)
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(5).filter { $0.id != .max } + other.waitForEnds(1)
+    #expect(ends.map(\.id) == [1, 2, 3, 1])
+    #expect(ends.allSatisfy { $0.image?.body == [1, 2, 3] })
+    #expect(ends.map(\.summary.isShared) == [false, true, true, true])
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("D3: what changes the result is not shared")
+  func differentOnes() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 32, perHost: 32)
+    let variants: [DownloadOptions] = [
+      .forTests(), .forTests(headers: [("X-A", "1")]), .forTests(headers: [("X-A", "2")]), .forTests(maxBytes: 7),
+      .forTests(redirects: 0), .forTests(acceptStatus: [200, 404]), .forTests(streamAbove: 1),
+      DownloadOptions(accept: "image/png"),
+    ]
+    var downloads = variants.enumerated().map { download(UInt64($0), origin.url("/a"), options: $1) }
+    downloads.append(download(50, origin.url("/a"), validators: Validators(etag: "\"1\"")))
+    downloads.append(download(51, origin.url("/a"), validators: Validators(etag: "\"2\"")))
+    downloads.append(download(52, origin.url("/a?")))
+    downloads[downloads.count - 1].url += Array("x".utf8)
+    fetcher.client.submit(downloads)
+    try gate.waitForWaiting(downloads.count)
+    gate.open()
+    _ = try fetcher.recorder.waitForEnds(downloads.count)
+    #expect(origin.requests.count == downloads.count)
+  }
+
+  @Test("D3: a joiner of higher priority raises what waits; cancelling it lowers it again", arguments: [false, true])
+  func joinerRaises(cancelled: Bool) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.downloader.isSuspended = true
+    fetcher.submit((1...3).map { origin.url("/\($0)") }, priority: .low)
+    fetcher.client.submit([download(9, origin.url("/3"), priority: .high)])
+    if cancelled { fetcher.client.cancel([9]) }
+    fetcher.downloader.isSuspended = false
+    _ = try fetcher.recorder.waitForEnds(4)
+    #expect(origin.requests.map(\.path) == (cancelled ? ["/1", "/2", "/3"] : ["/3", "/1", "/2"]))
+  }
+
+  @Test(
+    "D3: cancelling one leaves the rest; cancelling the last stops the transfer; then it can be asked for again",
+    arguments: [1, 2]
+  )
+  func cancelling(first: UInt64) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a")), download(2, origin.url("/a"))])
+    try gate.waitForWaiting(1)
+    fetcher.client.cancel([first])
+    _ = try fetcher.recorder.waitForEnds(1)
+    try fetcher.settle()
+    #expect(origin.inFlight == 1)
+    #expect(fetcher.downloader.statistics.running == 1)
+    fetcher.client.cancel([3 - first])
+    // The connection is cut, which the origin sees.
+    try origin.waitForInFlight(0)
+    let ends = try fetcher.recorder.waitForEnds(4).filter { $0.id != .max }
+    #expect(ends.map(\.id) == [first, 3 - first] && ends.allSatisfy(\.isCancelled))
+    gate.open()
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    #expect(try fetcher.recorder.waitForEnds(5).last?.image != nil)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("D3: cancelled and asked for again in one breath, waiting or running", arguments: [true, false])
+  func cancelThenRequestAgain(runs: Bool) throws {
+    let origin = try Origin(fallback: .body([1]))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    fetcher.downloader.isSuspended = !runs
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    if runs { try gate.waitForWaiting(1) }
+    fetcher.client.cancel([1])
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    fetcher.downloader.isSuspended = false
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(2)
+    #expect(ends.map(\.isCancelled) == [true, false])
+    #expect(ends[1].image != nil)
+  }
+
+  @Test("D4: a failure and an empty body reach every sharer exactly once", arguments: [404, 200])
+  func failureReachesAll(status: Int) throws {
+    let origin = try Origin(fallback: .status(status))
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    fetcher.client.submit((1...5).map { download($0, origin.url("/a")) })
+    try gate.waitForWaiting(1)
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(5)
+    try fetcher.settle()
+    #expect(ends.map(\.id) == [1, 2, 3, 4, 5])
+    #expect(ends.allSatisfy { status == 200 ? $0.image?.body == [] : $0.failure?.status == 404 })
+    #expect(fetcher.recorder.events.count == 7)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("D3: sharers share retries and redirects too")
+  func retriesAreShared() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
+    let fetcher = try Fetcher()
+    fetcher.client.submit((1...3).map { download($0, origin.url("/a"), options: .forTests(retries: 1)) })
+    let ends = try fetcher.recorder.waitForEnds(3)
+    #expect(ends.allSatisfy { $0.image?.finalURL == Array(origin.url("/b").utf8) && $0.summary.attempts == 2 })
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
+  }
+
+  @Test("M27: a sharer that was told to start nothing more ends with the attempt, the others try again")
+  func oneRetriesNoMore() throws {
+    let origin = try Origin(["/a": .sequence([.status(503), .body([1])])])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    fetcher.client.submit((1...2).map { download($0, origin.url("/a"), options: .forTests(retries: 1)) })
+    try gate.waitForWaiting(1)
+    fetcher.client.cancel([1], includingRunning: false)
+    try fetcher.settle()
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(4).filter { $0.id != .max }
+    #expect(ends.map(\.id) == [1, 2])
+    #expect(ends[0].failure?.status == 503)
+    #expect(ends[1].image != nil)
+  }
+
+  @Test("D3: one that comes when chunks are handed over already waits, and makes its own request after that")
+  func latecomerWaits() throws {
+    let gate = Gate()
+    let body = pattern(900_000)
+    let origin = try Origin(["/a": .paused(body, after: 600_000, gate)])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
+    fetcher.client.submit([download(2, origin.url("/a")), download(3, origin.url("/a")), download(4, origin.url("/a"))])
+    fetcher.client.cancel([2])
+    try fetcher.settle()
+    #expect(origin.requests.count == 1)
+    #expect(fetcher.downloader.statistics.waiting == 1)
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(6).filter { $0.id != .max && !$0.isCancelled }
+    #expect(ends.map(\.id) == [1, 3, 4])
+    #expect(origin.requests.count == 2)
+    #expect(origin.peakInFlight == 1)
+    for id in [1, 3, 4] as [UInt64] {
+      let chunks = fetcher.recorder.events.compactMap { event -> [UInt8]? in
+        if case .chunk(id, _, let bytes) = event { bytes } else { nil }
+      }
+      #expect(Array(chunks.joined()) == body)
+    }
+  }
+
+  @Test("D3: a latecomer may leave again, and the next one waits as well")
+  func latecomerLeaves() throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .paused(pattern(900_000), after: 600_000, gate)])
+    let fetcher = try Fetcher()
+    fetcher.client.submit([download(1, origin.url("/a"))])
+    try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
+    fetcher.client.submit([download(2, origin.url("/a"))])
+    fetcher.client.cancel([2])
+    fetcher.client.submit([download(2, origin.url("/a"))])
+    fetcher.client.cancel([1])
+    gate.open()
+    let ends = try fetcher.recorder.waitForEnds(3)
+    #expect(ends.map(\.id) == [2, 1, 2])
+    #expect(ends.map(\.isCancelled) == [true, true, false])
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("D3, D15: a latecomer shares the retry of a transfer whose chunks are void")
+  func latecomerSharesRetry() throws {
+    let body = pattern(900_000)
+    let origin = try Origin(["/a": .sequence([.stall(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
+    let fetcher = try Fetcher()
+    let options = DownloadOptions.forTests(stallTimeout: .milliseconds(200), retries: 9)
+    fetcher.client.submit([download(1, origin.url("/a"), options: options)])
+    try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
+    fetcher.client.submit([download(2, origin.url("/a"), options: options)])
+    let ends = try fetcher.recorder.waitForEnds(2)
+    #expect(ends.map(\.id) == [1, 2])
+    #expect(ends.allSatisfy { $0.image?.wasStreamed == true })
+    #expect(ends[0].summary.attempts == ends[1].summary.attempts)
+  }
+
+  @Test("D3, D4: among many sharers that come and go at random, each ends once, and never two requests of one URL run")
+  func randomTraffic() throws {
+    let origin = try Origin(
+      fallback: .computed { request in
+        let number = Int(request.path.dropFirst()) ?? 0
+        return number % 5 == 0 ? .body(pattern(600_000)) : number % 5 == 1 ? .status(503) : .body(pattern(number))
+      }
+    )
+    let fetcher = try Fetcher(concurrency: 8)
+    let other = Recorder()
+    let client = fetcher.downloader.client(other)
+    var random = SeededRandom(seed: 11)
+    var counts = (first: 0, other: 0)
+    let options = [DownloadOptions.forTests(retries: 1), .forTests(retries: 1)]
+    for id in 1...2000 as ClosedRange<UInt64> {
+      let isFirst = random.next() % 2 == 0
+      let url = origin.url("/\(random.next() % 20)")
+      let download = download(id, url, options: options[Int(random.next() % 2)])
+      if isFirst { counts.first += 1 } else { counts.other += 1 }
+      (isFirst ? fetcher.client : client).submit([download])
+      if random.next() % 3 == 0 { (isFirst ? fetcher.client : client).cancel([id - random.next() % min(id, 5)]) }
+    }
+    _ = try fetcher.recorder.waitForEnds(counts.first)
+    _ = try other.waitForEnds(counts.other)
+    try fetcher.settle()
+    let ids = (fetcher.recorder.ends + other.ends).map(\.id).filter { $0 != .max }
+    #expect(ids.sorted() == Array(1...2000))
+    #expect(fetcher.downloader.currentDownloadCount == 0)
+  }
+}

@@ -1,0 +1,159 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// One image at a time.
+struct TaskTests {
+  private func downloader(concurrency: Int = 6, loaders: [any ImageLoader] = []) throws -> ImageDownloader {
+    try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, loaders: loaders))
+  }
+
+  @Test("M24: an image can be awaited, whole however large; the URL is normalised first")
+  func awaited() async throws {
+    let body = pattern(900_000)
+    let origin = try Origin(["/a%20b": .body(body, type: "image/png")])
+    // Nobody but the call keeps the downloader.
+    let image = try await downloader().data(from: origin.url("/x/../a b#there"))
+    #expect(image.body == body && image.bodyBytes == body.count && !image.wasStreamed)
+    #expect(image.contentType == "image/png")
+    #expect(image.summary.details?.metrics != nil)
+  }
+
+  @Test(
+    "M2: a malformed URL fails at once, without the network",
+    arguments: ["", "no url", "ftp://x/", "http://", "http://a b/"]
+  )
+  func invalidURL(url: String) async throws {
+    let downloader = try downloader()
+    // Nothing that waits can start, and it fails nevertheless.
+    downloader.isSuspended = true
+    await #expect { try await downloader.data(from: url) } throws: { ($0 as? DownloadError)?.failure?.kind == .invalidURL }
+    #expect(downloader.currentDownloadCount == 0)
+  }
+
+  @Test("a failure is thrown as it is")
+  func failure() async throws {
+    let origin = try Origin(["/a": .status(404)])
+    let downloader = try downloader()
+    await #expect(throws: DownloadError.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))) {
+      try await downloader.data(from: origin.url("/a"))
+    }
+  }
+
+  @Test("D3: two tasks for one URL share one transfer; cancelling one leaves the other")
+  func sharing() async throws {
+    let origin = try Origin(["/a": .body([1, 2])])
+    let gate = origin.holdAll()
+    let downloader = try downloader()
+    let tasks = (1...3).map { _ in downloader.download(origin.url("/a")) }
+    try await gate.waitForWaiting(1)
+    tasks[0].cancel()
+    await #expect(throws: DownloadError.cancelled) { try await tasks[0].value }
+    gate.open()
+    for task in tasks.dropFirst() { #expect(try await task.value.body == [1, 2]) }
+    #expect(try await tasks[1].value.body == [1, 2])
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("cancelling the task that waits cancels the download")
+  func taskCancellation() async throws {
+    let origin = try Origin(["/a": .stall])
+    let downloader = try downloader()
+    let waiting = Task { try await downloader.data(from: origin.url("/a")) }
+    try await origin.waitForRequests(1)
+    waiting.cancel()
+    await #expect(throws: DownloadError.cancelled) { try await waiting.value }
+    try await origin.waitForInFlight(0)
+  }
+
+  @Test("a task that is cancelled already makes no request")
+  func cancelledBefore() async throws {
+    let origin = try Origin(["/a": .body([1])])
+    let downloader = try downloader()
+    downloader.isSuspended = true
+    let gate = Gate()
+    let waiting = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await downloader.data(from: origin.url("/a"))
+    }
+    waiting.cancel()
+    await #expect(throws: DownloadError.cancelled) { try await waiting.value }
+    downloader.isSuspended = false
+    gate.open()
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("D10: a task tells its progress, and the end as the last")
+  func progress() async throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
+    let downloader = try downloader()
+    let task = downloader.download(origin.url("/a"))
+    gate.step()
+    var received: [Int] = []
+    var last: DownloadEvent?
+    for await event in task.progress {
+      if case .progress(_, let count, 3) = event {
+        if count > 0 { gate.step() }
+        received.append(count)
+      }
+      last = event
+    }
+    #expect(received == [0, 1, 2, 3])
+    guard case .finished(_, let image) = last else {
+      Issue.record("\(String(describing: last))")
+      return
+    }
+    #expect(image.body == [1, 2, 3])
+  }
+
+  @Test("M9: the priority of a task that waits can be set")
+  func priority() async throws {
+    let origin = try Origin(fallback: .body([1]))
+    let downloader = try downloader(concurrency: 1)
+    downloader.isSuspended = true
+    let tasks = (1...3).map { downloader.download(origin.url("/\($0)"), priority: .low) }
+    tasks[2].priority = .high
+    #expect(tasks[2].priority == .high && tasks[1].priority == .low)
+    downloader.isSuspended = false
+    for task in tasks { _ = try await task.value }
+    #expect(origin.requests.map(\.path) == ["/3", "/1", "/2"])
+  }
+
+  @Test("M6: with validators a 304 gives an image of that status without a body")
+  func conditional() async throws {
+    let origin = try Origin(["/a": .status(304)])
+    let image = try await downloader().data(from: origin.url("/a"), validators: Validators(etag: "\"1\""))
+    #expect(image.status == 304 && image.body.isEmpty)
+  }
+
+  @Test("D15: what was streamed before a retry is void")
+  func retryOfStreamed() async throws {
+    let body = pattern(900_000)
+    let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000), .body(body)])])
+    let options = DownloadOptions(retries: 1, backoff: .init(initial: .zero, maximum: .zero))
+    #expect(try await downloader().data(from: origin.url("/a"), options: options).body == body)
+  }
+
+  @Test("shutting down ends what is awaited as cancelled")
+  func shutDown() async throws {
+    let origin = try Origin(["/a": .stall])
+    let downloader = try downloader()
+    let task = downloader.download(origin.url("/a"))
+    try await origin.waitForRequests(1)
+    downloader.shutDown()
+    await #expect(throws: DownloadError.cancelled) { try await task.value }
+  }
+
+  @Test("D20: a URL that a loader takes is not normalised")
+  func loader() async throws {
+    struct Echo: ImageLoader {
+      func canLoad(_ url: String) -> Bool { url.hasPrefix("file:") }
+      func load(_ request: LoaderRequest) async throws -> LoaderAnswer { LoaderAnswer(body: Array(request.url.utf8)) }
+    }
+    let image = try await downloader(loaders: [Echo()]).data(from: "file:///tmp/a b/../c")
+    #expect(image.body == Array("file:///tmp/a b/../c".utf8))
+  }
+}

@@ -1,0 +1,69 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A manager over a cache and a memory layer of its own, and a server with images.
+final class Album {
+  let folder = TemporaryDirectory()
+  let clock = ManualClock()
+  let origin: Origin
+  let cache: ImageCache
+  let memory: ImageMemory
+  let manager: ImageManager
+
+  /// An album; `change` sees the configuration before the manager is made of it.
+  init(
+    freshness: FreshnessRule = .age,
+    minFresh: Duration = .zero,
+    _ change: (inout ImageManager.Configuration) -> Void = { _ in }
+  ) throws {
+    origin = try Origin()
+    origin.set("/a.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
+    origin.set("/b.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    cache = try ImageCache(
+      ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
+    )
+    memory = ImageMemory(maxCost: 10 << 20, pressure: nil)
+    var configuration = ImageManager.Configuration(cache: cache, memory: memory, downloadOptions: Self.patient())
+    change(&configuration)
+    manager = try ImageManager(configuration)
+  }
+
+  deinit { manager.shutDown() }
+
+  /// What a test holds back may be held long on a busy machine; nothing is tried again.
+  static func patient(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions {
+    DownloadOptions(headers: headers, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0)
+  }
+
+  /// An answer with a version, and 304 for who has it.
+  static func versioned(
+    _ body: [UInt8],
+    etag: String,
+    type: String = "image/jpeg",
+    headers: HeaderFields = [:]
+  ) -> Behaviour {
+    .computed { request in
+      var headers = headers
+      headers.fields.append(("ETag", etag))
+      if request.headers["If-None-Match"] == etag { return .status(304, headers: headers) }
+      return .body(body, type: type, headers: headers)
+    }
+  }
+
+  func url(_ path: String) -> String { origin.url(path) }
+
+  func request(_ path: String, mode: CacheMode = .use) -> ImageRequest {
+    ImageRequest(url: url(path), cachePolicy: ImageRequest.CachePolicy(mode: mode))
+  }
+
+  /// Loads and tells where the image came from.
+  func source(_ path: String, mode: CacheMode = .use) async throws -> ImageResponse.Source? {
+    try await manager.response(for: request(path, mode: mode)).source
+  }
+}

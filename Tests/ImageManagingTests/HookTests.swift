@@ -1,0 +1,189 @@
+import ImageCaching
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What a manager's user decides by code: hooks and transformers.
+@Suite struct HookTests {
+  /// Turns an image upside down; its key is what tests tell it by.
+  private struct Upended: ImageTransformer {
+    var key = "upended"
+    func transform(_ image: DecodedImage) throws -> DecodedImage {
+      var image = image
+      image.pixels.bytes.reverse()
+      return image
+    }
+  }
+
+  @Test("M13: what the hook does not want ends without image and without error") func aDeclinedMiss() async throws {
+    let album = try Album { $0.hooks.shouldDownload = { !$0.hasSuffix("/a.jpg") } }
+    let response = try await album.manager.response(for: album.request("/a.jpg"))
+    #expect(response.image == nil && response.source == nil)
+    await #expect(throws: ImageLoadError.declined) { try await album.manager.image(for: album.url("/a.jpg")) }
+    #expect(try await album.source("/b.jpg") == .network)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("M13: a refresh that the hook does not want gives the cached image, once") func aDeclinedRefresh() async throws {
+    let wanted = Wanted()
+    let album = try Album { $0.hooks.shouldDownload = { _ in wanted.value } }
+    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await album.source("/v.jpg")
+    wanted.value = false
+    let response = try await album.manager.response(for: album.request("/v.jpg", mode: .refresh))
+    #expect(response.image != nil && response.source == .disk)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("M4: the hook decides what is blacklisted, over the rules") func theHookBlocks() async throws {
+    let album = try Album {
+      $0.hooks.shouldBlockFailedURL = { url, failure in failure.status == 503 && url.hasSuffix("/busy.jpg") }
+    }
+    album.origin.set("/busy.jpg", .status(503))
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: album.request("/gone.jpg")) }
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: album.request("/gone.jpg")) }
+    for _ in 0..<2 {
+      await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: album.request("/busy.jpg")) }
+    }
+    #expect(album.origin.count(of: "/gone.jpg") == 2 && album.origin.count(of: "/busy.jpg") == 1)
+  }
+
+  @Test("M15: the key filter's text is the identity, and the record keeps the URL as it was written") func theKeyFilter()
+    async throws
+  {
+    let album = try Album { $0.hooks.cacheKeyFilter = { String($0.prefix { $0 != "?" }) } }
+    album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
+    _ = try await album.source("/c.jpg?token=1")
+    #expect(try await album.source("/c.jpg?token=2") == .memory)
+    let record = try #require(try album.cache.entries(after: nil, limit: 1).first)
+    #expect(String(decoding: record.identity, as: UTF8.self) == album.url("/c.jpg"))
+    #expect(String(decoding: record.url, as: UTF8.self) == album.url("/c.jpg?token=1"))
+  }
+
+  @Test("M15: a key rule drops the query, or some of it, for loads and look-ups alike", arguments: [true, false])
+  func keyRules(_ dropsAll: Bool) async throws {
+    let album = try Album { $0.keyRule = dropsAll ? .urlWithoutQuery : .droppingQuery(["utm_source", "ref"]) }
+    album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
+    _ = try await album.source("/c.jpg?w=1&utm_source=a")
+    #expect(try await album.source("/c.jpg?ref=x&w=1") == .memory)
+    #expect(try album.manager.isOnDisk(album.url("/c.jpg?w=1")))
+    #expect(try await album.source("/c.jpg?w=2") == (dropsAll ? .memory : .network))
+    // The whole URL is asked for.
+    #expect(album.origin.requests.first?.target == "/c.jpg?w=1&utm_source=a")
+  }
+
+  @Test("M16: the serializer chooses the bytes that go to disk, or that none do") func theSerializer() async throws {
+    let album = try Album {
+      $0.memory = nil
+      $0.hooks.cacheSerializer = { url, _, data in
+        url.hasSuffix("/a.jpg") ? SampleImages.png(7) : url.hasSuffix("/b.jpg") ? nil : data
+      }
+    }
+    #expect(try await album.source("/a.jpg") == .network)
+    var request = album.request("/a.jpg")
+    request.decoding = ImageRequest.Decoding(time: .lazy)
+    #expect(try await album.manager.response(for: request).data == SampleImages.png(7))
+    let record = try #require(try album.cache.entries(after: nil, limit: 1).first)
+    #expect(record.head.format == .png)
+    #expect(try await album.manager.response(for: album.request("/b.jpg")).result.outcome == .checked)
+    #expect(try album.cache.totals().entries == 1)
+  }
+
+  @Test("M16: what a serializer makes that is no image fails the load, and nothing is kept") func aSerializerThatFails()
+    async throws
+  {
+    let album = try Album { $0.hooks.cacheSerializer = { _, _, _ in Array("no image".utf8) } }
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: album.request("/a.jpg")) }
+    let totals = try album.cache.totals()
+    #expect(totals.entries == 0 && totals.blacklistEntries == 0)
+  }
+
+  @Test("M14: a transformed image has a key of its own, and the original is kept beside it") func transformsHaveTheirOwnKey()
+    async throws
+  {
+    let album = try Album()
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = Upended()
+    let upended = try await album.manager.response(for: request)
+    let plain = try await album.manager.response(for: album.request("/a.jpg"))
+    #expect(upended.source == .network && plain.source == .disk)
+    #expect(upended.image?.pixels.bytes == plain.image?.pixels.bytes.reversed())
+    #expect(try await album.manager.response(for: request).source == .memory)
+    request.decoding.transformer = Upended(key: "again")
+    #expect(try await album.manager.response(for: request).source == .disk)
+    #expect(album.memory.count == 3 && album.origin.requests.count == 1)
+  }
+
+  @Test("M14, M16: with a serializer the transformed image gets to the disk, under its own identity")
+  func aTransformedImageOnDisk() async throws {
+    let album = try Album {
+      $0.transformer = Upended()
+      $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
+    }
+    _ = try await album.source("/a.jpg")
+    let identities = try album.cache.entries(after: nil, limit: 5).map { String(decoding: $0.identity, as: UTF8.self) }
+    #expect(Set(identities) == [album.url("/a.jpg"), album.url("/a.jpg#transform=upended")])
+    album.memory.removeAll()
+    let response = try await album.manager.response(for: album.request("/a.jpg"))
+    // The bytes that were kept of it: black pixels, which nothing has turned again.
+    #expect(response.source == .disk && response.image?.header.format == .png)
+  }
+
+  @Test("M14: animations are left alone unless the transformer takes them") func animationsAreLeftAlone() throws {
+    var header = ImageHeader(format: .webp, size: ImageSize(width: 1, height: 2))
+    header.frames = 3
+    let image = DecodedImage(
+      header: header,
+      pixels: PixelBuffer(size: ImageSize(width: 1, height: 2), bytes: [1, 2, 3, 4, 5, 6, 7, 8])
+    )
+    #expect(!Upended().transformsAnimated)
+    #expect(ClosureTransformer(key: "x", transformsAnimated: true) { $0 }.transformsAnimated)
+    #expect(try Upended().transform(image).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
+  }
+
+  @Test("M14: a transformer that throws fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()
+    async throws
+  {
+    struct Refusal: Error {}
+    let album = try Album { $0.transformer = ClosureTransformer(key: "no") { _ in throw Refusal() } }
+    do {
+      _ = try await album.manager.response(for: album.request("/a.jpg"))
+      Issue.record("it was loaded")
+    } catch {
+      guard case ImageLoadError.failed(let failure) = error else { throw error }
+      #expect(failure.kind == .internal && failure.message.contains("transformer no"))
+    }
+    #expect(try album.cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("M23: hooks are under no lock: each may call the manager back") func hooksMayCallBack() async throws {
+    let box = ManagerBox()
+    let album = try Album {
+      $0.hooks.shouldDownload = { url in
+        if url.hasSuffix("from=hook") { return true }
+        box.manager?.load(ImageRequest(url: url + "?from=hook")).cancel()
+        return (try? box.manager?.isCached(url)) == false
+      }
+      $0.hooks.cacheSerializer = { url, _, data in
+        _ = try? box.manager?.isCached(url)
+        return data
+      }
+    }
+    box.manager = album.manager
+    #expect(try await album.source("/a.jpg") == .network)
+    box.manager = nil
+  }
+}
+
+/// A switch that hooks read.
+private final class Wanted: Sendable {
+  private let state = Mutex(true)
+  var value: Bool {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+}

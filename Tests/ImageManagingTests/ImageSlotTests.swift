@@ -1,0 +1,153 @@
+import ImageCaching
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// One image at a time, whatever comes late (M21).
+@Suite struct ImageSlotTests {
+  /// What an update shows, by the bytes of the body.
+  private func shown(_ update: ImageSlot.Update?) -> String {
+    switch update {
+    case .loaded(let response): "loaded \(response.data.map(Self.number) ?? -1)"
+    case .preview(let response): "preview \(response.data.map(Self.number) ?? -1)"
+    case .failed(let error): "failed \(error)"
+    case .cleared: "cleared"
+    case nil: "end"
+    }
+  }
+
+  private static func number(_ data: [UInt8]) -> Int { (0..<100).first { SampleImages.jpeg($0) == data } ?? -1 }
+
+  private func request(_ number: Int, _ gallery: Gallery, _ mode: CacheMode = .use) -> ImageRequest {
+    var request = gallery.request(number, mode)
+    request.decoding.includesData = true
+    return request
+  }
+
+  @Test("M21: binding anew cancels the load before, of which nothing is delivered") func bindingAnewCancels() async throws {
+    let gallery = try Gallery()
+    let slot = ImageSlot(manager: gallery.manager)
+    let gate = gallery.origin.hold("/1.jpg")
+    let first = slot.bind(request(1, gallery))
+    try await gate.waitForWaiting(1)
+    let second = slot.bind(request(2, gallery))
+    #expect(first.isFinished)
+    await #expect(throws: ImageLoadError.cancelled) { try await first.value }
+    try await gallery.origin.waitForInFlight(0)
+    gate.open()
+    var updates = slot.updates.makeAsyncIterator()
+    #expect(shown(await updates.next()) == "loaded 2")
+    #expect(try await second.value.source == .network)
+    slot.clear()
+    #expect(shown(await updates.next()) == "cleared")
+  }
+
+  @Test("M21: what somebody else loads too is not delivered late either") func aSharedLoadIsNotDeliveredLate() async throws {
+    let gallery = try Gallery()
+    let slot = ImageSlot(manager: gallery.manager)
+    let gate = gallery.origin.hold("/1.jpg")
+    slot.bind(request(1, gallery))
+    let other = gallery.manager.load(request(1, gallery))
+    try await gate.waitForWaiting(1)
+    slot.bind(request(2, gallery))
+    gate.open()
+    #expect(try await other.value.source == .network)
+    var updates = slot.updates.makeAsyncIterator()
+    #expect(shown(await updates.next()) == "loaded 2")
+    slot.clear()
+    #expect(shown(await updates.next()) == "cleared")
+  }
+
+  @Test("M21: an image that has come and was not taken is dropped with its binding") func whatWasNotTakenIsDropped() async throws
+  {
+    let gallery = try Gallery()
+    let slot = ImageSlot(manager: gallery.manager)
+    _ = try await slot.bind(request(1, gallery)).value
+    _ = try await slot.bind(request(2, gallery)).value
+    var updates = slot.updates.makeAsyncIterator()
+    #expect(shown(await updates.next()) == "loaded 2")
+    _ = try await slot.bind(request(1, gallery)).value
+    slot.clear()
+    #expect(shown(await updates.next()) == "cleared")
+  }
+
+  @Test("M21: a consumer that waits is woken by a clear, by an image, and by its own end") func aWaitingConsumerIsWoken()
+    async throws
+  {
+    let gallery = try Gallery()
+    let slot = ImageSlot(manager: gallery.manager)
+    let taken = Watched<[String]>([])
+    let consumer = Task {
+      for await update in slot.updates { taken.withLock { $0.append(shown(update)) } }
+    }
+    slot.clear()
+    try await taken.wait(for: "the clear") { $0 == ["cleared"] }
+    slot.bind(request(1, gallery))
+    try await taken.wait(for: "the image") { $0.last == "loaded 1" }
+    slot.bind(gallery.origin.url("/none"))
+    try await taken.wait(for: "the failure") { $0.last?.hasPrefix("failed") == true }
+    consumer.cancel()
+    await consumer.value
+    slot.bind(request(2, gallery))
+    var next = slot.updates.makeAsyncIterator()
+    #expect(shown(await next.next()) == "loaded 2")
+    #expect(taken.value.count == 3)
+  }
+
+  @Test("M6, M21: a refresh is shown by its preview, then by what the network says") func previews() async throws {
+    let gallery = try Gallery()
+    _ = try await gallery.manager.load(gallery.request(1)).value
+    let slot = ImageSlot(manager: gallery.manager)
+    let gate = gallery.origin.hold("/1.jpg")
+    slot.bind(request(1, gallery, .refresh))
+    var updates = slot.updates.makeAsyncIterator()
+    #expect(shown(await updates.next()) == "preview 1")
+    // The request that stands at the gate has its answer already.
+    try await gate.waitForWaiting(1)
+    gallery.origin.set("/1.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    gate.open()
+    #expect(shown(await updates.next()) == "loaded 1")
+    slot.bind(request(1, gallery, .refresh))
+    #expect(shown(await updates.next()) == "preview 1")
+    #expect(shown(await updates.next()) == "loaded 2")
+  }
+
+  @Test("M21: a slot that is let go cancels its load") func aSlotThatIsLetGo() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    var slot: ImageSlot? = ImageSlot(manager: gallery.manager)
+    let task = slot?.bind(gallery.request(1))
+    try await gate.waitForWaiting(1)
+    slot = nil
+    await #expect(throws: ImageLoadError.cancelled) { try await task?.value }
+    try await gallery.origin.waitForInFlight(0)
+    gate.open()
+  }
+
+  @Test("M21: whatever the order of answers, only the last binding is delivered", arguments: [UInt64(20_261_121), 7])
+  func onlyTheLastBindingIsDelivered(seed: UInt64) async throws {
+    var random = SeededRandom(seed: seed)
+    let gallery = try Gallery(concurrency: 16)
+    let slot = ImageSlot(manager: gallery.manager)
+    var updates = slot.updates.makeAsyncIterator()
+    for round in 0..<40 {
+      let gates = (0..<4).map { gallery.origin.hold("/\($0).jpg") }
+      for number in 0..<4 { try gallery.manager.remove(gallery.url(number)) }
+      // What others wait for comes to its end, bound or not.
+      var others: [ImageTask] = []
+      let last = Int.random(in: 0..<4, using: &random)
+      for number in (0..<Int.random(in: 1...6, using: &random)).map({ _ in Int.random(in: 0..<4, using: &random) }) + [last] {
+        slot.bind(request(number, gallery))
+        if Bool.random(using: &random) { others.append(gallery.manager.load(request(number, gallery))) }
+      }
+      for gate in gates.shuffled(using: &random) { gate.open() }
+      #expect(shown(await updates.next()) == "loaded \(last)", "round \(round), seed \(seed)")
+      for task in others { _ = try await task.value }
+      slot.clear()
+      #expect(shown(await updates.next()) == "cleared", "round \(round), seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// Cancelling at every moment of a load's life.
+@Suite struct ImageTaskCancellingTests {
+  @Test("M17: a task that is cancelled before it asks makes no request") func cancelledBeforeItAsks() async throws {
+    let gallery = try Gallery()
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await gallery.manager.response(for: gallery.request(1))
+    }
+    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    #expect(!gallery.manager.isRunning)
+    gallery.manager.shutDown()
+    #expect(gallery.origin.requests.isEmpty)
+  }
+
+  @Test("M17, M23: a task that is cancelled within a hook of its load ends as cancelled, once") func cancelledInAHook()
+    async throws
+  {
+    let hooks = LoadHooks(shouldDownload: { _ in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return true
+    })
+    let gallery = try Gallery(hooks: hooks)
+    let gate = gallery.origin.holdAll()
+    let task = Task { try await gallery.manager.response(for: gallery.request(1)) }
+    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    try await poll("no load") { !gallery.manager.isRunning }
+    gate.open()
+    #expect(gallery.cache.path.isEmpty == false && gallery.memory.count == 0)
+  }
+
+  @Test("M17: right after its start a load ends as cancelled at once, and nothing is kept") func cancelledRightAfterTheStart()
+    async throws
+  {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    for number in 0..<100 {
+      let task = gallery.manager.load(gallery.request(number))
+      task.cancel()
+      #expect(task.isFinished)
+      await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    }
+    try await poll("no load") { !gallery.manager.isRunning }
+    gate.open()
+    #expect(try gallery.cache.totals().entries == 0)
+  }
+
+  @Test("M17, D3: cancelling one of two leaves the other") func cancellingOneLeavesTheOther() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    let (one, other) = (gallery.manager.load(gallery.request(1)), gallery.manager.load(gallery.request(1)))
+    try await gate.waitForWaiting(1)
+    one.cancel()
+    #expect(one.isFinished && !other.isFinished)
+    await #expect(throws: ImageLoadError.cancelled) { try await one.value }
+    gate.open()
+    #expect(try await other.value.source == .network)
+    #expect(gallery.asked == ["/1.jpg"])
+  }
+
+  @Test("M17, D3: cancelling the last stops the transfer, and asking again works") func cancellingTheLastStopsTheTransfer()
+    async throws
+  {
+    let gallery = try Gallery()
+    let gate = gallery.origin.hold("/1.jpg")
+    let tasks = (0..<3).map { _ in gallery.manager.load(gallery.request(1)) }
+    try await gate.waitForWaiting(1)
+    for task in tasks { task.cancel() }
+    // The client has gone, though nothing was answered.
+    try await gallery.origin.waitForInFlight(0)
+    gate.open()
+    #expect(try await gallery.manager.load(gallery.request(1)).value.source == .network)
+    #expect(gallery.asked == ["/1.jpg", "/1.jpg"])
+    #expect(gallery.origin.peakInFlightByTarget == ["/1.jpg": 1])
+  }
+
+  @Test("M17: a load that begins while all are being cancelled is none of them", arguments: [true, false])
+  func aLoadAfterCancelAllIsLoaded(everybody: Bool) async throws {
+    let door = Door()
+    let gallery = try Gallery(
+      hooks: LoadHooks(shouldBlockFailedURL: { _, _ in
+        door.pass()
+        return false
+      })
+    )
+    let gate = gallery.origin.hold("/1.jpg")
+    let first = gallery.manager.load(gallery.request(1))
+    try await gate.waitForWaiting(1)
+    // From here the store thread tells nobody of any end.
+    let failing = gallery.manager.load(gallery.origin.url("/none"))
+    try await door.waitForArrival()
+    if everybody { gallery.manager.cancelAll() } else { first.cancel() }
+    let second = gallery.manager.load(gallery.request(1))
+    door.open()
+    gate.open()
+    #expect(try await second.value.source == .network)
+    await #expect(throws: ImageLoadError.cancelled) { try await first.value }
+    await #expect(throws: ImageLoadError.self) { try await failing.value }
+  }
+
+  @Test("M17, D4: cancelling all ends those too that share a request by other rules, and asks for nothing anew")
+  func cancelAllEndsSharersOfOtherRules() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    var request = gallery.request(1)
+    let tasks = [ImageRequest.Decoding.Time.eager, .never, .lazy].map { time in
+      request.decoding.time = time
+      return gallery.manager.load(request)
+    }
+    try await gate.waitForWaiting(1)
+    gallery.manager.cancelAll()
+    for task in tasks { await #expect(throws: ImageLoadError.cancelled) { try await task.value } }
+    #expect(!gallery.manager.isRunning)
+    try await gallery.origin.waitForInFlight(0)
+    gate.open()
+    #expect(gallery.asked == ["/1.jpg"])
+  }
+
+  @Test("M17: a refresh that is cancelled while it shows the cached image asks for nothing") func cancelledInThePreview()
+    async throws
+  {
+    let door = Door()
+    let gallery = try Gallery()
+    _ = try await gallery.manager.load(gallery.request(1)).value
+    gallery.memory.removeAll()
+    var request = gallery.request(1, .refresh)
+    request.decoding.transformer = ClosureTransformer(key: "door") { image in
+      door.pass()
+      return image
+    }
+    let task = gallery.manager.load(request)
+    try await door.waitForArrival()
+    task.cancel()
+    door.open()
+    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    try await poll("no load") { !gallery.manager.isRunning }
+    #expect(gallery.asked == ["/1.jpg"])
+  }
+}

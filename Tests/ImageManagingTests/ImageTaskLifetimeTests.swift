@@ -1,0 +1,139 @@
+import Glibc
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// What loads and their manager leave behind, and what a manager's own hooks may ask of it.
+@Suite struct ImageTaskLifetimeTests {
+  /// The threads on which the manager works, as its user's code sees them.
+  private final class Threads: Sendable {
+    private let paths = Mutex<Set<String>>([])
+    func note() { _ = paths.withLock { $0.insert("/proc/" + linkTarget("/proc/thread-self")) } }
+    var count: Int { paths.withLock { $0.count } }
+    var areGone: Bool { paths.withLock { $0.allSatisfy { access($0, F_OK) != 0 } } }
+  }
+
+  @Test("a manager that is let go while loads run ends them first, and then its threads") func aManagerThatIsLetGo() async throws
+  {
+    let threads = Threads()
+    var gallery: Gallery? = try Gallery(
+      transformer: ClosureTransformer(key: "note") { image in
+        threads.note()
+        return image
+      },
+      hooks: LoadHooks(shouldBlockFailedURL: { _, _ in
+        threads.note()
+        return true
+      }),
+      options: .patient(
+        responseModifier: ResponseModifier(name: "note") { response in
+          threads.note()
+          return response
+        }
+      )
+    )
+    let (origin, folder) = (gallery!.origin, gallery!.folder)
+    let gate = origin.holdAll()
+    var tasks: [ImageTask]? = (0..<20).map { gallery!.manager.load(gallery!.request($0)) }
+    tasks!.append(gallery!.manager.load(origin.url("/none")))
+    try await gate.waitForWaiting(6)
+    gallery = nil
+    gate.open()
+    for task in tasks!.dropLast() { #expect(try await task.value.source == .network) }
+    await #expect(throws: ImageLoadError.self) { try await tasks!.last!.value }
+    tasks = nil
+    try await origin.waitForOpenConnections(0)
+    #expect(threads.count >= 3)
+    try await poll("the end of the threads") { threads.areGone }
+    try await poll("the files to be closed") { try descriptors(below: folder.path).isEmpty }
+  }
+
+  @Test("M17: a manager that is shut down between the steps of a refresh cancels it") func shutDownBetweenTheSteps() async throws
+  {
+    let door = Door()
+    let gallery = try Gallery()
+    _ = try await gallery.manager.load(gallery.request(1)).value
+    gallery.memory.removeAll()
+    var request = gallery.request(1, .refresh)
+    request.decoding.transformer = ClosureTransformer(key: "door") { image in
+      door.pass()
+      return image
+    }
+    let task = gallery.manager.load(request)
+    try await door.waitForArrival()
+    async let isShutDown: Void = gallery.manager.shutDown()
+    try await poll("the shutdown to begin") { gallery.manager.isClosed }
+    door.open()
+    await isShutDown
+    await #expect(throws: ImageLoadError.cancelled) { try await task.value }
+    #expect(gallery.asked == ["/1.jpg"])
+  }
+
+  @Test("M23: hooks and transformers may call back into the manager") func hooksMayCallBack() async throws {
+    let box = ManagerBox()
+    let asked = Mutex<[ImageTask]>([])
+    let callBack: @Sendable (String) -> Void = { url in
+      guard let manager = box.manager, !url.hasSuffix("?again") else { return }
+      _ = manager.isRunning
+      let task = manager.load(url + "?again")
+      asked.withLock { $0.append(task) }
+    }
+    let isCached: @Sendable (String) -> Void = { url in
+      do { _ = try box.manager?.isCached(url) } catch { Issue.record(error) }
+    }
+    let gallery = try Gallery(
+      hooks: LoadHooks(
+        shouldDownload: { url in
+          callBack(url)
+          isCached(url)
+          return true
+        },
+        shouldBlockFailedURL: { url, _ in
+          callBack(url)
+          isCached(url)
+          return true
+        },
+        cacheKeyFilter: { url in
+          // What is cached is found by this filter, so that it alone must not ask for that.
+          callBack(url)
+          return url
+        },
+        cacheSerializer: { url, _, data in
+          callBack(url)
+          isCached(url)
+          return data
+        }
+      )
+    )
+    box.manager = gallery.manager
+    #expect(try await gallery.manager.load(gallery.request(1)).value.source == .network)
+    await #expect(throws: ImageLoadError.self) { try await gallery.manager.load(gallery.origin.url("/none")).value }
+    for task in asked.withLock({ $0 }) { _ = await task.outcome() }
+    #expect(asked.withLock { $0.count } >= 4)
+    box.manager = nil
+  }
+
+  @Test("M23: a hook may cancel all, its own load's neighbours included") func aHookMayCancelAll() async throws {
+    let box = ManagerBox()
+    let gallery = try Gallery(
+      hooks: LoadHooks(shouldDownload: { url in
+        if url.hasSuffix("/9.jpg") { box.manager?.cancelAll() }
+        return true
+      })
+    )
+    box.manager = gallery.manager
+    let gate = gallery.origin.holdAll()
+    let tasks = (0..<5).map { gallery.manager.load(gallery.request($0)) }
+    let last = gallery.manager.load(gallery.request(9))
+    gate.open()
+    for task in tasks { await #expect(throws: ImageLoadError.cancelled) { try await task.value } }
+    #expect(try await last.value.source == .network)
+    box.manager = nil
+  }
+}

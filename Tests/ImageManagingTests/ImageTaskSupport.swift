@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+
+/// A manager over a cache and a memory of its own, beside an origin that has an image at every `/N.jpg`.
+///
+/// The manager lives as long as this and its loads do.
+struct Gallery {
+  let folder: TemporaryDirectory
+  let origin: Origin
+  let memory = ImageMemory(pressure: nil)
+  let cache: ImageCache
+  let manager: ImageManager
+
+  init(
+    concurrency: Int = 6,
+    transformer: (any ImageTransformer)? = nil,
+    hooks: LoadHooks = LoadHooks(),
+    options: DownloadOptions = .patient()
+  ) throws {
+    folder = TemporaryDirectory()
+    origin = try Origin()
+    origin.setFallback { request in
+      let number = Int(request.path.drop { !$0.isNumber }.prefix { $0.isNumber })
+      return number.map { .body(SampleImages.jpeg($0), type: "image/jpeg", headers: ["ETag": "\"\($0)\""]) } ?? .status(404)
+    }
+    cache = try ImageCache(ImageCache.Configuration(directory: folder.path))
+    manager = try ImageManager(
+      ImageManager.Configuration(
+        cache: cache,
+        memory: memory,
+        downloads: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
+        downloadOptions: options,
+        transformer: transformer,
+        hooks: hooks
+      )
+    )
+  }
+
+  func url(_ number: Int) -> String { origin.url("/\(number).jpg") }
+
+  func request(_ number: Int, _ mode: CacheMode = .use, priority: Priority = .normal) -> ImageRequest {
+    ImageRequest(url: url(number), cachePolicy: .init(mode: mode), priority: priority)
+  }
+
+  /// The paths that the origin was asked for, in order.
+  var asked: [String] { origin.requests.map(\.path) }
+}
+
+extension DownloadOptions {
+  /// What a test holds back may be held long on a busy machine.
+  static func patient(responseModifier: ResponseModifier? = nil) -> DownloadOptions {
+    DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0, responseModifier: responseModifier)
+  }
+}
+
+/// A manager that a hook of its own calls back.
+final class ManagerBox: Sendable {
+  private let box = Mutex<ImageManager?>(nil)
+  var manager: ImageManager? {
+    get { box.withLock { $0 } }
+    set { box.withLock { $0 = newValue } }
+  }
+}
+
+/// A door that a thread of the manager can be kept at.
+final class Door: Sendable {
+  private let state = Watched((isOpen: false, arrivals: 0))
+
+  /// Waits until the door is open.
+  func pass() {
+    state.withLock { $0.arrivals += 1 }
+    do { try state.wait(for: "a door to be opened") { $0.isOpen } } catch { fatalError("\(error)") }
+  }
+
+  func open() { state.withLock { $0.isOpen = true } }
+
+  func waitForArrival() async throws { try await state.wait(for: "somebody at the door") { $0.arrivals > 0 } }
+}
+
+/// Asks again and again whether something has come to be, for what no event tells of.
+func poll(_ what: String, _ condition: () throws -> Bool) async throws {
+  let end = ContinuousClock.now.advanced(by: .seconds(30))
+  while try !condition() {
+    guard ContinuousClock.now < end else { throw NeverCame(what: what) }
+    await Task.yield()
+  }
+}
+
+struct NeverCame: Error {
+  let what: String
+}
+
+/// The descriptors of this process on files below `path`.
+func descriptors(below path: String) throws -> [String] {
+  try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").map { linkTarget("/proc/self/fd/\($0)") }
+    .filter { $0.hasPrefix(path) }
+}
+
+/// Where a symbolic link points; empty where there is none.
+func linkTarget(_ path: String) -> String {
+  var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+  let count = target.withUnsafeMutableBytes { readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count) }
+  return String(decoding: target.prefix(max(0, count)), as: UTF8.self)
+}

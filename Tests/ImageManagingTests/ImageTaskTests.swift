@@ -1,0 +1,147 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// One load, from its beginning to its only end.
+@Suite struct ImageTaskTests {
+  @Test("M1: an image comes from the network, then from memory, then from the disk") func sources() async throws {
+    let gallery = try Gallery()
+    let first = try await gallery.manager.response(for: gallery.request(1))
+    #expect(first.source == .network && first.image?.header.size == ImageSize(width: 32, height: 24))
+    #expect(try await gallery.manager.response(for: gallery.request(1)).source == .memory)
+    gallery.memory.removeAll()
+    #expect(try await gallery.manager.response(for: gallery.request(1)).source == .disk)
+    #expect(gallery.asked == ["/1.jpg"])
+  }
+
+  @Test("M1: what memory has has ended when the load is handed out") func aMemoryHitHasEndedAtOnce() async throws {
+    let gallery = try Gallery()
+    _ = try await gallery.manager.load(gallery.url(1)).value
+    let task = gallery.manager.load(gallery.url(1))
+    #expect(task.isFinished)
+    task.cancel()
+    #expect(try await task.value.source == .memory)
+  }
+
+  @Test("M2: a URL that is none has failed when the load is handed out", arguments: ["", "not a url", "ftp://127.0.0.1/1.jpg"])
+  func aURLThatIsNoneFailsAtOnce(_ url: String) async throws {
+    let gallery = try Gallery()
+    let task = gallery.manager.load(url)
+    #expect(task.isFinished && !gallery.manager.isRunning)
+    await #expect { try await task.value } throws: { error in
+      guard case .failed(let failure)? = error as? ImageLoadError else { return false }
+      return failure.kind == .invalidURL
+    }
+    #expect(gallery.origin.requests.isEmpty)
+  }
+
+  @Test("M17, P2: a load that joins a waiting one raises it, and so does its own word") func joinersRaise() async throws {
+    let gallery = try Gallery(concurrency: 1)
+    let gate = gallery.origin.holdAll()
+    var tasks = [gallery.manager.load(gallery.request(0))]
+    try await gate.waitForWaiting(1)
+    for number in 1...4 { tasks.append(gallery.manager.load(gallery.request(number, priority: .low))) }
+    tasks.append(gallery.manager.load(gallery.request(3, priority: .high)))
+    tasks[4].raisePriority(to: .normal)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(gallery.asked == ["/0.jpg", "/3.jpg", "/4.jpg", "/1.jpg", "/2.jpg"])
+  }
+
+  @Test("M17: a class that is raised while the preview is read holds for the refresh") func raisedBetweenTheSteps() async throws {
+    let door = Door()
+    let transformer = ClosureTransformer(key: "door") { image in
+      door.pass()
+      return image
+    }
+    let gallery = try Gallery(concurrency: 1)
+    _ = try await gallery.manager.load(gallery.request(1)).value
+    gallery.memory.removeAll()
+    let gate = gallery.origin.holdAll()
+    var tasks = [gallery.manager.load(gallery.request(0))]
+    try await gate.waitForWaiting(1)
+    tasks.append(gallery.manager.load(gallery.request(2)))
+    var request = gallery.request(1, .refresh, priority: .low)
+    request.decoding.transformer = transformer
+    let raised = gallery.manager.load(request)
+    try await door.waitForArrival()
+    raised.raisePriority(to: .veryHigh)
+    door.open()
+    var events = raised.events.makeAsyncIterator()
+    guard case .preview = await events.next() else {
+      Issue.record("no preview came")
+      return
+    }
+    // The refresh is asked for on the thread that tells of the preview, before that takes anything else.
+    _ = await gallery.manager.load(ImageRequest(url: gallery.url(1), cachePolicy: .init(mode: .only))).outcome()
+    gate.open()
+    for task in tasks + [raised] { _ = try await task.value }
+    #expect(gallery.asked == ["/1.jpg", "/0.jpg", "/1.jpg", "/2.jpg"])
+  }
+
+  @Test("D10: progress begins with nothing and ends with all, then the events end") func progress() async throws {
+    let gallery = try Gallery()
+    let count = SampleImages.jpeg(1).count
+    let task = gallery.manager.load(gallery.request(1))
+    var received: [Int] = []
+    for await event in task.events {
+      if case .progress(let bytes, let expected) = event {
+        received.append(bytes)
+        #expect(expected == nil || expected == count)
+      }
+    }
+    #expect(task.isFinished)
+    #expect(received.first == 0 && received.last == count && received == received.sorted())
+  }
+
+  @Test("M23: any number may wait for one load, and each gets its end") func manyMayWait() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    let task = gallery.manager.load(gallery.request(1))
+    let images = try await withThrowingTaskGroup(of: ImageResponse.self) { group in
+      for _ in 0..<50 { group.addTask { try await task.value } }
+      try await gate.waitForWaiting(1)
+      gate.open()
+      return try await group.reduce(into: []) { $0.append($1.image) }
+    }
+    #expect(images.count == 50 && images.allSatisfy { $0 == images[0] && $0 != nil })
+  }
+
+  @Test("M17: that a caller who waits is cancelled does not cancel the load") func aCancelledCallerCancelsNothing() async throws {
+    let gallery = try Gallery()
+    let gate = gallery.origin.holdAll()
+    let task = gallery.manager.load(gallery.request(1))
+    let caller = Task { try await task.value.source }
+    try await gate.waitForWaiting(1)
+    caller.cancel()
+    gate.open()
+    #expect(try await caller.value == .network)
+  }
+
+  @Test("M6: a refresh shows what is cached, then what the network says") func refreshing() async throws {
+    let gallery = try Gallery()
+    _ = try await gallery.manager.load(gallery.request(1)).value
+    gallery.origin.set("/1.jpg", .computed { $0.headers["If-None-Match"] == "\"1\"" ? .status(304) : .status(500) })
+    let task = gallery.manager.load(gallery.request(1, .refresh))
+    var previews: [ImageResponse.Source?] = []
+    for await event in task.events { if case .preview(let response) = event { previews.append(response.source) } }
+    let response = try await task.value
+    #expect(previews == [.memory] && response.source == .disk && response.result.outcome == .revalidated)
+  }
+
+  @Test("M6, M7: without a disk the network is asked too, where it is to be", arguments: [CacheMode.refresh, .loaderOnly])
+  func aRefreshWithoutADiskAsks(_ mode: CacheMode) async throws {
+    let gallery = try Gallery()
+    let manager = try ImageManager(ImageManager.Configuration(memory: gallery.memory, downloadOptions: .patient()))
+    _ = try await manager.load(gallery.request(1)).value
+    #expect(try await manager.load(gallery.request(1)).value.source == .memory)
+    #expect(try await manager.load(gallery.request(1, mode)).value.source == .network)
+    #expect(gallery.origin.requests.count == 2)
+  }
+}

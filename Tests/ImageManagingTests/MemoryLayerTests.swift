@@ -1,0 +1,169 @@
+import Foundation
+import ImageCaching
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// The memory layer as loads use it.
+@Suite struct MemoryLayerTests {
+  @Test("M1, C1: an image comes from the network, then from memory, and from disk where memory has let it go")
+  func whereAnImageComesFrom() async throws {
+    let album = try Album()
+    #expect(try await album.source("/a.jpg") == .network)
+    #expect(try await album.source("/a.jpg") == .memory)
+    album.memory.removeAll()
+    #expect(try await album.source("/a.jpg") == .disk)
+    // A disk hit is put into memory.
+    #expect(try await album.source("/a.jpg") == .memory)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("C3: an image costs its bytes per row times its height, and the limit is exact") func theCostIsExact() async throws {
+    let album = try Album { $0.memory = ImageMemory(maxCost: 2 * 32 * 24 * 4, pressure: nil) }
+    let memory = try #require(album.manager.configuration.memory)
+    for number in 1...3 {
+      album.origin.set("/\(number)", .body(SampleImages.jpeg(number), type: "image/jpeg"))
+      _ = try await album.source("/\(number)")
+      #expect(memory.totalCost == min(number, 2) * 32 * 24 * 4)
+    }
+    #expect(memory.count == 2)
+  }
+
+  @Test("C4: one memory layer keeps the images of two caches apart") func cachesAreApartInMemory() async throws {
+    let album = try Album()
+    let other = try ImageCache(
+      ImageCache.Configuration(directory: album.folder.path, namespace: "other", time: album.clock.source)
+    )
+    #expect(try await album.source("/a.jpg") == .network)
+    var request = album.request("/a.jpg")
+    request.cachePolicy.cache = other
+    #expect(try await album.manager.response(for: request).source == .network)
+    #expect(try await album.manager.response(for: request).source == .memory)
+    #expect(album.memory.count == 2 && album.origin.requests.count == 2)
+  }
+
+  @Test("M22: a warning that memory is short empties the layer") func pressureEmptiesTheLayer() async throws {
+    let folder = TemporaryDirectory()
+    let events = "\(folder.path)/memory.events"
+    try "low 0\nhigh 0\nmax 0\noom 0\n".write(toFile: events, atomically: false, encoding: .utf8)
+    let memory = ImageMemory(pressure: MemoryPressureSources(stallFiles: [], eventFiles: [events]))
+    #expect(memory.pressureUnavailable == nil)
+    let album = try Album { $0.memory = memory }
+    _ = try await album.source("/a.jpg")
+    #expect(memory.count == 1)
+    try "low 0\nhigh 7\nmax 0\noom 0\n".write(toFile: events, atomically: false, encoding: .utf8)
+    while memory.count > 0 { await Task.yield() }
+    #expect(try await album.source("/a.jpg") == .disk)
+  }
+
+  @Test("M22: where the system warns of nothing, the layer says so and works") func withoutWarnings() async throws {
+    let memory = ImageMemory(pressure: MemoryPressureSources(stallFiles: ["/no/such/file"], eventFiles: []))
+    #expect(memory.pressureUnavailable?.contains("/no/such/file") == true)
+    let album = try Album { $0.memory = memory }
+    _ = try await album.source("/a.jpg")
+    #expect(try await album.source("/a.jpg") == .memory)
+  }
+
+  @Test("C7: what is too old in memory is no hit") func whatIsTooOldIsNoHit() async throws {
+    let album = try Album()
+    _ = try await album.source("/a.jpg")
+    album.clock.advance(by: .seconds(7 * 86_400 + 1))
+    #expect(try await album.source("/a.jpg") == .network)
+  }
+
+  @Test("M8: nothing is written to disk where only memory is to keep it") func memoryOnly() async throws {
+    let album = try Album()
+    #expect(try await album.source("/a.jpg", mode: .memoryOnly) == .network)
+    #expect(try album.cache.totals().entries == 0 && album.memory.count == 1)
+    #expect(try await album.source("/a.jpg") == .memory)
+    album.memory.removeAll()
+    #expect(try await album.source("/a.jpg") == .network)
+  }
+
+  @Test("M8: each layer is read and filled as the request says") func layersPerRequest() async throws {
+    let album = try Album()
+    var diskOnly = album.request("/a.jpg")
+    diskOnly.cachePolicy.layers = CacheLayerUse(writes: .disk)
+    _ = try await album.manager.response(for: diskOnly)
+    #expect(album.memory.count == 0)
+    #expect(try album.cache.totals().entries == 1)
+    var memoryRead = album.request("/a.jpg", mode: .only)
+    memoryRead.cachePolicy.layers = CacheLayerUse(reads: .memory)
+    await #expect(throws: ImageLoadError.notCached) { try await album.manager.response(for: memoryRead) }
+    var nowhere = album.request("/b.jpg")
+    nowhere.cachePolicy.layers = CacheLayerUse(writes: [])
+    #expect(try await album.manager.response(for: nowhere).result.outcome == .checked)
+    #expect(try album.cache.totals().entries == 1)
+    #expect(album.memory.count == 0)
+  }
+
+  @Test("M25: decoding is done before the load ends, when it is asked for, or never") func decodingTimes() async throws {
+    let album = try Album()
+    var request = album.request("/a.jpg")
+    request.decoding.time = .never
+    let kept = try await album.manager.response(for: request)
+    #expect(kept.image == nil && kept.data == nil && album.memory.count == 0)
+    request.decoding.time = .lazy
+    let lazy = try await album.manager.response(for: request)
+    #expect(lazy.image == nil && lazy.data == SampleImages.jpeg(1))
+    #expect(try lazy.decoded().header.size == ImageSize(width: 32, height: 24))
+    #expect(throws: ImageError.self) { try kept.decoded() }
+  }
+
+  @Test("M26: bytes can be had beside an image that memory has") func dataBesideAnImageInMemory() async throws {
+    let counting = CountingCoder()
+    let album = try Album { $0.coders.add(counting) }
+    _ = try await album.source("/a.jpg")
+    var request = album.request("/a.jpg")
+    request.decoding.includesData = true
+    let response = try await album.manager.response(for: request)
+    #expect(response.data == SampleImages.jpeg(1) && response.image != nil)
+    #expect(counting.decodes == 1)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("M18: what is cached is known without loading it, and can be stored and removed") func whatIsCachedIsKnown() async throws
+  {
+    let album = try Album()
+    let url = album.url("/a.jpg")
+    #expect(try !album.manager.isCached(url))
+    try album.manager.store(SampleImages.jpeg(9), for: url)
+    #expect(try album.manager.isInMemory(url) && album.manager.isOnDisk(url))
+    #expect(try await album.source("/a.jpg") == .memory)
+    try album.manager.remove(url, from: .memory)
+    #expect(try !album.manager.isInMemory(url) && album.manager.isCached(url))
+    #expect(try await album.source("/a.jpg") == .disk)
+    try album.manager.remove(url)
+    #expect(try !album.manager.isCached(url))
+    #expect(throws: ImageLoadError.self) { try album.manager.store(Array("no image".utf8), for: url) }
+    #expect(throws: ImageLoadError.self) { try album.manager.store(SampleImages.jpeg(9), for: "no url") }
+    #expect(album.origin.requests.isEmpty)
+  }
+}
+
+/// Reads JPEG like the standard coder, and counts.
+final class CountingCoder: ImageCoder {
+  private let jpeg = JPEGCoder()
+  private let count = Atomic(0)
+
+  var decodes: Int { count.load(ordering: .sequentiallyConsistent) }
+
+  func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
+
+  func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+    try jpeg.header(of: prefix, isComplete: isComplete)
+  }
+
+  func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+    count.add(1, ordering: .sequentiallyConsistent)
+    return try jpeg.decode(bytes, limits: limits)
+  }
+
+  func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+    try jpeg.proveDecodable(bytes, limits: limits)
+  }
+}

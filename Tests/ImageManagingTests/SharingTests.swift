@@ -1,0 +1,142 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What loads share, and what keeps them apart (M19, M24).
+@Suite struct SharingTests {
+  @Test("M19: two loads of one image share a request and a decode") func twoLoadsShare() async throws {
+    let counting = CountingCoder()
+    let album = try Album { $0.coders.add(counting) }
+    let gate = album.origin.holdAll()
+    let tasks = (0..<5).map { _ in album.manager.load(album.request("/a.jpg")) }
+    try await gate.waitForWaiting(1)
+    gate.open()
+    for task in tasks { #expect(try await task.value.source == .network) }
+    #expect(album.origin.requests.count == 1 && counting.decodes == 1)
+  }
+
+  @Test("M19: loads of other rules share the request, and each is judged by its own") func otherRulesShareTheRequest()
+    async throws
+  {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/large.jpg", .body(SampleImages.jpeg(1, padding: 300_000), type: "image/jpeg"))
+    let gate = origin.holdAll()
+    let strict = LoadContext.Parts(verification: VerificationRules(width: .init(minimum: 1000)))
+    let second = Loader.Waiter()
+    try loader.ask([origin.url("/large.jpg")], loader.context())
+    try await gate.waitForWaiting(1)
+    try loader.ask([origin.url("/large.jpg")], loader.context(LoadContext.Parts(delivery: .data)), as: second)
+    gate.open()
+    #expect(try await loader.results(1)[0].outcome == .downloaded)
+    let completion = try await second.completions(1)[0]
+    #expect(completion.result.outcome == .hitDisk)
+    #expect(completion.payload?.data == SampleImages.jpeg(1, padding: 300_000))
+    #expect(origin.requests.count == 1)
+    // One who asks for what the image is not asks again, after the other.
+    #expect(try await loader.load(origin.url("/large.jpg"), loader.context(strict)).failure?.kind == .dimensions)
+  }
+
+  @Test("M19: a failure to get an answer is everyone's, whatever their rules") func aFailureIsEveryones() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    let gate = origin.holdAll()
+    let second = Loader.Waiter()
+    try loader.ask([origin.url("/no.jpg")], loader.context())
+    try await gate.waitForWaiting(1)
+    try loader.ask([origin.url("/no.jpg")], loader.context(verification: VerificationRules(depth: .full)), as: second)
+    gate.open()
+    #expect(try await loader.results(1)[0].failure?.status == 404)
+    let shared = try await second.completions(1)[0].result
+    #expect(shared.failure?.status == 404 && shared.isShared)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("M19: headers that are sent keep requests apart") func headersKeepApart() async throws {
+    let album = try Album()
+    let gate = album.origin.holdAll()
+    var first = album.request("/a.jpg")
+    first.network.options = Album.patient([("X-Width", "100")])
+    var second = first
+    second.network.options = Album.patient([("X-Width", "200")])
+    let tasks = [album.manager.load(first), album.manager.load(second)]
+    try await gate.waitForWaiting(2)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(Set(album.origin.requests.map { $0.headers["X-Width"] }) == ["100", "200"])
+  }
+
+  @Test("M24: managers share a downloader, and each gets its own") func managersShareADownloader() async throws {
+    let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
+    let first = try Album { $0.downloader = downloader }
+    let second = try Album { $0.downloader = downloader }
+    let tasks = [first.manager.load(first.request("/a.jpg")), second.manager.load(second.request("/b.jpg"))]
+    for task in tasks { #expect(try await task.value.source == .network) }
+    #expect(try first.cache.totals().entries == 1 && second.cache.totals().entries == 1)
+    first.manager.shutDown()
+    #expect(try await second.source("/a.jpg") == .network)
+    second.manager.shutDown()
+    downloader.shutDown()
+  }
+
+  @Test("M24: one load may name another manager's cache, memory, coders and downloader") func aLoadNamesOtherParts() async throws
+  {
+    let album = try Album()
+    let other = try Album()
+    let counting = CountingCoder()
+    var request = album.request("/a.jpg")
+    request.cachePolicy.cache = other.cache
+    request.cachePolicy.memory = other.memory
+    request.network.downloader = other.manager.downloader
+    request.decoding.coders = .standard
+    request.decoding.coders?.add(counting)
+    #expect(try await album.manager.response(for: request).source == .network)
+    #expect(try album.cache.totals().entries == 0 && other.cache.totals().entries == 1)
+    #expect(album.memory.count == 0 && other.memory.count == 1 && counting.decodes == 1)
+  }
+
+  @Test("two managers over one folder must have the same rules") func conflictingRulesAreRefused() throws {
+    let folder = TemporaryDirectory()
+    let short = try ImageCache(ImageCache.Configuration(directory: folder.path, maxAge: .seconds(60)))
+    let long = try ImageCache(ImageCache.Configuration(directory: folder.path, maxSize: 1000))
+    let same = try ImageCache(ImageCache.Configuration(directory: folder.path, maxAge: .seconds(60)))
+    let first = try ImageManager(ImageManager.Configuration(cache: short))
+    let second = try ImageManager(ImageManager.Configuration(cache: same))
+    #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge", "maxSize"])) {
+      try ImageManager(ImageManager.Configuration(cache: long))
+    }
+    first.shutDown()
+    second.shutDown()
+  }
+
+  @Test("C1, C12: further caches are looked into in order, and nothing is written to them") func readOnlyCachesInOrder()
+    async throws
+  {
+    let source = try Album()
+    _ = try await source.source("/a.jpg")
+    _ = try await source.source("/b.jpg")
+    let flat = TemporaryDirectory()
+    _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
+    try source.manager.remove(source.url("/b.jpg"))
+    let stores = [
+      try ReadOnlyCache(opening: source.folder.path, namespace: "default"),
+      try ReadOnlyCache(opening: flat.path, namespace: "default"),
+    ]
+    let album = try Album {
+      $0.readOnly = stores
+      $0.memory = nil
+    }
+    for path in ["/a.jpg", "/b.jpg"] {
+      let response = try await album.manager.response(for: ImageRequest(url: source.url(path)))
+      #expect(response.source == .disk && response.image != nil)
+    }
+    #expect(source.origin.requests.count == 2)
+    #expect(try album.cache.totals().entries == 0 && source.cache.totals().entries == 1)
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: ImageRequest(url: source.url("/c.jpg"))) }
+  }
+}

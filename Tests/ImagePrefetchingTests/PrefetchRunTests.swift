@@ -1,0 +1,118 @@
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import ImageURLs
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImagePrefetching
+
+/// A run over a real manager and a real server.
+@Suite struct PrefetchRunTests {
+  /// Gives URLs one by one, and keeps what became of them.
+  private final class List: PrefetchDelegate {
+    let urls: [String]
+    private let perBatch: Int
+    private var next = 0
+    private var firstOfBatch = 0
+    private var slots: [Int: Int] = [:]
+    var outcomes: [Int: [Outcome]] = [:]
+    var onBegin: () -> Void = {}
+
+    init(_ urls: [String], perBatch: Int = 3) {
+      self.urls = urls
+      self.perBatch = perBatch
+    }
+
+    var sourceDescriptor: Int32? { nil }
+
+    func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
+      firstOfBatch = next
+      for index in next..<min(next + min(perBatch, maximum), urls.count) {
+        let offset = batch.bytes.count
+        let parts = try Array(urls[index].utf8).withUnsafeBytes {
+          try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes)
+        }
+        batch.requests.append(
+          LoadRequest(
+            id: 0,
+            url: offset..<batch.bytes.count,
+            parts: parts,
+            priority: .normal,
+            sequence: Int64(index)
+          )
+        )
+        next += 1
+      }
+      return next == urls.count ? .ended : .open
+    }
+
+    func decided(_ index: Int, _ result: EntryResult) { outcomes[firstOfBatch + index, default: []].append(result.outcome) }
+
+    func began(_ index: Int, slot: Int) {
+      slots[slot] = firstOfBatch + index
+      onBegin()
+    }
+
+    func completed(slot: Int, _ completion: LoadCompletion) {
+      outcomes[slots[slot]!, default: []].append(completion.result.outcome)
+    }
+
+    func progressed() {}
+
+    /// The outcomes in order, each entry's exactly one.
+    var each: [Outcome] {
+      #expect(outcomes.count == urls.count && outcomes.values.allSatisfy { $0.count == 1 })
+      return urls.indices.compactMap { outcomes[$0]?.first }
+    }
+  }
+
+  private let origin: Origin
+  private let manager: ImageManager
+  private let context = LoadContext(
+    cache: nil,
+    download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
+    parts: LoadContext.Parts(mode: .bypass),
+    startedAt: Timestamp(milliseconds: 0)
+  )
+
+  init() throws {
+    origin = try Origin()
+    origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }
+    manager = try ImageManager()
+  }
+
+  @Test("P1: every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {
+    let list = List((0..<50).map { origin.url("/\($0).jpg") } + [origin.url("/0.jpg")])
+    let summary = PrefetchRun(manager: manager, context: context).run(list)
+    #expect(summary.sourceEnded && !summary.deadlinePassed)
+    #expect(list.each.allSatisfy { $0 == .checked })
+    manager.shutDown()
+  }
+
+  @Test("P1: an empty list completes") func anEmptyListCompletes() {
+    #expect(PrefetchRun(manager: manager, context: context).run(List([])).sourceEnded)
+    manager.shutDown()
+  }
+
+  @Test("P3: stopped before it runs, it makes no request") func stoppedBeforeItRuns() {
+    let list = List([origin.url("/1.jpg")])
+    let run = PrefetchRun(manager: manager, context: context)
+    run.stop(gracefully: true)
+    #expect(!run.run(list).sourceEnded)
+    #expect(list.outcomes.isEmpty && origin.requests.isEmpty)
+    manager.shutDown()
+  }
+
+  @Test("P3, P5: stopped at once while it runs, what is pending is cancelled and the run ends") func stoppedWhileItRuns() {
+    let gate = origin.holdAll()
+    let list = List((0..<5).map { origin.url("/\($0).jpg") }, perBatch: 5)
+    let run = PrefetchRun(manager: manager, context: context)
+    list.onBegin = { run.stop(gracefully: false) }
+    #expect(run.run(list).sourceEnded)
+    #expect(list.each.allSatisfy { $0 == .cancelled })
+    gate.open()
+    manager.shutDown()
+  }
+}

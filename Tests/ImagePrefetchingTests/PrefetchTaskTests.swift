@@ -1,0 +1,160 @@
+import ImageDownloading
+import ImageManaging
+import ImagePrefetching
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// One element again and again.
+private struct Endless: Sequence, IteratorProtocol, Sendable {
+  let element: String
+  mutating func next() -> String? { element }
+}
+
+/// Cancelling, pausing and overlapping batches.
+@Suite struct PrefetchTaskTests {
+  @Test("P3: what is read while the batch is cancelled is never asked for") func cancelledRightAfterTheStart() async throws {
+    let house = try Warehouse()
+    let isCancelled = Watched(false)
+    let requests = WatchedRequests(house.urls(0..<10)) { _ in
+      do { try isCancelled.wait(for: "the cancelling") { $0 } } catch { Issue.record(error) }
+    }
+    let batch = house.prefetcher(maxConcurrent: 4).prefetch(requests)
+    try await requests.waitForRead(1)
+    batch.cancel()
+    isCancelled.withLock { $0 = true }
+    #expect(await batch.value == PrefetchProgress(cancelled: 4))
+    house.manager.shutDown()
+    #expect(house.origin.requests.isEmpty)
+  }
+
+  @Test("P3: cancelled while requests are in flight, they are cut off, each counts once, and the batch ends")
+  func cancelledWhileItRuns() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let batch = house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<20))
+    try await gate.waitForWaiting(4)
+    batch.cancel()
+    batch.cancel()
+    #expect(await batch.value == PrefetchProgress(cancelled: 4))
+    try await house.origin.waitForInFlight(0)
+    gate.open()
+    // What was cancelled can be asked for again.
+    #expect(await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
+  }
+
+  @Test("P3: an endless sequence that has no URL in it can be cancelled") func anEndlessSequenceIsCancelled() async throws {
+    let house = try Warehouse()
+    let batch = house.prefetcher().prefetch(urls: Endless(element: "not a url"))
+    batch.cancel()
+    let result = await batch.value
+    #expect(result.failed == result.total)
+  }
+
+  @Test("P3: a paused batch reads nothing until it is resumed") func pausing() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let requests = WatchedRequests(house.urls(0..<6))
+    let batch = house.prefetcher(maxConcurrent: 2).prefetch(requests)
+    try await gate.waitForWaiting(2)
+    batch.pause()
+    gate.open()
+    for await progress in batch.progress where progress.ended == 2 { break }
+    _ = try await house.manager.load(house.origin.url("/direct/1.jpg")).value
+    #expect(requests.readCount == 2 && house.origin.requests.count == 3)
+    batch.resume()
+    #expect(await batch.value == PrefetchProgress(loaded: 6))
+  }
+
+  @Test("P3: a paused batch can be cancelled") func cancelledWhilePaused() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let batch = house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
+    try await gate.waitForWaiting(2)
+    batch.pause()
+    batch.cancel()
+    #expect(await batch.value == PrefetchProgress(cancelled: 2))
+    gate.open()
+  }
+
+  @Test("P3, D3: overlapping batches share their requests, and each completes") func overlappingBatches() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let prefetcher = house.prefetcher(maxConcurrent: 16)
+    let batches = [0..<10, 5..<15, 0..<10].map { prefetcher.prefetch(urls: house.urls($0)) }
+    try await gate.waitForWaiting(15)
+    gate.open()
+    for batch in batches {
+      let result = await batch.value
+      #expect(result.total == 10 && result.loaded + result.alreadyCached == 10)
+    }
+    #expect(house.origin.requests.count == 15)
+  }
+
+  @Test("P3, M17: cancelling one of two batches leaves the other, and direct loads") func cancellingOneOfTwo() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let first = house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    try await gate.waitForWaiting(8)
+    let second = house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<4))
+    let load = house.manager.load(house.url(5))
+    for await progress in second.progress where progress.total == 4 { break }
+    first.cancel()
+    #expect(await first.value == PrefetchProgress(cancelled: 8))
+    try await house.origin.waitForInFlight(5)
+    gate.open()
+    #expect(await second.value == PrefetchProgress(loaded: 4))
+    #expect(try await load.value.image != nil)
+    #expect(house.origin.requests.count == 8)
+  }
+
+  @Test("P3: all batches of a prefetcher can be cancelled, and those of another go on") func cancellingAll() async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let (one, other) = (house.prefetcher(), house.prefetcher())
+    let batches = [0..<4, 4..<8].map { one.prefetch(urls: house.urls($0)) }
+    let staying = other.prefetch(urls: house.urls(8..<12))
+    try await gate.waitForWaiting(12)
+    one.cancelAll()
+    for batch in batches { #expect(await batch.value == PrefetchProgress(cancelled: 4)) }
+    gate.open()
+    #expect(await staying.value == PrefetchProgress(loaded: 4))
+  }
+
+  /// Who cancels from elsewhere.
+  enum Elsewhere: CaseIterable {
+    case downloader, manager
+  }
+
+  @Test("P5: cancelled from elsewhere, a batch ends and each request counts once", arguments: Elsewhere.allCases)
+  func cancelledFromElsewhere(_ elsewhere: Elsewhere) async throws {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    let batch = house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
+    try await gate.waitForWaiting(8)
+    switch elsewhere {
+    case .downloader: house.manager.downloader.cancelAll(includingRunning: true)
+    case .manager: house.manager.cancelAll()
+    }
+    #expect(await batch.value == PrefetchProgress(cancelled: 8))
+    try await house.origin.waitForInFlight(0)
+    gate.open()
+    #expect(!house.manager.isRunning)
+  }
+
+  @Test("P3: a batch goes on without its token and its prefetcher, and without whoever waited for it") func lettingGo()
+    async throws
+  {
+    let house = try Warehouse()
+    let gate = house.origin.holdAll()
+    var batch: PrefetchTask? = house.prefetcher().prefetch(urls: house.urls(0..<8))
+    let waiting = Task { [batch] in await batch?.value }
+    try await gate.waitForWaiting(4)
+    waiting.cancel()
+    batch = nil
+    gate.open()
+    #expect(await waiting.value == PrefetchProgress(loaded: 8))
+  }
+}
