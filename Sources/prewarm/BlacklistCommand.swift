@@ -44,7 +44,7 @@ struct BlacklistCommand: ParsableCommand {
     }
 
     func run() throws {
-      let cache = try options.open(.readOnly)
+      let cache = try options.open(.readOnly).cache
       var last: CacheKey?
       while true {
         let page = try withCacheErrors { () throws(CacheError) in try cache.blacklist(after: last, limit: 1000) }
@@ -78,12 +78,8 @@ struct BlacklistCommand: ParsableCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      let cache = try options.open(.readWrite)
-      let identities = try urls.map { try cache.identity(of: $0) }
-      try removeEach(urls, options) { index throws(CacheError) in
-        try identities[index].withRawBytes { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
-      } missing: {
-        "not on the blacklist: \($0)"
+      try removeEach(urls, options, missing: "not on the blacklist") { cache, identity throws(CacheError) in
+        try cache.removeFromBlacklist(identity: identity)
       }
     }
   }
@@ -99,7 +95,7 @@ struct BlacklistCommand: ParsableCommand {
     }
 
     func run() throws {
-      let cache = try options.open(.readWrite)
+      let cache = try options.open(.readWrite).cache
       let count = try withCacheErrors { () throws(CacheError) in try cache.clearBlacklist() }
       if options.json { return try printJSON(Row(removed: count)) }
       try printData("\(counted(UInt64(count), "URL")) taken off the blacklist\n")

@@ -19,12 +19,8 @@ extension CacheCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      let cache = try options.open(.readWrite)
-      let identities = try urls.map { try cache.identity(of: $0) }
-      try removeEach(urls, options) { index throws(CacheError) in
-        try identities[index].withRawBytes { identity throws(CacheError) in try cache.remove(identity: identity) }
-      } missing: {
-        "not in the cache: \($0)"
+      try removeEach(urls, options, missing: "not in the cache") { cache, identity throws(CacheError) in
+        try cache.remove(identity: identity)
       }
     }
   }
@@ -62,7 +58,7 @@ extension CacheCommand {
       let overrides = rules.compactMap { option, key, value in
         value.map { JobOverride(path: key, value: $0, origin: option) }
       }
-      let cache = try options.open(.readWrite, overrides)
+      let cache = try options.open(.readWrite, overrides).cache
       let (removed, left) = try withCacheErrors { () throws(CacheError) in (try cache.trim(), try cache.totals()) }
       if options.json {
         return try printJSON(
@@ -101,7 +97,7 @@ extension CacheCommand {
     }
 
     func run() throws {
-      let cache = try options.open(.readWrite)
+      let cache = try options.open(.readWrite).cache
       let before = try withCacheErrors { () throws(CacheError) in try cache.clear() }
       if options.json { return try printJSON(Row(removed_entries: before.entries, removed_bytes: before.bodyBytes)) }
       try printData(
@@ -109,33 +105,4 @@ extension CacheCommand {
       )
     }
   }
-}
-
-/// A URL as it may be shown.
-func shown(_ url: String) -> String { maskingCredentials(url) }
-
-private struct RemovedRow: Encodable {
-  let url: String
-  let removed: Bool
-}
-
-/// Removes URLs one by one and tells of each; ends with 1 where one was not there.
-func removeEach(
-  _ urls: [String],
-  _ options: CacheOptions,
-  _ remove: (Int) throws(CacheError) -> Bool,
-  missing: (String) -> String
-) throws {
-  var areAllRemoved = true
-  for (index, url) in urls.enumerated() {
-    let isRemoved = try withCacheErrors { () throws(CacheError) in try remove(index) }
-    areAllRemoved = areAllRemoved && isRemoved
-    if options.json {
-      try printJSON(RemovedRow(url: shown(url), removed: isRemoved))
-    } else if isRemoved {
-      try printData("removed \(escapedForTerminal(shown(url)))\n")
-    }
-    if !isRemoved { Note.error(missing(shown(url))) }
-  }
-  if !areAllRemoved { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
 }

@@ -27,18 +27,23 @@ struct CacheOptions: ParsableArguments {
   @Flag(help: "Print JSON: an object, or for lists an object a line.")
   var json = false
 
-  /// Opens the cache, which must be there; every way in which that fails ends the command.
-  func open(_ access: ImageCache.Access, _ further: [JobOverride] = []) throws -> ImageCache {
+  /// Opens the cache; every way in which that fails ends the command.
+  ///
+  /// - Parameters:
+  ///   - further: what other options set over the job file.
+  ///   - isMade: whether a cache is made where there is none; by default that is an error, since a wrong folder may have been named.
+  func open(
+    _ access: ImageCache.Access,
+    _ further: [JobOverride] = [],
+    isMade: Bool = false
+  ) throws -> OpenedCache {
     var overrides = further
     if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
     if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
     let loaded = try load(overrides)
-    do {
-      // To open for writing would make a cache where a wrong folder was named.
-      if access == .readWrite { _ = try loaded.openCache(access: .readOnly) }
-      return try loaded.openCache(access: access)
-    } catch {
-      throw CommandFailure(.couldNotFinish, "\(error)")
+    return try withCacheErrors { () throws(CacheError) in
+      if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }
+      return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)
     }
   }
 
@@ -57,11 +62,15 @@ struct CacheOptions: ParsableArguments {
   }
 }
 
-extension ImageCache {
-  /// The identity of a URL as it stands on the command line.
+/// A cache with the job whose rules are meant.
+struct OpenedCache {
+  let cache: ImageCache
+  var job: Job
+
+  /// What the cache knows a URL by that stands on the command line.
   func identity(of url: String) throws -> [UInt8] {
     do {
-      return try ImageIdentity.identity(of: url, in: self)
+      return try ImageIdentity.identity(of: url, in: cache, keyRule: job.keyRule)
     } catch {
       throw CommandFailure(.misused, "\(maskingCredentials(url)): \(error.message)")
     }

@@ -23,11 +23,13 @@ extension CacheCommand {
     }
 
     func run() throws {
-      let cache = try options.open(.readOnly)
-      let (totals, diskBytes, freshUntil) = try withCacheErrors { () throws(CacheError) in
-        (try cache.totals(), try cache.diskBytes(), try cache.freshUntil())
-      }
+      let cache = try options.open(.readOnly).cache
       let configuration = cache.configuration
+      // By the server's word each entry has a time of its own; to find the first, all of them would have to be read.
+      let isByAge = configuration.freshness == .age
+      let (totals, diskBytes, freshUntil) = try withCacheErrors { () throws(CacheError) in
+        (try cache.totals(), try cache.diskBytes(), isByAge ? try cache.freshUntil() : nil)
+      }
       if options.json {
         return try printJSON(
           Row(
@@ -49,7 +51,9 @@ extension CacheCommand {
         "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
         "on disk    \(byteCount(Double(diskBytes)))",
       ]
-      if totals.entries > 0 { lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")") }
+      if totals.entries > 0, isByAge {
+        lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")")
+      }
       lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
       try printData(lines.map { "\($0)\n" }.joined())
     }
@@ -64,7 +68,7 @@ extension CacheCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      let cache = try options.open(.readOnly)
+      let cache = try options.open(.readOnly).cache
       var last: CacheKey?
       while true {
         let page = try withCacheErrors { () throws(CacheError) in try cache.entries(after: last, limit: 1000) }
@@ -94,8 +98,9 @@ extension CacheCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      let cache = try options.open(.readOnly)
-      let identity = try cache.identity(of: url)
+      let opened = try options.open(.readOnly)
+      let cache = opened.cache
+      let identity = try opened.identity(of: url)
       let key = identity.withUnsafeBytes { CacheKey(identity: $0) }
       let (record, body) = try withCacheErrors { () throws(CacheError) in
         try identity.withRawBytes { identity throws(CacheError) -> (EntryRecord?, CachedBody?) in

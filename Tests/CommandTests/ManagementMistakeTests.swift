@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [
     ["cache", "stats"], ["cache", "list"], ["cache", "get", "http://a/b.jpg"], ["cache", "remove", "http://a/b.jpg"],
     ["cache", "trim"], ["cache", "clear"], ["blacklist", "list"], ["blacklist", "remove", "http://a/b.jpg"],
-    ["blacklist", "clear"],
+    ["blacklist", "clear"], ["cache", "verify"], ["cache", "compact"], ["cache", "export", "--to", "out"],
   ])
   func whereNoCacheIsNothingIsMade(arguments: [String]) async throws {
     let job = JobFolder("")
@@ -39,7 +39,9 @@ import Testing
   @Test(arguments: [
     ["cache"], ["blacklist"], ["cache", "get"], ["cache", "remove"], ["cache", "polish"], ["cache", "get", "ftp://a/b.jpg"],
     ["cache", "remove", "not a url"], ["cache", "trim", "--max-size", "much"], ["cache", "stats", "--namespace", "../x"],
-    ["cache", "stats", "--job", "missing.yaml"], ["blacklist", "remove"],
+    ["cache", "stats", "--job", "missing.yaml"], ["blacklist", "remove"], ["cache", "export"], ["cache", "import"],
+    ["cache", "export", "--to", ""], ["cache", "export", "--to", "out", "--layout", "flat"],
+    ["cache", "export", "--to", "out", "--layout", "url-path", "--with-extension"],
   ])
   func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
     let origin = try makeImageOrigin()

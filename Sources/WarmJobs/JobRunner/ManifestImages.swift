@@ -1,0 +1,68 @@
+public import ImageCaching
+import ImageManaging
+import ImageURLs
+import Manifests
+
+/// The images that a job's manifests name, for an import out of a flat folder: URLs as they are written, and what the cache knows them by.
+///
+/// It is gone through once. What `include` and `exclude` leave out is left out here too; lines that are no URL are counted.
+public final class ManifestImages: Sequence, IteratorProtocol {
+  private static let batchEntryCount = 4096
+
+  private let reader: ManifestReader
+  private let cache: ImageCache
+  private let keyRule: KeyRule
+  private var batch = EntryBatch()
+  private var index = 0
+
+  /// Lines so far that are no URL.
+  public private(set) var invalidLines = 0
+  /// Why the manifests broke off; nil where they did not.
+  public private(set) var failure: JobError?
+
+  /// Opens the manifests of `job`; throws where one cannot be read. The images are meant for `cache`.
+  public init(_ job: Job, for cache: ImageCache) throws(JobError) {
+    do throws(ManifestError) {
+      reader = try ManifestReader(job.manifests.map(\.readable), order: .fifo, spoolDirectory: cache.configuration.directory)
+    } catch {
+      throw .manifest(error)
+    }
+    self.cache = cache
+    keyRule = job.keyRule
+  }
+
+  /// The next image; nil at the end, and where the manifests broke off.
+  public func next() -> FlatImage? {
+    while failure == nil, index < batch.entries.count || refill() {
+      let entry = batch.entries[index]
+      index += 1
+      switch entry.state {
+      case .good: return image(of: entry)
+      case .filtered: break
+      case .invalid: invalidLines += 1
+      }
+    }
+    return nil
+  }
+
+  private func refill() -> Bool {
+    batch.removeAll()
+    index = 0
+    do throws(ManifestError) {
+      return try reader.next(&batch, maximum: Self.batchEntryCount)
+    } catch {
+      failure = .manifest(error)
+      return false
+    }
+  }
+
+  private func image(of entry: ManifestEntry) -> FlatImage {
+    let url = String(decoding: batch.bytes[entry.normalized], as: UTF8.self)
+    do {
+      let identity = try ImageIdentity.identity(of: url, in: cache, keyRule: keyRule)
+      return FlatImage(url: Array(batch.bytes[entry.written]), identity: identity)
+    } catch {
+      preconditionFailure("a URL in normal form is one: \(error.message)")
+    }
+  }
+}

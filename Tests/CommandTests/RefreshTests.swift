@@ -1,0 +1,86 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `cache.mode: refresh`: everything is asked for, conditionally where it is cached.
+@Suite struct RefreshTests {
+  @Test("M6: refresh asks with the ETag, and 304 keeps what is cached") func anUnchangedImageIsRevalidated() async throws {
+    let origin = try makeImageOrigin()
+    origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") }
+    let job = JobFolder(urls: imageURLs(origin, 0..<20))
+    #expect(try await job.runJob().totals["downloaded"] == 20)
+    #expect(origin.requests.allSatisfy { $0.headers["If-None-Match"] == nil })
+    let refreshed = try await job.runJob("--cache-mode", "refresh")
+    #expect(refreshed.status == 0 && refreshed.totals["revalidated"] == 20 && refreshed.sumOfTotals == 20)
+    #expect(origin.requests.count == 40)
+    #expect(origin.requests.dropFirst(20).allSatisfy { $0.headers["If-None-Match"] == "\"v1\"" })
+    #expect(refreshed.section("bytes")["downloaded"] as? Int == 0)
+    #expect(refreshed.rows("revalidated").count == 20)
+    #expect(refreshed.result.outputText.contains("all good (20 revalidated)"), "\(refreshed.result.outputText)")
+    #expect(try await job.runJob().totals["hit_disk"] == 20)
+    #expect(try await job.expectTrueTotals().count == 20)
+  }
+
+  @Test("M6: Last-Modified serves where there is no ETag; without either the image is fetched again")
+  func otherImagesAreAskedForAsFarAsTheyCanBe() async throws {
+    let origin = try makeImageOrigin()
+    let moment = "Sat, 21 Nov 2026 09:00:00 GMT"
+    origin.set(
+      "/dated.jpg",
+      .computed { request in
+        request.headers["If-Modified-Since"] == moment
+          ? .status(304) : .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Last-Modified": moment])
+      }
+    )
+    let job = JobFolder(urls: [origin.url("/dated.jpg"), origin.url("/images/2.jpg")])
+    #expect(try await job.runJob().totals["downloaded"] == 2)
+    let refreshed = try await job.runJob("--cache-mode", "refresh")
+    #expect(refreshed.totals["revalidated"] == 1 && refreshed.totals["downloaded"] == 1)
+    #expect(refreshed.rows("revalidated").map(\.url) == [origin.url("/dated.jpg")])
+  }
+
+  @Test("M6: a changed image takes the place of the cached one") func aChangedImageIsDownloaded() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/changing.jpg")
+    origin.set("/changing.jpg", .computed { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") })
+    let job = JobFolder(urls: [url])
+    #expect(try await job.runJob().status == 0)
+    origin.set("/changing.jpg", .computed { versioned($0, SampleImages.jpeg(2), etag: "\"v2\"") })
+    #expect(try await job.runJob("--cache-mode", "refresh").totals["downloaded"] == 1)
+    #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(2))
+    #expect(try await job.runJob("--cache-mode", "refresh").totals["revalidated"] == 1)
+    #expect(try await job.expectTrueTotals().count == 1)
+    #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\"", "\"v2\""])
+  }
+
+  @Test("M3, M6: a refresh that fails leaves the cached image, which is served again") func aFailedRefreshTakesNothing()
+    async throws
+  {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/gone.jpg")
+    origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
+    let job = JobFolder(urls: [url])
+    #expect(try await job.runJob().status == 0)
+    origin.set("/gone.jpg", .status(404))
+    let refreshed = try await job.runJob("--cache-mode", "refresh")
+    #expect(refreshed.status == 2 && refreshed.failuresByKind == ["http-status": 1])
+    #expect(try await job.prewarm("cache", "get", url).output == SampleImages.jpeg(1))
+    #expect(try await job.runJob().totals["hit_disk"] == 1)
+  }
+
+  @Test func aDryRunOfARefreshPrintsWhatIsCachedToo() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    #expect(try await job.runJob().status == 0)
+    let dry = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "refresh")
+    #expect(dry.status == 0 && dry.outputText == imageURLs(origin, 0..<3).map { "\($0)\n" }.joined())
+    #expect(origin.requests.count == 3)
+  }
+}
+
+/// An image with an ETag, or 304 where the request names that.
+func versioned(_ request: RecordedRequest, _ body: [UInt8], etag: String, headers: HeaderFields = [:]) -> Behaviour {
+  let headers = HeaderFields([("ETag", etag)] + headers.fields)
+  return request.headers["If-None-Match"] == etag
+    ? .status(304, headers: headers) : .body(body, type: "image/jpeg", headers: headers)
+}
