@@ -113,6 +113,11 @@ let package = Package(
       "ImagePrefetchingTests",
       ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageManaging", "TestOrigin"]
     ),
+    // The blocks of code in the guide, which each have to compile and to run.
+    tests(
+      "GuideTests",
+      ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching", "TestOrigin"]
+    ),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),

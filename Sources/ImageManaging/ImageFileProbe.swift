@@ -2,7 +2,8 @@ public import ImageCaching
 public import ImageCoding
 public import ImagePrimitives
 
-/// Proves that files are images, by their first bytes and their header, for ``ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
+/// Proves that files are images, by their first bytes and their header, for
+/// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
 ///
 /// What a job asks beyond that is proven when the job finds the image in its cache.
 public struct ImageFileProbe: Sendable {

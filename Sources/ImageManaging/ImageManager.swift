@@ -14,7 +14,7 @@ import Threads
 ///         decided      decided
 /// ```
 ///
-/// One image is loaded by ``image(for:)`` or ``load(_:)``, a batch by ``load(_:in:context:receiver:decided:)``; the first two
+/// One image is loaded by ``image(for:)`` or ``load(_:)-(ImageRequest)``, a batch by ``load(_:in:context:receiver:decided:)``; the first two
 /// are a face of the last. A batch is looked up on the caller's thread, in one read transaction; what is decided there is handed
 /// back at once. The rest become flights: one for an identity, shared by all who ask for it until its result is committed. The
 /// blacklist gates requests only: what is cached is served, blacklisted or not.
@@ -33,7 +33,7 @@ public final class ImageManager: Sendable {
     public var downloads: ImageDownloader.Configuration
     /// How single images are fetched.
     public var downloadOptions: DownloadOptions
-    /// Who decodes which format; by default ``ImageCoderRegistry/standard``.
+    /// Who decodes which format; by default ``/ImageCoding/ImageCoderRegistry/standard``.
     public var coders: ImageCoderRegistry
     /// What of a URL tells single images apart.
     public var keyRule: KeyRule
@@ -134,6 +134,8 @@ public final class ImageManager: Sendable {
   ///
   /// - Parameters:
   ///   - requests: what to load; their URLs lie in `bytes`.
+  ///   - bytes: the URLs; borrowed for the call.
+  ///   - context: what holds for all of them.
   ///   - receiver: gets the completions of those that are not decided at once.
   ///   - decided: called on this thread, before this returns, with the index of each request that is decided: hits, known bad
   ///     ones, and misses where the network is not to be asked.

@@ -46,10 +46,12 @@ public final class PrefetchRun: Sendable {
   /// A run over a manager.
   ///
   /// - Parameters:
+  ///   - manager: who loads.
   ///   - context: the cache, and the rules for requests and images.
   ///   - window: requests that may be pending at once: within so many, priority, order and fairness hold. Below 1 traps.
   ///   - deadline: how long the run may take from ``run(_:)``; nil is no limit.
-  ///   - progressInterval: how often ``PrefetchDelegate/progressed(pending:)`` is called at least.
+  ///   - progressInterval: how often ``PrefetchDelegate/progressed()`` is called at least.
+  ///   - time: the clock.
   public init(
     manager: ImageManager,
     context: LoadContext,

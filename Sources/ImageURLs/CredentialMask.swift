@@ -10,7 +10,7 @@ public func maskingCredentials(_ text: String) -> String {
   String(decoding: Array(text.utf8).withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
 }
 
-/// Appends what ``maskingCredentials(_:)`` returns, for rows that are written without a copy in between.
+/// Appends what ``maskingCredentials(_:)->[UInt8]`` returns, for rows that are written without a copy in between.
 public func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
   let secret = CredentialMask.secret(in: text)
   bytes.append(contentsOf: text[..<secret.lowerBound])

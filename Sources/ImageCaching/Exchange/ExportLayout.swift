@@ -5,7 +5,8 @@ public enum ExportLayout: Sendable, Hashable {
   /// Without extension, every version of SDWebImage finds them in a read-only cache path. With it, they are named as it names its
   /// own files: by the extension of the URL's path, left out above 222 characters.
   case sdwebimage(withExtension: Bool)
-  /// As the URL says: `host/path…`, for serving the folder as it is. ``URLPathName`` has the rule.
+  /// As the URL says: `host/path…`, for serving the folder as it is. What such a name cannot tell, a query among it, is told by 32 digits
+  /// before the extension: MD5 of the URL.
   case urlPath
 }
 

@@ -65,7 +65,7 @@ public struct AsyncImageCache: Sendable {
     }
   }
 
-  /// As ``ImageCache/remove(identity:)``.
+  /// As ``ImageCache/remove(identity:)-([UInt8])``.
   @discardableResult
   public func remove(identity: [UInt8]) async throws -> Bool { try await perform { try $0.remove(identity: identity) } }
 

@@ -113,6 +113,7 @@ extension ImageManager {
   ///
   /// - Parameters:
   ///   - data: the bytes of the file.
+  ///   - url: as a request for the image would have it.
   ///   - layers: where it is kept; both by default.
   /// - Throws: `failed` where the URL is none, the bytes are no good image by the manager's rules, or the disk cannot keep them.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {

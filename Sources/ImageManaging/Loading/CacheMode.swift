@@ -4,9 +4,10 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   case use
   /// Always ask the network; neither the cache nor the blacklist is read or written.
   case bypass
-  /// Never ask the network: a miss ends as ``Outcome/skipped`` (`fromCacheOnly` in SDWebImage).
+  /// Never ask the network: a miss ends as ``/ImagePrimitives/Outcome/skipped`` (`fromCacheOnly` in SDWebImage).
   case only
-  /// Never ask the network, and tell by ``Outcome/skipped`` what ``use`` would ask for; nothing is written, and no body is read.
+  /// Never ask the network, and tell by ``/ImagePrimitives/Outcome/skipped`` what ``use`` would ask for; nothing is written, and
+  /// no body is read.
   case dryRun
   /// Ask the network for what is cached too, conditionally where the server gave something to ask with (`refreshCached`).
   case refresh

@@ -11,10 +11,13 @@ public final class ImageMemory: Sendable {
   /// Why warnings of the kernel are not heard, as a sentence; nil where they are, and where that was not asked for.
   public let pressureUnavailable: String?
 
-  /// A layer of at most `maxCost` bytes of pixels and `maxCount` images; nil, the default of both, is no limit. A negative one traps.
+  /// An empty layer with limits, of which a negative one traps.
   ///
-  /// - Parameter sources: where the kernel warns that memory is short, which empties the layer (M22); nil: it is not emptied. By default
-  ///   where it does on this machine; where it does nowhere, ``pressureUnavailable`` says so.
+  /// - Parameters:
+  ///   - maxCost: bytes of pixels at most; nil, the default: no limit.
+  ///   - maxCount: images at most; nil, the default: no limit.
+  ///   - sources: where the kernel warns that memory is short, which empties the layer (M22); nil: it is not emptied. By default where it
+  ///     does on this machine; where it does nowhere, ``pressureUnavailable`` says so.
   public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
     let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))
     self.images = images

@@ -7,7 +7,7 @@ public import ImagePrimitives
 /// others wait for it. URLs are as they were first written, credentials included.
 public struct LoadHooks: Sendable {
   /// Whether an image that is not cached, or is to be refreshed, is asked for (M13). False on a miss ends the load without image and
-  /// without error, as ``Outcome/skipped``; false on a refresh serves what is cached.
+  /// without error, as ``/ImagePrimitives/Outcome/skipped``; false on a refresh serves what is cached.
   public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
   /// Whether a failure is remembered on the blacklist (M4): overrides ``BlacklistRules``.
   public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)?

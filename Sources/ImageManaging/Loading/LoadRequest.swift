@@ -45,7 +45,7 @@ public struct LoadCompletion: Sendable {
   public var leftBlacklist: Bool
   /// Whether its failure put the URL on the blacklist, where it was not before.
   public var joinedBlacklist: Bool
-  /// What the context's ``LoadContext/delivery`` asks for, where the load brought it.
+  /// What the context's ``LoadContext/Parts/delivery`` asks for, where the load brought it.
   public var payload: LoadPayload?
 
   /// The end of the request of that number.
@@ -68,9 +68,10 @@ public struct LoadCompletion: Sendable {
 public protocol LoadReceiver: AnyObject, Sendable {
   /// Takes completions, each request's exactly once; called on the manager's threads, under no lock.
   func complete(_ completions: [LoadCompletion])
-  /// So many bytes of a request's body are there, of so many where that is known; only with ``LoadContext/reportsProgress``.
+  /// So many bytes of a request's body are there, of so many where that is known; only with
+  /// ``LoadContext/Parts/reportsProgress``.
   func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?)
-  /// The request waits for the flight of that number, which ``ImageManager/cancel(_:flight:for:)`` takes.
+  /// The request waits for the flight of that number, by which the manager knows what to take it away from.
   func joined(_ id: UInt64, flight: UInt64)
 }
 

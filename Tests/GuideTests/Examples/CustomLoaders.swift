@@ -1,0 +1,48 @@
+import Foundation
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+
+// guide
+/// Loads `asset:NAME` from the files of a folder.
+struct AssetLoader: ImageLoader {
+  let folder: String
+
+  func canLoad(_ url: String) -> Bool { url.hasPrefix("asset:") }
+
+  func load(_ request: LoaderRequest) async throws -> LoaderAnswer {
+    let name = String(request.url.dropFirst("asset:".count))
+    guard !name.contains("/"), let file = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
+      throw Failure(.httpStatus, status: 404, message: "there is no asset \(name)")
+    }
+    return LoaderAnswer(body: [UInt8](file), freshness: Freshness(lifetime: .seconds(3600)))
+  }
+}
+// end
+
+/// A manager that knows that loader.
+func loadAsset(cache: ImageCache, folder: String) async throws -> DecodedImage {
+  // guide
+  let downloads = ImageDownloader.Configuration(loaders: [AssetLoader(folder: folder)])
+  let manager = try ImageManager(ImageManager.Configuration(cache: cache, downloads: downloads))
+  let image = try await manager.image(for: "asset:hero.jpg")
+  // end
+  return image
+}
+
+// guide
+/// Answers by a version of its own, so that an image which has not changed is not sent again.
+struct VersionedLoader: ImageLoader {
+  let version: String
+  let body: [UInt8]
+
+  func canLoad(_ url: String) -> Bool { url.hasPrefix("https://assets.example.com/") }
+
+  func load(_ request: LoaderRequest) async throws -> LoaderAnswer {
+    if request.validators?.etag == version { return .notModified }
+    return LoaderAnswer(body: body, contentType: "image/jpeg", validators: Validators(etag: version))
+  }
+}
+// end

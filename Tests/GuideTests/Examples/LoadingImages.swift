@@ -1,0 +1,132 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+
+/// The shortest way.
+func loadImage(_ manager: ImageManager, url: String) async throws -> DecodedImage {
+  // guide
+  let image = try await manager.image(for: url)
+  // end
+  return image
+}
+
+/// All that is known of an image, with the bytes of its file.
+func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageResponse {
+  // guide
+  var request = ImageRequest(url: url, priority: .high)
+  request.decoding.includesData = true
+
+  let response = try await manager.response(for: request)
+  switch response.source {
+  case .memory, .disk: print("cached, fresh until \(response.result.freshUntil?.milliseconds ?? .max)")
+  case .network: print("fetched in \(response.result.durationNanoseconds / 1_000_000) ms")
+  case nil: print("not wanted by shouldDownload")
+  }
+  // end
+  return response
+}
+
+/// Only the file: nothing is decoded until somebody asks.
+func loadData(_ manager: ImageManager, url: String) async throws -> DecodedImage {
+  // guide
+  var request = ImageRequest(url: url)
+  request.decoding.time = .lazy
+  let response = try await manager.response(for: request)
+  print("\(response.data?.count ?? 0) bytes")
+  let image = try response.decoded()
+  // end
+  return image
+}
+
+/// A task, and what it tells on its way.
+func watchTask(_ manager: ImageManager, url: String) async throws -> ImageResponse {
+  // guide
+  let task = manager.load(url)
+  for await event in task.events {
+    switch event {
+    case .progress(let received, let expected): print("\(received) of \(expected.map(String.init) ?? "?") bytes")
+    case .preview(let response): print("meanwhile: \(response.result.width) x \(response.result.height) pixels")
+    }
+  }
+  let response = try await task.value
+  // end
+  return response
+}
+
+/// A load that becomes urgent, then useless.
+func cancelTask(_ manager: ImageManager, url: String) -> ImageTask {
+  // guide
+  let task = manager.load(ImageRequest(url: url, priority: .low))
+  task.raisePriority(to: .veryHigh)
+  task.cancel()
+  // end
+  return task
+}
+
+/// Every way in which there is no image.
+func tellWhy(_ manager: ImageManager, url: String) async -> String {
+  // guide
+  do throws(ImageLoadError) {
+    let image = try await manager.image(for: url)
+    return "\(image.pixels.size.pixels) pixels"
+  } catch {
+    switch error {
+    case .failed(let failure) where failure.isTransient: return "not now: \(failure.message)"
+    case .failed(let failure): return "\(failure.kind.name): \(failure.message)"
+    case .blacklisted(let failure): return "known bad, not asked again: \(failure.message)"
+    case .notCached: return "not cached, and the mode is only"
+    case .declined: return "shouldDownload does not want it"
+    case .cancelled: return "cancelled"
+    }
+  }
+  // end
+}
+
+/// How the network is asked, for one request.
+func askOtherwise(_ manager: ImageManager, url: String, token: String) async throws -> ImageResponse {
+  // guide
+  let options = DownloadOptions(
+    headers: [("Authorization", "Bearer \(token)"), ("Accept-Language", nil)],
+    handlesCookies: true,
+    timeout: .seconds(20),
+    retries: 5,
+    maxBytes: 8 << 20
+  )
+  let request = ImageRequest(url: url, network: ImageRequest.Network(options: options))
+  let response = try await manager.response(for: request)
+  // end
+  return response
+}
+
+/// What code decides.
+func decideByCode(cache: ImageCache) throws -> ImageManager {
+  // guide
+  let hooks = LoadHooks(
+    shouldDownload: { url in !url.contains("/drafts/") },
+    shouldBlockFailedURL: { _, failure in failure.status == 410 },
+    cacheKeyFilter: { url in String(url.prefix { $0 != "?" }) }
+  )
+  let manager = try ImageManager(ImageManager.Configuration(cache: cache, hooks: hooks))
+  // end
+  return manager
+}
+
+/// One image at a time.
+func fillSlot(_ manager: ImageManager, first: String, second: String) async -> ImageResponse? {
+  // guide
+  let slot = ImageSlot(manager: manager)
+  slot.bind(first)
+  slot.bind(second)
+  for await update in slot.updates {
+    switch update {
+    case .cleared: print("nothing to show")
+    case .preview: print("the cached one, for now")
+    case .loaded(let response): return response
+    case .failed(let error): print("no image: \(error)")
+    }
+  }
+  // end
+  return nil
+}

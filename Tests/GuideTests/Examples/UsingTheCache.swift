@@ -1,0 +1,124 @@
+import ImageCaching
+import ImageManaging
+import ImagePrimitives
+
+/// Where it is, and its rules.
+func openCache(folder: String) throws -> ImageCache {
+  // guide
+  let cache = try ImageCache(
+    ImageCache.Configuration(
+      directory: folder,
+      namespace: "thumbnails",
+      maxAge: .seconds(30 * 86_400),
+      maxSize: 2 << 30,
+      expireBy: .access,
+      freshness: .http,
+      blacklistTTL: .seconds(3600)
+    )
+  )
+  // end
+  return cache
+}
+
+/// Which caches are read and filled, for one request.
+func chooseMode(url: String) -> [ImageRequest] {
+  // guide
+  var request = ImageRequest(url: url)
+  request.cachePolicy.mode = .only  // never the network
+  request.cachePolicy.servesExpired = true  // rather old than nothing
+
+  var fresh = ImageRequest(url: url)
+  fresh.cachePolicy.mode = .bypass  // neither read nor written
+
+  var transient = ImageRequest(url: url)
+  transient.cachePolicy.layers = CacheLayerUse(reads: .all, writes: .memory)
+  // end
+  return [request, fresh, transient]
+}
+
+/// The cached image first, then the network's word.
+func refresh(_ manager: ImageManager, url: String) async throws -> (preview: ImageResponse?, final: ImageResponse) {
+  var shown: ImageResponse?
+  // guide
+  var request = ImageRequest(url: url)
+  request.cachePolicy.mode = .refresh
+  let task = manager.load(request)
+  for await event in task.events {
+    if case .preview(let cached) = event { shown = cached }
+  }
+  let response = try await task.value
+  if response.result.outcome == .revalidated { print("304: the cached one is still right") }
+  // end
+  return (shown, response)
+}
+
+/// What is there, without loading it.
+func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) throws {
+  // guide
+  if try !manager.isCached(url) {
+    try manager.store(file, for: url)
+  }
+  print(try manager.isInMemory(url), try manager.isOnDisk(url))
+  try manager.remove(url, from: .memory)
+  // end
+}
+
+/// Further places to look in.
+func lookElsewhere(cache: ImageCache, bundled: String) throws -> ImageManager {
+  // guide
+  let shipped = try ReadOnlyCache(opening: bundled, namespace: "default")
+  let manager = try ImageManager(ImageManager.Configuration(cache: cache, readOnly: [shipped]))
+  // end
+  return manager
+}
+
+/// Files that apps find.
+func exportAll(_ cache: ImageCache, to folder: String) throws -> ExportResult {
+  // guide
+  let result = try cache.export(to: folder, layout: .sdwebimage(withExtension: false))
+  print("\(result.exported) images, \(result.bytes) bytes")
+  // end
+  return result
+}
+
+/// What a cache needs from time to time.
+func maintain(_ cache: ImageCache) async throws -> CacheTotals {
+  // guide
+  let trimmed = try await cache.asynchronous.trim()
+  let verified = try await cache.asynchronous.verify()
+  let totals = try await cache.asynchronous.totals()
+  print("\(trimmed.expired) expired, \(trimmed.trimmed) trimmed, \(verified.damaged) damaged and removed")
+  print("\(totals.entries) images of \(totals.bodyBytes) bytes")
+  // end
+  return totals
+}
+
+/// What is known to be bad.
+func readBlacklist(_ cache: ImageCache) throws -> Int {
+  var count = 0
+  // guide
+  var last: CacheKey?
+  repeat {
+    let page = try cache.blacklist(after: last, limit: 1000)
+    for entry in page {
+      print(String(decoding: entry.url, as: UTF8.self), entry.head.kind.name, entry.head.count)
+      count += 1
+    }
+    last = page.last?.key
+  } while last != nil
+  try cache.clearBlacklist()
+  // end
+  return count
+}
+
+/// Decoded images.
+func shareMemory(thumbnails: ImageCache, photos: ImageCache) throws -> [ImageManager] {
+  // guide
+  let memory = ImageMemory(maxCost: 512 << 20, maxCount: 10_000)
+  if let reason = memory.pressureUnavailable { print("images stay when memory is short: \(reason)") }
+  let managers = try [thumbnails, photos].map { cache in
+    try ImageManager(ImageManager.Configuration(cache: cache, memory: memory))
+  }
+  // end
+  return managers
+}

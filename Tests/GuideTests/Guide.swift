@@ -1,0 +1,64 @@
+import Foundation
+import TestSupport
+
+/// The guide's articles, and the examples that stand in them.
+enum Guide {
+  /// The folder of the whole package.
+  static let root = String(#filePath.dropLast("/Tests/GuideTests/Guide.swift".count))
+
+  /// Every article and landing page of the catalogues, by path below the root.
+  static func articles() throws -> [String] {
+    let sources = try FileManager.default.subpathsOfDirectory(atPath: "\(root)/Sources")
+    return sources.filter { $0.contains(".docc/") && $0.hasSuffix(".md") }.map { "Sources/\($0)" }.sorted()
+  }
+
+  /// The files of examples, each named as its article.
+  static func examples() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "\(root)/Tests/GuideTests/Examples").sorted()
+  }
+
+  /// The blocks of Swift code in a Markdown file, fences left out.
+  static func blocks(ofArticle path: String) throws -> [String] {
+    try scan(path) { line in
+      switch line {
+      case "```swift": .begin
+      case "```": .end
+      default: nil
+      }
+    }
+  }
+
+  /// The blocks between `// guide` and `// end` in a file of examples, with the indentation of their marks taken off.
+  ///
+  /// A block that begins with `// guide: continued` is the rest of the one before.
+  static func blocks(ofExamples name: String) throws -> [String] {
+    try scan("Tests/GuideTests/Examples/\(name)") { line in
+      switch line.trimmingCharacters(in: .whitespaces) {
+      case "// guide": .begin
+      case "// guide: continued": .goOn
+      case "// end": .end
+      default: nil
+      }
+    }
+  }
+
+  private enum Mark { case begin, goOn, end }
+
+  private static func scan(_ path: String, mark: (String) -> Mark?) throws -> [String] {
+    let text = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+    var blocks: [[Substring]] = []
+    var indentation: Int?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      switch mark(String(line)) {
+      case .begin:
+        blocks.append([])
+        fallthrough
+      case .goOn: indentation = line.prefix { $0 == " " }.count
+      case .end: indentation = nil
+      case nil:
+        if let indentation { blocks[blocks.count - 1].append(line.dropFirst(indentation)) }
+      }
+    }
+    return blocks.map { $0.joined(separator: "\n").trimmingCharacters(in: .newlines) }
+  }
+}
