@@ -4,7 +4,9 @@ import TestSupport
 /// The guide's articles, and the examples that stand in them.
 enum Guide {
   /// The folder of the whole package.
-  static let root = String(#filePath.dropLast("/Tests/GuideTests/Guide.swift".count))
+  static let root = String(
+    URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().path.dropLast("/Tests/GuideTests/Guide.swift".count)
+  )
 
   /// Every article and landing page of the catalogues, by path below the root.
   static func articles() throws -> [String] {

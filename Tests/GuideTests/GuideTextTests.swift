@@ -19,8 +19,15 @@ import Testing
     #expect(try Guide.blocks(ofArticle: "README.md").last == Guide.blocks(ofExamples: "GettingStarted.swift").last)
   }
 
-  @Test func theReadmeListsTheTargetsPackages() throws {
-    let readme = try String(contentsOfFile: "\(Guide.root)/README.md", encoding: .utf8)
-    #expect(readme.contains("product(name: \"PrewarmImages\", package: \"prewarm\")"))
+  @Test func theReadmeNamesWhatTheScriptInstalls() throws {
+    let script = try text(of: "scripts/install-dependencies")
+    let start = try #require(script.range(of: "build)\n    packages+=("))
+    let end = try #require(script.range(of: ")", range: start.upperBound..<script.endIndex))
+    let packages = script[start.upperBound..<end.lowerBound].split(whereSeparator: \.isWhitespace)
+    let section = try #require(text(of: "README.md").components(separatedBy: "\n## ").first { $0.hasPrefix("As a library") })
+    #expect(packages.count > 5)
+    for package in packages { #expect(section.contains(package), "README names no \(package)") }
   }
+
+  private func text(of path: String) throws -> String { try String(contentsOfFile: "\(Guide.root)/\(path)", encoding: .utf8) }
 }
