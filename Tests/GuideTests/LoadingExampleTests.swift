@@ -1,5 +1,6 @@
 import ImageCaching
 import ImageCoding
+import ImageDownloading
 import ImageManaging
 import ImagePrefetching
 import ImagePrimitives
@@ -78,6 +79,15 @@ import Testing
     site.folder.write(SampleImages.jpeg(1), to: "hero.jpg")
     #expect(try await loadAsset(cache: site.cache, folder: site.folder.path).pixels.size.width == 32)
     #expect(site.origin.requests.isEmpty)
+  }
+
+  @Test("D20, M6: a loader tells that nothing has changed") func loadersRevalidate() async throws {
+    let loader = VersionedLoader(version: "\"7\"", body: SampleImages.jpeg(1))
+    let downloads = ImageDownloader.Configuration(loaders: [loader])
+    let manager = try ImageManager(ImageManager.Configuration(cache: site.cache, downloads: downloads))
+    let url = "https://assets.example.com/hero.jpg"
+    #expect(try await manager.response(for: ImageRequest(url: url)).result.outcome == .downloaded)
+    #expect(try await refresh(manager, url: url).final.result.outcome == .revalidated)
   }
 
   @Test("M14: a transformer of one's own makes the image") func ownTransformersWork() async throws {
