@@ -5,7 +5,7 @@ public import ImagePrimitives
 
 /// One image to be loaded, with what holds for this load alone.
 ///
-/// SDWebImage's flags are here as options in four groups; `README` and the guide list which flag is where.
+/// SDWebImage's flags are here as options in four groups; <doc:FromSDWebImage> lists which flag is where.
 public struct ImageRequest: Sendable {
   /// Where the image is.
   public var url: String
