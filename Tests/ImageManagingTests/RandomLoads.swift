@@ -1,0 +1,115 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// How many objects of a kind are alive.
+final class Census: Sendable {
+  private let living = Atomic(0)
+  var count: Int { living.load(ordering: .sequentiallyConsistent) }
+  fileprivate func add(_ number: Int) { living.add(number, ordering: .sequentiallyConsistent) }
+}
+
+/// A transformer that marks the first byte of the pixels; each request has one of its own, so that a request that leaks is counted.
+final class Marker: ImageTransformer {
+  /// What is left as it is.
+  static let none: UInt8 = 0
+
+  let mark: UInt8
+  private let census: Census
+
+  init(_ mark: UInt8, _ census: Census) {
+    self.mark = mark
+    self.census = census
+    census.add(1)
+  }
+
+  deinit { census.add(-1) }
+
+  var key: String { "mark(\(mark))" }
+
+  func transform(_ image: DecodedImage) -> DecodedImage {
+    guard mark != Self.none else { return image }
+    var image = image
+    image.pixels.bytes[0] = mark
+    return image
+  }
+}
+
+/// One manager under random loads.
+final class RandomLoads: Sendable {
+  static let urlCount = 50
+  /// Every tenth URL is missing.
+  static func isMissing(_ number: Int) -> Bool { number % 10 == 9 }
+
+  let gallery: Gallery
+  let census = Census()
+  private let gate: Gate
+
+  init() throws {
+    gallery = try Gallery(concurrency: 8)
+    gallery.origin.setFallback { request in
+      guard let number = Int(request.path.drop { !$0.isNumber }.prefix { $0.isNumber }), !Self.isMissing(number) else {
+        return .status(404)
+      }
+      let tag = "\"\(number)\""
+      if request.headers["If-None-Match"] == tag { return .status(304, headers: ["ETag": tag]) }
+      return .body(SampleImages.jpeg(number), type: "image/jpeg", headers: ["ETag": tag])
+    }
+    gate = gallery.origin.holdAll()
+  }
+
+  /// Makes so many loads from four places at once, and looks at what they leave.
+  func run(count: Int, _ random: inout SeededRandom, _ comment: Comment) async throws {
+    gate.close()
+    for number in 0..<Self.urlCount where Bool.random(using: &random) {
+      try gallery.manager.remove(gallery.url(number), from: Bool.random(using: &random) ? .all : .memory)
+    }
+    let seeds = (0..<4).map { _ in random.next() }
+    let batch = RandomBatch(gallery.manager)
+    let loads = try await withThrowingTaskGroup(of: [RandomLoad].self) { group in
+      for seed in seeds {
+        group.addTask { try self.drive(count: count / seeds.count, seed: seed, batch) }
+      }
+      return try await group.reduce(into: []) { $0 += $1 }
+    }
+    gate.open()
+    for load in loads { await load.expectItsEnd(comment) }
+    try await batch.expectItsEnd(comment)
+    try await expectNothingLeft(loads, comment)
+  }
+
+  /// Starts loads, cancels some of those before, and lets answers through, in a random order.
+  private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) throws -> [RandomLoad] {
+    var random = SeededRandom(seed: seed)
+    var loads: [RandomLoad] = []
+    while loads.count < count {
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0..<6: loads.append(RandomLoad(gallery, census, &random))
+      // A third of all: what has ended by then stays as it is.
+      case 6, 7: loads.randomElement(using: &random)?.cancel()
+      case 8: loads.randomElement(using: &random)?.task.raisePriority(to: Priority.allCases.randomElement(using: &random)!)
+      case 9: gate.step(Int.random(in: 1...4, using: &random))
+      case 10: try batch.ask((0..<8).map { _ in gallery.url(Int.random(in: 0..<Self.urlCount, using: &random)) })
+      default: if Int.random(in: 0..<8, using: &random) == 0 { batch.cancel() }
+      }
+    }
+    return loads
+  }
+
+  private func expectNothingLeft(_ loads: [RandomLoad], _ comment: Comment) async throws {
+    let (manager, origin) = (gallery.manager, gallery.origin)
+    try await poll("the end of all flights, \(comment)") { !manager.isRunning }
+    try await poll("a downloader at rest, \(comment)") { manager.downloader.currentDownloadCount == 0 }
+    try await origin.waitForInFlight(0)
+    #expect(origin.peakInFlightByTarget.allSatisfy { $0.value <= 1 }, comment)
+    #expect(origin.peakInFlight <= 8, comment)
+    #expect(loads.allSatisfy { $0.endCount == 1 }, comment)
+  }
+}

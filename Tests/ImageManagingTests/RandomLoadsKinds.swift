@@ -1,0 +1,116 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// One single load of a random kind, with what may become of it.
+final class RandomLoad: Sendable {
+  let task: ImageTask
+  private let number: Int
+  private let marker: Marker
+  private let ends = Atomic(0)
+  private let isCancelled = Atomic(false)
+
+  init(_ gallery: Gallery, _ census: Census, _ random: inout SeededRandom) {
+    number = Int.random(in: 0..<RandomLoads.urlCount, using: &random)
+    marker = Marker(UInt8.random(in: 0...2, using: &random), census)
+    let mode = [CacheMode.use, .use, .use, .refresh, .only].randomElement(using: &random)!
+    var request = gallery.request(number, mode, priority: Priority.allCases.randomElement(using: &random)!)
+    request.decoding.time = [.eager, .eager, .eager, .lazy, .never].randomElement(using: &random)!
+    request.decoding.includesData = Bool.random(using: &random)
+    request.decoding.transformer = marker
+    task = gallery.manager.load(request)
+    task.whenFinished { [self] _ in ends.add(1, ordering: .sequentiallyConsistent) }
+  }
+
+  var endCount: Int { ends.load(ordering: .sequentiallyConsistent) }
+
+  private var wasCancelled: Bool { isCancelled.load(ordering: .sequentiallyConsistent) }
+
+  func cancel() {
+    isCancelled.store(true, ordering: .sequentiallyConsistent)
+    task.cancel()
+  }
+
+  /// Waits for the end, and holds it against what was asked for.
+  func expectItsEnd(_ comment: Comment) async {
+    switch await task.outcome() {
+    case .success(let response):
+      #expect(!RandomLoads.isMissing(number), comment)
+      if let data = response.data { #expect(data == SampleImages.jpeg(number), comment) }
+      let decoding = task.request.decoding
+      #expect((response.image != nil) == (decoding.time == .eager), comment)
+      if let image = response.image, marker.mark != Marker.none { #expect(image.pixels.bytes[0] == marker.mark, comment) }
+    case .failure(.cancelled): #expect(wasCancelled, comment)
+    case .failure(.notCached): #expect(task.request.cachePolicy.mode == .only, comment)
+    case .failure(.failed(let failure)), .failure(.blacklisted(let failure)):
+      #expect(RandomLoads.isMissing(number) && failure.status == 404, comment)
+    case .failure(.declined): Issue.record("nothing was to be declined, \(comment)")
+    }
+  }
+}
+
+/// Batches of low requests for the disk, as a prefetcher makes them, of which all are cancelled now and then.
+final class RandomBatch: LoadReceiver {
+  private struct State {
+    var asked: UInt64 = 0
+    var ends: [UInt64: Int] = [:]
+    var cancelled = 0
+    var cancelCount = 0
+  }
+
+  private let manager: ImageManager
+  private let request: ImageRequest
+  private let state = Watched(State())
+
+  init(_ manager: ImageManager) {
+    self.manager = manager
+    var request = ImageRequest(url: "")
+    request.priority = .low
+    request.decoding.time = .never
+    self.request = request
+  }
+
+  func complete(_ completions: [LoadCompletion]) {
+    state.withLock { state in
+      for completion in completions {
+        state.ends[completion.id, default: 0] += 1
+        if completion.result.outcome == .cancelled { state.cancelled += 1 }
+      }
+    }
+  }
+
+  func ask(_ urls: [String]) throws {
+    var (bytes, requests): ([UInt8], [LoadRequest]) = ([], [])
+    for url in urls {
+      let id = state.withLock { state in
+        state.asked += 1
+        return state.asked
+      }
+      var request = request
+      request.url = url
+      #expect(manager.append(request, id: id, sequence: Int64(id), to: &requests, bytes: &bytes))
+    }
+    try bytes.withUnsafeBytes { bytes in
+      try manager.load(requests, in: bytes, context: manager.context(for: request), receiver: self) { complete([$1]) }
+    }
+  }
+
+  func cancel() {
+    state.withLock { $0.cancelCount += 1 }
+    manager.cancelAll(for: self, includingRunning: true)
+  }
+
+  /// Waits until every request has ended; each must have once, and none as cancelled that was not.
+  func expectItsEnd(_ comment: Comment) async throws {
+    try await state.wait(for: "the end of a batch, \(comment)") { $0.ends.count == $0.asked }
+    let state = state.value
+    #expect(state.ends.values.allSatisfy { $0 == 1 }, comment)
+    #expect(state.cancelled == 0 || state.cancelCount > 0, comment)
+  }
+}
