@@ -55,8 +55,17 @@ struct Gallery {
 
 extension DownloadOptions {
   /// What a test holds back may be held long on a busy machine.
-  static func patient(responseModifier: ResponseModifier? = nil) -> DownloadOptions {
-    DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0, responseModifier: responseModifier)
+  static func patient(
+    requestModifier: RequestModifier? = nil,
+    responseModifier: ResponseModifier? = nil
+  ) -> DownloadOptions {
+    DownloadOptions(
+      timeout: .seconds(600),
+      stallTimeout: .seconds(600),
+      retries: 0,
+      requestModifier: requestModifier,
+      responseModifier: responseModifier
+    )
   }
 }
 

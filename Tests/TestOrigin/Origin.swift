@@ -121,8 +121,11 @@ extension Origin {
   /// The most requests that ever were in flight at once to one of the hosts.
   public func peakInFlight(host: Int) -> Int { ledger.value.peakInFlight[ports[host]] ?? 0 }
 
-  /// The most requests that ever were in flight at once for each target, over all hosts.
-  public var peakInFlightByTarget: [String: Int] { ledger.value.peakInFlightOfTarget }
+  /// Each request that came while another of its target was in flight, with that one.
+  ///
+  /// A request on a new connection may be read after a later one on an old connection: a test that wants to know in which order they
+  /// were sent has the client number them in a header.
+  public var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] { ledger.value.overlaps }
 
   /// The connections accepted until now.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }

@@ -23,8 +23,7 @@ final class OriginConnection: ChannelInboundHandler {
 
   /// A request, what is left of its script, and the gate it stands before.
   private struct Exchange {
-    let target: String
-    let isHead: Bool
+    let request: RecordedRequest
     let keepAlive: Bool
     var steps: ArraySlice<Behaviour.Step>
     var wait: (gate: Gate, id: Int)?
@@ -47,7 +46,7 @@ final class OriginConnection: ChannelInboundHandler {
     pending = []
     ledger.withLock { state in
       state.connections[number] = nil
-      for exchange in unfinished { state.end(port: port, target: exchange.target) }
+      for exchange in unfinished { state.end(exchange.request) }
     }
   }
 
@@ -83,9 +82,7 @@ final class OriginConnection: ChannelInboundHandler {
     self.head = nil
     body = []
     let steps = behaviour.script(for: request, turn: turn)
-    pending.append(
-      Exchange(target: request.target, isHead: head.method == .HEAD, keepAlive: head.isKeepAlive, steps: steps[...])
-    )
+    pending.append(Exchange(request: request, keepAlive: head.isKeepAlive, steps: steps[...]))
   }
 
   private func next(_ context: ChannelHandlerContext) {
@@ -100,7 +97,7 @@ final class OriginConnection: ChannelInboundHandler {
     while let step = current?.steps.popFirst() {
       switch step {
       case .head(let part): bytes.writeBytes(part)
-      case .body(let part): if current?.isHead == false { bytes.writeBytes(part) }
+      case .body(let part): if current?.request.method != "HEAD" { bytes.writeBytes(part) }
       case .stall: return context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
       case .close: return send(bytes, context) { $0.finish($1, closing: true) }
       case .reset:
@@ -141,9 +138,9 @@ final class OriginConnection: ChannelInboundHandler {
 
   /// The response has ended: the connection closes or takes its next request.
   private func finish(_ context: ChannelHandlerContext, closing: Bool) {
-    guard let target = current?.target else { return }
+    guard let request = current?.request else { return }
     current = nil
-    ledger.withLock { $0.end(port: port, target: target) }
+    ledger.withLock { $0.end(request) }
     if closing { context.close(promise: nil) } else { next(context) }
   }
 }

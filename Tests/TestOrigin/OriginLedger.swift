@@ -22,8 +22,9 @@ struct OriginState: Sendable {
   var inFlight: [Int: Int] = [:]
   var peakInFlight: [Int: Int] = [:]
   var totalPeakInFlight = 0
-  var inFlightOfTarget: [String: Int] = [:]
-  var peakInFlightOfTarget: [String: Int] = [:]
+  /// The requests of each target that are in flight, by their sequence.
+  var inFlightOfTarget: [String: [Int]] = [:]
+  var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] = []
 
   var totalInFlight: Int { inFlight.values.reduce(0, +) }
 
@@ -42,9 +43,8 @@ struct OriginState: Sendable {
     inFlight[request.port, default: 0] += 1
     peakInFlight[request.port] = max(peakInFlight[request.port] ?? 0, inFlight[request.port] ?? 0)
     totalPeakInFlight = max(totalPeakInFlight, totalInFlight)
-    let sameTarget = inFlightOfTarget[request.target, default: 0] + 1
-    inFlightOfTarget[request.target] = sameTarget
-    peakInFlightOfTarget[request.target] = max(peakInFlightOfTarget[request.target] ?? 0, sameTarget)
+    for earlier in inFlightOfTarget[request.target] ?? [] { overlaps.append((requests[earlier - 1], request)) }
+    inFlightOfTarget[request.target, default: []].append(request.sequence)
 
     var (behaviour, turn) = route(request)
     for gate in [holds[request.target] ?? holds[request.path], holdAll] {
@@ -54,9 +54,9 @@ struct OriginState: Sendable {
   }
 
   /// Notes that the response of a request has ended, or its connection.
-  mutating func end(port: Int, target: String) {
-    inFlight[port, default: 0] -= 1
-    inFlightOfTarget[target, default: 0] -= 1
+  mutating func end(_ request: RecordedRequest) {
+    inFlight[request.port, default: 0] -= 1
+    inFlightOfTarget[request.target]?.removeAll { $0 == request.sequence }
   }
 
   /// A whole target goes before a path, a path before the fallback.

@@ -107,14 +107,13 @@ extension EntryResult {
   /// all were cancelled, since nobody else can cancel what others wait for.
   fileprivate var holdsForOtherRules: Bool {
     if outcome == .cancelled { return true }
-    switch failure?.kind {
+    return switch failure?.kind {
     case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls, .httpStatus, .redirects, .tooLarge,
-      .refusedAddress,
-      .robots, .invalidURL, .cacheWrite, .empty:
-      return outcome == .failed
+      .refusedAddress, .robots, .invalidURL, .cacheWrite, .empty:
+      outcome == .failed
     case .contentType, .remoteCache, .notAnImage, .undecodable, .size, .format, .dimensions, .animated, .placeholder, .internal,
       nil:
-      return false
+      false
     }
   }
 }
