@@ -23,7 +23,7 @@ public final class ImageManager: Sendable {
   public struct Configuration: Sendable {
     /// The disk cache of single images; nil, the default: they are kept in memory only.
     public var cache: ImageCache?
-    /// Further caches to look in, in order (C1).
+    /// Further caches to look in, in order.
     public var readOnly: [ReadOnlyCache]
     /// The memory layer of single images; nil, the default: none.
     public var memory: ImageMemory?
@@ -152,7 +152,7 @@ public final class ImageManager: Sendable {
   }
 
   /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included. What others
-  /// share goes on for them (M17).
+  /// share goes on for them.
   public func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)

@@ -10,9 +10,9 @@ import Synchronization
 /// let result = await batch.value
 /// ```
 /// Each batch reads its requests one by one and keeps only few of them in flight, in the lowest classes, so that loads of the same manager
-/// come first (P2).
+/// come first.
 public final class ImagePrefetcher: Sendable {
-  /// Where images are prefetched to (P4).
+  /// Where images are prefetched to.
   public enum Destination: Sendable, Hashable {
     /// The disk: nothing is decoded beyond what verification asks for.
     case disk
@@ -52,7 +52,7 @@ public final class ImagePrefetcher: Sendable {
     self.configuration = configuration
   }
 
-  /// Begins to load the images of `requests`, in their order within a class (P1).
+  /// Begins to load the images of `requests`, in their order within a class.
   ///
   /// The sequence is read on a thread of the batch's own as there is room. What is cached is not loaded again.
   public func prefetch(_ requests: some Sequence<ImageRequest> & Sendable) -> PrefetchTask {
@@ -70,7 +70,7 @@ public final class ImagePrefetcher: Sendable {
     prefetch(RequestsOfURLs(urls: urls))
   }
 
-  /// Cancels all batches that are under way (P3).
+  /// Cancels all batches that are under way.
   public func cancelAll() { batches.withLock { Array($0.values) }.forEach { $0.cancel() } }
 }
 

@@ -96,7 +96,7 @@ struct PrefetchState {
     }
   }
 
-  /// Stops reading, or goes on (P3).
+  /// Stops reading, or goes on.
   mutating func setPaused(_ paused: Bool) { isPaused = paused }
 }
 

@@ -1,6 +1,6 @@
 /// What a decoded image is found by in memory: the namespace, the image, and what was done to it.
 ///
-/// Two namespaces share nothing (C4), and an image stands beside its own thumbnails and transforms.
+/// Two namespaces share nothing, and an image stands beside its own thumbnails and transforms.
 public struct MemoryKey: Hashable, Sendable {
   /// The namespace of the cache that the image belongs to.
   public let namespace: String

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Threads
 
-/// Calls a closure when memory is short (M22), to empty a ``MemoryCache`` for example.
+/// Calls a closure when memory is short, to empty a ``MemoryCache`` for example.
 ///
 /// It asks the kernel to wake it and never polls by a clock. Pressure stall information is best: it tells that work waits for
 /// memory. Where the kernel gives no trigger on it, the counts `high`, `max` and `oom` of the control group's `memory.events` stand in; they

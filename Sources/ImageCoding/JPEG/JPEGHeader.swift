@@ -49,7 +49,7 @@ struct JPEGHeader {
     throw .endsEarly("JPEG", needed: offset + (isAfterFF ? 1 : 2), of: bytes.count, isComplete: isComplete)
   }
 
-  /// SOF0…SOF15, without DHT (C4), JPG (C8) and DAC (CC), which share their range.
+  /// SOF0…SOF15, without DHT, JPG and DAC (CC), which share their range.
   private static func isFrameHeader(_ marker: UInt8) -> Bool {
     (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }

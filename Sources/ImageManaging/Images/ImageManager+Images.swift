@@ -83,7 +83,7 @@ extension ImageManager {
   /// The time by which the freshness of a request's image is judged.
   func now(for request: ImageRequest) -> Timestamp { context(for: request).now }
 
-  // MARK: What is cached (M18)
+  // MARK: What is cached
 
   /// Whether the image at `url` is cached, fresh, in memory or on disk; nothing is loaded.
   ///
@@ -99,7 +99,7 @@ extension ImageManager {
     return memory.image(for: place.context.memoryKey(place.key))?.identity == place.identity
   }
 
-  /// Whether the disk cache has the image at `url`, fresh; its body is not read (C11).
+  /// Whether the disk cache has the image at `url`, fresh; its body is not read.
   public func isOnDisk(_ url: String) throws(CacheError) -> Bool {
     guard let cache = configuration.cache, let place = place(of: url) else { return false }
     return try place.identity.withRawBytes { identity throws(CacheError) in
@@ -172,7 +172,7 @@ extension ImageManager {
     }
   }
 
-  /// Removes the image at `url` from memory, disk or both (C6).
+  /// Removes the image at `url` from memory, disk or both.
   public func remove(_ url: String, from layers: CacheLayers = .all) throws(CacheError) {
     guard let place = place(of: url) else { return }
     if layers.contains(.memory) { configuration.memory?.remove(place.context.memoryKey(place.key)) }

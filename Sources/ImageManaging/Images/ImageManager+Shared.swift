@@ -1,7 +1,7 @@
 import ImageCaching
 
 extension ImageManager {
-  /// A manager for the whole process (M24): over ``/ImageCaching/ImageCache/shared``, with a memory layer of 256 MiB; made when it is
+  /// A manager for the whole process: over ``/ImageCaching/ImageCache/shared``, with a memory layer of 256 MiB; made when it is
   /// first used.
   ///
   /// Where it cannot be made, as the home folder may not be written, this traps with the reason: a program that wants to go on then makes

@@ -45,7 +45,7 @@ public struct ImageRequest: Sendable {
     public var servesExpired: Bool
     /// Whether the bytes of every hit are read and their sum checked; false by default.
     public var verifiesHits: Bool
-    /// The disk cache in place of the manager's (M24); nil: the manager's.
+    /// The disk cache in place of the manager's; nil: the manager's.
     public var cache: ImageCache?
     /// The memory layer in place of the manager's; nil: the manager's.
     public var memory: ImageMemory?
@@ -72,7 +72,7 @@ public struct ImageRequest: Sendable {
 
   /// What is made of the bytes.
   public struct Decoding: Sendable {
-    /// When pixels are made (M25).
+    /// When pixels are made.
     public enum Time: Sendable, Hashable {
       /// Before the load ends, on the coding threads (`decodeFirstFrameOnly` aside, SDWebImage's default).
       case eager
@@ -88,7 +88,7 @@ public struct ImageRequest: Sendable {
     public var includesData: Bool
     /// What is made of the image, in place of the manager's transformer; nil: the manager's.
     public var transformer: (any ImageTransformer)?
-    /// Who decodes, in place of the manager's coders (M24); nil: the manager's.
+    /// Who decodes, in place of the manager's coders; nil: the manager's.
     public var coders: ImageCoderRegistry?
     /// What the image must be to be good; nil: the manager's rules.
     public var verification: VerificationRules?
@@ -111,9 +111,9 @@ public struct ImageRequest: Sendable {
 
   /// How the network is asked.
   public struct Network: Sendable {
-    /// Headers, limits, credentials, cookies, modifiers (M12); nil: the manager's.
+    /// Headers, limits, credentials, cookies, modifiers; nil: the manager's.
     public var options: DownloadOptions?
-    /// Who fetches, in place of the manager's downloader (M24); nil: the manager's.
+    /// Who fetches, in place of the manager's downloader; nil: the manager's.
     public var downloader: ImageDownloader?
 
     /// Network ways of those parts, each with its default.

@@ -3,7 +3,7 @@ public import ImagePrimitives
 
 /// A loaded image.
 public struct ImageResponse: Sendable {
-  /// Where an image came from (M1).
+  /// Where an image came from.
   public enum Source: Sendable, Hashable {
     case memory, disk, network
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A place that shows one image at a time (M21): binding it to another cancels the load before, of which nothing is delivered any more.
+/// A place that shows one image at a time: binding it to another cancels the load before, of which nothing is delivered any more.
 ///
 /// The one-to-one rule of image views, for any consumer:
 /// ```swift

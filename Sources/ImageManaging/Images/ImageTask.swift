@@ -41,7 +41,7 @@ public final class ImageTask: Sendable {
   /// Whether it has ended.
   public var isFinished: Bool { load.isFinished }
 
-  /// Ends the load as cancelled, at once, unless it has ended; others who load the same image are left alone (M17).
+  /// Ends the load as cancelled, at once, unless it has ended; others who load the same image are left alone.
   public func cancel() { load.cancel() }
 
   /// Raises the class of what has not started yet; a lower class than before changes nothing, as others may share the load.

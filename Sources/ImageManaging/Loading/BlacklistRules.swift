@@ -21,7 +21,7 @@ public struct BlacklistRules: Sendable {
   /// would silence a whole site.
   public static let lastingStatuses: [ClosedRange<Int>] = [400...400, 404...406, 410...415, 417...417, 422...422, 451...451]
 
-  /// Whether a failure that was final for this run is remembered for the next (M4).
+  /// Whether a failure that was final for this run is remembered for the next.
   ///
   /// Never what depends on the job, and never what may heal by itself, unless its status is named.
   func remembers(_ failure: Failure) -> Bool {

@@ -14,7 +14,7 @@ public struct CacheLayers: OptionSet, Sendable, Hashable {
   public static let all: CacheLayers = [.memory, .disk]
 }
 
-/// Which layers a load looks in and fills (M8): for what it asks for, and, where it transforms, for the original image apart.
+/// Which layers a load looks in and fills: for what it asks for, and, where it transforms, for the original image apart.
 public struct CacheLayerUse: Sendable, Hashable {
   /// Where the image is looked for; both by default.
   public var reads: CacheLayers

@@ -2,7 +2,7 @@ public import ImageCaching
 import ImagePrimitives
 public import ImageURLs
 
-/// Makes the identity of a request: what a cached image is known by (M15).
+/// Makes the identity of a request: what a cached image is known by.
 ///
 /// It is the normalised URL, or what a ``KeyRule`` leaves of it. Credentials go into it only as a keyed hash, so that two users'
 /// images stay apart and neither secret is ever written down.

@@ -4,7 +4,7 @@ import ImagePrimitives
 
 /// The memory layer: decoded images, the least useful of which go when it is full, and all of them when the machine's memory is short.
 ///
-/// Several managers and jobs may share one; images of different caches stay apart in it (C4).
+/// Several managers and jobs may share one; images of different caches stay apart in it.
 public final class ImageMemory: Sendable {
   private let images: MemoryCache<MemoryKey, RememberedImage>
   private let monitor: MemoryPressureMonitor?
@@ -16,7 +16,7 @@ public final class ImageMemory: Sendable {
   /// - Parameters:
   ///   - maxCost: bytes of pixels at most; nil, the default: no limit.
   ///   - maxCount: images at most; nil, the default: no limit.
-  ///   - sources: where the kernel warns that memory is short, which empties the layer (M22); nil: it is not emptied. By default where it
+  ///   - sources: where the kernel warns that memory is short, which empties the layer; nil: it is not emptied. By default where it
   ///     does on this machine; where it does nowhere, ``pressureUnavailable`` says so.
   public init(maxCost: Int? = nil, maxCount: Int? = nil, pressure sources: MemoryPressureSources? = .system) {
     let images = MemoryCache<MemoryKey, RememberedImage>(.init(maxCost: maxCost, maxCount: maxCount))
@@ -36,7 +36,7 @@ public final class ImageMemory: Sendable {
   public var totalCost: Int { images.totalCost }
   /// How many images are kept.
   public var count: Int { images.count }
-  /// Lets all images go (C6).
+  /// Lets all images go.
   public func removeAll() { images.removeAll() }
 
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
@@ -53,6 +53,6 @@ struct RememberedImage: Sendable {
   let result: EntryResult
   let contentTypeMatch: ContentTypeMatch
 
-  /// Bytes per row times height: what an image really takes (C3).
+  /// Bytes per row times height: what an image really takes.
   var cost: Int { image.pixels.bytes.count }
 }

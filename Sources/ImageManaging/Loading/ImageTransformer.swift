@@ -6,7 +6,7 @@ public import ImageCoding
 public protocol ImageTransformer: Sendable {
   /// What tells its results from those of others, such as `resize(100x100)`: equal keys must make equal images of equal ones.
   ///
-  /// It becomes part of the identity of the image, so that the same URL with another transform never mixes (M14).
+  /// It becomes part of the identity of the image, so that the same URL with another transform never mixes.
   var key: String { get }
   /// Whether images of more than one frame are transformed too; false by default, then they are left alone.
   var transformsAnimated: Bool { get }

@@ -7,13 +7,13 @@ import Synchronization
 /// What one job asks of its loads: the cache, and the rules for requests, verification and the blacklist.
 ///
 /// Loads share everything within one context. Loads of two contexts over one cache whose requests are the same share the request, and
-/// each is judged by its own rules (M19).
+/// each is judged by its own rules.
 public final class LoadContext: Sendable {
   /// The parts of a context, each with its default.
   public struct Parts: Sendable {
     /// How the cache and the network are used.
     public var mode: CacheMode
-    /// Further caches to look in, in order, after the own one (C1).
+    /// Further caches to look in, in order, after the own one.
     public var readOnly: [ReadOnlyCache]
     /// The memory layer; nil, the default: none. With one, every image is decoded and put there.
     public var memory: ImageMemory?

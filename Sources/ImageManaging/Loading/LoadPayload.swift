@@ -24,6 +24,6 @@ public struct LoadDelivery: OptionSet, Sendable, Hashable {
 
   /// The decoded image; the memory layer serves it.
   public static let image = LoadDelivery(rawValue: 1)
-  /// The bytes of the file; the disk or the network serves them, also where the image was in memory (M26).
+  /// The bytes of the file; the disk or the network serves them, also where the image was in memory.
   public static let data = LoadDelivery(rawValue: 2)
 }

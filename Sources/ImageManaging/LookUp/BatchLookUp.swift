@@ -311,7 +311,7 @@ struct BatchLookUp {
     }
   }
 
-  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is (M13).
+  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is.
   private mutating func askWhether(_ shouldDownload: (String) -> Bool) {
     let asked = undecided
     undecided.removeAll(keepingCapacity: true)

@@ -161,7 +161,7 @@ final class StoreLoop {
     return context.keepsOriginalOnDisk
   }
 
-  /// Whether the answer may be kept by the server's word, where that counts (C19).
+  /// Whether the answer may be kept by the server's word, where that counts.
   private func isStorable(_ answer: DownloadedImage, _ context: LoadContext) -> Bool {
     answer.freshness.isStorable || !context.followsHTTPFreshness
   }
@@ -290,7 +290,7 @@ final class StoreLoop {
     }
   }
 
-  /// Removes the record of a body that is gone or changed, unless it is another one by now (C14).
+  /// Removes the record of a body that is gone or changed, unless it is another one by now.
   private func removeDamaged(_ flight: Flight, _ head: EntryHead) {
     guard let cache = flight.context.cache else { return }
     guard cache.configuration.access == .readWrite else {

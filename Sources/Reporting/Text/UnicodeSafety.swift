@@ -1,4 +1,4 @@
-/// Whether a scalar beyond ASCII is invisible or steers the terminal or the order of text: controls (C1), bidirectional overrides and
+/// Whether a scalar beyond ASCII is invisible or steers the terminal or the order of text: controls, bidirectional overrides and
 /// isolates, zero-width and format characters, line separators (Unicode categories Cc, Cf, Zl, Zp, as far as they matter).
 @inline(__always)
 func isHidden(_ scalar: UInt32) -> Bool {
