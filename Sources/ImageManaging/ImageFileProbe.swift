@@ -16,9 +16,10 @@ public struct ImageFileProbe: Sendable {
 
   /// What the header of a whole file says; throws where it is no image of a known format.
   public func prove(_ bytes: [UInt8]) throws(Failure) -> NewProof {
-    let image = try bytes.withRawBytes { bytes throws(Failure) in
+    let body = try bytes.withRawBytes { bytes throws(Failure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
     }
+    let image = body.verified
     return NewProof(
       depth: image.proof,
       format: image.format,

@@ -22,7 +22,8 @@ public final class ImagePrefetcher: Sendable {
 
   /// What holds for all batches.
   public struct Configuration: Sendable {
-    /// Requests of one batch in flight at once; 32 by default. Below 1 traps.
+    /// Requests of one batch in flight at once; 32 by default, of which the manager's downloader transfers as many as it may, 6 unless it is told
+    /// otherwise. Below 1 traps.
     public var maxConcurrent: Int
     /// Where images are prefetched to; the disk by default.
     public var destination: Destination
@@ -54,29 +55,31 @@ public final class ImagePrefetcher: Sendable {
 
   /// Begins to load the images of `requests`, in their order within a class.
   ///
-  /// The sequence is read on a thread of the batch's own as there is room. What is cached is not loaded again.
-  public func prefetch(_ requests: some Sequence<ImageRequest> & Sendable) -> PrefetchTask {
+  /// - Parameters:
+  ///   - requests: read on a thread of the batch's own as there is room. When pixels are made is the prefetcher's to say, and the class of
+  ///     each is at most the prefetcher's. What is cached is not loaded again.
+  ///   - whenEnded: called with each request and its result when it has ended, on the batch's thread; it is to be quick.
+  public func prefetch(
+    _ requests: sending some Sequence<ImageRequest>,
+    whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)? = nil
+  ) -> PrefetchTask {
     let task = PrefetchTask(manager: manager, configuration: configuration)
     batches.withLock { $0[ObjectIdentifier(task)] = task }
-    task.start(requests) { [weak self, weak task] in
+    task.start(requests, whenEnded: whenEnded) { [weak self, weak task] in
       guard let self, let task else { return }
       batches.withLock { $0[ObjectIdentifier(task)] = nil }
     }
     return task
   }
 
-  /// Begins to load the images at `urls`.
-  public func prefetch(urls: some Sequence<String> & Sendable) -> PrefetchTask {
-    prefetch(RequestsOfURLs(urls: urls))
+  /// Begins to load the images at `urls`; see ``prefetch(_:whenEnded:)``.
+  public func prefetch(
+    urls: sending some Sequence<String>,
+    whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)? = nil
+  ) -> PrefetchTask {
+    prefetch(urls.lazy.map { ImageRequest(url: $0) }, whenEnded: whenEnded)
   }
 
   /// Cancels all batches that are under way.
   public func cancelAll() { batches.withLock { Array($0.values) }.forEach { $0.cancel() } }
-}
-
-/// A request for each URL, made when it is read; a lazy map is not `Sendable`, so that an eager one would be taken instead.
-private struct RequestsOfURLs<URLs: Sequence<String> & Sendable>: Sequence, Sendable {
-  let urls: URLs
-
-  func makeIterator() -> some IteratorProtocol<ImageRequest> { urls.lazy.map { ImageRequest(url: $0) }.makeIterator() }
 }

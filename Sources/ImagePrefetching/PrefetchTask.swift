@@ -82,13 +82,29 @@ public final class PrefetchTask: Sendable {
   public func resume() { run.setPaused(false) }
 
   /// Runs the batch on a thread of its own.
-  func start(_ requests: some Sequence<ImageRequest> & Sendable, whenEnded: @escaping @Sendable () -> Void) {
+  func start(
+    _ requests: sending some Sequence<ImageRequest>,
+    whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)?,
+    andThen: @escaping @Sendable () -> Void
+  ) {
+    let source = RequestSource(
+      requests,
+      manager: manager,
+      configuration: configuration,
+      whenEnded: whenEnded
+    ) { [report] in report.yield($0) }
+    let handedOver = HandedOver(value: source)
     _ = WorkerThread(name: "prefetch") { [self] in
-      let source = RequestSource(requests, manager: manager, configuration: configuration) { [report] in report.yield($0) }
-      _ = run.run(source)
-      end(source.counts)
-      whenEnded()
+      _ = run.run(handedOver.value)
+      end(handedOver.value.counts)
+      andThen()
     }
+  }
+
+  /// What crosses to the batch's thread.
+  private struct HandedOver: @unchecked Sendable {
+    // Sendable because the caller has given it away (`sending`), so that from here on only the batch's thread has it.
+    let value: RequestSource
   }
 
   private func end(_ result: PrefetchProgress) {

@@ -7,7 +7,11 @@ final class RequestSource: PrefetchDelegate {
 
   private let manager: ImageManager
   private let configuration: ImagePrefetcher.Configuration
+  private let whenEnded: ((ImageRequest, EntryResult) -> Void)?
   private let report: (PrefetchProgress) -> Void
+  /// The requests of the batch just read, and those that are pending, by slot; kept only for who wants to know how each has ended.
+  private var read: [ImageRequest] = []
+  private var pending: [Int: ImageRequest] = [:]
   private var nextRequest: () -> ImageRequest?
   /// A request that was read, and whose context is another than that of the batch before it.
   private var ahead: (request: ImageRequest, context: LoadContext)?
@@ -18,18 +22,21 @@ final class RequestSource: PrefetchDelegate {
     _ requests: some Sequence<ImageRequest>,
     manager: ImageManager,
     configuration: ImagePrefetcher.Configuration,
+    whenEnded: ((ImageRequest, EntryResult) -> Void)?,
     report: @escaping (PrefetchProgress) -> Void
   ) {
     var iterator = requests.makeIterator()
     nextRequest = { iterator.next() }
     self.manager = manager
     self.configuration = configuration
+    self.whenEnded = whenEnded
     self.report = report
   }
 
   var sourceDescriptor: Int32? { nil }
 
   func read(_ batch: inout PrefetchBatch, maximum: Int) -> PrefetchSourceState {
+    read.removeAll(keepingCapacity: true)
     // What is no URL takes a place too, so that many of them do not keep a batch from being stopped.
     for _ in 0..<maximum {
       guard let (request, context) = take() else { return .ended }
@@ -38,8 +45,12 @@ final class RequestSource: PrefetchDelegate {
         return .open
       }
       batch.context = context
-      if !batch.append(request, sequence: sequence, manager: manager) { counts.failed += 1 }
       counts.total += 1
+      if batch.append(request, sequence: sequence, manager: manager) {
+        if whenEnded != nil { read.append(request) }
+      } else {
+        end(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
+      }
       sequence += 1
     }
     return .open
@@ -54,11 +65,18 @@ final class RequestSource: PrefetchDelegate {
     return (request, manager.context(for: request))
   }
 
-  func decided(_ index: Int, _ result: EntryResult) { counts.count(result.outcome) }
+  func decided(_ index: Int, _ result: EntryResult) { end(whenEnded == nil ? nil : read[index], result) }
 
-  func began(_ index: Int, slot: Int) {}
+  func began(_ index: Int, slot: Int) {
+    if whenEnded != nil { pending[slot] = read[index] }
+  }
 
-  func completed(slot: Int, _ completion: LoadCompletion) { counts.count(completion.result.outcome) }
+  func completed(slot: Int, _ completion: LoadCompletion) { end(pending.removeValue(forKey: slot), completion.result) }
+
+  private func end(_ request: ImageRequest?, _ result: EntryResult) {
+    counts.count(result.outcome)
+    if let whenEnded, let request { whenEnded(request, result) }
+  }
 
   func progressed() {
     guard counts != reported else { return }
@@ -72,4 +90,8 @@ extension PrefetchBatch {
   fileprivate mutating func append(_ request: ImageRequest, sequence: Int64, manager: ImageManager) -> Bool {
     manager.append(request, id: 0, sequence: sequence, to: &requests, bytes: &bytes)
   }
+}
+
+extension Failure {
+  fileprivate static let noURL = Failure(.invalidURL, message: "the request has no URL of an image")
 }

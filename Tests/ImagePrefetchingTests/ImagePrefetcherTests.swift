@@ -101,10 +101,10 @@ import Testing
     let result = await prefetcher.prefetch(urls: [house.url(1), house.origin.url("/cut.jpg")]).value
     #expect(result == (isMemory ? PrefetchProgress(loaded: 1, failed: 1) : PrefetchProgress(loaded: 2)))
     #expect(try house.manager.isOnDisk(house.url(1)))
-    #expect(try house.manager.isInMemory(house.url(1)) == isMemory)
+    #expect(house.manager.isInMemory(house.url(1)) == isMemory)
     // What is on disk is brought to memory without being asked for.
     #expect(await house.prefetcher(destination: .memory).prefetch(urls: [house.url(1)]).value.alreadyCached == 1)
-    #expect(try house.manager.isInMemory(house.url(1)))
+    #expect(house.manager.isInMemory(house.url(1)))
     #expect(house.origin.count(of: "/1.jpg") == 1)
   }
 

@@ -76,7 +76,8 @@ public struct ImageRequest: Sendable {
     public enum Time: Sendable, Hashable {
       /// Before the load ends, on the coding threads (`decodeFirstFrameOnly` aside, SDWebImage's default).
       case eager
-      /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes.
+      /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes. It is neither transformed nor kept in
+      /// memory.
       case lazy
       /// Never: the response has neither pixels nor bytes, for who only wants the image kept.
       case never

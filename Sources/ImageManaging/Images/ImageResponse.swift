@@ -32,7 +32,7 @@ public struct ImageResponse: Sendable {
       }
   }
 
-  /// The pixels, decoded now where the request was lazy.
+  /// The pixels, decoded now where the request was lazy; a lazy image is not transformed.
   ///
   /// It works on the calling thread. Throws where there are no bytes, and what the coder says of those that it cannot decode.
   public func decoded() throws(ImageError) -> DecodedImage {

@@ -1,4 +1,5 @@
 public import ImageCoding
+import ImagePrimitives
 
 /// Makes another image out of a decoded one: smaller, cropped, tinted.
 ///
@@ -21,8 +22,13 @@ extension ImageTransformer {
   public var transformsAnimated: Bool { false }
 
   /// The image transformed, or as it is where it is an animation that is left alone.
-  func apply(to image: DecodedImage) throws -> DecodedImage {
-    image.header.frames > 1 && !transformsAnimated ? image : try transform(image)
+  func applied(to image: DecodedImage) throws(Failure) -> DecodedImage {
+    if image.header.frames > 1 && !transformsAnimated { return image }
+    do {
+      return try transform(image)
+    } catch {
+      throw Failure(.internal, message: "the transformer \(key) failed: \(error)")
+    }
   }
 }
 

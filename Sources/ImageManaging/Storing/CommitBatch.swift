@@ -23,7 +23,7 @@ struct CommitBatch {
     let change: Change
     var result: EntryResult
     /// What the image goes out as, and into the memory layer.
-    var processed: ProcessedImage?
+    var product: ProcessedImage.Product?
     var leftBlacklist = false
     var joinedBlacklist = false
     /// What its commit makes room for.
@@ -135,7 +135,7 @@ struct CommitBatch {
         case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
         }
       }
-      if let transformed = processed.transformed, let transformer = flight.context.parts.transformer {
+      if let transformed = processed.product?.transformed, let transformer = flight.context.parts.transformer {
         let identity = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
         try identity.withRawBytes { identity throws(CacheError) in
           try store(transformed, flight, identity, url, image, with: writer)

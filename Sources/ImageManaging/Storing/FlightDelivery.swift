@@ -7,22 +7,22 @@ import ImagePrimitives
 struct FinalResult {
   let number: UInt64
   var result: EntryResult
-  var processed: ProcessedImage?
+  var product: ProcessedImage.Product?
   /// Whether the memory layer may have it.
   var isRemembered = true
   var leftBlacklist = false
   var joinedBlacklist = false
 
-  init(number: UInt64, result: EntryResult, processed: ProcessedImage? = nil, isRemembered: Bool = true) {
+  init(number: UInt64, result: EntryResult, product: ProcessedImage.Product? = nil, isRemembered: Bool = true) {
     self.number = number
     self.result = result
-    self.processed = processed
+    self.product = product
     self.isRemembered = isRemembered
   }
 
   /// What became of an item with its commit.
   init(_ item: CommitBatch.Item) {
-    self.init(number: item.number, result: item.result, processed: item.processed)
+    self.init(number: item.number, result: item.result, product: item.product)
     leftBlacklist = item.leftBlacklist
     joinedBlacklist = item.joinedBlacklist
     isRemembered = item.result.outcome != .failed
@@ -60,15 +60,15 @@ struct FlightDelivery {
 
   private func remember(_ final: FinalResult, _ flight: Flight) {
     let context = flight.context
-    guard let memory = context.parts.memory, context.writesMemory, final.isRemembered, let processed = final.processed else {
+    guard let memory = context.parts.memory, context.writesMemory, final.isRemembered, let product = final.product else {
       return
     }
-    let match = processed.verified.contentTypeMatch
-    if let image = processed.image, context.layers.writes.contains(.memory) {
+    let match = product.contentTypeMatch
+    if let image = product.image, context.layers.writes.contains(.memory) {
       let remembered = RememberedImage(flight.identity, image, final.result, match)
       memory.insert(remembered, for: context.memoryKey(flight.key))
     }
-    if let original = processed.original {
+    if let original = product.original {
       let remembered = RememberedImage(flight.identity, original, final.result, match)
       memory.insert(remembered, for: context.memoryKey(flight.key, processing: ""))
     }
@@ -97,7 +97,7 @@ extension FinalResult {
       result: isFirst ? result : result.shared,
       leftBlacklist: isFirst && leftBlacklist,
       joinedBlacklist: isFirst && joinedBlacklist,
-      payload: processed?.payload(for: sharer.context.parts.delivery)
+      payload: product?.payload(for: sharer.context.parts.delivery)
     )
   }
 }

@@ -144,19 +144,21 @@ final class StoreLoop {
       if keepsOnDisk(image, processed, for: flight.context) {
         let result = EntryResult(.downloaded, image: image, verified: processed.verified)
         let change = CommitBatch.Change.store(image, processed)
-        add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: held))
+        add(
+          CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
+        )
       } else {
         release(held)
         let result = EntryResult(.checked, image: image, verified: processed.verified)
         let mayBeKept = isStorable(image.answer, flight.context)
-        finish(FinalResult(number: number, result: result, processed: processed, isRemembered: mayBeKept))
+        finish(FinalResult(number: number, result: result, product: processed.product, isRemembered: mayBeKept))
       }
     }
   }
 
   private func keepsOnDisk(_ image: FetchedImage, _ processed: ProcessedImage, for context: LoadContext) -> Bool {
     guard context.writeCache != nil, isStorable(image.answer, context) else { return false }
-    if processed.transformed != nil { return true }
+    if processed.product?.transformed != nil { return true }
     if case .nothing = processed.stored { return false }
     return context.keepsOriginalOnDisk
   }
@@ -168,7 +170,7 @@ final class StoreLoop {
 
   /// Counts pixels that wait for their commit; returns their bytes.
   private func hold(_ processed: ProcessedImage) -> Int {
-    let bytes = (processed.image?.pixels.bytes.count ?? 0) + (processed.original?.pixels.bytes.count ?? 0)
+    let bytes = processed.product?.pixelBytes ?? 0
     if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
     return bytes
   }
@@ -230,11 +232,13 @@ final class StoreLoop {
     _ processed: ProcessedImage?
   ) {
     guard flight.context.writeCache != nil else {
-      return finish(FinalResult(number: number, result: result, processed: processed))
+      return finish(FinalResult(number: number, result: result, product: processed?.product))
     }
     let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
     let change = CommitBatch.Change.revalidate(head, answer, deeper)
-    add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: Held()))
+    add(
+      CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed?.product, held: Held())
+    )
   }
 
   private func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
@@ -271,9 +275,11 @@ final class StoreLoop {
     if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
       let change = CommitBatch.Change.raiseProof(head, processed.verified)
       let held = Held(bytes: hold(processed))
-      add(CommitBatch.Item(number: number, flight: flight, change: change, result: result, processed: processed, held: held))
+      add(
+        CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
+      )
     } else {
-      finish(FinalResult(number: number, result: result, processed: processed))
+      finish(FinalResult(number: number, result: result, product: processed.product))
     }
   }
 

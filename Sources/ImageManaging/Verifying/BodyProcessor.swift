@@ -31,61 +31,72 @@ struct BodyProcessor: Sendable {
     contentType: String?,
     of flight: Flight
   ) throws(Failure) -> ProcessedImage {
-    let verified = try verifier.verify(bytes, byteCount: byteCount, contentType: contentType)
-    var processed = try finish(verified, bytes, of: flight)
-    guard let serializer = context.parts.hooks.cacheSerializer else { return processed }
+    let body = try verifier.verify(bytes, byteCount: byteCount, contentType: contentType)
+    guard let serializer = context.parts.hooks.cacheSerializer else { return try finish(body, bytes) }
     let url = String(decoding: flight.written, as: UTF8.self)
-    if let own = serializer(url, verified.decoded, Array(bytes)) {
+    var stored = ProcessedImage.Stored.asItCame
+    if let own = serializer(url, body.decoded, Array(bytes)) {
       let isUnchanged = own.withRawBytes { own in own.count == bytes.count && own.elementsEqual(bytes) }
-      if !isUnchanged { processed.stored = .instead(try serialized(own)) }
+      if !isUnchanged { stored = .instead(try serialized(own)) }
     } else {
-      processed.stored = .nothing
+      stored = .nothing
     }
-    if context.parts.transformer != nil, let image = processed.image, let own = serializer(url, image, nil) {
-      processed.transformed = try serialized(own)
+    return try finish(body, bytes, stored: stored) { image throws(Failure) in
+      guard let own = serializer(url, image, nil) else { return nil }
+      return try serialized(own)
     }
-    return processed
   }
 
   /// Processes a cached body, whose declared type was judged by its record.
-  func process(
-    cached bytes: UnsafeRawBufferPointer,
-    contentTypeMatch: ContentTypeMatch,
-    of flight: Flight
-  ) throws(Failure) -> ProcessedImage {
-    try finish(try verifier.prove(bytes, contentTypeMatch: contentTypeMatch), bytes, of: flight)
+  func process(cached bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> ProcessedImage {
+    try finish(try verifier.prove(bytes, contentTypeMatch: contentTypeMatch), bytes)
   }
 
   /// Decodes the cached bytes of a transformed image: the rules were for the original.
   func process(transformed bytes: UnsafeRawBufferPointer) throws(Failure) -> ProcessedImage {
     let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels)
-    let verified = try plain.prove(bytes, contentTypeMatch: .exact)
-    return ProcessedImage(verified: verified, image: verified.decoded, data: context.needsData ? Array(bytes) : nil)
+    let body = try plain.prove(bytes, contentTypeMatch: .exact)
+    let product = ProcessedImage.Product(
+      image: body.decoded,
+      data: context.needsData ? Array(bytes) : nil,
+      contentTypeMatch: body.verified.contentTypeMatch
+    )
+    return ProcessedImage(verified: body.verified, product: product)
   }
 
+  /// Transforms the image, where there is something to transform; `serialize` makes the bytes that are kept of the new one.
   private func finish(
-    _ verified: VerifiedImage,
+    _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
-    of flight: Flight
+    stored: ProcessedImage.Stored = .asItCame,
+    serialize: (DecodedImage) throws(Failure) -> SerializedImage? = { _ in nil }
   ) throws(Failure) -> ProcessedImage {
-    var processed = ProcessedImage(verified: verified, image: verified.decoded)
-    processed.verified.decoded = nil
-    if context.needsData { processed.data = Array(bytes) }
-    guard let transformer = context.parts.transformer, let decoded = verified.decoded else { return processed }
-    do {
-      processed.image = try transformer.apply(to: decoded)
-    } catch {
-      throw Failure(.internal, message: "the transformer \(transformer.key) failed: \(error)")
+    var (image, original) = (body.decoded, DecodedImage?.none)
+    var transformed: SerializedImage?
+    if let transformer = context.parts.transformer, let decoded = body.decoded {
+      let new = try transformer.applied(to: decoded)
+      transformed = try serialize(new)
+      image = new
+      if context.layers.writesOriginal.contains(.memory) { original = decoded }
     }
-    if context.layers.writesOriginal.contains(.memory) { processed.original = decoded }
-    return processed
+    let data = context.needsData ? Array(bytes) : nil
+    if image == nil, data == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
+    let product = ProcessedImage.Product(
+      image: image,
+      original: original,
+      data: data,
+      contentTypeMatch: body.verified.contentTypeMatch,
+      stored: stored,
+      transformed: transformed
+    )
+    return ProcessedImage(verified: body.verified, product: product)
   }
 
   private func serialized(_ bytes: [UInt8]) throws(Failure) -> SerializedImage {
     let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: false)
     do throws(Failure) {
-      let verified = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
-      return SerializedImage(bytes: bytes, verified: verified)
+      let body = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
+      return SerializedImage(bytes: bytes, verified: body.verified)
     } catch {
       throw Failure(.internal, message: "the bytes that the cache serializer made are no image to keep: \(error.message)")
     }

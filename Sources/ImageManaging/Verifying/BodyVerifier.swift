@@ -14,7 +14,7 @@ struct BodyVerifier: Sendable {
   ///   - bytes: the body, or as much of its beginning as is at hand.
   ///   - byteCount: how many bytes the whole body has.
   ///   - contentType: the declared type.
-  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int, contentType: String?) throws(Failure) -> VerifiedImage {
+  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int, contentType: String?) throws(Failure) -> ProvenBody {
     if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
     let format = try recognise(bytes, contentType: contentType)
     let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
@@ -27,20 +27,20 @@ struct BodyVerifier: Sendable {
     }
     if let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
-    guard rules.depth > .none || decodes, let format else { return image }
-    try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
-    return image
+    guard rules.depth > .none || decodes, let format else { return ProvenBody(verified: image) }
+    let decoded = try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
+    return ProvenBody(verified: image, decoded: decoded)
   }
 
   /// Checks a body out of the cache, whose declared type was judged by its record.
-  func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> VerifiedImage {
+  func prove(_ bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> ProvenBody {
     guard let format = try recognise(bytes, contentType: nil) else {
       throw Failure(.notAnImage, message: "the first bytes are of no known image format")
     }
     var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
-    try prove(bytes, isComplete: true, format: format, into: &image)
-    return image
+    let decoded = try prove(bytes, isComplete: true, format: format, into: &image)
+    return ProvenBody(verified: image, decoded: decoded)
   }
 
   private func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
@@ -58,12 +58,13 @@ struct BodyVerifier: Sendable {
     }
   }
 
+  /// Proves as much as the rules ask for; the pixels, where they are kept.
   private func prove(
     _ bytes: UnsafeRawBufferPointer,
     isComplete: Bool,
     format: ImageFormat,
     into image: inout VerifiedImage
-  ) throws(Failure) {
+  ) throws(Failure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else {
       throw Failure(
         .format,
@@ -81,12 +82,14 @@ struct BodyVerifier: Sendable {
         let decoded = try coder.decode(bytes, limits: limits)
         image.proof = .full
         image.warnings += decoded.warnings
-        image.decoded = decoded
-      } else if rules.depth == .full {
+        return decoded
+      }
+      if rules.depth == .full {
         let proof = try coder.proveDecodable(bytes, limits: limits)
         image.proof = .full
         image.warnings += proof.warnings
       }
+      return nil
     } catch let failure as Failure {
       throw failure
     } catch let error as ImageError {

@@ -63,11 +63,12 @@ extension CachedProof {
     let context = flight.context
     // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
     if let head, context.verification.judge(head) == .good, copy.remembered != nil || !context.needsPixels {
-      let processed = ProcessedImage(
-        verified: VerifiedImage(head),
+      let product = ProcessedImage.Product(
         image: copy.remembered?.image,
-        data: context.needsData ? bytes : nil
+        data: context.needsData ? bytes : nil,
+        contentTypeMatch: head.contentTypeMatch
       )
+      let processed = ProcessedImage(verified: VerifiedImage(head), product: product)
       self = .good(processed, facts)
       return
     }
@@ -75,7 +76,7 @@ extension CachedProof {
       let processed = try bytes.withRawBytes { bytes throws(Failure) in
         copy.isTransformed
           ? try processor.process(transformed: bytes)
-          : try processor.process(cached: bytes, contentTypeMatch: head?.contentTypeMatch ?? .exact, of: flight)
+          : try processor.process(cached: bytes, contentTypeMatch: head?.contentTypeMatch ?? .exact)
       }
       self = .good(processed, facts)
     } catch {

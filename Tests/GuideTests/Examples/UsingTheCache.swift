@@ -58,7 +58,7 @@ func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) throws 
   if try !manager.isCached(url) {
     try manager.store(file, for: url)
   }
-  print(try manager.isInMemory(url), try manager.isOnDisk(url))
+  print(manager.isInMemory(url), try manager.isOnDisk(url))
   try manager.remove(url, from: .memory)
   // end
 }
