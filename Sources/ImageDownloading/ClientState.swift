@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// A client as the transfer thread knows it.
 final class ClientState {
   private let receiver: any DownloadReceiver
@@ -15,7 +17,7 @@ final class ClientState {
   /// Traps where a download of that number has not ended, which is the caller's error.
   func add(_ id: UInt64, slot: Int) {
     let previous = slots.updateValue(slot, forKey: id)
-    precondition(previous == nil, "download \(id) has not ended yet")
+    trap(unless: previous == nil, "download \(id) has not ended yet")
   }
 
   func move(_ id: UInt64, to slot: Int) { slots[id] = slot }

@@ -23,7 +23,7 @@ public final class DownloadClient: Sendable {
   /// equal those of a download in flight, of whatever client, shares its transfer. After ``close()`` or
   /// ``ImageDownloader/shutDown()`` this is a programmer's error and traps, and so is a number of which a download has not ended.
   public func submit(_ downloads: [Download]) {
-    precondition(!isClosed.withLock { $0 }, "a client that is closed takes no downloads")
+    trap(unless: !isClosed.withLock { $0 }, "a client that is closed takes no downloads")
     inbox.post(.submit(client: number, downloads))
   }
 

@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// How the downloads of one job are made: what is sent, how long is waited, what is accepted.
 ///
 /// One object serves all downloads of a job. It never changes, so that the transfer thread prepares a handle once for it
@@ -81,7 +83,7 @@ public final class DownloadOptions: Sendable {
     decryptor: Decryptor? = nil
   ) {
     for (name, value) in headers + [("Accept", accept), ("User-Agent", userAgent)] {
-      precondition(Self.isValidHeader(name: name, value: value ?? ""), "\(name): not a valid header")
+      trap(unless: Self.isValidHeader(name: name, value: value ?? ""), "\(name): not a valid header")
     }
     self.headers = headers
     self.accept = accept

@@ -80,7 +80,7 @@ public final class ImageDownloader: Sendable {
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
     Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
     for field in configuration.headers {
-      precondition(DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
+      trap(unless: DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
     }
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
@@ -146,8 +146,8 @@ public final class ImageDownloader: Sendable {
   }
 
   private static func requireLimits(_ concurrency: Int, perHost: Int) {
-    precondition(concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
-    precondition(perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
+    trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
+    trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
   }
 }
 

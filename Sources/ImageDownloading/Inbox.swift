@@ -54,7 +54,7 @@ final class Inbox: Sendable {
   @discardableResult
   func post(_ message: Message) -> Bool {
     let (isTaken, wakes) = state.withLock { state in
-      precondition(!state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
+      trap(unless: !state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
       return state.isClosed ? (false, false) : (true, state.add(message))
     }
     if wakes { wake() }

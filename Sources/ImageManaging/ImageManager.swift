@@ -147,7 +147,7 @@ public final class ImageManager: Sendable {
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
-    precondition(!isClosed, "a manager that is shut down loads nothing")
+    trap(unless: !isClosed, "a manager that is shut down loads nothing")
     try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
   }
 

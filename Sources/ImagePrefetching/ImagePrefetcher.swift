@@ -45,8 +45,8 @@ public final class ImagePrefetcher: Sendable {
 
   /// A prefetcher over `manager`; a concurrency below 1 is a programmer's error and traps.
   public init(manager: ImageManager, configuration: Configuration = Configuration()) {
-    precondition(
-      configuration.maxConcurrent > 0,
+    trap(
+      unless: configuration.maxConcurrent > 0,
       "a prefetcher with a concurrency of \(configuration.maxConcurrent) would never begin; give 1 or more"
     )
     self.manager = manager

@@ -61,7 +61,7 @@ public final class PrefetchRun: Sendable {
     time: TimeSource = .system
   ) {
     self.manager = manager
-    precondition(window > 0, "a run with room for \(window) requests would never begin; give 1 or more")
+    trap(unless: window > 0, "a run with room for \(window) requests would never begin; give 1 or more")
     self.context = context
     self.window = window
     self.deadline = deadline

@@ -7,7 +7,7 @@ public struct PixelBuffer: Sendable, Equatable {
 
   /// A buffer over `bytes`; a count other than `size.width * size.height * 4` is a programmer's error and traps.
   public init(size: ImageSize, bytes: [UInt8]) {
-    precondition(bytes.count == size.pixels * 4, "a pixel buffer of \(size.width)x\(size.height) needs \(size.pixels * 4) bytes")
+    trap(unless: bytes.count == size.pixels * 4, "a pixel buffer of \(size.width)x\(size.height) needs \(size.pixels * 4) bytes")
     self.size = size
     self.bytes = bytes
   }

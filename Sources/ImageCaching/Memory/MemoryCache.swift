@@ -1,3 +1,4 @@
+import ImagePrimitives
 public import Synchronization
 
 /// Values in memory by key, within exact limits of cost and of count.
@@ -43,7 +44,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   @discardableResult
   @inlinable
   public func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
-    precondition(cost >= 0, "an entry of a memory cache costs \(cost); give 0 or more")
+    if cost < 0 { fatalError("an entry of a memory cache costs \(cost); give 0 or more") }
     // What leaves the cache is freed when this call returns, outside the lock.
     var removed: [MemoryEntries<Key, Value>.Member] = []
     return entries.withLock { $0.insert(value, for: key, cost: cost, removed: &removed) }

@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// How much a ``MemoryCache`` may hold.
 ///
 /// Both limits are exact: neither is ever passed, not even while an entry is inserted.
@@ -19,9 +21,9 @@ public struct MemoryCacheConfiguration: Sendable, Hashable {
 
   /// Traps where a limit is negative.
   func check() {
-    if let maxCost { precondition(maxCost >= 0, "a memory cache's maxCost is \(maxCost); give 0 or more, or nil for no limit") }
+    if let maxCost { trap(unless: maxCost >= 0, "a memory cache's maxCost is \(maxCost); give 0 or more, or nil for no limit") }
     if let maxCount {
-      precondition(maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit")
+      trap(unless: maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit")
     }
   }
 

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import Synchronization
 import Threads
 
@@ -14,7 +15,7 @@ public final class CacheQueries: Sendable {
 
   /// Starts so many threads; traps where that is less than one.
   public init(threads count: Int) {
-    precondition(count > 0, "a cache needs a thread to be asked on; \(count) were given")
+    trap(unless: count > 0, "a cache needs a thread to be asked on; \(count) were given")
     let queue = queue
     threads = (0..<count).map { number in
       WorkerThread(name: "cache-query-\(number)") {

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import Synchronization
 
 /// A place that shows one image at a time: binding it to another cancels the load before, of which nothing is delivered any more.
@@ -107,7 +108,7 @@ public final class ImageSlot: Sendable {
 
   private func wait(_ continuation: CheckedContinuation<Void, Never>) {
     let isDue = state.withLock { state in
-      precondition(state.waiter == nil, "a slot's updates have one consumer at a time")
+      trap(unless: state.waiter == nil, "a slot's updates have one consumer at a time")
       guard state.pending.isEmpty, !Task.isCancelled else { return true }
       state.waiter = continuation
       return false

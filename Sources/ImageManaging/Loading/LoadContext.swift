@@ -109,8 +109,8 @@ public final class LoadContext: Sendable {
   /// A context; a mode that writes to disk without a cache is a programmer's error and traps.
   public init(cache: ImageCache?, download: DownloadOptions, parts: Parts = Parts(), startedAt: Timestamp) {
     let usesDisk = parts.mode.writesDisk || parts.mode.reads
-    precondition(
-      cache != nil || !parts.mode.writesDisk || !parts.layers.writes.contains(.disk),
+    trap(
+      unless: cache != nil || !parts.mode.writesDisk || !parts.layers.writes.contains(.disk),
       "a load that keeps images on disk needs a cache"
     )
     self.cache = usesDisk ? cache : nil
