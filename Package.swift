@@ -106,7 +106,7 @@ let package = Package(
       "ImageManagingTests",
       [
         "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
-        "TestOrigin",
+        "ImagePrefetching", "TestOrigin",
       ]
     ),
     tests(

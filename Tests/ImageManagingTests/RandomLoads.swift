@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
+import ImagePrefetching
 import ImagePrimitives
 import Synchronization
 import TestOrigin
@@ -86,7 +87,7 @@ final class RandomLoads: Sendable {
     let batch = RandomBatch(gallery.manager)
     let loads = try await withThrowingTaskGroup(of: [RandomLoad].self) { group in
       for seed in seeds {
-        group.addTask { try self.drive(count: count / seeds.count, seed: seed, batch) }
+        group.addTask { try await self.drive(count: count / seeds.count, seed: seed, batch) }
       }
       return try await group.reduce(into: []) { $0 += $1 }
     }
@@ -96,10 +97,11 @@ final class RandomLoads: Sendable {
     try await expectNothingLeft(loads, comment)
   }
 
-  /// Starts loads, cancels some of those before, and lets answers through, in a random order.
-  private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) throws -> [RandomLoad] {
+  /// Starts loads and prefetches, cancels some of those before, and lets answers through, in a random order.
+  private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) async throws -> [RandomLoad] {
     var random = SeededRandom(seed: seed)
     var loads: [RandomLoad] = []
+    var prefetches = [RandomPrefetch(gallery, urls(12, &random), &random)]
     while loads.count < count {
       switch Int.random(in: 0..<12, using: &random) {
       case 0..<6: loads.append(RandomLoad(gallery, census, &random))
@@ -107,11 +109,24 @@ final class RandomLoads: Sendable {
       case 6, 7: loads.randomElement(using: &random)?.cancel()
       case 8: loads.randomElement(using: &random)?.task.raisePriority(to: Priority.allCases.randomElement(using: &random)!)
       case 9: gate.step(Int.random(in: 1...4, using: &random))
-      case 10: try batch.ask((0..<8).map { _ in gallery.url(Int.random(in: 0..<Self.urlCount, using: &random)) })
-      default: if Int.random(in: 0..<8, using: &random) == 0 { batch.cancel() }
+      case 10: try batch.ask(urls(8, &random))
+      default:
+        switch Int.random(in: 0..<16, using: &random) {
+        case 0, 1: batch.cancel()
+        case 2: prefetches.append(RandomPrefetch(gallery, urls(20, &random), &random))
+        case 3: prefetches.randomElement(using: &random)?.cancel()
+        case 4: prefetches.randomElement(using: &random)?.pauseAndResume()
+        default: break
+        }
       }
     }
+    gate.open()
+    for prefetch in prefetches { await prefetch.expectItsEnd("seed \(seed)") }
     return loads
+  }
+
+  private func urls(_ count: Int, _ random: inout SeededRandom) -> [String] {
+    (0..<count).map { _ in gallery.url(Int.random(in: 0..<Self.urlCount, using: &random)) }
   }
 
   private static func turn(of request: RecordedRequest) -> Int { request.headers[turnHeader].flatMap { Int($0) } ?? 0 }

@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
+import ImagePrefetching
 import ImagePrimitives
 import Synchronization
 import TestSupport
@@ -112,5 +113,38 @@ final class RandomBatch: LoadReceiver {
     let state = state.value
     #expect(state.ends.values.allSatisfy { $0 == 1 }, comment)
     #expect(state.cancelled == 0 || state.cancelCount > 0, comment)
+  }
+}
+
+/// A batch of a prefetcher, to the disk or to memory.
+struct RandomPrefetch {
+  private let batch: PrefetchTask
+  private let count: Int
+  private let isCancelled = Watched(false)
+
+  init(_ gallery: Gallery, _ urls: [String], _ random: inout SeededRandom) {
+    let configuration = ImagePrefetcher.Configuration(
+      maxConcurrent: Int.random(in: 1...8, using: &random),
+      destination: Bool.random(using: &random) ? .disk : .memory
+    )
+    count = urls.count
+    batch = ImagePrefetcher(manager: gallery.manager, configuration: configuration).prefetch(urls: urls)
+  }
+
+  func cancel() {
+    isCancelled.withLock { $0 = true }
+    batch.cancel()
+  }
+
+  func pauseAndResume() {
+    batch.pause()
+    batch.resume()
+  }
+
+  /// Waits for the end: each request counts once, and none as cancelled that was not.
+  func expectItsEnd(_ comment: Comment) async {
+    let result = await batch.value
+    #expect(result.ended == result.total && result.total <= count, comment)
+    if !isCancelled.value { #expect(result.total == count && result.cancelled == 0, comment) }
   }
 }
