@@ -77,6 +77,8 @@ final class RandomLoads: Sendable {
     gate = gallery.origin.holdAll()
   }
 
+  private typealias Started = (loads: [RandomLoad], prefetches: [RandomPrefetch])
+
   /// Makes so many loads from four places at once, and looks at what they leave.
   func run(count: Int, _ random: inout SeededRandom, _ comment: Comment) async throws {
     gate.close()
@@ -85,20 +87,24 @@ final class RandomLoads: Sendable {
     }
     let seeds = (0..<4).map { _ in random.next() }
     let batch = RandomBatch(gallery.manager)
-    let loads = try await withThrowingTaskGroup(of: [RandomLoad].self) { group in
+    let (loads, prefetches) = try await withThrowingTaskGroup(of: Started.self) { group in
       for seed in seeds {
-        group.addTask { try await self.drive(count: count / seeds.count, seed: seed, batch) }
+        group.addTask { try self.drive(count: count / seeds.count, seed: seed, batch) }
       }
-      return try await group.reduce(into: []) { $0 += $1 }
+      return try await group.reduce(into: Started([], [])) { all, some in
+        all.loads += some.loads
+        all.prefetches += some.prefetches
+      }
     }
     gate.open()
     for load in loads { await load.expectItsEnd(comment) }
+    for prefetch in prefetches { await prefetch.expectItsEnd(comment) }
     try await batch.expectItsEnd(comment)
     try await expectNothingLeft(loads, comment)
   }
 
   /// Starts loads and prefetches, cancels some of those before, and lets answers through, in a random order.
-  private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) async throws -> [RandomLoad] {
+  private func drive(count: Int, seed: UInt64, _ batch: RandomBatch) throws -> Started {
     var random = SeededRandom(seed: seed)
     var loads: [RandomLoad] = []
     var prefetches = [RandomPrefetch(gallery, urls(12, &random), &random)]
@@ -120,9 +126,7 @@ final class RandomLoads: Sendable {
         }
       }
     }
-    gate.open()
-    for prefetch in prefetches { await prefetch.expectItsEnd("seed \(seed)") }
-    return loads
+    return (loads, prefetches)
   }
 
   private func urls(_ count: Int, _ random: inout SeededRandom) -> [String] {
