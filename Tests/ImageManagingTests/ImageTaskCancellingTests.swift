@@ -117,10 +117,10 @@ import Testing
     }
     try await gate.waitForWaiting(1)
     gallery.manager.cancelAll()
-    for task in tasks { await #expect(throws: ImageLoadError.cancelled) { try await task.value } }
-    #expect(!gallery.manager.isRunning)
     try await gallery.origin.waitForInFlight(0)
     gate.open()
+    for task in tasks { await #expect(throws: ImageLoadError.cancelled) { try await task.value } }
+    #expect(!gallery.manager.isRunning)
     #expect(gallery.asked == ["/1.jpg"])
   }
 
