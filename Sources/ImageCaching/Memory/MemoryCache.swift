@@ -1,4 +1,3 @@
-import ImagePrimitives
 public import Synchronization
 
 /// Values in memory by key, within exact limits of cost and of count.
