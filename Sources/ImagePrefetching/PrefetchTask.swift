@@ -72,7 +72,9 @@ public final class PrefetchTask: Sendable {
     }
   }
 
-  /// Ends the batch: nothing more starts, and what is in flight for it alone is cut off. Right after the start, no request is made.
+  /// Ends the batch: nothing more starts, and what is in flight for it alone is cut off.
+  ///
+  /// What the batch's thread has read by then and not asked for yet counts as cancelled, and is never asked for.
   public func cancel() { run.stop(gracefully: false) }
 
   /// Reads no further requests until ``resume()``; what is in flight goes on.
