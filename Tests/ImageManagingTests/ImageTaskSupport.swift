@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import ImageCaching
 import ImageDownloading
@@ -91,19 +90,6 @@ final class Door: Sendable {
   func open() { state.withLock { $0.isOpen = true } }
 
   func waitForArrival() async throws { try await state.wait(for: "somebody at the door") { $0.arrivals > 0 } }
-}
-
-/// Asks again and again whether something has come to be, for what no event tells of.
-func poll(_ what: String, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now.advanced(by: .seconds(30))
-  while try !condition() {
-    guard ContinuousClock.now < end else { throw NeverCame(what: what) }
-    await Task.yield()
-  }
-}
-
-struct NeverCame: Error {
-  let what: String
 }
 
 /// The descriptors of this process on files below `path`.

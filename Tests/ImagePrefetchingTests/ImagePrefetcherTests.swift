@@ -3,7 +3,6 @@ import ImageDownloading
 import ImageManaging
 import ImagePrefetching
 import ImagePrimitives
-import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
@@ -120,17 +119,4 @@ import Testing
     #expect(await batch.value == PrefetchProgress(loaded: 3, failed: 1))
     #expect(house.origin.requests.count == 12)
   }
-}
-
-/// Asks again and again whether something has come to be, for what no event tells of.
-func poll(_ what: String, _ condition: () throws -> Bool) async throws {
-  let end = ContinuousClock.now.advanced(by: .seconds(30))
-  while try !condition() {
-    guard ContinuousClock.now < end else { throw NeverCame(what: what) }
-    await Task.yield()
-  }
-}
-
-struct NeverCame: Error {
-  let what: String
 }

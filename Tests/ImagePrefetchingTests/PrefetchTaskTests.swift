@@ -2,7 +2,6 @@ import ImageDownloading
 import ImageManaging
 import ImagePrefetching
 import ImagePrimitives
-import Synchronization
 import TestOrigin
 import TestSupport
 import Testing

@@ -3,7 +3,6 @@ import ImageDownloading
 import ImageManaging
 import ImagePrefetching
 import ImagePrimitives
-import Synchronization
 import TestOrigin
 import TestSupport
 
