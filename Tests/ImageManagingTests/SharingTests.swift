@@ -1,3 +1,4 @@
+import Glibc
 import ImageCaching
 import ImageCoding
 import ImageDownloading
@@ -98,6 +99,25 @@ import Testing
     #expect(try await album.manager.response(for: request).source == .network)
     #expect(try album.cache.totals().entries == 0 && other.cache.totals().entries == 1)
     #expect(album.memory.count == 0 && other.memory.count == 1 && counting.decodes == 1)
+  }
+
+  @Test("M24: the shared manager and the shared cache are in the default folder, one for the process") func sharedInstances() async {
+    let folder = TemporaryDirectory()
+    await #expect(processExitsWith: .success) { [path = folder.path as String] in
+      setenv("PREWARM_CACHE_DIR", path, 1)
+      let manager = ImageManager.shared
+      guard manager === ImageManager.shared, manager.configuration.cache === ImageCache.shared else { exit(1) }
+      guard ImageCache.shared.path == "\(path)/default", manager.configuration.memory != nil else { exit(2) }
+    }
+  }
+
+  @Test("a manager that is shut down traps with a sentence when it is to load") func aClosedManagerTraps() async {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let manager = try ImageManager()
+      manager.shutDown()
+      _ = manager.load("http://127.0.0.1/a.jpg")
+    }
+    #expect(String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self).contains("shut down"))
   }
 
   @Test("two managers over one folder must have the same rules") func conflictingRulesAreRefused() throws {

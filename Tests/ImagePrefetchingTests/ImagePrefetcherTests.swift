@@ -9,6 +9,25 @@ import Testing
 
 /// Batches of requests, bounded and counted.
 @Suite struct ImagePrefetcherTests {
+  @Test("a prefetcher with a concurrency of zero traps with a sentence") func aConcurrencyOfZeroTraps() async {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
+    }
+    #expect(String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self).contains("concurrency of 0"))
+  }
+
+  @Test("P1: whoever wants to know is told how each request ended, once") func eachEndIsTold() async throws {
+    let house = try Warehouse()
+    house.origin.set("/no.jpg", .status(404))
+    let ended = Watched<[String: [Outcome]]>([:])
+    let urls = [house.url(1), house.origin.url("/no.jpg"), "no url", house.url(2)]
+    let result = await house.prefetcher().prefetch(urls: urls) { request, result in
+      ended.withLock { $0[request.url, default: []].append(result.outcome) }
+    }.value
+    #expect(ended.value == [urls[0]: [.downloaded], urls[1]: [.failed], urls[2]: [.failed], urls[3]: [.downloaded]])
+    #expect(result.loaded == 2 && result.failed == 2)
+  }
+
   @Test("P1: a batch is read as there is room, and only so many requests are in flight") func readAsThereIsRoom() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
