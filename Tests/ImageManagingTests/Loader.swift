@@ -107,13 +107,16 @@ final class Loader: LoadReceiver {
   func cancelAll(includingRunning: Bool) { manager.cancelAll(for: self, includingRunning: includingRunning) }
 
   /// Changes bytes in the one large body of the cache.
-  func damageBlob() throws {
-    let blobs = cache.path + "/blobs"
-    let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }
-    let name = try #require(names.first)
-    let handle = try #require(FileHandle(forUpdatingAtPath: "\(blobs)/\(name)"))
-    try handle.seek(toOffset: 200_000)
-    try handle.write(contentsOf: Data("damage".utf8))
-    try handle.close()
-  }
+  func damageBlob() throws { try ImageManagingTests.damageBlob(of: cache) }
+}
+
+/// Changes bytes in the one large body of a cache.
+func damageBlob(of cache: ImageCache) throws {
+  let blobs = cache.path + "/blobs"
+  let names = try #require(FileManager.default.subpaths(atPath: blobs)).filter { $0.contains("/") && !$0.hasPrefix("tmp") }
+  let name = try #require(names.first)
+  let handle = try #require(FileHandle(forUpdatingAtPath: "\(blobs)/\(name)"))
+  try handle.seek(toOffset: 200_000)
+  try handle.write(contentsOf: Data("damage".utf8))
+  try handle.close()
 }

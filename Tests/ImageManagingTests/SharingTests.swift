@@ -101,7 +101,9 @@ import Testing
     #expect(album.memory.count == 0 && other.memory.count == 1 && counting.decodes == 1)
   }
 
-  @Test("M24: the shared manager and the shared cache are in the default folder, one for the process") func sharedInstances() async {
+  @Test("M24: the shared manager and the shared cache are in the default folder, one for the process") func sharedInstances()
+    async
+  {
     let folder = TemporaryDirectory()
     await #expect(processExitsWith: .success) { [path = folder.path as String] in
       setenv("PREWARM_CACHE_DIR", path, 1)
@@ -117,7 +119,8 @@ import Testing
       manager.shutDown()
       _ = manager.load("http://127.0.0.1/a.jpg")
     }
-    #expect(String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self).contains("shut down"))
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("shut down"))
   }
 
   @Test("two managers over one folder must have the same rules") func conflictingRulesAreRefused() throws {

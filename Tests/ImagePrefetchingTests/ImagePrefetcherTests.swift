@@ -13,7 +13,8 @@ import Testing
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
     }
-    #expect(String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self).contains("concurrency of 0"))
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("concurrency of 0"))
   }
 
   @Test("P1: whoever wants to know is told how each request ended, once") func eachEndIsTold() async throws {

@@ -112,6 +112,9 @@ final class Flight: Sendable {
 }
 
 extension Flight {
+  /// Whether what comes may stand in for something that is cached and not too old.
+  var mayReplace: Bool { context.mode == .refresh || context.mode == .loaderOnly || revalidation != nil || copy != nil }
+
   /// Whether the hook, where there is one, lets it be fetched.
   var mayBeDownloaded: Bool {
     context.parts.hooks.shouldDownload.map { $0(String(decoding: written, as: UTF8.self)) } ?? true

@@ -51,7 +51,7 @@ final class FlightDispatcher: Sendable {
             context: context,
             priority: requests[request.index].priority
           ),
-          mustExist: request.wasInFlight
+          mustExist: request.wasInFlight && request.copy == nil
         )
       }
       indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))

@@ -20,6 +20,8 @@ final class FlightTable: Sendable {
   fileprivate struct Index: Hashable {
     let key: CacheKey
     let share: ObjectIdentifier
+    /// Whether it reads what is cached: who finds something cached does not wait for who asks the network.
+    let isRead: Bool
   }
 
   fileprivate struct Entry {
@@ -49,7 +51,7 @@ final class FlightTable: Sendable {
     state.withLock { state in
       if state.numbers.isEmpty { return nil }
       let share = ObjectIdentifier(context.share)
-      return keys.map { state.numbers[Index(key: $0, share: share)] != nil }
+      return keys.map { state.numbers[Index(key: $0, share: share, isRead: false)] != nil }
     }
   }
 
@@ -192,5 +194,7 @@ extension FlightTable.State {
 }
 
 extension FlightTable.Index {
-  fileprivate init(_ flight: Flight) { self.init(key: flight.key, share: ObjectIdentifier(flight.context.share)) }
+  fileprivate init(_ flight: Flight) {
+    self.init(key: flight.key, share: ObjectIdentifier(flight.context.share), isRead: flight.copy != nil)
+  }
 }

@@ -37,6 +37,11 @@ struct CachedPlace {
   /// The name in the memory layer, of the image as the request wants it.
   var memoryKey: MemoryKey { context.memoryKey(key) }
 
+  /// What the transformed image is known by on disk; nil where the request transforms nothing.
+  var transformedIdentity: [UInt8]? {
+    context.parts.transformer.map { ImageIdentity.identity(of: identity, transformedBy: $0.key) }
+  }
+
   func withIdentity<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try identity.withRawBytes(body)
   }

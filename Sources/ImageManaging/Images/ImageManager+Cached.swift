@@ -19,7 +19,7 @@ extension ImageManager {
   /// Whether memory has the image as the request asks for it: transformed, where it transforms.
   public func isInMemory(_ request: ImageRequest) -> Bool {
     guard let place = CachedPlace(request, self), let found = place.memory?.image(for: place.memoryKey) else { return false }
-    if let end = found.result.freshUntil, end <= place.context.now { return false }
+    if let cache = place.cache, cache.isExpired(found.head, at: place.context.now) { return false }
     return found.identity == place.identity
   }
 
@@ -29,6 +29,7 @@ extension ImageManager {
   /// Whether the disk cache has the image that the request would load, fresh; its body is not read.
   public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
     guard let place = CachedPlace(request, self), let cache = place.cache else { return false }
+    if let transformed = place.transformedIdentity, try cache.contains(identity: transformed) { return true }
     return try cache.contains(identity: place.identity)
   }
 
@@ -60,16 +61,14 @@ extension ImageManager {
       decodes: layers.contains(.memory) && place.memory != nil
     )
     let body = try data.withRawBytes { bytes throws(Failure) in try verifier.prove(bytes, contentTypeMatch: .exact) }
-    var result = EntryResult(.hitMemory)
-    result.add(body.verified)
-    result.bytes = UInt64(clamping: data.count)
-    if let cache = place.cache {
-      result.freshUntil = cache.configuration.maxAge.map { place.context.now.advanced(by: $0) }
-      if layers.contains(.disk) { try keep(data, body.verified, place, in: cache) }
-    }
+    // What was made of other bytes is out of date.
+    place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace)
+    if layers.contains(.disk), let cache = place.cache { try keep(data, body.verified, place, in: cache) }
     guard layers.contains(.memory), let memory = place.memory, var image = body.decoded else { return }
     if let transformer = place.context.parts.transformer { image = try transformer.applied(to: image) }
-    memory.insert(RememberedImage(place.identity, image, result, .exact), for: place.memoryKey)
+    let sum = data.withRawBytes { checksum(of: $0) }
+    let head = EntryHead(body.verified, Freshness(), byteCount: data.count, checksum: sum, storedAt: place.context.now)
+    memory.insert(RememberedImage(identity: place.identity, image: image, head: head, vary: []), for: place.memoryKey)
   }
 
   private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ place: CachedPlace, in cache: ImageCache) throws(Failure) {
@@ -91,6 +90,9 @@ extension ImageManager {
             )
             try cache.write { writer throws(CacheError) in
               try writer.store(entry, body: .bytes(bytes))
+              if let old = place.transformedIdentity {
+                _ = try old.withRawBytes { old throws(CacheError) in try writer.remove(CacheKey(identity: old), identity: old) }
+              }
               _ = try writer.unblacklist(place.key, identity: identity)
             }
           }
@@ -101,11 +103,14 @@ extension ImageManager {
     }
   }
 
-  /// Removes the image of a request from memory, disk or both.
+  /// Removes the image of a request from memory, disk or both: the original, and what the request's transformer made of it; in memory all
+  /// that was made of it.
   public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) throws(CacheError) {
     guard let place = CachedPlace(request, self) else { return }
-    if layers.contains(.memory) { place.memory?.remove(place.memoryKey) }
-    if layers.contains(.disk), let cache = place.cache { _ = try cache.remove(identity: place.identity) }
+    if layers.contains(.memory) { place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace) }
+    guard layers.contains(.disk), let cache = place.cache else { return }
+    _ = try cache.remove(identity: place.identity)
+    if let transformed = place.transformedIdentity { _ = try cache.remove(identity: transformed) }
   }
 
   /// Removes the image at `url` from memory, disk or both.

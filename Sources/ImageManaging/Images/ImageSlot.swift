@@ -16,7 +16,7 @@ public final class ImageSlot: Sendable {
     case cleared
     /// An image before the final one.
     case preview(ImageResponse)
-    /// The image.
+    /// The image; not told where it was shown as a preview, and nothing newer has come.
     case loaded(ImageResponse)
     /// No image, and why.
     case failed(ImageLoadError)
@@ -28,6 +28,8 @@ public final class ImageSlot: Sendable {
     var task: ImageTask?
     var pending: [Update] = []
     var waiter: CheckedContinuation<Void, Never>?
+    /// Whether the binding has shown its image before the network was asked.
+    var hasPreviewed = false
   }
 
   private let manager: ImageManager
@@ -74,6 +76,7 @@ public final class ImageSlot: Sendable {
   private func begin(with update: Update?) -> UInt64 {
     let (binding, task, waiter) = state.withLock { state in
       state.binding += 1
+      state.hasPreviewed = false
       state.pending = update.map { [$0] } ?? []
       defer { (state.task, state.waiter) = (nil, update == nil ? state.waiter : nil) }
       return (state.binding, state.task, update == nil ? nil : state.waiter)
@@ -86,6 +89,9 @@ public final class ImageSlot: Sendable {
   private func add(_ update: Update, of binding: UInt64) {
     let waiter = state.withLock { state in
       guard state.binding == binding else { return nil as CheckedContinuation<Void, Never>? }
+      if case .preview = update { state.hasPreviewed = true }
+      // What is shown already is not shown again.
+      if case .loaded(let response) = update, state.hasPreviewed, response.source != .network { return nil }
       state.pending.append(update)
       defer { state.waiter = nil }
       return state.waiter

@@ -41,7 +41,11 @@ public final class ImageMemory: Sendable {
 
   func image(for key: MemoryKey) -> RememberedImage? { images.value(for: key) }
   func insert(_ image: RememberedImage, for key: MemoryKey) { images.insert(image, for: key, cost: image.cost) }
-  func remove(_ key: MemoryKey) { images.remove(key) }
+
+  /// Removes an image as it came and all that was made of it.
+  func removeAll(of image: CacheKey, namespace: String) {
+    if images.count > 0 { images.removeAll { $0.image == image && $0.namespace == namespace } }
+  }
 }
 
 /// What the memory layer keeps of an image.
@@ -49,9 +53,10 @@ struct RememberedImage: Sendable {
   /// The whole identity, which tells images apart whose keys are the same: the key is a hash that anyone can aim at.
   let identity: [UInt8]
   let image: DecodedImage
-  /// What is known of the file: what a record of the disk would tell.
-  let result: EntryResult
-  let contentTypeMatch: ContentTypeMatch
+  /// What the record says, or would say where there is none: whoever finds it judges it by rules of their own.
+  let head: EntryHead
+  /// The request headers that the answer depends on, as a record keeps them.
+  let vary: [UInt8]
 
   /// Bytes per row times height: what an image really takes.
   var cost: Int { image.pixels.bytes.count }

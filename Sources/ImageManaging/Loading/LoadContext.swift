@@ -15,8 +15,10 @@ public final class LoadContext: Sendable {
     public var mode: CacheMode
     /// Further caches to look in, in order, after the own one.
     public var readOnly: [ReadOnlyCache]
-    /// The memory layer; nil, the default: none. With one, every image is decoded and put there.
+    /// The memory layer; nil, the default: none. With one, every image is decoded and put there, unless ``keepsInMemory`` is false.
     public var memory: ImageMemory?
+    /// Whether images are read from the memory layer and put there; true by default. Without it, what is stored anew is still removed there.
+    public var keepsInMemory: Bool
     /// Which layers are read and written.
     public var layers: CacheLayerUse
     /// What of a URL tells images apart.
@@ -50,6 +52,7 @@ public final class LoadContext: Sendable {
       mode: CacheMode = .use,
       readOnly: [ReadOnlyCache] = [],
       memory: ImageMemory? = nil,
+      keepsInMemory: Bool = true,
       layers: CacheLayerUse = CacheLayerUse(),
       keyRule: KeyRule = .url,
       verifiesHits: Bool = false,
@@ -67,6 +70,7 @@ public final class LoadContext: Sendable {
       self.mode = mode
       self.readOnly = readOnly
       self.memory = memory
+      self.keepsInMemory = keepsInMemory
       self.layers = layers
       self.keyRule = keyRule
       self.verifiesHits = verifiesHits
@@ -119,7 +123,8 @@ public final class LoadContext: Sendable {
     credentialHasher = cache?.credentialHasher ?? CredentialHasher.random()
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
-    let needsWholeBody = !keepsOnDisk && (!parts.delivery.isEmpty || parts.memory != nil || parts.verification.depth == .full)
+    let needsWholeBody =
+      !keepsOnDisk && (!parts.delivery.isEmpty || parts.memory != nil && parts.keepsInMemory || parts.verification.depth == .full)
     self.download = needsWholeBody || parts.hooks.cacheSerializer != nil ? download.deliveringWholeBodies : download
     share = LoadSharing.object(for: cache, self.download, parts) ?? LoadSharing.Token()
   }
@@ -137,9 +142,11 @@ public final class LoadContext: Sendable {
   var needsPixels: Bool { parts.delivery.contains(.image) || writesMemory }
   /// Whether the bytes of the body are.
   var needsData: Bool { parts.delivery.contains(.data) }
+  /// Whether the memory layer is used at all.
+  var keepsInMemory: Bool { parts.memory != nil && parts.keepsInMemory }
   /// Whether images are put into the memory layer.
   var writesMemory: Bool {
-    parts.memory != nil && mode.writesMemory
+    keepsInMemory && mode.writesMemory
       && (layers.writes.contains(.memory) || parts.transformer != nil && layers.writesOriginal.contains(.memory))
   }
   /// Whether the server's word on freshness counts.

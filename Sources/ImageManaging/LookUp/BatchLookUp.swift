@@ -9,7 +9,7 @@ struct BatchLookUp {
   /// A request that the look-up did not decide.
   struct Undecided {
     let index: Int
-    /// Left out of the look-up, since its identity was in flight.
+    /// Whether its identity was in flight when it was looked up: what came of that may be there by now.
     var wasInFlight = false
     /// What the blacklist says of the URL.
     var known: BlacklistHead?
@@ -64,58 +64,73 @@ struct BatchLookUp {
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
-    try lookIntoOwnCache(indices, inFlight: inFlight)
-    if context.mode.reads, !misses.isEmpty {
+    try lookIntoOwnCache(indices)
+    if context.mode.reads, originalLayers.contains(.disk), !misses.isEmpty {
       for store in context.parts.readOnly { try look(into: store) }
     }
     settleMisses()
+    if let inFlight { mark(indices, inFlight) }
     if let shouldDownload = context.parts.hooks.shouldDownload { askWhether(shouldDownload) }
   }
 
-  private mutating func lookIntoOwnCache(_ indices: [Int], inFlight: [Bool]?) throws(CacheError) {
+  /// Where the image as it came is looked for.
+  private var originalLayers: CacheLayers {
+    context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
+  }
+
+  private mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
     guard let cache = context.cache else {
-      for (place, index) in indices.enumerated() {
-        if let inFlight, inFlight[place] {
-          undecided.append(Undecided(index: index, wasInFlight: true))
-        } else if !decideFromMemory(index) {
-          misses.append(Undecided(index: index))
-        }
-      }
+      for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
       return
     }
     try cache.read { reader throws(CacheError) in
-      for (place, index) in indices.enumerated() {
-        if let inFlight, inFlight[place] {
-          undecided.append(Undecided(index: index, wasInFlight: true))
-        } else if !decideFromMemory(index) {
-          try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
-        }
+      for index in indices where !decideFromMemory(index) {
+        try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
       }
     }
+  }
+
+  private mutating func mark(_ indices: [Int], _ inFlight: [Bool]) {
+    let marked = Set(zip(indices, inFlight).lazy.filter(\.1).map(\.0))
+    for place in undecided.indices where marked.contains(undecided[place].index) { undecided[place].wasInFlight = true }
   }
 
   // MARK: Memory
 
-  /// Decides a request by the memory layer; false where that has nothing, or where more than the image is asked for.
+  /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing, or
+  /// where more than the image is asked for.
   private mutating func decideFromMemory(_ index: Int) -> Bool {
-    guard let remembered = remembered(index), !context.needsData else { return false }
-    decided.append((index, completion(index, remembered)))
+    if context.needsData { return false }
+    if let remembered = remembered(index) {
+      decided.append((index, completion(index, remembered)))
+      return true
+    }
+    guard context.parts.transformer != nil, context.layers.readsOriginal.contains(.memory) else { return false }
+    guard let original = remembered(index, processing: "") else { return false }
+    undecided.append(Undecided(index: index, copy: CachedCopy(place: .memory(original))))
     return true
   }
 
   private func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
-    var result = remembered.result
-    result.outcome = .hitMemory
+    let result = EntryResult(.hitMemory, head: remembered.head, in: context.cache)
     let image = context.parts.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
   }
 
   private func remembered(_ index: Int) -> RememberedImage? {
-    guard let memory = context.parts.memory, context.mode.reads, context.mode != .refresh else { return nil }
     guard context.layers.reads.contains(.memory) else { return nil }
-    guard let found = memory.image(for: context.memoryKey(keys[index])) else { return nil }
+    return remembered(index, processing: context.parts.transformer?.key ?? "")
+  }
+
+  /// What memory has of a request's image under the same rules that the disk's records are judged by.
+  private func remembered(_ index: Int, processing: String) -> RememberedImage? {
+    guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, context.mode != .refresh else {
+      return nil
+    }
+    guard let found = memory.image(for: context.memoryKey(keys[index], processing: processing)) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
-    if let end = found.result.freshUntil, !context.parts.servesExpired, end <= context.now { return nil }
+    if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
+    guard found.vary.isEmpty || matchesVary(found.vary) else { return nil }
     return context.verification.judge(found) == .good ? found : nil
   }
 
@@ -130,12 +145,11 @@ struct BatchLookUp {
     var request = Undecided(index: index)
     if context.mode.reads {
       if try decideByTransformed(index, identity, cache, reader) { return }
-      let layers = context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
-      if layers.contains(.disk) {
+      if originalLayers.contains(.disk) {
         switch try finding(keys[index], identity, cache, reader) {
         case .nothing: break
         case .hit(let head): return decide(index, head, identity, cache, reader)
-        case .copy(let head): request.copy = copy(index, head, identity, cache, isOwn: true)
+        case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
         case .stale(let revalidation): request.revalidation = revalidation
         }
       }
@@ -171,8 +185,10 @@ struct BatchLookUp {
     return try transformed.withRawBytes { transformed throws(CacheError) in
       let key = CacheKey(identity: transformed)
       guard case .fresh(let head) = try reader.lookUp(key, identity: transformed) else { return false }
+      let vary = head.hasVary ? try reader.vary(of: key, identity: transformed) : []
+      guard vary.isEmpty || matchesVary(vary) else { return false }
       let place = CachedCopy.Place.entry(cache, key: key, identity: Array(transformed), head: head, isOwn: true)
-      undecided.append(Undecided(index: index, copy: CachedCopy(place: place, isTransformed: true)))
+      undecided.append(Undecided(index: index, copy: CachedCopy(place: place, vary: vary, isTransformed: true)))
       return true
     }
   }
@@ -200,7 +216,7 @@ struct BatchLookUp {
     case .fresh(let fresh): (head, isFresh) = (fresh, true)
     case .expired(let expired): head = expired
     }
-    if head.hasVary, try !matchesVary(key, identity, reader) { return .nothing }
+    if head.hasVary, try !matchesRememberedVary(reader.vary(of: key, identity: identity)) { return .nothing }
     let judgement = context.verification.judge(head)
     if judgement == .broken { return .nothing }
     let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
@@ -219,18 +235,17 @@ struct BatchLookUp {
     return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
   }
 
-  /// Whether the record's response would have been the same for this context's request headers. What varies on anything at all must be asked
-  /// for by HTTP's rules, but is the same by a rule of age alone.
-  private mutating func matchesVary(
-    _ key: CacheKey,
-    _ identity: UnsafeRawBufferPointer,
-    _ reader: borrowing CacheReader
-  ) throws(CacheError) -> Bool {
-    let text = try reader.vary(of: key, identity: identity)
+  private mutating func matchesRememberedVary(_ text: [UInt8]) -> Bool {
     if let verdict = varyVerdicts[text] { return verdict }
-    let verdict = text == [UInt8(ascii: "*")] ? !context.followsHTTPFreshness : VaryFields.matches(text, sent)
+    let verdict = matchesVary(text)
     varyVerdicts[text] = verdict
     return verdict
+  }
+
+  /// Whether an answer would have been the same for this context's request headers. What varies on anything at all must be asked for by
+  /// HTTP's rules, but is the same by a rule of age alone.
+  private func matchesVary(_ text: [UInt8]) -> Bool {
+    text == [UInt8(ascii: "*")] ? !context.followsHTTPFreshness : VaryFields.matches(text, sent)
   }
 
   private func copy(
@@ -238,10 +253,13 @@ struct BatchLookUp {
     _ head: EntryHead,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
+    _ reader: borrowing CacheReader,
     isOwn: Bool
-  ) -> CachedCopy {
-    CachedCopy(
-      place: .entry(cache, key: CacheKey(identity: identity), identity: Array(identity), head: head, isOwn: isOwn),
+  ) throws(CacheError) -> CachedCopy {
+    let key = CacheKey(identity: identity)
+    return CachedCopy(
+      place: .entry(cache, key: key, identity: Array(identity), head: head, isOwn: isOwn),
+      vary: head.hasVary ? try reader.vary(of: key, identity: identity) : [],
       remembered: remembered(index)
     )
   }
@@ -285,7 +303,7 @@ struct BatchLookUp {
       case .hit(let head):
         decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
       case .copy(let head):
-        request.copy = copy(index, head, identity, cache, isOwn: false)
+        request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
         undecided.append(request)
       // What a read-only cache has and what has expired there is fetched into the own one.
       case .nothing, .stale: misses.append(request)
@@ -302,7 +320,12 @@ struct BatchLookUp {
       if context.needsData, let remembered = remembered(index) {
         decided.append((index, completion(index, remembered)))
       } else if let known = request.known, !context.retriesBlacklisted {
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
+        // What is cached is served, and not asked about.
+        if request.revalidation != nil {
+          serveAsItIs(request)
+        } else {
+          decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
+        }
       } else if context.mode.asksNetwork {
         undecided.append(request)
       } else {
@@ -315,24 +338,34 @@ struct BatchLookUp {
   private mutating func askWhether(_ shouldDownload: (String) -> Bool) {
     let asked = undecided
     undecided.removeAll(keepingCapacity: true)
-    for var request in asked {
-      let index = request.index
+    for request in asked {
       let isFetched = !request.wasInFlight && request.copy == nil
-      guard isFetched, !shouldDownload(identities.withWritten(index) { String(decoding: $0, as: UTF8.self) }) else {
-        undecided.append(request)
-        continue
-      }
-      guard let head = request.revalidation?.head, let cache = context.cache else {
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
-        continue
-      }
-      if context.needsPixels || context.needsData {
-        request.copy = identities.withIdentity(index) { copy(index, head, $0, cache, isOwn: true) }
-        request.revalidation = nil
+      if !isFetched || identities.withWritten(request.index, { shouldDownload(String(decoding: $0, as: UTF8.self)) }) {
         undecided.append(request)
       } else {
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+        serveAsItIs(request)
       }
+    }
+  }
+
+  /// Serves the cached image of a request that was to be asked about; without one it ends without image.
+  private mutating func serveAsItIs(_ request: Undecided) {
+    var request = request
+    let index = request.index
+    guard let revalidation = request.revalidation, let cache = context.cache else {
+      decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+      return
+    }
+    if context.needsPixels || context.needsData {
+      let place = identities.withIdentity(index) { identity in
+        CachedCopy.Place.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
+      }
+      request.copy = CachedCopy(place: place, vary: revalidation.details.vary)
+      request.revalidation = nil
+      undecided.append(request)
+    } else {
+      let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
+      decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
     }
   }
 }

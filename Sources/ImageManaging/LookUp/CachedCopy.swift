@@ -7,17 +7,30 @@ struct CachedCopy: Sendable {
     case entry(ImageCache, key: CacheKey, identity: [UInt8], head: EntryHead, isOwn: Bool)
     /// A file of a flat folder, of which nothing is known yet.
     case file(FlatFolder)
+    /// The original in memory, of which only a transform is missing.
+    case memory(RememberedImage)
   }
 
   let place: Place
+  /// The request headers that the record's answer depends on.
+  var vary: [UInt8] = []
   /// Whether these are bytes of the transformed image, so that nothing is left to do but to decode them.
   var isTransformed = false
   /// The decoded image, where memory has it and only the bytes are wanted.
   var remembered: RememberedImage?
 
-  /// The record of the context's own cache; nil for a copy elsewhere.
+  /// The record; nil for a copy without one.
+  var head: EntryHead? {
+    switch place {
+    case .entry(_, _, _, let head, _): head
+    case .memory(let original): original.head
+    case .file: nil
+    }
+  }
+
+  /// The record of the flight's own image in the context's own cache; nil for a copy elsewhere, and for a transformed image.
   var ownHead: EntryHead? {
-    if case .entry(_, _, _, let head, true) = place { head } else { nil }
+    if case .entry(_, _, _, let head, true) = place, !isTransformed { head } else { nil }
   }
 }
 

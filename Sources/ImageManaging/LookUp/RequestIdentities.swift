@@ -33,10 +33,20 @@ struct RequestIdentities {
     hasher: CredentialHasher
   ) -> [UInt8]? {
     if let filter = context.parts.hooks.cacheKeyFilter {
-      return Array(filter(String(decoding: bytes[request.written], as: UTF8.self)).utf8)
+      let key = Array(filter(String(decoding: bytes[request.written], as: UTF8.self)).utf8)
+      return key.withRawBytes { withoutSecret($0, hasher) } ?? key
     }
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+    // What only a loader knows has no parts that could be relied on.
+    if request.parts.count == 0 { return withoutSecret(url, hasher) }
     return ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
+  }
+
+  /// A text with user name and password in it as what may be written down; nil for any other.
+  private static func withoutSecret(_ text: UnsafeRawBufferPointer, _ hasher: CredentialHasher) -> [UInt8]? {
+    let masked = maskingCredentials(text)
+    if masked.elementsEqual(text) { return nil }
+    return masked + Array("#credentials=".utf8) + hasher.digest(text)
   }
 
   /// Calls `body` with the identity of the request at `index`.

@@ -15,6 +15,8 @@ struct CommitBatch {
     case raiseProof(EntryHead, VerifiedImage)
     /// The server has said that the record is right; with a deeper proof of it, where there is one.
     case revalidate(EntryHead, DownloadedImage, VerifiedImage?)
+    /// A good image that is not kept, but whose URL was known bad.
+    case unblacklist
   }
 
   struct Item {
@@ -24,6 +26,10 @@ struct CommitBatch {
     var result: EntryResult
     /// What the image goes out as, and into the memory layer.
     var product: ProcessedImage.Product?
+    /// The record as it is after the commit.
+    var head: EntryHead?
+    /// Whether the result is void, since what it tells of is gone by now.
+    var isVoid = false
     var leftBlacklist = false
     var joinedBlacklist = false
     /// What its commit makes room for.
@@ -78,7 +84,10 @@ struct CommitBatch {
         guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
         try store(flight, identity, image, processed, checksum, with: writer)
         if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
-        item.result.freshUntil = try freshUntil(flight, identity, writer)
+        item.head = try writer.head(of: flight.key, identity: identity)
+        item.result.freshUntil = item.head.flatMap { flight.context.cache?.expiry(of: $0) }
+      case .unblacklist:
+        item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity)
       case .blacklist(let failure):
         try flight.shownURL.withRawBytes { url throws(CacheError) in
           item.joinedBlacklist = try writer.blacklist(
@@ -100,18 +109,11 @@ struct CommitBatch {
           try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
         }
         if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
-        item.result.freshUntil = try freshUntil(flight, identity, writer)
+        item.head = try writer.head(of: flight.key, identity: identity)
+        item.isVoid = item.head == nil
+        item.result.freshUntil = item.head.flatMap { flight.context.cache?.expiry(of: $0) }
       }
     }
-  }
-
-  private static func freshUntil(
-    _ flight: Flight,
-    _ identity: UnsafeRawBufferPointer,
-    _ writer: borrowing CacheWriter
-  ) throws(CacheError) -> Timestamp? {
-    guard let cache = flight.context.cache, let head = try writer.head(of: flight.key, identity: identity) else { return nil }
-    return cache.expiry(of: head)
   }
 
   private static func store(
@@ -181,6 +183,9 @@ extension CommitBatch.Item {
         contentType: result.details?.contentType,
         warnings: ["not put on the blacklist: \(error)"]
       )
+    case .unblacklist:
+      let warning = "not taken off the blacklist: \(error)"
+      result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])
     case .raiseProof:
       let warning = "its proof was not written down: \(error)"
       result.details = EntryResult.Details(warnings: (result.details?.warnings ?? []) + [warning])

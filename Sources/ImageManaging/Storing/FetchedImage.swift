@@ -50,7 +50,7 @@ struct FetchedImage: Sendable {
 
   private func process(_ bytes: [UInt8], by processor: BodyProcessor, for flight: Flight) throws(Failure) -> ProcessedImage {
     try bytes.withRawBytes { bytes throws(Failure) in
-      try processor.process(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType, of: flight)
+      try processor.process(bytes, of: self, for: flight)
     }
   }
 
@@ -62,7 +62,7 @@ struct FetchedImage: Sendable {
     do {
       return try blob.withBytes { bytes in
         Result { () throws(Failure) in
-          try processor.process(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType, of: flight)
+          try processor.process(bytes, of: self, for: flight)
         }
       }
     } catch {

@@ -6,26 +6,31 @@ import ImagePrimitives
 /// The result of a flight, once nothing can change it any more.
 struct FinalResult {
   let number: UInt64
+  /// What it is of, where there is something that memory may want to know.
+  let flight: Flight?
   var result: EntryResult
   var product: ProcessedImage.Product?
-  /// Whether the memory layer may have it.
-  var isRemembered = true
   var leftBlacklist = false
   var joinedBlacklist = false
+  /// The record as it is now, where there is one.
+  var head: EntryHead?
+  /// Whether it tells nothing: everyone is to be looked up again.
+  var isVoid = false
 
-  init(number: UInt64, result: EntryResult, product: ProcessedImage.Product? = nil, isRemembered: Bool = true) {
+  init(number: UInt64, flight: Flight? = nil, result: EntryResult, product: ProcessedImage.Product? = nil) {
     self.number = number
+    self.flight = flight
     self.result = result
     self.product = product
-    self.isRemembered = isRemembered
   }
 
   /// What became of an item with its commit.
   init(_ item: CommitBatch.Item) {
-    self.init(number: item.number, result: item.result, product: item.product)
+    self.init(number: item.number, flight: item.flight, result: item.result, product: item.product)
     leftBlacklist = item.leftBlacklist
     joinedBlacklist = item.joinedBlacklist
-    isRemembered = item.result.outcome != .failed
+    head = item.head
+    isVoid = item.isVoid
   }
 }
 
@@ -39,14 +44,15 @@ struct FlightDelivery {
   func deliver(_ results: [FinalResult], isClosing: Bool) {
     var outbox = Outbox()
     var others: [(Sharer, Flight)] = []
+    // Before the flights end, so that who comes after them finds what they have brought.
+    for final in results { if let flight = final.flight { remember(final, flight) } }
     let ended = dispatcher.flights.end(results.map(\.number))
     for (final, ended) in zip(results, ended) {
       guard let ended else { continue }
-      remember(final, ended.flight)
       var isFirst = true
       for sharer in ended.sharers {
-        let holds = sharer.context === ended.flight.context || isClosing || final.result.holdsForOtherRules
-        guard holds else {
+        let isOfSameRules = sharer.context === ended.flight.context || final.result.holdsForOtherRules
+        guard isClosing || isOfSameRules && !final.isVoid else {
           others.append((sharer, ended.flight))
           continue
         }
@@ -60,16 +66,18 @@ struct FlightDelivery {
 
   private func remember(_ final: FinalResult, _ flight: Flight) {
     let context = flight.context
-    guard let memory = context.parts.memory, context.writesMemory, final.isRemembered, let product = final.product else {
-      return
+    guard let memory = context.parts.memory, !final.isVoid else { return }
+    if final.replacesCached, flight.mayReplace {
+      memory.removeAll(of: flight.key, namespace: context.memoryKey(flight.key).namespace)
     }
-    let match = product.contentTypeMatch
+    guard context.writesMemory, final.result.outcome != .failed, let product = final.product, product.isRemembered else { return }
+    let head = final.head ?? product.head
     if let image = product.image, context.layers.writes.contains(.memory) {
-      let remembered = RememberedImage(flight.identity, image, final.result, match)
+      let remembered = RememberedImage(identity: flight.identity, image: image, head: head, vary: product.vary)
       memory.insert(remembered, for: context.memoryKey(flight.key))
     }
     if let original = product.original {
-      let remembered = RememberedImage(flight.identity, original, final.result, match)
+      let remembered = RememberedImage(identity: flight.identity, image: original, head: head, vary: product.vary)
       memory.insert(remembered, for: context.memoryKey(flight.key, processing: ""))
     }
   }
@@ -91,6 +99,9 @@ struct FlightDelivery {
 }
 
 extension FinalResult {
+  /// Whether a new body has come, so that what memory has of an older one is out of date.
+  fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
+
   fileprivate func completion(for sharer: Sharer, isFirst: Bool) -> LoadCompletion {
     LoadCompletion(
       id: sharer.id,
@@ -115,23 +126,6 @@ extension EntryResult {
       nil:
       false
     }
-  }
-}
-
-extension RememberedImage {
-  /// An image as it is kept after a load that ended with `result`, of which memory tells what concerns the image.
-  init(_ identity: [UInt8], _ image: DecodedImage, _ result: EntryResult, _ contentTypeMatch: ContentTypeMatch) {
-    self.identity = identity
-    self.image = image
-    self.contentTypeMatch = contentTypeMatch
-    var told = EntryResult(.hitMemory)
-    told.format = result.format
-    told.width = result.width
-    told.height = result.height
-    told.bytes = result.bytes
-    told.checksum = result.checksum
-    told.freshUntil = result.freshUntil
-    self.result = told
   }
 }
 

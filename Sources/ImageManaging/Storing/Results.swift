@@ -11,21 +11,22 @@ extension EntryResult {
     self.init(.blacklisted, details: Details(failure: failure, isBlacklisted: true))
   }
 
-  /// A hit by its record in `cache`.
-  init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache) {
+  /// A hit by its record, judged by the rules of `cache`.
+  init(_ outcome: Outcome, head: EntryHead, in cache: ImageCache?) {
     self.init(outcome)
     format = head.format
     width = head.width
     height = head.height
     bytes = head.bodySize
     checksum = head.checksum
-    freshUntil = cache.expiry(of: head)
+    freshUntil = cache?.expiry(of: head)
   }
 
   /// A hit whose body was read.
   init(_ outcome: Outcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
     switch copy.place {
     case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
+    case .memory(let original): self.init(outcome, head: original.head, in: nil)
     case .file: self.init(outcome)
     }
     add(verified)
@@ -115,6 +116,33 @@ extension NewEntry {
       contentType: image.answer.contentType.map { Array($0.utf8) } ?? [],
       freshness: image.answer.freshness,
       vary: image.vary
+    )
+  }
+}
+
+extension EntryHead {
+  /// What the record of a fetched image would say.
+  init(_ verified: VerifiedImage, _ image: FetchedImage, storedAt: Timestamp) {
+    self.init(
+      verified,
+      image.answer.freshness,
+      byteCount: image.answer.bodyBytes,
+      checksum: image.checksum ?? Checksum(high: 0, low: 0),
+      storedAt: storedAt
+    )
+  }
+
+  init(_ verified: VerifiedImage, _ freshness: Freshness, byteCount: Int, checksum: Checksum, storedAt: Timestamp) {
+    self.init(
+      storedAt: storedAt,
+      freshness: freshness,
+      format: verified.format,
+      width: UInt32(clamping: verified.size.width),
+      height: UInt32(clamping: verified.size.height),
+      frames: UInt32(clamping: verified.frames),
+      bodySize: UInt64(clamping: byteCount),
+      checksum: checksum,
+      contentTypeMatch: verified.contentTypeMatch
     )
   }
 }

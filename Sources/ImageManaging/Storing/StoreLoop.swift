@@ -149,10 +149,19 @@ final class StoreLoop {
         )
       } else {
         release(held)
-        let result = EntryResult(.checked, image: image, verified: processed.verified)
-        let mayBeKept = isStorable(image.answer, flight.context)
-        finish(FinalResult(number: number, result: result, product: processed.product, isRemembered: mayBeKept))
+        settleUnkept(number, flight, image, processed)
       }
+    }
+  }
+
+  /// Ends a flight whose image is good and not kept on disk; a URL that was known bad is so no more.
+  private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ processed: ProcessedImage) {
+    let result = EntryResult(.checked, image: image, verified: processed.verified)
+    let product = isStorable(image.answer, flight.context) ? processed.product : processed.product?.unremembered
+    if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {
+      add(CommitBatch.Item(number: number, flight: flight, change: .unblacklist, result: result, product: product, held: Held()))
+    } else {
+      finish(FinalResult(number: number, flight: flight, result: result, product: product))
     }
   }
 
@@ -232,7 +241,7 @@ final class StoreLoop {
     _ processed: ProcessedImage?
   ) {
     guard flight.context.writeCache != nil else {
-      return finish(FinalResult(number: number, result: result, product: processed?.product))
+      return finish(FinalResult(number: number, flight: flight, result: result, product: processed?.product))
     }
     let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
     let change = CommitBatch.Change.revalidate(head, answer, deeper)
@@ -250,8 +259,11 @@ final class StoreLoop {
     case .abandoned:
       finish(FinalResult(number: number, result: EntryResult(.cancelled)))
     case .damaged:
-      if let head = copy.ownHead { removeDamaged(flight, head) } else { warnOfDamage(flight, copy) }
-      askInstead(number, flight)
+      removeDamaged(flight, copy)
+      if copy.isTransformed { lookUpAgain(number) } else { askInstead(number, flight) }
+    case .broken where copy.isTransformed:
+      removeDamaged(flight, copy)
+      lookUpAgain(number)
     case .broken, .unreadable:
       askInstead(number, flight)
     }
@@ -271,6 +283,7 @@ final class StoreLoop {
       result.add(answer.summary)
       return revalidate(number, flight, head, answer, result, processed)
     }
+    touch(flight, copy)
     let needsRaising = copy.ownHead.map { processed.verified.proof > $0.proof } ?? false
     if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
       let change = CommitBatch.Change.raiseProof(head, processed.verified)
@@ -279,8 +292,25 @@ final class StoreLoop {
         CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
       )
     } else {
-      finish(FinalResult(number: number, result: result, product: processed.product))
+      finish(FinalResult(number: number, flight: flight, result: result, product: processed.product))
     }
+  }
+
+  /// Notes that a cached image was used, where its time of access is out of date.
+  private func touch(_ flight: Flight, _ copy: CachedCopy) {
+    guard flight.context.mode.writesDisk, case .entry(let cache, let key, let identity, let head, true) = copy.place else {
+      return
+    }
+    guard cache.configuration.expireBy == .access else { return }
+    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
+    take(.touch(flight.context, [EntryTouch(key: key, identity: identity)]))
+  }
+
+  /// The bytes of a transformed image are no good: the original may be there.
+  private func lookUpAgain(_ number: UInt64) {
+    var result = FinalResult(number: number, result: EntryResult(.cancelled))
+    result.isVoid = true
+    finish(result)
   }
 
   /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
@@ -297,21 +327,19 @@ final class StoreLoop {
   }
 
   /// Removes the record of a body that is gone or changed, unless it is another one by now.
-  private func removeDamaged(_ flight: Flight, _ head: EntryHead) {
-    guard let cache = flight.context.cache else { return }
+  private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) {
+    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.place, isOwn else {
+      return flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+    }
     guard cache.configuration.access == .readWrite else {
       return flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
     }
     do throws(CacheError) {
-      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(flight.key, head) }
+      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
       if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
     } catch {
       flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
     }
-  }
-
-  private func warnOfDamage(_ flight: Flight, _ copy: CachedCopy) {
-    flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
   }
 
   // MARK: Commit and delivery

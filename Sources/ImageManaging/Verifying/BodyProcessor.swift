@@ -1,4 +1,6 @@
+import ImageCaching
 import ImageCoding
+import ImageDownloading
 import ImagePrimitives
 
 /// Makes of a body what its context asks for: proves it, decodes it, transforms it, and chooses what goes to disk.
@@ -22,17 +24,12 @@ struct BodyProcessor: Sendable {
 
   /// Processes a body as it came from a server.
   ///
-  /// - Parameters:
-  ///   - bytes: the body, or as much of its beginning as is at hand.
-  ///   - byteCount: how many bytes the whole body has.
-  func process(
-    _ bytes: UnsafeRawBufferPointer,
-    byteCount: Int,
-    contentType: String?,
-    of flight: Flight
-  ) throws(Failure) -> ProcessedImage {
-    let body = try verifier.verify(bytes, byteCount: byteCount, contentType: contentType)
-    guard let serializer = context.parts.hooks.cacheSerializer else { return try finish(body, bytes) }
+  /// - Parameter bytes: the body, or as much of its beginning as is at hand.
+  func process(_ bytes: UnsafeRawBufferPointer, of image: FetchedImage, for flight: Flight) throws(Failure) -> ProcessedImage {
+    let answer = image.answer
+    let body = try verifier.verify(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType)
+    let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
+    guard let serializer = context.parts.hooks.cacheSerializer else { return try finish(body, bytes, origin) }
     let url = String(decoding: flight.written, as: UTF8.self)
     var stored = ProcessedImage.Stored.asItCame
     if let own = serializer(url, body.decoded, Array(bytes)) {
@@ -41,33 +38,53 @@ struct BodyProcessor: Sendable {
     } else {
       stored = .nothing
     }
-    return try finish(body, bytes, stored: stored) { image throws(Failure) in
-      guard let own = serializer(url, image, nil) else { return nil }
+    return try finish(body, bytes, origin, stored: stored) { image throws(Failure) in
+      guard context.layers.writes.contains(.disk), let own = serializer(url, image, nil) else { return nil }
       return try serialized(own)
     }
   }
 
   /// Processes a cached body, whose declared type was judged by its record.
-  func process(cached bytes: UnsafeRawBufferPointer, contentTypeMatch: ContentTypeMatch) throws(Failure) -> ProcessedImage {
-    try finish(try verifier.prove(bytes, contentTypeMatch: contentTypeMatch), bytes)
+  func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedImage {
+    if copy.isTransformed {
+      // The rules were for the original.
+      let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels)
+      let body = try plain.prove(bytes, contentTypeMatch: .exact)
+      let origin = origin(of: copy, body, byteCount: bytes.count)
+      let data = context.needsData ? Array(bytes) : nil
+      let product = ProcessedImage.Product(image: body.decoded, data: data, head: origin.head, vary: origin.vary)
+      return ProcessedImage(verified: body.verified, product: product)
+    }
+    let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)
+    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
   }
 
-  /// Decodes the cached bytes of a transformed image: the rules were for the original.
-  func process(transformed bytes: UnsafeRawBufferPointer) throws(Failure) -> ProcessedImage {
-    let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels)
-    let body = try plain.prove(bytes, contentTypeMatch: .exact)
-    let product = ProcessedImage.Product(
-      image: body.decoded,
-      data: context.needsData ? Array(bytes) : nil,
-      contentTypeMatch: body.verified.contentTypeMatch
+  /// Makes of an original that memory has what the context asks for.
+  func process(_ original: RememberedImage) throws(Failure) -> ProcessedImage {
+    let body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
+    return try finish(body, UnsafeRawBufferPointer(start: nil, count: 0), { Origin(head: original.head, vary: original.vary) })
+  }
+
+  /// What is known of where an image comes from.
+  private struct Origin {
+    let head: EntryHead
+    let vary: [UInt8]
+  }
+
+  private func origin(of copy: CachedCopy, _ body: ProvenBody, byteCount: Int) -> Origin {
+    if let head = copy.head { return Origin(head: head, vary: copy.vary) }
+    let checksum = Checksum(high: 0, low: 0)
+    return Origin(
+      head: EntryHead(body.verified, Freshness(), byteCount: byteCount, checksum: checksum, storedAt: context.now),
+      vary: []
     )
-    return ProcessedImage(verified: body.verified, product: product)
   }
 
   /// Transforms the image, where there is something to transform; `serialize` makes the bytes that are kept of the new one.
   private func finish(
     _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
+    _ origin: () -> Origin,
     stored: ProcessedImage.Stored = .asItCame,
     serialize: (DecodedImage) throws(Failure) -> SerializedImage? = { _ in nil }
   ) throws(Failure) -> ProcessedImage {
@@ -81,11 +98,13 @@ struct BodyProcessor: Sendable {
     }
     let data = context.needsData ? Array(bytes) : nil
     if image == nil, data == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
+    let origin = origin()
     let product = ProcessedImage.Product(
       image: image,
       original: original,
       data: data,
-      contentTypeMatch: body.verified.contentTypeMatch,
+      head: origin.head,
+      vary: origin.vary,
       stored: stored,
       transformed: transformed
     )

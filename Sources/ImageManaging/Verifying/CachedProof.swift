@@ -36,6 +36,8 @@ extension CachedProof {
         case nil, .damaged: self = .damaged
         case .bytes(let bytes): self.init(bytes, facts: nil, head: head, copy: copy, flight: flight, processor: processor)
         }
+      case .memory(let original):
+        self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
       case .file(let folder):
         let body = try flight.written.withRawBytes { url throws(CacheError) in
           try folder.body(ofURL: url, maximumBytes: flight.context.download.maxBytes)
@@ -66,21 +68,25 @@ extension CachedProof {
       let product = ProcessedImage.Product(
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,
-        contentTypeMatch: head.contentTypeMatch
+        head: head,
+        vary: copy.vary
       )
       let processed = ProcessedImage(verified: VerifiedImage(head), product: product)
       self = .good(processed, facts)
       return
     }
-    do throws(Failure) {
-      let processed = try bytes.withRawBytes { bytes throws(Failure) in
-        copy.isTransformed
-          ? try processor.process(transformed: bytes)
-          : try processor.process(cached: bytes, contentTypeMatch: head?.contentTypeMatch ?? .exact)
-      }
-      self = .good(processed, facts)
-    } catch {
-      self = .broken(error)
+    self.init(
+      Result { () throws(Failure) in
+        try bytes.withRawBytes { bytes throws(Failure) in try processor.process(cached: bytes, copy) }
+      },
+      body: facts
+    )
+  }
+
+  private init(_ result: Result<ProcessedImage, Failure>, body: Body?) {
+    switch result {
+    case .success(let processed): self = .good(processed, body)
+    case .failure(let failure): self = .broken(failure)
     }
   }
 }

@@ -1,3 +1,4 @@
+import ImageCaching
 import ImageCoding
 import ImagePrimitives
 
@@ -32,8 +33,12 @@ struct ProcessedImage: Sendable {
     let original: DecodedImage?
     /// The bytes, where the context's delivery asks for them.
     let data: [UInt8]?
-    /// How the declared content type fits the format, for who finds the image in memory.
-    let contentTypeMatch: ContentTypeMatch
+    /// What the record says, or would say, for who finds the image in memory.
+    let head: EntryHead
+    /// The request headers that the answer depends on, as a record keeps them.
+    let vary: [UInt8]
+    /// Whether memory may keep it.
+    let isRemembered: Bool
     /// What goes to disk.
     let stored: Stored
     /// The bytes of the transformed image that go to disk.
@@ -43,16 +48,27 @@ struct ProcessedImage: Sendable {
       image: DecodedImage? = nil,
       original: DecodedImage? = nil,
       data: [UInt8]? = nil,
-      contentTypeMatch: ContentTypeMatch,
+      head: EntryHead,
+      vary: [UInt8],
       stored: Stored = .asItCame,
       transformed: SerializedImage? = nil
     ) {
       self.image = image
       self.original = original
       self.data = data
-      self.contentTypeMatch = contentTypeMatch
+      self.head = head
+      self.vary = vary
       self.stored = stored
+      isRemembered = true
       self.transformed = transformed
+    }
+
+    /// The same for who waits for it alone: it is not kept in memory.
+    var unremembered: Product { Product(delivered: self) }
+
+    private init(delivered product: Product) {
+      (image, original, data, head, vary) = (product.image, nil, product.data, product.head, product.vary)
+      (stored, transformed, isRemembered) = (.nothing, nil, false)
     }
 
     /// Bytes of pixels that it holds.

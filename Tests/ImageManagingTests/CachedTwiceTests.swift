@@ -1,0 +1,238 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is cached in two places, or asked for in two ways at once: neither may stand in for the other where it is not the same.
+@Suite struct CachedTwiceTests {
+  private func speaking(_ language: String, _ album: Album, _ path: String) -> ImageRequest {
+    var request = album.request(path)
+    request.network.options = Album.patient([("Accept-Language", language)])
+    return request
+  }
+
+  @Test("M6, C1: what is fresh is served while somebody refreshes it, also where that fails") func freshBesideARefresh()
+    async throws
+  {
+    let album = try Album()
+    album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(503)]))
+    _ = try await album.source("/v.jpg")
+    let gate = album.origin.hold("/v.jpg")
+    let refresh = album.manager.load(album.request("/v.jpg", mode: .refresh))
+    try await gate.waitForWaiting(1)
+    #expect(try await album.source("/v.jpg") == .memory)
+    album.memory.removeAll()
+    #expect(try await album.source("/v.jpg") == .disk)
+    gate.open()
+    await #expect(throws: ImageLoadError.self) { try await refresh.value }
+  }
+
+  @Test("C19: what may be used while it is renewed is served to everyone meanwhile") func staleBesideARenewal() async throws {
+    let album = try Album(freshness: .http)
+    let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
+    let answer = Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers)
+    album.origin.set("/v.jpg", .sequence([answer, .status(503)]))
+    _ = try await album.source("/v.jpg")
+    album.clock.advance(by: .seconds(70))
+    let gate = album.origin.hold("/v.jpg")
+    #expect(try await album.source("/v.jpg") == .disk)
+    try await gate.waitForWaiting(1)
+    #expect(try await album.source("/v.jpg") == .disk)
+    gate.open()
+  }
+
+  @Test("C19: a prefetch renews what a single load would still serve") func aPrefetchRenews() async throws {
+    let album = try Album(freshness: .http)
+    let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
+    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
+    var kept = album.request("/v.jpg")
+    kept.decoding.time = .never
+    _ = try await album.manager.response(for: kept)
+    album.clock.advance(by: .seconds(70))
+    #expect(try await album.manager.response(for: kept).result.outcome == .revalidated)
+  }
+
+  @Test("C19: memory and transformed images heed Vary as records do", arguments: [true, false])
+  func varyInMemoryAndOfTransforms(_ hasMemory: Bool) async throws {
+    let album = try Album {
+      if !hasMemory {
+        $0.memory = nil
+        $0.transformer = ClosureTransformer(key: "same") { $0 }
+        $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
+      }
+    }
+    album.origin.set("/v.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": "Accept-Language"]))
+    _ = try await album.manager.response(for: speaking("de", album, "/v.jpg"))
+    #expect(try await album.manager.response(for: speaking("de", album, "/v.jpg")).source == (hasMemory ? .memory : .disk))
+    #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
+  }
+
+  @Test("C7, C19: an image in memory is judged by the rules of who asks, kept on disk or not")
+  func memoryIsJudgedByTheAskersRules() async throws {
+    let album = try Album(freshness: .http)
+    album.origin.set("/v.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Cache-Control": "max-age=60"]))
+    #expect(try await album.source("/v.jpg", mode: .memoryOnly) == .network)
+    #expect(try await album.source("/v.jpg", mode: .memoryOnly) == .memory)
+    album.clock.advance(by: .seconds(61))
+    #expect(try await album.source("/v.jpg", mode: .memoryOnly) == .network)
+
+    let byAge = try Album()
+    _ = try await byAge.source("/a.jpg")
+    byAge.clock.advance(by: .seconds(3600))
+    var request = byAge.request("/a.jpg", mode: .only)
+    request.cachePolicy.cache = try ImageCache(
+      ImageCache.Configuration(directory: byAge.folder.path, maxAge: .seconds(60), time: byAge.clock.source)
+    )
+    await #expect(throws: ImageLoadError.notCached) { try await byAge.manager.response(for: request) }
+    #expect(try await byAge.source("/a.jpg", mode: .only) == .memory)
+  }
+
+  @Test("M6: a new body on disk takes the old pixels out of memory, whoever fetched it") func newBytesReplaceOldPixels()
+    async throws
+  {
+    let album = try Album()
+    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await album.source("/v.jpg")
+    album.origin.set("/v.jpg", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
+    var refresh = album.request("/v.jpg", mode: .refresh)
+    refresh.decoding.time = .never
+    #expect(try await album.manager.response(for: refresh).result.outcome == .downloaded)
+    let response = try await album.manager.response(for: album.request("/v.jpg"))
+    #expect(response.source == .disk && response.image?.header.size.width != 32)
+    try album.manager.store(SampleImages.jpeg(9), for: album.url("/v.jpg"), in: .disk)
+    #expect(try await album.manager.response(for: album.request("/v.jpg")).image?.header.size.width == 32)
+  }
+
+  @Test("C7: an image that is decoded counts as used") func aDecodedHitIsAUse() async throws {
+    let folder = TemporaryDirectory()
+    let clock = ManualClock()
+    let cache = try ImageCache(
+      ImageCache.Configuration(directory: folder.path, maxAge: .seconds(86_400), expireBy: .access, time: clock.source)
+    )
+    let origin = try Origin(["/a.jpg": .body(SampleImages.jpeg(1), type: "image/jpeg")])
+    let manager = try ImageManager(ImageManager.Configuration(cache: cache))
+    for _ in 0..<4 {
+      _ = try await manager.image(for: origin.url("/a.jpg"))
+      clock.advance(by: .seconds(36_000))
+    }
+    #expect(origin.requests.count == 1)
+    manager.shutDown()
+  }
+
+  @Test("M7, M8: a load from the loader only, or from memory only, looks into no read-only cache")
+  func layersHoldForReadOnlyCaches() async throws {
+    let source = try Album()
+    _ = try await source.source("/a.jpg")
+    let flat = TemporaryDirectory()
+    _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
+    let stores = [ReadOnlyCache.folder(try FlatFolder(path: flat.path))]
+    let manager = try ImageManager(ImageManager.Configuration(readOnly: stores))
+    var request = ImageRequest(url: source.url("/a.jpg"))
+    #expect(try await manager.response(for: request).source == .disk)
+    request.cachePolicy.layers.reads = .memory
+    #expect(try await manager.response(for: request).source == .network)
+    request.cachePolicy = ImageRequest.CachePolicy(mode: .loaderOnly)
+    #expect(try await manager.response(for: request).source == .network)
+    manager.shutDown()
+  }
+
+  @Test("M3: a retry that succeeds takes the URL off the blacklist, kept or not") func aRetryThatIsNotKept() async throws {
+    let album = try Album()
+    album.origin.set("/x.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
+    await #expect(throws: ImageLoadError.self) { try await album.source("/x.jpg") }
+    var request = album.request("/x.jpg", mode: .memoryOnly)
+    request.cachePolicy.retriesFailed = true
+    #expect(try await album.manager.response(for: request).source == .network)
+    #expect(try album.cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("M3: a refresh of what is cached and known bad serves what is cached") func aRefreshOfWhatIsKnownBad() async throws {
+    let album = try Album()
+    album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(404)]))
+    _ = try await album.source("/v.jpg")
+    await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
+    #expect(try await album.source("/v.jpg", mode: .refresh) == .disk)
+    #expect(album.origin.requests.count == 2)
+    #expect(try album.manager.removeFailedURL(album.url("/v.jpg")))
+    await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
+  }
+
+  @Test("M6: what was removed while the server said that it is right is fetched again") func removedWhileItWasConfirmed()
+    async throws
+  {
+    let album = try Album()
+    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await album.source("/v.jpg")
+    let gate = album.origin.hold("/v.jpg")
+    var request = album.request("/v.jpg", mode: .refresh)
+    request.decoding.time = .never
+    let task = album.manager.load(request)
+    try await gate.waitForWaiting(1)
+    try album.manager.remove(album.url("/v.jpg"))
+    gate.open()
+    #expect(try await task.value.result.outcome == .downloaded)
+    #expect(try album.cache.totals().entries == 1)
+  }
+
+  @Test("M8: a serialized transform is written where the request says, and the original is read where it is")
+  func layersOfTransforms() async throws {
+    let album = try Album { $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) } }
+    var request = album.request("/a.jpg")
+    request.decoding.transformer = ClosureTransformer(key: "one") { $0 }
+    request.cachePolicy.layers = CacheLayerUse(writes: .memory, writesOriginal: .memory)
+    _ = try await album.manager.response(for: request)
+    #expect(try album.cache.totals().entries == 0 && album.memory.count == 2)
+    request.decoding.transformer = ClosureTransformer(key: "two") { $0 }
+    #expect(try await album.manager.response(for: request).image != nil)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  @Test("M18: what was made of an image goes with it") func transformsGoWithTheirOriginal() async throws {
+    let album = try Album {
+      $0.transformer = ClosureTransformer(key: "same") { $0 }
+      $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
+    }
+    _ = try await album.source("/a.jpg")
+    #expect(try album.cache.totals().entries == 2)
+    try album.manager.remove(album.url("/a.jpg"))
+    #expect(try album.cache.totals().entries == 0 && album.memory.count == 0)
+  }
+
+  @Test("C14: a transformed image that is damaged on disk is made anew of the original") func aDamagedTransform() async throws {
+    let large = SampleImages.png(3) + [UInt8](repeating: 0, count: 300_000)
+    let album = try Album {
+      $0.memory = nil
+      $0.transformer = ClosureTransformer(key: "same") { $0 }
+      $0.hooks.cacheSerializer = { _, _, data in data ?? large }
+    }
+    _ = try await album.source("/a.jpg")
+    try damageBlob(of: album.cache)
+    let response = try await album.manager.response(for: album.request("/a.jpg"))
+    #expect(response.source == .disk && response.image?.header.format == .jpeg)
+    #expect(album.origin.requests.count == 1)
+  }
+
+  private struct Store: ImageLoader {
+    func canLoad(_ url: String) -> Bool { url.hasPrefix("s3:") }
+    func load(_ request: LoaderRequest) async throws -> LoaderAnswer { LoaderAnswer(body: SampleImages.jpeg(1)) }
+  }
+
+  @Test("M15, D20: no secret of a loader's URL, or of a filter's key, is written down") func secretsOfOtherURLs() async throws {
+    let album = try Album {
+      $0.downloads.loaders = [Store()]
+      $0.hooks.cacheKeyFilter = { $0 }
+    }
+    let url = "s3://key:SECRET@bucket/a.jpg"
+    _ = try await album.manager.response(for: ImageRequest(url: url))
+    let entry = try #require(try album.cache.entries(after: nil, limit: 1).first)
+    for text in [entry.identity, entry.url] { #expect(!String(decoding: text, as: UTF8.self).contains("SECRET")) }
+    #expect(try await album.manager.response(for: ImageRequest(url: url)).source == .memory)
+    let other = ImageRequest(url: "s3://key:OTHER@bucket/a.jpg")
+    #expect(try await album.manager.response(for: other).source == .network)
+  }
+}
