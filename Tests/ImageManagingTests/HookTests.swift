@@ -1,11 +1,12 @@
 import ImageCaching
 import ImageCoding
-import ImageManaging
 import ImagePrimitives
 import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
+
+@testable import ImageManaging
 
 /// What a manager's user decides by code: hooks and transformers.
 @Suite struct HookTests {
@@ -140,9 +141,12 @@ import Testing
       header: header,
       pixels: PixelBuffer(size: ImageSize(width: 1, height: 2), bytes: [1, 2, 3, 4, 5, 6, 7, 8])
     )
-    #expect(!Upended().transformsAnimated)
-    #expect(ClosureTransformer(key: "x", transformsAnimated: true) { $0 }.transformsAnimated)
-    #expect(try Upended().transform(image).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
+    #expect(try Upended().applied(to: image) == image)
+    let always = ClosureTransformer(key: "x", transformsAnimated: true) { try Upended().transform($0) }
+    #expect(try always.applied(to: image).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
+    header.frames = 1
+    let still = DecodedImage(header: header, pixels: image.pixels)
+    #expect(try Upended().applied(to: still).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
   }
 
   @Test("M14: a transformer that throws fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()

@@ -56,7 +56,7 @@ import Testing
     _ = try await album.source("/a.jpg")
     #expect(memory.count == 1)
     try "low 0\nhigh 7\nmax 0\noom 0\n".write(toFile: events, atomically: false, encoding: .utf8)
-    while memory.count > 0 { await Task.yield() }
+    try await poll("an empty layer") { memory.count == 0 }
     #expect(try await album.source("/a.jpg") == .disk)
   }
 
