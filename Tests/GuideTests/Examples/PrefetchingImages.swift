@@ -13,29 +13,16 @@ func prefetchAll(_ manager: ImageManager, urls: [String]) async -> PrefetchProgr
   return result
 }
 
-// guide
-/// The pages of a catalogue, one by one.
-struct Pages: Sequence, IteratorProtocol, Sendable {
-  let base: String
-  let count: Int
-  private var number = 0
-
-  init(base: String, count: Int) { (self.base, self.count) = (base, count) }
-
-  mutating func next() -> ImageRequest? {
-    guard number < count else { return nil }
-    number += 1
-    return ImageRequest(url: "\(base)/page-\(number).jpg", priority: .veryLow)
-  }
-}
-// end
-
 /// A sequence that is never an array, of requests with options of their own.
 func prefetchSequence(_ manager: ImageManager, base: String) async -> PrefetchProgress {
   // guide
   let configuration = ImagePrefetcher.Configuration(maxConcurrent: 64, destination: .memory)
   let prefetcher = ImagePrefetcher(manager: manager, configuration: configuration)
-  let result = await prefetcher.prefetch(Pages(base: base, count: 10)).value
+  let pages = (1...10).lazy.map { ImageRequest(url: "\(base)/page-\($0).jpg", priority: .veryLow) }
+  let batch = prefetcher.prefetch(pages) { request, result in
+    if let failure = result.failure { print("\(request.url): \(failure.message)") }
+  }
+  let result = await batch.value
   // end
   return result
 }
