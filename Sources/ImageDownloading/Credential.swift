@@ -35,7 +35,8 @@ public struct Credentials: Sendable, Hashable {
 
   /// By host: `find` gets its name, its port and whether TLS protects the way there, and returns nil where none are to be sent.
   ///
-  /// It is called on the transfer thread for each request, so it must be quick. Two sources of one name count as equal.
+  /// It is called on the transfer thread for each request, and wherever an image is looked up, so it must be quick. Two sources of
+  /// one name count as equal.
   public static func perHost(
     name: String,
     _ find: @escaping @Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?

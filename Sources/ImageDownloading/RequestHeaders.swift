@@ -22,12 +22,23 @@ extension DownloadOptions {
   /// What a request to the download's own origin says in that header, in whatever case; nil where it does not send it.
   ///
   /// It is what an answer's `Vary` is to be compared with. What only the time of the request tells is not in it: what hooks
-  /// change, cookies of the jar, credentials. `defaults` are the downloader's own headers,
-  /// ``ImageDownloader/Configuration/headers``.
-  public func requestValue(ofHeader name: String, defaults: [HeaderField] = []) -> String? {
+  /// change, and cookies of the jar, so that with ``handlesCookies`` nobody can tell what `Cookie` says. Nor are credentials of
+  /// the URL.
+  ///
+  /// - Parameters:
+  ///   - name: the header's name.
+  ///   - defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
+  ///   - credential: what ``credential(for:)`` gives for the request's URL.
+  public func requestValue(
+    ofHeader name: String,
+    defaults: [HeaderField] = [],
+    credential: Credential? = nil
+  ) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
-    let isRemoved = headers.contains { $0.name.equalsIgnoringCase(name) }
-    return name.equalsIgnoringCase("Accept-Encoding") && !isRemoved ? Self.acceptEncoding : nil
+    // libcurl leaves out a header of its own that a request names, be it without a value.
+    if headers.contains(where: { $0.name.equalsIgnoringCase(name) }) { return nil }
+    if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }
+    return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }
 
   /// Asks for the plain body.

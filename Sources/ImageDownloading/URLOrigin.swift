@@ -50,9 +50,11 @@ extension URLOrigin {
   /// What `credentials` give for the host of a normalised URL; nil where the URL has its own.
   static func credential(from credentials: Credentials, for url: [UInt8]) -> Credential? {
     guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }), parts.userInfo.isEmpty else { return nil }
-    let origin = URLOrigin(url, parts)
-    return credentials.find(origin.name, origin.port, origin.isSecure)
+    return URLOrigin(url, parts).credential(from: credentials)
   }
+
+  /// What `credentials` give for this host.
+  func credential(from credentials: Credentials) -> Credential? { credentials.find(name, port, isSecure) }
 
   private var port: Int {
     portColon.flatMap { Int(String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self)) } ?? (isSecure ? 443 : 80)

@@ -29,6 +29,51 @@ struct SecretTests {
     #expect(origin.requests.dropFirst(3).map { $0.headers["Authorization"] } == [ownSent, nil, ownSent])
   }
 
+  @Test("C19: the Authorization header is known before it is sent, for Vary")
+  func authorizationIsKnown() throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
+    let perHost = Credentials.perHost(name: "hosts") { host, _, _ in
+      host == "127.0.0.1" ? Credential(user: "four", password: "4") : nil
+    }
+    let credentials: [Credentials?] = [
+      nil, perHost, .fixed(Credential(user: "us er", password: "p:ä@/")), .fixed(Credential(user: "u", password: "")),
+      .fixed(Credential(user: "abc", password: "de")), .fixed(Credential(user: "", password: "\u{7F}>?")),
+    ]
+    let headers: [[(name: String, value: String?)]] = [[], [("authorization", "Bearer x")], [("Authorization", nil)]]
+    let fetcher = try Fetcher(concurrency: 1)
+    var id: UInt64 = 0
+    for credentials in credentials {
+      for headers in headers {
+        for host in [0, 1] {
+          id += 1
+          let (url, options) = (
+            Array(origin.url("/\(id)", host: host).utf8), DownloadOptions.forTests(headers: headers, credentials: credentials)
+          )
+          fetcher.client.submit([Download(id: id, url: url, options: options)])
+          try fetcher.recorder.waitForEnd(of: id)
+          let credential = url.withUnsafeBytes { options.credential(for: $0) }
+          let known = options.requestValue(ofHeader: "Authorization", credential: credential)
+          #expect(origin.requests.last?.headers["Authorization"] == known)
+        }
+      }
+    }
+  }
+
+  @Test("D7: options have a credential for http and https alone, and none for a URL with its own")
+  func credentialOfAURL() {
+    let alice = Credential(user: "alice", password: "x")
+    let options = DownloadOptions(credentials: .fixed(alice))
+    let found = { (url: String) in Array(url.utf8).withUnsafeBytes { options.credential(for: $0) } }
+    #expect(found("https://h/a") == alice && found("http://h:8080/a") == alice)
+    #expect(found("https://own@h/a") == nil && found("shelf:a") == nil)
+    let asked = Credentials.perHost(name: "asked") { host, port, isSecure in
+      Credential(user: host, password: "\(port) \(isSecure)")
+    }
+    let byHost = DownloadOptions(credentials: asked)
+    let told = Array("https://h/a".utf8).withUnsafeBytes { byHost.credential(for: $0) }
+    #expect(told == Credential(user: "h", password: "443 true"))
+  }
+
   @Test("D7: a callback gives credentials by host; they do not stick to the handle")
   func callback() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])

@@ -30,7 +30,7 @@ struct BatchLookUp {
   private(set) var staleTouches: [EntryTouch] = []
   /// Requests of which the own cache has nothing to use.
   private var misses: [Undecided] = []
-  private var varyVerdicts: [[UInt8]: Bool] = [:]
+  private var varyVerdicts = VaryVerdicts()
 
   init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, sent: SentHeaders) {
     self.sent = sent
@@ -117,20 +117,20 @@ struct BatchLookUp {
     return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
   }
 
-  private func remembered(_ index: Int) -> RememberedImage? {
+  private mutating func remembered(_ index: Int) -> RememberedImage? {
     guard context.layers.reads.contains(.memory) else { return nil }
     return remembered(index, processing: context.parts.transformer?.key ?? "")
   }
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
-  private func remembered(_ index: Int, processing: String) -> RememberedImage? {
+  private mutating func remembered(_ index: Int, processing: String) -> RememberedImage? {
     guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, context.mode != .refresh else {
       return nil
     }
     guard let found = memory.image(for: context.memoryKey(keys[index], processing: processing)) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
-    guard found.vary.isEmpty || matchesVary(found.vary) else { return nil }
+    guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
     return context.verification.judge(found) == .good ? found : nil
   }
 
@@ -146,7 +146,7 @@ struct BatchLookUp {
     if context.mode.reads {
       if try decideByTransformed(index, identity, cache, reader) { return }
       if originalLayers.contains(.disk) {
-        switch try finding(keys[index], identity, cache, reader) {
+        switch try finding(index, keys[index], identity, cache, reader) {
         case .nothing: break
         case .hit(let head): return decide(index, head, identity, cache, reader)
         case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
@@ -186,7 +186,7 @@ struct BatchLookUp {
       let key = CacheKey(identity: transformed)
       guard case .fresh(let head) = try reader.lookUp(key, identity: transformed) else { return false }
       let vary = head.hasVary ? try reader.vary(of: key, identity: transformed) : []
-      guard vary.isEmpty || matchesVary(vary) else { return false }
+      guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       let place = CachedCopy.Place.entry(cache, key: key, identity: Array(transformed), head: head, isOwn: true)
       undecided.append(Undecided(index: index, copy: CachedCopy(place: place, vary: vary, isTransformed: true)))
       return true
@@ -204,6 +204,7 @@ struct BatchLookUp {
   }
 
   private mutating func finding(
+    _ index: Int,
     _ key: CacheKey,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
@@ -216,7 +217,7 @@ struct BatchLookUp {
     case .fresh(let fresh): (head, isFresh) = (fresh, true)
     case .expired(let expired): head = expired
     }
-    if head.hasVary, try !matchesRememberedVary(reader.vary(of: key, identity: identity)) { return .nothing }
+    if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
     let judgement = context.verification.judge(head)
     if judgement == .broken { return .nothing }
     let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
@@ -235,20 +236,16 @@ struct BatchLookUp {
     return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
   }
 
-  private mutating func matchesRememberedVary(_ text: [UInt8]) -> Bool {
-    if let verdict = varyVerdicts[text] { return verdict }
-    let verdict = matchesVary(text)
-    varyVerdicts[text] = verdict
-    return verdict
+  /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by HTTP's rules,
+  /// but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
+  private mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
+    if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
+    let url = UnsafeRawBufferPointer(rebasing: bytes[requests[index].url])
+    let hasher = cache?.credentialHasher ?? context.credentialHasher
+    return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 
-  /// Whether an answer would have been the same for this context's request headers. What varies on anything at all must be asked for by
-  /// HTTP's rules, but is the same by a rule of age alone.
-  private func matchesVary(_ text: [UInt8]) -> Bool {
-    text == [UInt8(ascii: "*")] ? !context.followsHTTPFreshness : VaryFields.matches(text, sent)
-  }
-
-  private func copy(
+  private mutating func copy(
     _ index: Int,
     _ head: EntryHead,
     _ identity: UnsafeRawBufferPointer,
@@ -276,7 +273,9 @@ struct BatchLookUp {
       }
     case .folder(let folder):
       for var request in asked {
-        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in try folder.contains(url: url) }
+        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
+          try folder.contains(url: url) { context.recordWarning("\($0)") }
+        }
         if !isThere || request.revalidation != nil || context.mode == .refresh {
           misses.append(request)
         } else if context.mode == .dryRun {
@@ -299,7 +298,7 @@ struct BatchLookUp {
     // What must be asked about is asked about, whoever else has a copy.
     guard request.revalidation == nil else { return misses.append(request) }
     try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
-      switch try finding(CacheKey(identity: identity), identity, cache, reader) {
+      switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
       case .hit(let head):
         decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
       case .copy(let head):

@@ -1,3 +1,4 @@
+import ImageCaching
 import ImageDownloading
 import ImagePrimitives
 
@@ -6,40 +7,98 @@ struct SentHeaders {
   let options: DownloadOptions
   /// The downloader's own, which all of its requests have.
   let defaults: [HeaderField]
-
-  func value(of name: String) -> String? { options.requestValue(ofHeader: name, defaults: defaults) }
 }
 
-/// The request headers that a response depends on, as a record keeps them (RFC 9111, section 4.1): a line `name: value` each, in the order
+/// A request, as far as an answer's Vary header is about it.
+struct VaryRequest {
+  private let sent: SentHeaders
+  private let hasher: CredentialHasher
+  /// What of its headers its URL decides.
+  let credential: Credential?
+
+  /// A request for `url`; `hasher` is that of the cache that keeps the record.
+  init(_ sent: SentHeaders, url: UnsafeRawBufferPointer, hasher: CredentialHasher) {
+    self.sent = sent
+    self.hasher = hasher
+    credential = sent.options.credential(for: url)
+  }
+
+  /// What a record keeps of the header of that name, in lower case; nil where nobody can tell what was sent.
+  fileprivate func line(_ name: String) -> String? {
+    // Which cookies the jar has for a request is known only when it is made.
+    if name == "cookie" && sent.options.handlesCookies { return nil }
+    let value = sent.options.requestValue(ofHeader: name, defaults: sent.defaults, credential: credential)
+    guard let value else { return name }
+    let digest = Array("\(name): \(value)".utf8).withRawBytes { hasher.digest($0) }
+    return "\(name):" + String(decoding: digest, as: UTF8.self)
+  }
+}
+
+/// The request headers that a response depends on, as a record keeps them (RFC 9111, section 4.1): a line `name:digest` each, in the order
 /// of their names; a header that was not sent has a line without the colon; `*` alone where no request can be told to be the same.
+///
+/// Values may be secrets, so that only their hash under the cache's key is kept. `*` in a digest's place is no request's.
 enum VaryFields {
-  /// What is kept of `vary`, the response's Vary header, for such requests; empty where it names nothing.
-  static func text(_ vary: String?, _ request: SentHeaders) -> [UInt8] {
-    guard let vary else { return [] }
+  /// What is kept of `vary`, the response's Vary header, for such a request; empty where it names nothing.
+  static func text(_ vary: String, _ request: VaryRequest) -> [UInt8] {
     let names = Set(vary.split(separator: ",").map { trimmed($0).lowercased() }.filter { !$0.isEmpty })
     if names.contains("*") { return Array("*".utf8) }
     // The body is always asked for as it is, whatever the server could have sent.
-    return Array(names.sorted().map { line($0, request) }.joined(separator: "\n").utf8)
+    let text = Array(names.sorted().map { request.line($0) ?? "\($0):*" }.joined(separator: "\n").utf8)
+    // Cut off, it might name fewer headers than the response.
+    return text.count <= NewEntry.maximumVaryBytes ? text : Array("cookie:*".utf8)
   }
 
   /// Whether a request would have got the response that `text` was kept of.
-  static func matches(_ text: [UInt8], _ request: SentHeaders) -> Bool {
+  static func matches(_ text: [UInt8], _ request: VaryRequest) -> Bool {
     let text = String(decoding: text, as: UTF8.self)
     if text == "*" { return false }
     return text.split(separator: "\n").allSatisfy { kept in
-      let name = kept.prefix { $0 != ":" }
-      return line(String(name), request) == kept
+      request.line(String(kept.prefix { $0 != ":" })).map { $0 == kept } ?? false
     }
-  }
-
-  private static func line(_ name: String, _ request: SentHeaders) -> String {
-    request.value(of: name).map { "\(name): \($0)" } ?? name
   }
 
   private static func trimmed(_ text: Substring) -> Substring {
     var text = text
     while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
     while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}
+
+/// Which kept texts match a batch's requests: most records have one of a few.
+struct VaryVerdicts {
+  private struct Question: Hashable {
+    let text: [UInt8]
+    let credential: Credential?
+  }
+
+  private var verdicts: [Question: Bool] = [:]
+
+  mutating func matches(_ text: [UInt8], _ request: VaryRequest) -> Bool {
+    let question = Question(text: text, credential: request.credential)
+    if let verdict = verdicts[question] { return verdict }
+    let verdict = VaryFields.matches(text, request)
+    verdicts[question] = verdict
+    return verdict
+  }
+}
+
+/// The texts of answers that come one after the other: most have the Vary header of the one before.
+struct VaryTexts {
+  private weak var context: LoadContext?
+  private var vary = ""
+  private var credential: Credential?
+  private var text: [UInt8] = []
+
+  /// What is kept of `vary` for the request of `flight`.
+  mutating func text(_ vary: String, of flight: Flight, _ sent: SentHeaders) -> [UInt8] {
+    let request = flight.url.withRawBytes { VaryRequest(sent, url: $0, hasher: flight.context.credentialHasher) }
+    if context === flight.context, self.vary == vary, credential == request.credential { return text }
+    context = flight.context
+    self.vary = vary
+    credential = request.credential
+    text = VaryFields.text(vary, request)
     return text
   }
 }

@@ -22,6 +22,7 @@ final class StoreLoop {
 
   private var streams: [UInt64: BodyStream] = [:]
   private var batch = CommitBatch()
+  private var varyTexts = VaryTexts()
   private var final: [FinalResult] = []
   /// What servers said of images whose cached bodies are read before that counts.
   private var confirmed: [UInt64: DownloadedImage] = [:]
@@ -116,7 +117,7 @@ final class StoreLoop {
 
   private func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
     guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
-    return VaryFields.text(vary, dispatcher.sentHeaders(flight.context))
+    return varyTexts.text(vary, of: flight, dispatcher.sentHeaders(flight.context))
   }
 
   private func process(_ number: UInt64, _ image: FetchedImage) {
