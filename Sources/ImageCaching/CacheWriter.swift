@@ -40,8 +40,8 @@ public struct CacheWriter {
     return true
   }
 
-  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age counts from now on, its freshness is
-  /// the answer's, and validators that the answer gives take the place of the stored ones.
+  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age and its lifetime count from now on, and
+  /// what the answer says of freshness and validators takes the place of what is stored; what is nil stays as it was.
   ///
   /// Says whether the record was still the one that was read; else nothing is changed.
   @discardableResult
@@ -49,14 +49,14 @@ public struct CacheWriter {
     _ key: CacheKey,
     identity: UnsafeRawBufferPointer,
     from read: EntryHead,
-    freshness: Freshness,
+    freshness: Freshness?,
     validators: Validators? = nil
   ) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
     var head = entry.head
     head.storedAt = now
     head.accessedAt = now
-    head.storedFreshness = StoredFreshness(freshness)
+    if let freshness { head.storedFreshness = StoredFreshness(freshness) }
     try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
     return true
   }

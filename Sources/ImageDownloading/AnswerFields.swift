@@ -92,9 +92,17 @@ struct AnswerFields {
     return all.isEmpty ? nil : all.joined(separator: ", ")
   }
 
+  /// The headers that say for how long the answer may be used again.
+  var freshnessHeaders: FreshnessHeaders {
+    var headers: FreshnessHeaders = []
+    if has(.cacheControl) { headers.insert(.cacheControl) }
+    if has(.expires) { headers.insert(.expires) }
+    return headers
+  }
+
   /// For how long the answer may be used again, from now on, where its request was made so long ago.
   func freshness(_ time: TimeSource, taking duration: Duration) -> Freshness {
-    guard has(.cacheControl) || has(.expires) else { return Freshness() }
+    guard !freshnessHeaders.isEmpty else { return Freshness() }
     var control = CacheControl()
     for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
     let first = { (name: Name) in values.first { $0.name == name }.map { bytes[$0.range] } }

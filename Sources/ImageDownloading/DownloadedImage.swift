@@ -11,10 +11,12 @@ public struct DownloadedImage: Sendable {
   /// The `Last-Modified` header.
   public var lastModified: String?
   /// All `Vary` headers, joined by commas: which request headers the answer depends on (RFC 9110, section 12.5.5).
-  /// ``DownloadOptions/requestValue(ofHeader:defaults:)`` tells what was sent.
+  /// ``DownloadOptions/requestValue(ofHeader:defaults:credential:)`` tells what was sent.
   public var vary: String?
   /// For how long the answer may be used again, from when its body had come whole.
   public var freshness: Freshness
+  /// The headers that ``freshness`` is by; none where the answer said nothing of it.
+  public var freshnessHeaders: FreshnessHeaders
   /// The URL that answered, where redirects led to it; it may carry userinfo.
   public var finalURL: [UInt8]?
   /// The body; empty where it was streamed.
@@ -26,7 +28,7 @@ public struct DownloadedImage: Sendable {
   /// What it cost, over all attempts.
   public var summary: TransferSummary
 
-  /// An answer with those parts.
+  /// An answer with those parts. Its freshness, unless it says nothing, counts as said by all headers where `freshnessHeaders` is nil.
   public init(
     status: Int,
     contentType: String? = nil,
@@ -34,6 +36,7 @@ public struct DownloadedImage: Sendable {
     lastModified: String? = nil,
     vary: String? = nil,
     freshness: Freshness = Freshness(),
+    freshnessHeaders: FreshnessHeaders? = nil,
     finalURL: [UInt8]? = nil,
     body: [UInt8],
     bodyBytes: Int,
@@ -46,6 +49,7 @@ public struct DownloadedImage: Sendable {
     self.lastModified = lastModified
     self.vary = vary
     self.freshness = freshness
+    self.freshnessHeaders = freshnessHeaders ?? (freshness == Freshness() ? [] : [.cacheControl, .expires])
     self.finalURL = finalURL
     self.body = body
     self.bodyBytes = bodyBytes

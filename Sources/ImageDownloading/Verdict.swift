@@ -36,6 +36,7 @@ extension Transfer {
       lastModified: fields.last(.lastModified),
       vary: fields.joined(.vary),
       freshness: fields.freshness(time, taking: time.monotonic().since(started)),
+      freshnessHeaders: fields.freshnessHeaders,
       body: body,
       bodyBytes: isStreamed ? bodyBytes : body.count,
       wasStreamed: isStreamed

@@ -162,6 +162,23 @@ import Testing
     #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "and nothing of its old place is left behind")
   }
 
+  @Test("C19: a 304 that says nothing of freshness keeps the stored one, whose lifetime begins anew")
+  func revalidatedWithoutAWord()
+    throws
+  {
+    let cache = try cache()
+    let freshness = Freshness(lifetime: .seconds(10), isImmutable: true, staleWhileRevalidate: .seconds(3))
+    try cache.put("a", body(10), freshness: freshness)
+    clock.advance(by: .seconds(60))
+    #expect(try !cache.isFresh("a"))
+    #expect(try revalidate(cache, "a", try #require(try cache.head("a")), nil, nil))
+    #expect(try cache.head("a")?.freshness == freshness)
+    clock.advance(by: .seconds(9))
+    #expect(try cache.isFresh("a"))
+    clock.advance(by: .seconds(1))
+    #expect(try !cache.isFresh("a"))
+  }
+
   @Test("M6: a 304 for a record that was replaced meanwhile changes nothing") func revalidatedTooLate() throws {
     let cache = try cache()
     try cache.put("a", body(10))
@@ -178,7 +195,7 @@ import Testing
     _ cache: ImageCache,
     _ name: String,
     _ head: EntryHead,
-    _ freshness: Freshness,
+    _ freshness: Freshness?,
     _ validators: Validators?
   ) throws(CacheError) -> Bool {
     try cache.write { (writer) throws(CacheError) in

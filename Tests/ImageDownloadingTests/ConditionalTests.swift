@@ -35,6 +35,31 @@ struct ConditionalTests {
     #expect(origin.requests[0].headers.all("If-Modified-Since") == ["Sat, 21 Nov 2026 10:00:00 GMT"])
   }
 
+  private static let renewals: [(headers: HeaderFields, freshness: Freshness?)] = [
+    ([:], nil),
+    (["ETag": "\"v1\"", "Date": "Sat, 21 Nov 2026 10:00:00 GMT", "Age": "5"], nil),
+    (["Cache-Control": "max-age=0, no-cache"], Freshness(lifetime: .zero, mustRevalidate: true)),
+    (["Cache-Control": "public"], Freshness()),
+    (["Expires": "0"], Freshness(lifetime: .zero, isImmutable: true, staleWhileRevalidate: .seconds(7))),
+  ]
+
+  @Test("C19: what a 304 leaves unsaid of freshness stays as it was stored", arguments: renewals)
+  func unsaidFreshness(headers: HeaderFields, expected: Freshness?) throws {
+    let stored = Freshness(lifetime: .seconds(3600), isImmutable: true, staleWhileRevalidate: .seconds(7))
+    let origin = try Origin(["/a": .status(304, headers: headers)])
+    let image = try #require(try fetch(Fetcher(), 1, origin.url("/a"), validators).image)
+    #expect(image.freshness(renewing: stored) == expected ?? stored)
+  }
+
+  @Test("C19: what somebody else says of freshness replaces what is stored, if it says anything")
+  func saidFreshness() {
+    let stored = Freshness(mustRevalidate: true)
+    let silent = DownloadedImage(status: 304, body: [], bodyBytes: 0)
+    #expect(silent.freshness(renewing: stored) == stored)
+    let said = DownloadedImage(status: 304, freshness: Freshness(lifetime: .seconds(5)), body: [], bodyBytes: 0)
+    #expect(said.freshness(renewing: stored) == Freshness(lifetime: .seconds(5)))
+  }
+
   @Test("M6: a changed image comes whole")
   func changed() throws {
     let origin = try Origin(["/a": .body([1, 2], headers: ["ETag": "\"v2\""])])

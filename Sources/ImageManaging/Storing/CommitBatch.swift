@@ -102,7 +102,7 @@ struct CommitBatch {
           flight.key,
           identity: identity,
           from: head,
-          freshness: answer.freshness,
+          freshness: answer.freshness(renewing: head.freshness),
           validators: validators.isEmpty ? nil : validators
         )
         if let verified {

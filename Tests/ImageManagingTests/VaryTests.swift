@@ -1,0 +1,101 @@
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What is kept of the request headers that an answer depends on (C19).
+@Suite struct VaryTests {
+  private func album(varyOn names: String, freshness: FreshnessRule = .age) throws -> Album {
+    let album = try Album(freshness: freshness) { $0.memory = nil }
+    album.origin.setFallback(.body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": names]))
+    return album
+  }
+
+  private func source(_ album: Album, _ path: String, _ options: DownloadOptions) async throws -> ImageResponse.Source? {
+    var request = album.request(path)
+    request.network.options = options
+    return try await album.manager.response(for: request).source
+  }
+
+  @Test("C19, D7: no value of a request header is written down, and equal values are a hit all the same")
+  func valuesAreNotWrittenDown() async throws {
+    let album = try album(varyOn: "Authorization, Cookie, Accept")
+    let options = Album.patient([("Authorization", "Bearer TOPSECRET"), ("Cookie", "id=TOPSECRET")])
+    #expect(try await source(album, "/1.jpg", options) == .network)
+    #expect(try await source(album, "/1.jpg", options) == .disk)
+    #expect(try await source(album, "/1.jpg", Album.patient([("Authorization", "Bearer OTHER")])) == .network)
+    for record in try album.cache.entries(after: nil, limit: 10) {
+      let text = String(decoding: record.vary, as: UTF8.self)
+      #expect(text.contains("authorization:") && text.contains("accept:"))
+      for secret in ["TOPSECRET", "OTHER", "Bearer", "image/"] { #expect(!text.contains(secret)) }
+    }
+  }
+
+  @Test("C19, D7: the image of one's credentials is no hit for somebody else's")
+  func credentialsTellRequestsApart() async throws {
+    let album = try album(varyOn: "Authorization")
+    let fixed = { (user: String) in
+      DownloadOptions(credentials: .fixed(Credential(user: user, password: "x")), retries: 0)
+    }
+    let perHost = { (user: String) in
+      DownloadOptions(credentials: .perHost(name: user) { _, _, _ in Credential(user: user, password: "x") }, retries: 0)
+    }
+    #expect(try await source(album, "/1.jpg", fixed("alice")) == .network)
+    #expect(try await source(album, "/1.jpg", fixed("bob")) == .network)
+    #expect(try await source(album, "/1.jpg", fixed("bob")) == .disk)
+    #expect(try await source(album, "/2.jpg", perHost("alice")) == .network)
+    #expect(try await source(album, "/2.jpg", perHost("bob")) == .network)
+    #expect(try await source(album, "/2.jpg", perHost("bob")) == .disk)
+    #expect(try await source(album, "/2.jpg", Album.patient()) == .network)
+  }
+
+  @Test("C19, M12: what varies on cookies is no hit where the jar decides which are sent")
+  func cookiesOfTheJarAreNotKnown() async throws {
+    let album = try album(varyOn: "Cookie")
+    let jar = DownloadOptions(handlesCookies: true, retries: 0)
+    #expect(try await source(album, "/1.jpg", jar) == .network)
+    #expect(try await source(album, "/1.jpg", jar) == .network)
+    #expect(try await source(album, "/1.jpg", Album.patient()) == .network)
+    #expect(try await source(album, "/1.jpg", Album.patient()) == .disk)
+    #expect(try await source(album, "/1.jpg", jar) == .network)
+  }
+
+  @Test("C19: answers that come one after the other keep each its own request's values")
+  func textsAreNotMixedUp() async throws {
+    let album = try album(varyOn: "Accept-Language")
+    for language in ["de", "fr", "de"] {
+      for path in ["/1-\(language).jpg", "/2-\(language).jpg"] {
+        _ = try await source(album, path, Album.patient([("Accept-Language", language)]))
+      }
+    }
+    album.origin.set("/x.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": "Accept"]))
+    _ = try await source(album, "/x.jpg", Album.patient([("Accept-Language", "de")]))
+    #expect(album.origin.requests.count == 5)
+    for language in ["de", "fr"] {
+      let other = Album.patient([("Accept-Language", language == "de" ? "fr" : "de")])
+      #expect(try await source(album, "/1-\(language).jpg", other) == .network)
+    }
+    #expect(try await source(album, "/x.jpg", Album.patient([("Accept-Language", "fr")])) == .disk)
+  }
+
+  @Test("C19, M6: a 304 that does not repeat no-cache does not end it")
+  func noCacheOutlivesA304() async throws {
+    let album = try Album(freshness: .http)
+    album.origin.set(
+      "/v.jpg",
+      .computed { request in
+        if request.headers["If-None-Match"] == "\"1\"" { return .status(304, headers: ["ETag": "\"1\""]) }
+        let headers: HeaderFields = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+        return .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers)
+      }
+    )
+    _ = try await album.source("/v.jpg")
+    for _ in 0..<2 {
+      #expect(try await album.manager.response(for: album.request("/v.jpg")).result.outcome == .revalidated)
+      album.clock.advance(by: .seconds(3600))
+    }
+  }
+}
