@@ -140,6 +140,25 @@ import Testing
     }
   }
 
+  @Test(
+    "C13: a transformed image is not exported as the image of its URL",
+    arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
+  )
+  func transformed(layout: ExportLayout) throws {
+    let cache = try makeCache(directory, clock: clock)
+    // Several, since the order of their keys must not matter.
+    for number in 0..<12 {
+      let url = "https://h/\(number).png"
+      try cache.put(url, body(10))
+      clock.advance(by: .seconds(1))
+      try cache.put("\(url)#transform=round", body(11), url: url)
+    }
+    try cache.put("asset#1", body(10), url: "https://h/filtered.png")
+    let result = try cache.export(to: target, layout: layout)
+    #expect(result.exported == 13 && result.transformed == 12 && result.superseded == 0)
+    for file in files(below: target) { #expect(directory.read("out/\(file)") == body(10)) }
+  }
+
   @Test("C13: a folder that cannot be written is named", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(
     path: String
   ) throws {

@@ -25,6 +25,8 @@ public enum ExportEvent: Sendable, Hashable {
     case hasCredentials
     /// A newer image of the same URL was exported.
     case superseded
+    /// It is what a transformer made of the image, and no app asks for that by the URL.
+    case transformed
   }
 }
 
@@ -40,6 +42,8 @@ public struct ExportResult: Sendable, Hashable {
   public var withCredentials = 0
   /// Images left out because a newer one of the same URL was exported.
   public var superseded = 0
+  /// Images left out because a transformer made them.
+  public var transformed = 0
 
   /// Nothing exported.
   public init() {}
@@ -52,6 +56,7 @@ public struct ExportResult: Sendable, Hashable {
     case .skipped(_, .damaged): damaged += 1
     case .skipped(_, .hasCredentials): withCredentials += 1
     case .skipped(_, .superseded): superseded += 1
+    case .skipped(_, .transformed): transformed += 1
     }
   }
 }

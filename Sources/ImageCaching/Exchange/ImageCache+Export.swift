@@ -8,7 +8,7 @@ extension ImageCache {
   /// Existing files are replaced. A file is there whole or not at all, but is not synced to the disk; it gets the mode that the
   /// umask says, and as its time of modification that at which the image was stored. Of several images of one URL, as with
   /// variants, the one stored last stays. URLs with credentials are left out: the cache has masked them, and no app would find
-  /// the file.
+  /// the file. So are transformed images (``EntryRecord/isTransformed``), which are not what the URL names.
   ///
   /// Throws `cannotExport` where the folder cannot be written or is full; what was exported before stays. Throws where the cache
   /// cannot be read.
@@ -35,6 +35,7 @@ extension ImageCache {
     _ layout: ExportLayout
   ) throws(CacheError) -> ExportEvent? {
     if record.url.withUnsafeBytes(hasCredentials) { return .skipped(url: record.url, reason: .hasCredentials) }
+    if record.isTransformed { return .skipped(url: record.url, reason: .transformed) }
     guard let name = record.url.withUnsafeBytes({ Self.name(ofURL: $0, layout) }) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
     }
