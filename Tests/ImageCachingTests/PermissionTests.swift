@@ -1,8 +1,9 @@
 import Glibc
-import ImageCaching
 import ImagePrimitives
 import TestSupport
 import Testing
+
+@testable import ImageCaching
 
 /// A file system of its own in a folder, unmounted when the last reference goes.
 final class TemporaryMount {
@@ -92,6 +93,34 @@ final class TemporaryMount {
       #expect(try cache.cachedBody("a") == .bytes(body(10)))
       #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.put("b", body(10)) }
       #expect(throws: CacheError.cannotWrite(path: cache.path, reason: "Permission denied")) { try openCache(path) }
+    }
+  }
+
+  @Test(
+    "C12: a file of a flat folder that may not be read is no image, and is told",
+    .enabled(if: geteuid() == 0, "needs root to become nobody")
+  )
+  func unreadableFile() async throws {
+    let directory = TemporaryDirectory()
+    chmod(directory.path, 0o755)
+    let cache = try openCache(directory.file("cache"))
+    for name in ["readable", "secret"] { try cache.put("https://h/\(name)", body(10)) }
+    _ = try cache.export(to: directory.file("flat"), layout: .sdwebimage(withExtension: false))
+    let secret = try #require(Array("https://h/secret".utf8).withUnsafeBytes { AppFileName.digits(of: $0) })
+    chmod(directory.file("flat/\(secret)"), 0o600)
+    await #expect(processExitsWith: .success) { [path = directory.file("flat") as String, secret = secret as String] in
+      #expect(seteuid(65_534) == 0)
+      let folder = try FlatFolder(path: path)
+      let error = CacheError.cannotOpen(path: "\(path)/\(secret)", reason: "Permission denied")
+      var told: [CacheError] = []
+      try Array("https://h/secret".utf8).withBytes { (url) throws(CacheError) in
+        #expect(try !folder.contains(url: url) { told.append($0) })
+        #expect(try folder.body(ofURL: url, maximumBytes: 100) { told.append($0) } == nil)
+      }
+      #expect(told == [error, error])
+      try Array("https://h/readable".utf8).withBytes { (url) throws(CacheError) in
+        #expect(try folder.body(ofURL: url, maximumBytes: 100) == body(10))
+      }
     }
   }
 

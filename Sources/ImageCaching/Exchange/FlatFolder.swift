@@ -22,22 +22,31 @@ public final class FlatFolder: Sendable {
   ///
   /// Names are tried in this order: without extension; with that of the URL's path, percent-encoding undone; with that of the
   /// path as it stands; with that of the whole text, as SDWebImage does for what Foundation takes for no URL. An extension above
-  /// 222 characters is left out, as there. Throws where a file is there that cannot be read, or has more than `maximumBytes`.
-  public func body(ofURL url: UnsafeRawBufferPointer, maximumBytes: Int) throws(CacheError) -> [UInt8]? {
-    try file(ofURL: url, maximumBytes: maximumBytes)?.bytes
+  /// 222 characters is left out, as there. A file that cannot be opened, for want of permission as a rule, counts as none, and
+  /// `onUnreadable` is told of it. Throws where reading fails, and where a file has more than `maximumBytes`.
+  public func body(
+    ofURL url: UnsafeRawBufferPointer,
+    maximumBytes: Int,
+    onUnreadable: (CacheError) -> Void = { _ in }
+  ) throws(CacheError) -> [UInt8]? {
+    try file(ofURL: url, maximumBytes: maximumBytes, onUnreadable: onUnreadable)?.bytes
   }
 
-  /// Whether ``body(ofURL:maximumBytes:)`` would find a file; it is not read.
-  public func contains(url: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
-    try firstFile(ofURL: url) != nil
+  /// Whether ``body(ofURL:maximumBytes:onUnreadable:)`` would find a file; it is not read.
+  public func contains(
+    url: UnsafeRawBufferPointer,
+    onUnreadable: (CacheError) -> Void = { _ in }
+  ) throws(CacheError) -> Bool {
+    try firstFile(ofURL: url, onUnreadable: onUnreadable) != nil
   }
 
-  /// As ``body(ofURL:maximumBytes:)``, with the file's time of modification.
+  /// As ``body(ofURL:maximumBytes:onUnreadable:)``, with the file's time of modification.
   func file(
     ofURL url: UnsafeRawBufferPointer,
-    maximumBytes: Int
+    maximumBytes: Int,
+    onUnreadable: (CacheError) -> Void
   ) throws(CacheError) -> (bytes: [UInt8], modifiedAt: Timestamp)? {
-    guard let found = try firstFile(ofURL: url) else { return nil }
+    guard let found = try firstFile(ofURL: url, onUnreadable: onUnreadable) else { return nil }
     let size = Int(found.status.st_size)
     guard size <= maximumBytes else {
       throw .cannotRead(path: folder.path(of: found.name), reason: "it has \(size) bytes, more than the \(maximumBytes) allowed")
@@ -55,12 +64,15 @@ public final class FlatFolder: Sendable {
   }
 
   /// The first of a URL's names that is a regular file here, open.
-  private func firstFile(ofURL url: UnsafeRawBufferPointer) throws(CacheError) -> OpenedFile? {
+  private func firstFile(
+    ofURL url: UnsafeRawBufferPointer,
+    onUnreadable: (CacheError) -> Void
+  ) throws(CacheError) -> OpenedFile? {
     guard let names = AppFileName.candidates(forURL: url) else {
       throw .cannotRead(path: path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
     }
     for name in names {
-      if let file = try openRegular(name), let status = file.status {
+      if let file = try openRegular(name, onUnreadable: onUnreadable), let status = file.status {
         return OpenedFile(name: name, file: file, status: status)
       }
     }
@@ -100,7 +112,7 @@ public final class FlatFolder: Sendable {
     byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6
   }
 
-  private func openRegular(_ name: String) throws(CacheError) -> FileDescriptor? {
+  private func openRegular(_ name: String, onUnreadable: (CacheError) -> Void) throws(CacheError) -> FileDescriptor? {
     // Without O_NONBLOCK a pipe of that name would hold us until somebody writes to it.
     let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let number = uninterrupted { openat(folder.descriptor.number, name, flags) }
@@ -108,7 +120,10 @@ public final class FlatFolder: Sendable {
       switch errno {
       case ENOENT, ELOOP, ENAMETOOLONG, ENXIO: return nil
       case EMFILE, ENFILE: throw .tooManyOpenFiles(path: path)
-      default: throw .cannotOpen(path: folder.path(of: name), reason: errorSentence())
+      default:
+        // One file that nobody may read is no reason to do without all others.
+        onUnreadable(.cannotOpen(path: folder.path(of: name), reason: errorSentence()))
+        return nil
       }
     }
     let file = FileDescriptor(owning: number)

@@ -79,12 +79,15 @@ extension ImageCache {
   ) throws(CacheError) -> FlatImport {
     if image.url.withUnsafeBytes(hasCredentials) { return .skip(.foreignCredentials) }
     let file: (bytes: [UInt8], modifiedAt: Timestamp)?
+    var unreadable: CacheError?
     do throws(CacheError) {
-      file = try image.url.withRawBytes { (url) throws(CacheError) in try folder.file(ofURL: url, maximumBytes: maximumBytes) }
+      file = try image.url.withRawBytes { (url) throws(CacheError) in
+        try folder.file(ofURL: url, maximumBytes: maximumBytes) { unreadable = unreadable ?? $0 }
+      }
     } catch {
       return .skip(.unreadable("\(error)"))
     }
-    guard let file else { return .skip(.notFound) }
+    guard let file else { return .skip(unreadable.map { .unreadable("\($0)") } ?? .notFound) }
     let storedAt = storedAt ?? min(file.modifiedAt, now)
     if try hasAsNew(image.identity, storedAt: storedAt) { return .skip(.notNewer) }
     do {

@@ -42,8 +42,8 @@ public enum ReadOnlyCache: Sendable {
   /// The image of an identity, or of a URL as it was first written; nil where it has none that is fresh and whole.
   ///
   /// A cache is asked by identity, a flat folder by URL. Where the image depends on headers of the request
-  /// (``EntryHead/hasVary``), it is for the caller to compare them. Throws where the disk fails, or a file has more than
-  /// `maximumBytes`.
+  /// (``EntryHead/hasVary``), it is for the caller to compare them. A file of a flat folder that cannot be opened counts as none.
+  /// Throws where the disk fails, or a file has more than `maximumBytes`.
   public func image(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
