@@ -19,12 +19,7 @@ final class CacheFolder: Sendable {
   /// The folder itself: what is in it is reached through this, so that moving the folder does not matter.
   let descriptor: FileDescriptor
 
-  /// Which folder it is, however it was reached.
-  struct ID: Hashable, Sendable {
-    let device: UInt
-    let inode: UInt
-  }
-  let id: ID
+  let id: FolderIdentity
 
   /// Opens the folder of a namespace, and makes it where it shall be written and is not there.
   ///
@@ -45,7 +40,7 @@ final class CacheFolder: Sendable {
     }
     descriptor = FileDescriptor(owning: number)
     guard let status = descriptor.status else { throw .cannotOpen(path: path, reason: errorSentence()) }
-    id = ID(device: UInt(status.st_dev), inode: UInt(status.st_ino))
+    id = FolderIdentity(status)
   }
 
   /// Makes a folder and those above it.

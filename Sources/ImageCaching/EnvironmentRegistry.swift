@@ -9,7 +9,7 @@ enum EnvironmentRegistry {
   }
 
   // Opening and closing happen under this lock, since two environments over one file must never be there at once.
-  private static let registered = Mutex<[CacheFolder.ID: Registered]>([:])
+  private static let registered = Mutex<[FolderIdentity: Registered]>([:])
 
   /// The environment of a folder, opened if it is not yet; to be given back by ``close(_:)``.
   static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {

@@ -123,6 +123,9 @@ public final class ImageCache: Sendable {
   /// The folder of the namespace.
   public var path: String { environment.folder.path }
 
+  /// Which folder that is, whichever of its paths the cache was opened by.
+  public var folderIdentity: FolderIdentity { environment.folder.id }
+
   private static func keepAccessOrder(_ environment: Environment) throws(CacheError) {
     let isKept = try environment.read { (transaction, tables, _) throws(CacheError) in
       try WriteTransaction.totals(in: transaction, tables).keepsAccessOrder

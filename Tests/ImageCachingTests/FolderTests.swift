@@ -6,6 +6,17 @@ import Testing
 @testable import ImageCaching
 
 @Suite struct FolderTests {
+  @Test("a folder is the same by whichever of its paths it was reached, and another one is not") func folderIdentity() throws {
+    let directory = TemporaryDirectory()
+    let cache = try openCache(directory.path)
+    symlink(directory.path, directory.file("link"))
+    for path in ["\(directory.path)/", "\(directory.path)/./", directory.file("link")] {
+      let same = try openCache(path)
+      #expect(same.folderIdentity == cache.folderIdentity)
+    }
+    #expect(try makeCache(directory, namespace: "other").folderIdentity != cache.folderIdentity)
+  }
+
   let directory = TemporaryDirectory()
 
   private func refusal(access: ImageCache.Access = .readWrite) -> CacheError? {
