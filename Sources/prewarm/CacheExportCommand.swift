@@ -44,6 +44,7 @@ extension CacheCommand {
       let damaged_entries: Int
       let entries_with_credentials: Int
       let superseded_entries: Int
+      let transformed_entries: Int
     }
 
     func validate() throws {
@@ -73,7 +74,8 @@ extension CacheCommand {
             exported_bytes: result.bytes,
             damaged_entries: result.damaged,
             entries_with_credentials: result.withCredentials,
-            superseded_entries: result.superseded
+            superseded_entries: result.superseded,
+            transformed_entries: result.transformed
           )
         )
       } else {
@@ -88,7 +90,7 @@ extension CacheCommand {
       ]
       let others = [
         (result.damaged, "damaged"), (result.withCredentials, "with a user or a password in the URL"),
-        (result.superseded, "older than another of the same URL"),
+        (result.superseded, "older than another of the same URL"), (result.transformed, "made of another image by a transformer"),
       ]
       clauses += others.filter { $0.0 > 0 }.map { "\(grouped(UInt64($0.0))) left out: \($0.1)" }
       return clauses

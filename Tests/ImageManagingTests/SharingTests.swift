@@ -72,6 +72,21 @@ import Testing
     #expect(Set(album.origin.requests.map { $0.headers["X-Width"] }) == ["100", "200"])
   }
 
+  @Test("M19, D7: images of different credentials are kept apart, and nothing of those is written down")
+  func credentialsKeepApart() async throws {
+    let album = try Album()
+    let request = { (user: String) in
+      var request = album.request("/a.jpg")
+      request.network.options = DownloadOptions(credentials: .fixed(Credential(user: user, password: "SECRET")), retries: 0)
+      return request
+    }
+    for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .network) }
+    for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .memory) }
+    #expect(try await album.source("/a.jpg") == .network)
+    let identities = try album.cache.entries(after: nil, limit: 5).map { String(decoding: $0.identity, as: UTF8.self) }
+    #expect(Set(identities).count == 3 && identities.allSatisfy { !$0.contains("SECRET") && !$0.contains("alice") })
+  }
+
   @Test("M24: managers share a downloader, and each gets its own") func managersShareADownloader() async throws {
     let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
     let first = try Album { $0.downloader = downloader }

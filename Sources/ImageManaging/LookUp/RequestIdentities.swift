@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
@@ -39,7 +40,11 @@ struct RequestIdentities {
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
     // What only a loader knows has no parts that could be relied on.
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
-    return ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
+    let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
+    // What one user may see another may not.
+    guard let credential = context.download.credential(for: url) else { return identity }
+    let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
+    return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
   }
 
   /// A text with user name and password in it as what may be written down; nil for any other.
@@ -63,7 +68,7 @@ struct RequestIdentities {
     hashedBy hasher: CredentialHasher,
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    guard !requests[index].parts.userInfo.isEmpty else { return try withIdentity(index, body) }
+    guard others[index] != nil else { return try withIdentity(index, body) }
     let identity = Self.identity(of: requests[index], in: bytes, context: context, hasher: hasher)
     guard let identity else { return try withIdentity(index, body) }
     return try identity.withRawBytes(body)
