@@ -214,7 +214,8 @@ struct SharingTests {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.stall(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
     let fetcher = try Fetcher()
-    let options = DownloadOptions.forTests(stallTimeout: .milliseconds(200), retries: 9)
+    // Long enough for the latecomer to come before the first attempt is given up.
+    let options = DownloadOptions.forTests(stallTimeout: .seconds(2), retries: 9)
     fetcher.client.submit([download(1, origin.url("/a"), options: options)])
     try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
     fetcher.client.submit([download(2, origin.url("/a"), options: options)])
