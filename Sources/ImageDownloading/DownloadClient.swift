@@ -23,8 +23,11 @@ public final class DownloadClient: Sendable {
   /// equal those of a download in flight, of whatever client, shares its transfer. After ``close()`` or
   /// ``ImageDownloader/shutDown()`` this is a programmer's error and traps, and so is a number of which a download has not ended.
   public func submit(_ downloads: [Download]) {
-    trap(unless: !isClosed.withLock { $0 }, "a client that is closed takes no downloads")
-    inbox.post(.submit(client: number, downloads))
+    // Posted under the lock, so that it comes before the message that closes the client.
+    isClosed.withLock { isClosed in
+      trap(unless: !isClosed, "a client that is closed takes no downloads")
+      _ = inbox.post(.submit(client: number, downloads))
+    }
   }
 
   /// Cancels downloads that wait, and those that run unless told otherwise; each ends once as ``DownloadEvent/cancelled(id:_:)``,

@@ -125,6 +125,9 @@ public final class ImageDownloader: Sendable {
     if inbox.close() { thread.join() }
   }
 
+  /// Whether the calling thread is the transfer thread, for which nobody on it may wait.
+  package var runsOnCurrentThread: Bool { thread.isCurrent }
+
   /// How busy it is, up to this moment.
   public var statistics: DownloaderStatistics { monitor.statistics }
 

@@ -1,4 +1,5 @@
 import ImageCaching
+import Glibc
 import Synchronization
 
 /// A manager's hold on the cache that it trims and expires: as long as one lasts, others must use the same rules.
@@ -35,29 +36,39 @@ final class CacheClaim: Sendable {
 
   private static let held = Mutex<[String: (rules: Rules, count: Int)]>([:])
 
-  private let path: String?
+  private let folder: String?
 
   /// Claims `cache`; one that is only read is nobody's.
   init(_ cache: ImageCache) throws(ImageManagerError) {
     guard cache.configuration.access == .readWrite else {
-      path = nil
+      folder = nil
       return
     }
-    path = cache.path
+    let folder = cache.sharedFolder
+    self.folder = folder
     let rules = Rules(cache.configuration)
     let differences = Self.held.withLock { held in
-      let differences = held[cache.path].map { rules.differences(from: $0.rules) } ?? []
-      if differences.isEmpty { held[cache.path, default: (rules, 0)].count += 1 }
+      let differences = held[folder].map { rules.differences(from: $0.rules) } ?? []
+      if differences.isEmpty { held[folder, default: (rules, 0)].count += 1 }
       return differences
     }
     if !differences.isEmpty { throw .conflictingCache(path: cache.path, rules: differences) }
   }
 
   deinit {
-    guard let path else { return }
+    guard let folder else { return }
     Self.held.withLock { held in
-      held[path]?.count -= 1
-      if held[path]?.count == 0 { held[path] = nil }
+      held[folder]?.count -= 1
+      if held[folder]?.count == 0 { held[folder] = nil }
     }
+  }
+}
+
+extension ImageCache {
+  /// What all caches over one folder have in common, however their paths are written.
+  var sharedFolder: String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 }

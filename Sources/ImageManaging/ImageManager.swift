@@ -86,7 +86,7 @@ public final class ImageManager: Sendable {
   private let coding = CodingThreads()
   private let store: WorkerThread
   private let claim: CacheClaim?
-  private let isShutDown = Atomic(false)
+  private let hasShutDown = Atomic(false)
 
   /// Starts the manager's threads.
   ///
@@ -107,27 +107,31 @@ public final class ImageManager: Sendable {
     contexts = ContextTable(configuration)
     let dispatcher = FlightDispatcher(inbox: StoreInbox(), downloader: downloader)
     self.dispatcher = dispatcher
+    let ownDownloader = configuration.downloader == nil ? downloader : nil
     store = WorkerThread(name: "store") { [coding, coders = configuration.coders] in
       StoreLoop(dispatcher: dispatcher, coders: coders, coding: coding).run()
       coding.close()
+      ownDownloader?.shutDown()
     }
   }
 
   deinit {
     // The threads end by themselves; nobody waits for them, as this may be one of them.
-    if !isShutDown.exchange(true, ordering: .sequentiallyConsistent) { dispatcher.inbox.mailbox.post(.close) }
+    dispatcher.close()
   }
 
   /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. A second call
-  /// does nothing, and a load after it is a programmer's error that traps.
+  /// does nothing.
   ///
-  /// A manager that is let go does the same without being waited for.
+  /// A load that begins while this waits ends as cancelled; one after it is a programmer's error that traps. Where it would wait for
+  /// its caller (on the manager's threads, so by receivers and hooks, and within a load) it returns at once, and the end comes by itself;
+  /// loads end as cancelled from then on. A manager that is let go does the same without being waited for.
   public func shutDown() {
-    guard !isShutDown.exchange(true, ordering: .sequentiallyConsistent) else { return }
-    dispatcher.inbox.mailbox.post(.close)
+    dispatcher.close()
+    guard !(store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread) else { return }
     store.join()
     coding.join()
-    if configuration.downloader == nil { downloader.shutDown() }
+    hasShutDown.store(true, ordering: .sequentiallyConsistent)
   }
 
   /// Loads a batch.
@@ -147,7 +151,19 @@ public final class ImageManager: Sendable {
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
-    trap(unless: !isClosed, "a manager that is shut down loads nothing")
+    requireOpen()
+    try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
+  }
+
+  /// As ``load(_:in:context:receiver:decided:)``, for who cannot know whether the manager was shut down: then every request is decided
+  /// as cancelled, and this returns false.
+  package func loadUnlessShutDown(
+    _ requests: [LoadRequest],
+    in bytes: UnsafeRawBufferPointer,
+    context: LoadContext,
+    receiver: any LoadReceiver,
+    decided: (Int, LoadCompletion) -> Void
+  ) throws(CacheError) -> Bool {
     try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
   }
 
@@ -166,7 +182,12 @@ public final class ImageManager: Sendable {
   }
 
   /// Whether it takes no further loads.
-  var isClosed: Bool { isShutDown.load(ordering: .sequentiallyConsistent) }
+  var isClosed: Bool { dispatcher.isClosed }
+
+  /// Traps where it was shut down, and that was waited for: whoever loads then could have known.
+  func requireOpen() {
+    trap(unless: !hasShutDown.load(ordering: .sequentiallyConsistent), "a manager that is shut down loads nothing")
+  }
 
   /// Whether any load is under way.
   public var isRunning: Bool { dispatcher.flights.count > 0 }

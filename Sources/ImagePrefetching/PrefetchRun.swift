@@ -76,6 +76,8 @@ public final class PrefetchRun: Sendable {
   public func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
 
   /// Loads everything that `delegate` gives; returns when each request has its result.
+  ///
+  /// A manager that is shut down ends the run as if it had been stopped.
   public func run(_ delegate: some PrefetchDelegate) -> Summary {
     var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
     var slots = SlotAllocator()
@@ -101,12 +103,10 @@ public final class PrefetchRun: Sendable {
           for index in batch.requests.indices { delegate.decided(index, EntryResult(.cancelled)) }
           batch.removeAll()
         }
-        let (pending, error) = load(&batch, delegate, &slots)
+        let (pending, isShutDown, error) = load(&batch, delegate, &slots)
         state.read(pending: pending, source: source)
-        if let error {
-          summary.cacheError = error
-          state.stop(gracefully: false, now: now)
-        }
+        summary.cacheError = error
+        if isShutDown || error != nil { state.stop(gracefully: false, now: now) }
       case .wait(let until, let forSource):
         let tick = now.advanced(by: progressInterval)
         let waking = receiver.mailbox.wait(
@@ -152,26 +152,31 @@ public final class PrefetchRun: Sendable {
     }
   }
 
-  /// Loads a batch and returns how many of its requests are pending, and why the cache could not be read.
+  /// Loads a batch and returns how many of its requests are pending, whether the manager was shut down, and why the cache could not be
+  /// read.
   private func load(
     _ batch: inout PrefetchBatch,
     _ delegate: some PrefetchDelegate,
     _ slots: inout SlotAllocator
-  ) -> (pending: Int, error: CacheError?) {
+  ) -> (pending: Int, isShutDown: Bool, error: CacheError?) {
     let count = batch.requests.count
-    guard count > 0 else { return (0, nil) }
+    guard count > 0 else { return (0, false, nil) }
     for index in 0..<count { batch.requests[index].id = UInt64(slots.take()) }
     var isDecided = [Bool](repeating: false, count: count)
     let requests = batch.requests
+    var isShutDown = false
     var failure: CacheError?
     let batch = batch
     batch.bytes.withUnsafeBytes { bytes in
       do throws(CacheError) {
         let context = batch.context ?? context
-        try manager.load(requests, in: bytes, context: context, receiver: receiver) { index, completion in
+        let isTaken = try manager.loadUnlessShutDown(requests, in: bytes, context: context, receiver: receiver) {
+          index,
+          completion in
           isDecided[index] = true
           delegate.decided(index, completion.result)
         }
+        isShutDown = !isTaken
       } catch {
         failure = error
       }
@@ -186,6 +191,6 @@ public final class PrefetchRun: Sendable {
         pending += 1
       }
     }
-    return (pending, failure)
+    return (pending, isShutDown, failure)
   }
 }

@@ -7,14 +7,22 @@ import Synchronization
 /// The loops that own curl, the store and the decoders block in system calls, which Swift's cooperative pool must not.
 public final class WorkerThread: Sendable {
   private let handle: pthread_t
+  private let life: Life
   private let isLetGo = Atomic(false)
+
+  /// What the thread says of itself.
+  private final class Life: Sendable {
+    let hasEnded = Atomic(false)
+  }
 
   /// What crosses to the new thread through a C pointer.
   private final class Start {
     let name: String
+    let life: Life
     let body: @Sendable () -> Void
-    init(name: String, body: @escaping @Sendable () -> Void) {
+    init(name: String, life: Life, body: @escaping @Sendable () -> Void) {
       self.name = name
+      self.life = life
       self.body = body
     }
   }
@@ -24,7 +32,8 @@ public final class WorkerThread: Sendable {
   /// A system that can start no thread leaves the program nothing to do its work with, so that traps. Signals stay
   /// blocked on the new thread: they belong to whoever handles them.
   public init(name: String, body: @escaping @Sendable () -> Void) {
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    life = Life()
+    let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
     var signals = sigset_t()
     var before = sigset_t()
     sigfillset(&signals)
@@ -37,6 +46,7 @@ public final class WorkerThread: Sendable {
         let start = Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
         linux_set_thread_name(start.name)
         start.body()
+        start.life.hasEnded.store(true, ordering: .relaxed)
         return nil
       },
       start.toOpaque()
@@ -46,10 +56,16 @@ public final class WorkerThread: Sendable {
     handle = thread
   }
 
+  /// Whether it is the calling thread.
+  public var isCurrent: Bool {
+    // The system gives the handle of one that has ended to another.
+    pthread_equal(handle, pthread_self()) != 0 && !life.hasEnded.load(ordering: .relaxed)
+  }
+
   /// Waits until the thread has ended; a second call does nothing. On the thread itself it lets go of it instead, to end by itself.
   public func join() {
     guard !isLetGo.exchange(true, ordering: .relaxed) else { return }
-    if pthread_equal(handle, pthread_self()) != 0 { pthread_detach(handle) } else { pthread_join(handle, nil) }
+    if isCurrent { pthread_detach(handle) } else { pthread_join(handle, nil) }
   }
 
   // A thread that nobody waits for frees its own resources.

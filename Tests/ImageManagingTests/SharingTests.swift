@@ -1,12 +1,13 @@
-import Glibc
+import Foundation
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImageManaging
 import ImagePrimitives
 import TestOrigin
 import TestSupport
 import Testing
+
+@testable import ImageManaging
 
 /// What loads share, and what keeps them apart (M19, M24).
 @Suite struct SharingTests {
@@ -150,6 +151,36 @@ import Testing
     }
     first.shutDown()
     second.shutDown()
+  }
+
+  @Test("caches over one folder are one, however their paths are written") func pathsOfOneFolder() throws {
+    let folder = TemporaryDirectory()
+    let link = folder.file("link")
+    try FileManager.default.createDirectory(atPath: folder.file("folder"), withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file("folder"))
+    let short = try ImageCache(ImageCache.Configuration(directory: folder.file("folder"), maxAge: .seconds(60)))
+    let same = try ImageCache(ImageCache.Configuration(directory: link, maxAge: .seconds(60)))
+    let long = try ImageCache(ImageCache.Configuration(directory: link, maxAge: .seconds(600)))
+    let manager = try ImageManager(ImageManager.Configuration(cache: short))
+    defer { manager.shutDown() }
+    #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
+      try ImageManager(ImageManager.Configuration(cache: long))
+    }
+    let (options, parts) = (Album.patient(), LoadContext.Parts())
+    let token = try #require(LoadSharing.object(for: short, options, parts))
+    #expect(LoadSharing.object(for: same, options, parts) === token)
+  }
+
+  @Test("a user's image is found in memory again where there is no disk") func credentialsWithoutACache() async throws {
+    let album = try Album { $0.cache = nil }
+    let url = album.url("/a.jpg").replacingOccurrences(of: "http://", with: "http://user:password@")
+    for source in [ImageResponse.Source.network, .memory] {
+      var request = ImageRequest(url: url)
+      request.network.options = Album.patient()
+      #expect(try await album.manager.response(for: request).source == source)
+    }
+    let other = ImageRequest(url: url.replacingOccurrences(of: "password", with: "other"))
+    #expect(try await album.manager.response(for: other).source == .network)
   }
 
   @Test("C1, C12: further caches are looked into in order, and nothing is written to them") func readOnlyCachesInOrder()

@@ -44,6 +44,19 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
+  @Test("P3: a batch whose manager is shut down ends as cancelled, and so does one that begins after that")
+  func theManagerIsShutDown() async throws {
+    let house = try Warehouse()
+    let manager = house.manager
+    let requests = WatchedRequests(house.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
+    let result = await house.prefetcher(maxConcurrent: 4).prefetch(requests).value
+    // What is read at once with the element that ends it is cancelled with it.
+    #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)
+    #expect(result.failed == 0 && result.total == requests.readCount)
+    let late = await house.prefetcher(maxConcurrent: 4).prefetch(urls: house.urls(0..<100)).value
+    #expect(late == PrefetchProgress(cancelled: 4))
+  }
+
   @Test("P3: an endless sequence that has no URL in it can be cancelled") func anEndlessSequenceIsCancelled() async throws {
     let house = try Warehouse()
     let batch = house.prefetcher().prefetch(urls: Endless(element: "not a url"))

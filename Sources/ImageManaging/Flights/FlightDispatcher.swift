@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
-import Synchronization
 import Threads
 
 /// Sends requests on their way: decided by a look-up, joined to a flight, or begun as one of their own.
@@ -11,24 +10,32 @@ final class FlightDispatcher: Sendable {
   let flights = FlightTable()
   let inbox: StoreInbox
   private let downloader: ImageDownloader
-  private let client: DownloadClient
-  /// Downloaders of other managers that single contexts name.
-  private let otherClients = Mutex<[ObjectIdentifier: DownloadClient]>([:])
+  private let clients: DownloadClients
+  private let gate = LoadGate()
 
   init(inbox: StoreInbox, downloader: ImageDownloader) {
     self.inbox = inbox
     self.downloader = downloader
-    client = downloader.client(inbox)
+    clients = DownloadClients(of: downloader, receiver: inbox)
   }
 
-  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``.
+  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``. False where it was closed before: then each request is
+  /// decided as cancelled.
+  @discardableResult
   func load(
     _ requests: [LoadRequest],
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
-  ) throws(CacheError) {
+  ) throws(CacheError) -> Bool {
+    guard gate.enter() else {
+      for (index, request) in requests.enumerated() {
+        decided(index, LoadCompletion(id: request.id, result: EntryResult(.cancelled)))
+      }
+      return false
+    }
+    defer { if gate.leave() { inbox.mailbox.post(.close) } }
     var lookUp = BatchLookUp(requests, in: bytes, context: context, sent: sentHeaders(context))
     var indices = Array(requests.indices)
     while !indices.isEmpty {
@@ -56,6 +63,7 @@ final class FlightDispatcher: Sendable {
       }
       indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
     }
+    return true
   }
 
   /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
@@ -88,7 +96,7 @@ final class FlightDispatcher: Sendable {
         sharer.receiver.joined(sharer.id, flight: number)
       }
     }
-    if !downloads.isEmpty { client.submit(downloads) }
+    if !downloads.isEmpty { clients.client(of: nil).submit(downloads) }
     if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs) }
     // Who cancelled or raised in between did not know of these transfers yet.
     for (number, flight, priority) in began {
@@ -115,19 +123,27 @@ final class FlightDispatcher: Sendable {
   }
 
   func cancelDownloads(_ numbers: [UInt64], includingRunning: Bool) {
-    client.cancel(numbers, includingRunning: includingRunning)
-    for other in otherClients.withLock({ Array($0.values) }) { other.cancel(numbers, includingRunning: includingRunning) }
+    for client in clients.all { client.cancel(numbers, includingRunning: includingRunning) }
   }
 
   func capacityChanged() {
-    client.capacityChanged()
-    for other in otherClients.withLock({ Array($0.values) }) { other.capacityChanged() }
+    for client in clients.all { client.capacityChanged() }
   }
+
+  /// Takes no further loads, and has the store thread end once those that are being looked up are on their way.
+  func close() {
+    if gate.close() { inbox.mailbox.post(.close) }
+  }
+
+  /// Whether it takes no further loads.
+  var isClosed: Bool { gate.isClosed }
+
+  /// Whether the calling thread is one that the store thread's end may wait for: it looks something up, or transfers.
+  var isHeldUpByCurrentThread: Bool { gate.holdsCurrentThread || clients.runOnCurrentThread }
 
   /// Cancels all transfers and waits until their last events are in the inbox.
   func closeClients() {
-    client.close()
-    for other in otherClients.withLock({ Array($0.values) }) { other.close() }
+    for client in clients.all { client.close() }
   }
 
   /// The headers that requests of `context` are sent with.
@@ -135,13 +151,5 @@ final class FlightDispatcher: Sendable {
     SentHeaders(options: context.download, defaults: (context.parts.downloader ?? downloader).headers)
   }
 
-  private func client(of context: LoadContext) -> DownloadClient {
-    guard let downloader = context.parts.downloader else { return client }
-    return otherClients.withLock { clients in
-      if let client = clients[ObjectIdentifier(downloader)] { return client }
-      let client = downloader.client(inbox)
-      clients[ObjectIdentifier(downloader)] = client
-      return client
-    }
-  }
+  private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.parts.downloader) }
 }

@@ -83,13 +83,17 @@ final class ContextTable: Sendable {
       verification: parts.verification,
       options: ObjectIdentifier(options)
     )
-    return contexts.withLock { contexts in
-      if let entry = contexts[key] { return entry.context }
-      if contexts.count >= Self.limit { contexts.removeAll() }
-      let context = make(cache, options, parts)
-      contexts[key] = Entry(context: context, request: request)
-      return context
+    if let context = contexts.withLock({ $0[key]?.context }) { return context }
+    let new = Entry(context: make(cache, options, parts), request: request)
+    let (context, _) = contexts.withLock { contexts in
+      if let entry = contexts[key] { return (entry.context, [Key: Entry]()) }
+      var dropped: [Key: Entry] = [:]
+      if contexts.count >= Self.limit { swap(&contexts, &dropped) }
+      contexts[key] = new
+      // Freed by the caller, under no lock: a downloader that nobody else has waits for its thread then.
+      return (new.context, dropped)
     }
+    return context
   }
 
   private func make(_ cache: ImageCache?, _ options: DownloadOptions, _ parts: LoadContext.Parts) -> LoadContext {

@@ -37,7 +37,7 @@ extension ImageManager {
 
   /// Begins to load one image, and calls `observer` with its events too, on the manager's threads.
   func load(_ request: ImageRequest, observer: (@Sendable (ImageTask.Event) -> Void)?) -> ImageTask {
-    trap(unless: !isClosed, "a manager that is shut down loads nothing")
+    requireOpen()
     let task = ImageTask(request, manager: self, observer: observer)
     task.start()
     return task

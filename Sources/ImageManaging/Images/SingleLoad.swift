@@ -52,11 +52,6 @@ final class SingleLoad: LoadReceiver {
   }
 
   private func ask(_ mode: CacheMode, servesExpired: Bool = false) {
-    // A manager may be shut down between the steps of a load.
-    guard !manager.isClosed else {
-      finish(.failure(.cancelled))
-      return
-    }
     let url: RequestedURL
     do throws(InvalidURL) {
       url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
@@ -73,6 +68,7 @@ final class SingleLoad: LoadReceiver {
     do throws(CacheError) {
       try url.bytes.withRawBytes { bytes throws(CacheError) in
         let load = url.request(id: Self.id, priority: request.priority)
+        // A manager may be shut down between the steps of a load, which ends as cancelled then.
         try manager.dispatcher.load([load], in: bytes, context: context, receiver: self) { decided = $1 }
       }
     } catch {

@@ -97,6 +97,8 @@ public final class LoadContext: Sendable {
 
   /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
+  /// The same for all that have no cache, as a memory layer may be shared by any of them.
+  private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
   let share: any AnyObject & Sendable
   private let notes = Mutex(Notes())
@@ -120,7 +122,7 @@ public final class LoadContext: Sendable {
     self.cache = usesDisk ? cache : nil
     self.parts = parts
     self.startedAt = startedAt
-    credentialHasher = cache?.credentialHasher ?? CredentialHasher.random()
+    credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
     let needsWholeBody =

@@ -17,6 +17,9 @@ final class CodingThreads: Sendable {
     }
   }
 
+  /// Whether the calling thread is one of them.
+  var haveCurrent: Bool { threads.contains { $0.isCurrent } }
+
   func run(_ work: @escaping Work) { queue.add(work) }
 
   /// Lets the threads end once what is queued is finished.

@@ -1,0 +1,123 @@
+import Foundation
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageManaging
+
+/// The end of a manager, from whatever thread, beside whatever load.
+@Suite struct ShutDownTests {
+  /// From where a manager is shut down.
+  enum Place: CaseIterable {
+    case completion, transformer, hookOfTheCaller, hookOfTheTransfer
+  }
+
+  @Test("M23: what the manager calls may shut it down", arguments: Place.allCases) func onItsOwnThreads(_ place: Place)
+    async throws
+  {
+    let box = ManagerBox()
+    let returned = Watched(false)
+    let shutDown: @Sendable (Place) -> Void = { here in
+      guard here == place else { return }
+      box.manager?.shutDown()
+      returned.withLock { $0 = true }
+    }
+    let gallery = try Gallery(
+      transformer: ClosureTransformer(key: "end") { image in
+        shutDown(.transformer)
+        return image
+      },
+      hooks: LoadHooks(shouldDownload: { _ in
+        shutDown(.hookOfTheCaller)
+        return true
+      }),
+      options: .patient(
+        requestModifier: RequestModifier(name: "end") { request in
+          shutDown(.hookOfTheTransfer)
+          return request
+        }
+      )
+    )
+    box.manager = gallery.manager
+    let gate = gallery.origin.hold("/1.jpg")
+    let task = gallery.manager.load(gallery.request(1))
+    task.whenFinished { _ in shutDown(.completion) }
+    gate.open()
+    try await returned.wait(for: "the shutdown to return") { $0 }
+    _ = try? await task.value
+    // From elsewhere it waits until all is over.
+    gallery.manager.shutDown()
+    #expect(gallery.manager.isClosed && !gallery.manager.isRunning)
+    box.manager = nil
+  }
+
+  @Test("M17: a load that is being looked up while the manager is shut down ends as cancelled", arguments: [false, true])
+  func besideALookUp(isCached: Bool) async throws {
+    let door = Door()
+    let isShut = Watched(false)
+    let gallery = try Gallery(
+      hooks: LoadHooks(cacheKeyFilter: { url in
+        if isShut.value { door.pass() }
+        return url
+      })
+    )
+    if isCached { _ = try await gallery.manager.image(for: gallery.url(1)) }
+    gallery.memory.removeAll()
+    isShut.withLock { $0 = true }
+    let manager = gallery.manager
+    let request = gallery.request(1)
+    let task = Watched<ImageTask?>(nil)
+    Thread.detachNewThread {
+      let load = manager.load(request)
+      task.withLock { $0 = load }
+    }
+    try await door.waitForArrival()
+    let isShutDown = Watched(false)
+    Thread.detachNewThread {
+      manager.shutDown()
+      isShutDown.withLock { $0 = true }
+    }
+    try await poll("the shutdown to begin") { manager.isClosed }
+    // Another that begins now is cancelled at once.
+    let late = manager.load(request)
+    #expect(late.isFinished)
+    await #expect(throws: ImageLoadError.cancelled) { try await late.value }
+    door.open()
+    try await isShutDown.wait(for: "the end") { $0 }
+    try await task.wait(for: "the load") { $0 != nil }
+    // What was read from the cache by then is brought to its end.
+    switch await task.value?.outcome() {
+    case .success(let response): #expect(isCached && response.source == .disk)
+    case .failure(let error): #expect(error == .cancelled)
+    case nil: Issue.record("no load")
+    }
+    #expect(!manager.isRunning)
+  }
+
+  @Test("M17: loads beside a shutdown each end") func besideManyLoads() async throws {
+    for round in 0..<20 {
+      let album = try Album()
+      let started = Watched(0)
+      let manager = album.manager
+      let url = album.url("/a.jpg")
+      // A load that began after the whole shutdown would be a mistake.
+      async let isClosed: Void = {
+        try await started.wait(for: "some loads") { $0 >= round % 5 }
+        manager.dispatcher.close()
+      }()
+      var tasks: [ImageTask] = []
+      for _ in 0..<8 {
+        started.withLock { $0 += 1 }
+        tasks.append(manager.load(url))
+      }
+      try await isClosed
+      for task in tasks { _ = await task.outcome() }
+      manager.shutDown()
+      #expect(!manager.isRunning)
+    }
+  }
+}

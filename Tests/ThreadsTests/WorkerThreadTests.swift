@@ -1,0 +1,35 @@
+import Synchronization
+import TestSupport
+import Testing
+import Threads
+
+@Suite struct WorkerThreadTests {
+  @Test func aThreadIsCurrentOnItselfAloneAndUntilItEnds() throws {
+    let thread = Watched<WorkerThread?>(nil)
+    let isCurrent = Mutex(false)
+    let started = WorkerThread(name: "test") {
+      do {
+        try thread.wait(for: "the thread") { $0 != nil }
+        let own = thread.value
+        isCurrent.withLock { $0 = own?.isCurrent ?? false }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(!started.isCurrent)
+    thread.withLock { $0 = started }
+    started.join()
+    #expect(isCurrent.withLock { $0 } && !started.isCurrent)
+  }
+
+  @Test func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame() {
+    let ended = (0..<50).map { _ in
+      let thread = WorkerThread(name: "ended") {}
+      thread.join()
+      return thread
+    }
+    let count = Mutex(0)
+    WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
+    #expect(count.withLock { $0 } == 0)
+  }
+}
