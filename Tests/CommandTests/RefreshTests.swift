@@ -76,6 +76,28 @@ import Testing
     #expect(dry.status == 0 && dry.outputText == imageURLs(origin, 0..<3).map { "\($0)\n" }.joined())
     #expect(origin.requests.count == 3)
   }
+
+  @Test("M6, C19: a dry run of a refresh prints what the refresh asks for, by the server's word too")
+  func aDryRunOfARefreshAgreesWithTheRefresh() async throws {
+    let origin = try makeImageOrigin()
+    for (path, headers) in [
+      ("/images/0.jpg", ["Cache-Control": "max-age=31536000, immutable"]),
+      ("/images/1.jpg", ["Cache-Control": "max-age=3600"]),
+      ("/images/2.jpg", ["Cache-Control": "no-cache"]),
+    ] as [(String, HeaderFields)] {
+      origin.set(path, .computed { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: headers) })
+    }
+    for (freshness, asked) in [("http", [1, 2]), ("age", [0, 1, 2])] {
+      let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "cache: {freshness: \(freshness)}")
+      #expect(try await job.runJob().status == 0)
+      let before = origin.requests.count
+      let dry = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-mode", "refresh")
+      #expect(dry.status == 0 && origin.requests.count == before)
+      let refreshed = try await job.runJob("--cache-mode", "refresh")
+      #expect(refreshed.totals["revalidated"] == asked.count && origin.requests.count == before + asked.count)
+      #expect(dry.outputText == asked.map { "\(origin.url("/images/\($0).jpg"))\n" }.joined())
+    }
+  }
 }
 
 /// An image with an ETag, or 304 where the request names that.

@@ -9,6 +9,8 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   /// Never ask the network, and tell by ``/ImagePrimitives/Outcome/skipped`` what ``use`` would ask for; nothing is written, and
   /// no body is read.
   case dryRun
+  /// As ``dryRun``, telling what ``refresh`` would ask for.
+  case refreshDryRun
   /// Ask the network for what is cached too, conditionally where the server gave something to ask with (`refreshCached`).
   case refresh
   /// Ask the network whatever is cached, and keep what comes (`fromLoaderOnly`).
@@ -16,12 +18,16 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
   /// As ``use``, but write nothing to disk (`cacheMemoryOnly`).
   case memoryOnly
 
+  /// Whether it only tells what would be asked for.
+  var isDryRun: Bool { self == .dryRun || self == .refreshDryRun }
+  /// Whether what is cached is asked for too, or would be.
+  var refreshes: Bool { self == .refresh || self == .refreshDryRun }
   /// Whether a miss is asked for.
-  var asksNetwork: Bool { self != .only && self != .dryRun }
+  var asksNetwork: Bool { self != .only && !isDryRun }
   /// Whether the cache is looked at.
   var reads: Bool { self != .bypass && self != .loaderOnly }
   /// Whether images and failures are written to disk.
   var writesDisk: Bool { self == .use || self == .refresh || self == .loaderOnly }
   /// Whether images are put into the memory layer.
-  var writesMemory: Bool { self != .bypass && self != .dryRun }
+  var writesMemory: Bool { self != .bypass && !isDryRun }
 }

@@ -221,9 +221,9 @@ struct BatchLookUp {
     let judgement = context.verification.judge(head)
     if judgement == .broken { return .nothing }
     let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
-    if isFresh || isServedAllTheSame(head, cache, reader), context.mode != .refresh || isKept {
+    if isFresh || isServedAllTheSame(head, cache, reader), !context.mode.refreshes || isKept {
       let isEnough = judgement == .good && !context.needsPixels && !context.needsData && !context.parts.verifiesHits
-      return isEnough || context.mode == .dryRun ? .hit(head) : .copy(head)
+      return isEnough || context.mode.isDryRun ? .hit(head) : .copy(head)
     }
     guard context.mode == .refresh || context.followsHTTPFreshness && context.mode.asksNetwork else { return .nothing }
     guard let details = try reader.details(key, identity: identity) else { return .nothing }
@@ -276,9 +276,9 @@ struct BatchLookUp {
         let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
           try folder.contains(url: url) { context.recordWarning("\($0)") }
         }
-        if !isThere || request.revalidation != nil || context.mode == .refresh {
+        if !isThere || request.revalidation != nil || context.mode.refreshes {
           misses.append(request)
-        } else if context.mode == .dryRun {
+        } else if context.mode.isDryRun {
           decided.append((request.index, LoadCompletion(id: requests[request.index].id, result: EntryResult(.hitDisk))))
         } else {
           request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))

@@ -6,24 +6,16 @@ extension Job {
   ///
   /// Throws where the folder cannot be used so; with `.readOnly` where there is none.
   public func openCache(access: ImageCache.Access) throws(CacheError) -> ImageCache {
-    try openCache(access: access, maxAge: cache.maxAge, freshness: cache.freshness)
-  }
-
-  private func openCache(
-    access: ImageCache.Access,
-    maxAge: Duration?,
-    freshness: Cache.Freshness
-  ) throws(CacheError) -> ImageCache {
     try ImageCache(
       ImageCache.Configuration(
         directory: cache.directory,
         namespace: cache.namespace,
         access: access,
-        maxAge: maxAge,
+        maxAge: cache.maxAge,
         maxSize: cache.maxSize,
         trimTo: cache.trimTo,
         expireBy: cache.expireBy == .access ? .access : .modification,
-        freshness: freshness == .http ? .http : .age,
+        freshness: cache.freshness == .http ? .http : .age,
         minFresh: cache.minFresh,
         blacklistTTL: blacklist.ttl
       )
@@ -37,8 +29,6 @@ extension Job {
     case .use where !isDryRun, .refresh where !isDryRun: return try openCache(access: .readWrite)
     case .use, .only, .refresh:
       do throws(CacheError) {
-        // What would be refreshed is asked for as if it were too old.
-        if cache.mode == .refresh { return try openCache(access: .readOnly, maxAge: .zero, freshness: .age) }
         return try openCache(access: .readOnly)
       } catch {
         if case .missing = error { return nil }
@@ -50,8 +40,8 @@ extension Job {
   /// The further caches that a run looks in; none where it looks in no cache. Throws where one is not there.
   ///
   /// In a cache what is older than `max-age` is no hit; the files of a flat folder have no age.
-  func openReadOnlyCaches(isDryRun: Bool) throws(CacheError) -> [ReadOnlyCache] {
-    if cache.mode == .bypass || isDryRun && cache.mode == .refresh { return [] }
+  func openReadOnlyCaches() throws(CacheError) -> [ReadOnlyCache] {
+    if cache.mode == .bypass { return [] }
     var caches: [ReadOnlyCache] = []
     for path in cache.readOnly {
       caches.append(try ReadOnlyCache(opening: path.absolute, namespace: cache.namespace, maxAge: cache.maxAge))

@@ -124,6 +124,17 @@ extension Job.Cache.Mode {
   }
 }
 
+extension Job.Cache.Mode {
+  /// The mode that tells what this one would ask for.
+  fileprivate var dryRunMode: CacheMode {
+    switch self {
+    case .use, .bypass: .dryRun
+    case .only: .only
+    case .refresh: .refreshDryRun
+    }
+  }
+}
+
 extension LoadContext {
   /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
   convenience init(_ prepared: PreparedJob, memory: ImageMemory?, startedAt: Timestamp, isDryRun: Bool) {
@@ -132,7 +143,7 @@ extension LoadContext {
       cache: prepared.cache,
       download: job.downloadOptions,
       parts: Parts(
-        mode: isDryRun && job.cache.mode != .only ? .dryRun : job.cache.mode.cacheMode,
+        mode: isDryRun ? job.cache.mode.dryRunMode : job.cache.mode.cacheMode,
         readOnly: prepared.readOnlyCaches,
         memory: memory,
         keyRule: job.keyRule,

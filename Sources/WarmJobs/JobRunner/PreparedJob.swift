@@ -28,7 +28,7 @@ public final class PreparedJob {
   public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
     self.job = job
     do throws(CacheError) {
-      readOnlyCaches = try job.openReadOnlyCaches(isDryRun: isDryRun)
+      readOnlyCaches = try job.openReadOnlyCaches()
       cache = try job.openCacheForRun(isDryRun: isDryRun)
     } catch {
       throw .cache(error)
