@@ -70,7 +70,13 @@ public final class PrefetchRun: Sendable {
   }
 
   /// Ends a run early, from any thread: nothing more starts, and what is in flight gets 5 s with `gracefully`, nothing without.
-  public func stop(gracefully: Bool) { receiver.mailbox.post(.stop(gracefully: gracefully)) }
+  ///
+  /// From when this returns no transfer begins that was waiting then.
+  public func stop(gracefully: Bool) {
+    receiver.mailbox.post(.stop(gracefully: gracefully))
+    // Not only when the run's thread gets to it.
+    manager.cancelAll(for: receiver, includingRunning: !gracefully)
+  }
 
   /// Stops reading until resumed, from any thread; what is pending goes on.
   public func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }

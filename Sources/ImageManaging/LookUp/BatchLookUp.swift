@@ -124,7 +124,7 @@ struct BatchLookUp {
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
   private mutating func remembered(_ index: Int, processing: String) -> RememberedImage? {
-    guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, context.mode != .refresh else {
+    guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, !context.mode.refreshes else {
       return nil
     }
     guard let found = memory.image(for: context.memoryKey(keys[index], processing: processing)) else { return nil }
@@ -180,7 +180,7 @@ struct BatchLookUp {
     _ reader: borrowing CacheReader
   ) throws(CacheError) -> Bool {
     guard let transformer = context.parts.transformer, context.parts.hooks.cacheSerializer != nil else { return false }
-    guard context.layers.reads.contains(.disk), context.mode != .refresh else { return false }
+    guard context.layers.reads.contains(.disk), !context.mode.refreshes else { return false }
     let transformed = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
     return try transformed.withRawBytes { transformed throws(CacheError) in
       let key = CacheKey(identity: transformed)
