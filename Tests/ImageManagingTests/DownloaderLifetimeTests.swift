@@ -28,13 +28,17 @@ import Testing
   @Test("M23: what is kept of a downloader goes with it") func clientsGoWithTheirDownloaders() throws {
     let clients = DownloadClients(of: try ImageDownloader(), receiver: Deaf())
     weak var first: DownloadClient?
-    for number in 0..<20 {
-      let downloader = try ImageDownloader()
-      let client = clients.client(of: downloader)
-      #expect(client === clients.client(of: downloader) && clients.all.count == 2)
-      if number == 0 { first = client }
-    }
-    #expect(first == nil)
+    try {
+      let downloaders = try (0..<20).map { _ in try ImageDownloader() }
+      for downloader in downloaders {
+        let client = clients.client(of: downloader)
+        #expect(client === clients.client(of: downloader))
+        if first == nil { first = client }
+      }
+      #expect(first != nil && clients.all.count == 21)
+    }()
+    _ = clients.client(of: try ImageDownloader())
+    #expect(first == nil && clients.all.count == 2)
     #expect(clients.client(of: nil) === clients.all[0])
   }
 
