@@ -1,5 +1,4 @@
 import ImageCaching
-import Glibc
 import Synchronization
 
 /// A manager's hold on the cache that it trims and expires: as long as one lasts, others must use the same rules.
@@ -34,9 +33,9 @@ final class CacheClaim: Sendable {
     }
   }
 
-  private static let held = Mutex<[String: (rules: Rules, count: Int)]>([:])
+  private static let held = Mutex<[FolderIdentity: (rules: Rules, count: Int)]>([:])
 
-  private let folder: String?
+  private let folder: FolderIdentity?
 
   /// Claims `cache`; one that is only read is nobody's.
   init(_ cache: ImageCache) throws(ImageManagerError) {
@@ -44,7 +43,7 @@ final class CacheClaim: Sendable {
       folder = nil
       return
     }
-    let folder = cache.sharedFolder
+    let folder = cache.folderIdentity
     self.folder = folder
     let rules = Rules(cache.configuration)
     let differences = Self.held.withLock { held in
@@ -61,14 +60,5 @@ final class CacheClaim: Sendable {
       held[folder]?.count -= 1
       if held[folder]?.count == 0 { held[folder] = nil }
     }
-  }
-}
-
-extension ImageCache {
-  /// What all caches over one folder have in common, however their paths are written.
-  var sharedFolder: String {
-    guard let resolved = realpath(path, nil) else { return path }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 }

@@ -11,7 +11,7 @@ enum LoadSharing {
   final class Token: Sendable {}
 
   private struct Key: Hashable {
-    let cache: String
+    let cache: FolderIdentity
     let download: DownloadOptions
     let keyRule: KeyRule
   }
@@ -26,7 +26,7 @@ enum LoadSharing {
   static func object(for cache: ImageCache?, _ download: DownloadOptions, _ parts: LoadContext.Parts) -> Token? {
     guard let cache, parts.mode.writesDisk, parts.mode.reads, parts.hooks.cacheKeyFilter == nil else { return nil }
     guard parts.downloader == nil else { return nil }
-    let key = Key(cache: cache.sharedFolder, download: download, keyRule: parts.keyRule)
+    let key = Key(cache: cache.folderIdentity, download: download, keyRule: parts.keyRule)
     return tokens.withLock { tokens in
       if let token = tokens[key]?.token { return token }
       // Contexts are few, and made seldom: those that are gone are found whenever one is added.
