@@ -118,7 +118,7 @@ extension ImageManager {
     try remove(ImageRequest(url: url), from: layers)
   }
 
-  /// Takes a URL off the blacklist (`removeFailedURL`); says whether it was there. ``ImageCache/clearBlacklist()`` takes all off.
+  /// Takes a URL off the blacklist (`removeFailedURL`); says whether it was there. ``/ImageCaching/ImageCache/clearBlacklist()`` takes all off.
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
     guard let place = CachedPlace(ImageRequest(url: url), self), let cache = place.cache else { return false }
