@@ -23,14 +23,14 @@ struct BatchLookUp {
   let bytes: UnsafeRawBufferPointer
   let context: LoadContext
   let identities: RequestIdentities
-  private let sent: SentHeaders
+  let sent: SentHeaders
 
-  private(set) var decided: [(Int, LoadCompletion)] = []
-  private(set) var undecided: [Undecided] = []
-  private(set) var staleTouches: [EntryTouch] = []
+  var decided: [(Int, LoadCompletion)] = []
+  var undecided: [Undecided] = []
+  var staleTouches: [EntryTouch] = []
   /// Requests of which the own cache has nothing to use.
-  private var misses: [Undecided] = []
-  private var varyVerdicts = VaryVerdicts()
+  var misses: [Undecided] = []
+  var varyVerdicts = VaryVerdicts()
 
   init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, sent: SentHeaders) {
     self.sent = sent
@@ -74,11 +74,11 @@ struct BatchLookUp {
   }
 
   /// Where the image as it came is looked for.
-  private var originalLayers: CacheLayers {
+  var originalLayers: CacheLayers {
     context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
   }
 
-  private mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
+  mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
     guard let cache = context.cache else {
       for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
       return
@@ -90,7 +90,7 @@ struct BatchLookUp {
     }
   }
 
-  private mutating func mark(_ indices: [Int], _ inFlight: [Bool]) {
+  mutating func mark(_ indices: [Int], _ inFlight: [Bool]) {
     let marked = Set(zip(indices, inFlight).lazy.filter(\.1).map(\.0))
     for place in undecided.indices where marked.contains(undecided[place].index) { undecided[place].wasInFlight = true }
   }
@@ -99,7 +99,7 @@ struct BatchLookUp {
 
   /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing, or
   /// where more than the image is asked for.
-  private mutating func decideFromMemory(_ index: Int) -> Bool {
+  mutating func decideFromMemory(_ index: Int) -> Bool {
     if context.needsData { return false }
     if let remembered = remembered(index) {
       decided.append((index, completion(index, remembered)))
@@ -111,19 +111,19 @@ struct BatchLookUp {
     return true
   }
 
-  private func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
+  func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.head, in: context.cache)
     let image = context.parts.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
   }
 
-  private mutating func remembered(_ index: Int) -> RememberedImage? {
+  mutating func remembered(_ index: Int) -> RememberedImage? {
     guard context.layers.reads.contains(.memory) else { return nil }
     return remembered(index, processing: context.parts.transformer?.key ?? "")
   }
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
-  private mutating func remembered(_ index: Int, processing: String) -> RememberedImage? {
+  mutating func remembered(_ index: Int, processing: String) -> RememberedImage? {
     guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, !context.mode.refreshes else {
       return nil
     }
@@ -136,7 +136,7 @@ struct BatchLookUp {
 
   // MARK: Disk
 
-  private mutating func decide(
+  mutating func decide(
     _ index: Int,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
@@ -159,7 +159,7 @@ struct BatchLookUp {
     if request.copy != nil { undecided.append(request) } else { misses.append(request) }
   }
 
-  private mutating func decide(
+  mutating func decide(
     _ index: Int,
     _ head: EntryHead,
     _ identity: UnsafeRawBufferPointer,
@@ -173,7 +173,7 @@ struct BatchLookUp {
   }
 
   /// A transformed image that a serializer has kept is read instead of the original.
-  private mutating func decideByTransformed(
+  mutating func decideByTransformed(
     _ index: Int,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
@@ -194,7 +194,7 @@ struct BatchLookUp {
   }
 
   /// What a cache has of an identity, as far as this context can use it.
-  private enum Finding {
+  enum Finding {
     case nothing
     case hit(EntryHead)
     /// Its body must be read.
@@ -203,7 +203,7 @@ struct BatchLookUp {
     case stale(Revalidation)
   }
 
-  private mutating func finding(
+  mutating func finding(
     _ index: Int,
     _ key: CacheKey,
     _ identity: UnsafeRawBufferPointer,
@@ -231,21 +231,21 @@ struct BatchLookUp {
   }
 
   /// Whether what has expired is served.
-  private func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
+  func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.parts.servesExpired { return true }
     return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
   }
 
   /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by HTTP's rules,
   /// but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
-  private mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
+  mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[requests[index].url])
     let hasher = cache?.credentialHasher ?? context.credentialHasher
     return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 
-  private mutating func copy(
+  mutating func copy(
     _ index: Int,
     _ head: EntryHead,
     _ identity: UnsafeRawBufferPointer,
@@ -259,112 +259,5 @@ struct BatchLookUp {
       vary: head.hasVary ? try reader.vary(of: key, identity: identity) : [],
       remembered: remembered(index)
     )
-  }
-
-  // MARK: Read-only caches
-
-  private mutating func look(into store: ReadOnlyCache) throws(CacheError) {
-    let asked = misses
-    misses.removeAll(keepingCapacity: true)
-    switch store {
-    case .cache(let cache):
-      try cache.read { reader throws(CacheError) in
-        for request in asked { try look(for: request, in: cache, reader) }
-      }
-    case .folder(let folder):
-      for var request in asked {
-        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
-          try folder.contains(url: url) { context.recordWarning("\($0)") }
-        }
-        if !isThere || request.revalidation != nil || context.mode.refreshes {
-          misses.append(request)
-        } else if context.mode.isDryRun {
-          decided.append((request.index, LoadCompletion(id: requests[request.index].id, result: EntryResult(.hitDisk))))
-        } else {
-          request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))
-          undecided.append(request)
-        }
-      }
-    }
-  }
-
-  private mutating func look(
-    for request: Undecided,
-    in cache: ImageCache,
-    _ reader: borrowing CacheReader
-  ) throws(CacheError) {
-    var request = request
-    let index = request.index
-    // What must be asked about is asked about, whoever else has a copy.
-    guard request.revalidation == nil else { return misses.append(request) }
-    try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
-      switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
-      case .hit(let head):
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
-      case .copy(let head):
-        request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
-        undecided.append(request)
-      // What a read-only cache has and what has expired there is fetched into the own one.
-      case .nothing, .stale: misses.append(request)
-      }
-    }
-  }
-
-  // MARK: Misses
-
-  /// Decides what no cache has: by the blacklist, or by whether the network may be asked.
-  private mutating func settleMisses() {
-    for request in misses {
-      let index = request.index
-      if context.needsData, let remembered = remembered(index) {
-        decided.append((index, completion(index, remembered)))
-      } else if let known = request.known, !context.retriesBlacklisted {
-        // What is cached is served, and not asked about.
-        if request.revalidation != nil {
-          serveAsItIs(request)
-        } else {
-          decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
-        }
-      } else if context.mode.asksNetwork {
-        undecided.append(request)
-      } else {
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
-      }
-    }
-  }
-
-  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is.
-  private mutating func askWhether(_ shouldDownload: (String) -> Bool) {
-    let asked = undecided
-    undecided.removeAll(keepingCapacity: true)
-    for request in asked {
-      let isFetched = !request.wasInFlight && request.copy == nil
-      if !isFetched || identities.withWritten(request.index, { shouldDownload(String(decoding: $0, as: UTF8.self)) }) {
-        undecided.append(request)
-      } else {
-        serveAsItIs(request)
-      }
-    }
-  }
-
-  /// Serves the cached image of a request that was to be asked about; without one it ends without image.
-  private mutating func serveAsItIs(_ request: Undecided) {
-    var request = request
-    let index = request.index
-    guard let revalidation = request.revalidation, let cache = context.cache else {
-      decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
-      return
-    }
-    if context.needsPixels || context.needsData {
-      let place = identities.withIdentity(index) { identity in
-        CachedCopy.Place.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
-      }
-      request.copy = CachedCopy(place: place, vary: revalidation.details.vary)
-      request.revalidation = nil
-      undecided.append(request)
-    } else {
-      let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
-      decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
-    }
   }
 }

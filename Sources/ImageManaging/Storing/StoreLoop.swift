@@ -14,21 +14,21 @@ final class StoreLoop {
 
   typealias Held = BackPressure.Held
 
-  private let inbox: StoreInbox
-  private let dispatcher: FlightDispatcher
-  private let coders: ImageCoderRegistry
-  private let coding: CodingThreads
-  private let delivery: FlightDelivery
+  let inbox: StoreInbox
+  let dispatcher: FlightDispatcher
+  let coders: ImageCoderRegistry
+  let coding: CodingThreads
+  let delivery: FlightDelivery
 
-  private var streams: [UInt64: BodyStream] = [:]
-  private var batch = CommitBatch()
-  private var varyTexts = VaryTexts()
-  private var final: [FinalResult] = []
+  var streams: [UInt64: BodyStream] = [:]
+  var batch = CommitBatch()
+  var varyTexts = VaryTexts()
+  var final: [FinalResult] = []
   /// What servers said of images whose cached bodies are read before that counts.
-  private var confirmed: [UInt64: DownloadedImage] = [:]
+  var confirmed: [UInt64: DownloadedImage] = [:]
   /// Bodies that the coding threads have, or are to have.
-  private var bodiesBeingProcessed = 0
-  private var isClosing = false
+  var bodiesBeingProcessed = 0
+  var isClosing = false
 
   init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, coding: CodingThreads) {
     self.dispatcher = dispatcher
@@ -38,7 +38,7 @@ final class StoreLoop {
     delivery = FlightDelivery(dispatcher)
   }
 
-  private var flights: FlightTable { dispatcher.flights }
+  var flights: FlightTable { dispatcher.flights }
 
   /// Runs until told to close, and then until all that was begun is final.
   func run() {
@@ -60,7 +60,7 @@ final class StoreLoop {
     }
   }
 
-  private func take(_ message: consuming StoreMessage) {
+  func take(_ message: consuming StoreMessage) {
     switch message {
     case .event(let event): take(event)
     case .prove(let number):
@@ -84,7 +84,7 @@ final class StoreLoop {
 
   // MARK: Transfers
 
-  private func take(_ event: DownloadEvent) {
+  func take(_ event: DownloadEvent) {
     switch event {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
@@ -115,12 +115,12 @@ final class StoreLoop {
     }
   }
 
-  private func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
+  func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
     guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
     return varyTexts.text(vary, of: flight, dispatcher.sentHeaders(flight.context))
   }
 
-  private func process(_ number: UInt64, _ image: FetchedImage) {
+  func process(_ number: UInt64, _ image: FetchedImage) {
     guard let flight = flights.flight(number) else { return release(image.held) }
     let processor = BodyProcessor(flight.context, coders: coders)
     guard processor.isHeavy else { return settle(number, image, image.processed(by: processor, for: flight)) }
@@ -131,7 +131,7 @@ final class StoreLoop {
     }
   }
 
-  private func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<ProcessedImage, Failure>?) {
+  func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<ProcessedImage, Failure>?) {
     guard let flight = flights.flight(number) else { return release(image.held) }
     switch verdict {
     case nil:
@@ -156,7 +156,7 @@ final class StoreLoop {
   }
 
   /// Ends a flight whose image is good and not kept on disk; a URL that was known bad is so no more.
-  private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ processed: ProcessedImage) {
+  func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ processed: ProcessedImage) {
     let result = EntryResult(.checked, image: image, verified: processed.verified)
     let product = isStorable(image.answer, flight.context) ? processed.product : processed.product?.unremembered
     if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {
@@ -166,7 +166,7 @@ final class StoreLoop {
     }
   }
 
-  private func keepsOnDisk(_ image: FetchedImage, _ processed: ProcessedImage, for context: LoadContext) -> Bool {
+  func keepsOnDisk(_ image: FetchedImage, _ processed: ProcessedImage, for context: LoadContext) -> Bool {
     guard context.writeCache != nil, isStorable(image.answer, context) else { return false }
     if processed.product?.transformed != nil { return true }
     if case .nothing = processed.stored { return false }
@@ -174,19 +174,19 @@ final class StoreLoop {
   }
 
   /// Whether the answer may be kept by the server's word, where that counts.
-  private func isStorable(_ answer: DownloadedImage, _ context: LoadContext) -> Bool {
+  func isStorable(_ answer: DownloadedImage, _ context: LoadContext) -> Bool {
     answer.freshness.isStorable || !context.followsHTTPFreshness
   }
 
   /// Counts pixels that wait for their commit; returns their bytes.
-  private func hold(_ processed: ProcessedImage) -> Int {
+  func hold(_ processed: ProcessedImage) -> Int {
     let bytes = processed.product?.pixelBytes ?? 0
     if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
     return bytes
   }
 
   /// Ends a flight with `failure`, and remembers it where the rules say so.
-  private func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
+  func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
     let remembers = flight.context.writeCache != nil && flight.blocks(failure)
     var result = result
     result.details = EntryResult.Details(
@@ -203,155 +203,15 @@ final class StoreLoop {
     }
   }
 
-  // MARK: Cached bodies
-
-  private func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
-    let processor = BodyProcessor(flight.context, coders: coders)
-    bodiesBeingProcessed += 1
-    coding.run { [inbox] in
-      let proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
-      inbox.mailbox.post(.proved(number: number, copy, proof))
-    }
-  }
-
-  /// The server has answered 304: the record is right, and so is the body, unless the context asks for more than the record tells.
-  private func settle(_ number: UInt64, notModified answer: DownloadedImage) {
-    guard let flight = flights.flight(number) else { return }
-    guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
-      preconditionFailure("only what is cached is asked about")
-    }
-    let context = flight.context
-    if context.needsPixels || context.needsData || context.parts.verifiesHits
-      || context.verification.judge(revalidation.head) == .needsProof
-    {
-      confirmed[number] = answer
-      let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
-      return prove(number, flight, CachedCopy(place: place))
-    }
-    var result = EntryResult(.revalidated, summary: answer.summary)
-    result.add(VerifiedImage(revalidation.head), head: revalidation.head)
-    revalidate(number, flight, revalidation.head, answer, result, nil)
-  }
-
-  private func revalidate(
-    _ number: UInt64,
-    _ flight: Flight,
-    _ head: EntryHead,
-    _ answer: DownloadedImage,
-    _ result: EntryResult,
-    _ processed: ProcessedImage?
-  ) {
-    guard flight.context.writeCache != nil else {
-      return finish(FinalResult(number: number, flight: flight, result: result, product: processed?.product))
-    }
-    let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
-    let change = CommitBatch.Change.revalidate(head, answer, deeper)
-    add(
-      CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed?.product, held: Held())
-    )
-  }
-
-  private func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
-    let answer = confirmed.removeValue(forKey: number)
-    guard let flight = flights.flight(number) else { return }
-    switch proof {
-    case .good(let processed, let body):
-      settle(number, flight, copy, answer, processed, body)
-    case .abandoned:
-      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
-    case .damaged:
-      removeDamaged(flight, copy)
-      if copy.isTransformed { lookUpAgain(number) } else { askInstead(number, flight) }
-    case .broken where copy.isTransformed:
-      removeDamaged(flight, copy)
-      lookUpAgain(number)
-    case .broken, .unreadable:
-      askInstead(number, flight)
-    }
-  }
-
-  private func settle(
-    _ number: UInt64,
-    _ flight: Flight,
-    _ copy: CachedCopy,
-    _ answer: DownloadedImage?,
-    _ processed: ProcessedImage,
-    _ body: CachedProof.Body?
-  ) {
-    var result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body)
-    if let answer, let head = copy.ownHead {
-      result.outcome = .revalidated
-      result.add(answer.summary)
-      return revalidate(number, flight, head, answer, result, processed)
-    }
-    touch(flight, copy)
-    let needsRaising = copy.ownHead.map { processed.verified.proof > $0.proof } ?? false
-    if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
-      let change = CommitBatch.Change.raiseProof(head, processed.verified)
-      let held = Held(bytes: hold(processed))
-      add(
-        CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
-      )
-    } else {
-      finish(FinalResult(number: number, flight: flight, result: result, product: processed.product))
-    }
-  }
-
-  /// Notes that a cached image was used, where its time of access is out of date.
-  private func touch(_ flight: Flight, _ copy: CachedCopy) {
-    guard flight.context.mode.writesDisk, case .entry(let cache, let key, let identity, let head, true) = copy.place else {
-      return
-    }
-    guard cache.configuration.expireBy == .access else { return }
-    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
-    take(.touch(flight.context, [EntryTouch(key: key, identity: identity)]))
-  }
-
-  /// The bytes of a transformed image are no good: the original may be there.
-  private func lookUpAgain(_ number: UInt64) {
-    var result = FinalResult(number: number, result: EntryResult(.cancelled))
-    result.isVoid = true
-    finish(result)
-  }
-
-  /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
-  private func askInstead(_ number: UInt64, _ flight: Flight) {
-    if let known = flight.known, !flight.context.retriesBlacklisted {
-      finish(FinalResult(number: number, result: EntryResult(knownBad: known)))
-    } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
-      finish(FinalResult(number: number, result: EntryResult(.skipped)))
-    } else if isClosing || flight.stop != .no {
-      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
-    } else {
-      dispatcher.submit(flight, number: number, isConditional: false)
-    }
-  }
-
-  /// Removes the record of a body that is gone or changed, unless it is another one by now.
-  private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) {
-    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.place, isOwn else {
-      return flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
-    }
-    guard cache.configuration.access == .readWrite else {
-      return flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
-    }
-    do throws(CacheError) {
-      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
-      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
-    } catch {
-      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
-    }
-  }
-
   // MARK: Commit and delivery
 
-  private func add(_ item: CommitBatch.Item) {
+  func add(_ item: CommitBatch.Item) {
     if !batch.accepts(item.flight.context) { commit() }
     batch.add(item)
     if batch.isFull { commit() }
   }
 
-  private func commit() {
+  func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
     batch.commit()
     var held = Held()
@@ -365,7 +225,7 @@ final class StoreLoop {
     deliver()
   }
 
-  private func trimIfFull(_ context: LoadContext) {
+  func trimIfFull(_ context: LoadContext) {
     guard let cache = context.writeCache else { return }
     do throws(CacheError) {
       guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
@@ -375,13 +235,13 @@ final class StoreLoop {
     }
   }
 
-  private func release(_ held: Held) {
+  func release(_ held: Held) {
     if inbox.pressure.subtract(held), !isClosing { dispatcher.capacityChanged() }
   }
 
-  private func finish(_ result: FinalResult) { final.append(result) }
+  func finish(_ result: FinalResult) { final.append(result) }
 
-  private func deliver() {
+  func deliver() {
     guard !final.isEmpty else { return }
     let results = final
     final.removeAll(keepingCapacity: true)

@@ -1,0 +1,110 @@
+import ImageCaching
+import ImagePrimitives
+
+// What the own cache does not have: looked for in the read-only ones, and then decided by the blacklist or sent for.
+extension BatchLookUp {
+  mutating func look(into store: ReadOnlyCache) throws(CacheError) {
+    let asked = misses
+    misses.removeAll(keepingCapacity: true)
+    switch store {
+    case .cache(let cache):
+      try cache.read { reader throws(CacheError) in
+        for request in asked { try look(for: request, in: cache, reader) }
+      }
+    case .folder(let folder):
+      for var request in asked {
+        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
+          try folder.contains(url: url) { context.recordWarning("\($0)") }
+        }
+        if !isThere || request.revalidation != nil || context.mode.refreshes {
+          misses.append(request)
+        } else if context.mode.isDryRun {
+          decided.append((request.index, LoadCompletion(id: requests[request.index].id, result: EntryResult(.hitDisk))))
+        } else {
+          request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))
+          undecided.append(request)
+        }
+      }
+    }
+  }
+
+  private mutating func look(
+    for request: Undecided,
+    in cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) {
+    var request = request
+    let index = request.index
+    // What must be asked about is asked about, whoever else has a copy.
+    guard request.revalidation == nil else { return misses.append(request) }
+    try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
+      switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
+      case .hit(let head):
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+      case .copy(let head):
+        request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
+        undecided.append(request)
+      // What a read-only cache has and what has expired there is fetched into the own one.
+      case .nothing, .stale: misses.append(request)
+      }
+    }
+  }
+
+  // MARK: Misses
+
+  /// Decides what no cache has: by the blacklist, or by whether the network may be asked.
+  mutating func settleMisses() {
+    for request in misses {
+      let index = request.index
+      if context.needsData, let remembered = remembered(index) {
+        decided.append((index, completion(index, remembered)))
+      } else if let known = request.known, !context.retriesBlacklisted {
+        // What is cached is served, and not asked about.
+        if request.revalidation != nil {
+          serveAsItIs(request)
+        } else {
+          decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
+        }
+      } else if context.mode.asksNetwork {
+        undecided.append(request)
+      } else {
+        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+      }
+    }
+  }
+
+  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is.
+  mutating func askWhether(_ shouldDownload: (String) -> Bool) {
+    let asked = undecided
+    undecided.removeAll(keepingCapacity: true)
+    for request in asked {
+      let isFetched = !request.wasInFlight && request.copy == nil
+      if !isFetched || identities.withWritten(request.index, { shouldDownload(String(decoding: $0, as: UTF8.self)) }) {
+        undecided.append(request)
+      } else {
+        serveAsItIs(request)
+      }
+    }
+  }
+
+  /// Serves the cached image of a request that was to be asked about; without one it ends without image.
+  private mutating func serveAsItIs(_ request: Undecided) {
+    var request = request
+    let index = request.index
+    guard let revalidation = request.revalidation, let cache = context.cache else {
+      decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+      return
+    }
+    if context.needsPixels || context.needsData {
+      let place = identities.withIdentity(index) { identity in
+        CachedCopy.Place.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
+      }
+      request.copy = CachedCopy(place: place, vary: revalidation.details.vary)
+      request.revalidation = nil
+      undecided.append(request)
+    } else {
+      let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
+      decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
+    }
+  }
+}

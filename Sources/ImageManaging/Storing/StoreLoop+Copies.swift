@@ -1,0 +1,145 @@
+import ImageCaching
+import ImageDownloading
+import ImagePrimitives
+import Threads
+
+// Cached bodies: read, confirmed by a 304, found damaged.
+extension StoreLoop {
+  func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
+    let processor = BodyProcessor(flight.context, coders: coders)
+    bodiesBeingProcessed += 1
+    coding.run { [inbox] in
+      let proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
+      inbox.mailbox.post(.proved(number: number, copy, proof))
+    }
+  }
+
+  /// The server has answered 304: the record is right, and so is the body, unless the context asks for more than the record tells.
+  func settle(_ number: UInt64, notModified answer: DownloadedImage) {
+    guard let flight = flights.flight(number) else { return }
+    guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
+      preconditionFailure("only what is cached is asked about")
+    }
+    let context = flight.context
+    if context.needsPixels || context.needsData || context.parts.verifiesHits
+      || context.verification.judge(revalidation.head) == .needsProof
+    {
+      confirmed[number] = answer
+      let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
+      return prove(number, flight, CachedCopy(place: place))
+    }
+    var result = EntryResult(.revalidated, summary: answer.summary)
+    result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+    revalidate(number, flight, revalidation.head, answer, result, nil)
+  }
+
+  private func revalidate(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ head: EntryHead,
+    _ answer: DownloadedImage,
+    _ result: EntryResult,
+    _ processed: ProcessedImage?
+  ) {
+    guard flight.context.writeCache != nil else {
+      return finish(FinalResult(number: number, flight: flight, result: result, product: processed?.product))
+    }
+    let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
+    let change = CommitBatch.Change.revalidate(head, answer, deeper)
+    add(
+      CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed?.product, held: Held())
+    )
+  }
+
+  func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
+    let answer = confirmed.removeValue(forKey: number)
+    guard let flight = flights.flight(number) else { return }
+    switch proof {
+    case .good(let processed, let body):
+      settle(number, flight, copy, answer, processed, body)
+    case .abandoned:
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    case .damaged:
+      removeDamaged(flight, copy)
+      if copy.isTransformed { lookUpAgain(number) } else { askInstead(number, flight) }
+    case .broken where copy.isTransformed:
+      removeDamaged(flight, copy)
+      lookUpAgain(number)
+    case .broken, .unreadable:
+      askInstead(number, flight)
+    }
+  }
+
+  private func settle(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ copy: CachedCopy,
+    _ answer: DownloadedImage?,
+    _ processed: ProcessedImage,
+    _ body: CachedProof.Body?
+  ) {
+    var result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body)
+    if let answer, let head = copy.ownHead {
+      result.outcome = .revalidated
+      result.add(answer.summary)
+      return revalidate(number, flight, head, answer, result, processed)
+    }
+    touch(flight, copy)
+    let needsRaising = copy.ownHead.map { processed.verified.proof > $0.proof } ?? false
+    if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
+      let change = CommitBatch.Change.raiseProof(head, processed.verified)
+      let held = Held(bytes: hold(processed))
+      add(
+        CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
+      )
+    } else {
+      finish(FinalResult(number: number, flight: flight, result: result, product: processed.product))
+    }
+  }
+
+  /// Notes that a cached image was used, where its time of access is out of date.
+  private func touch(_ flight: Flight, _ copy: CachedCopy) {
+    guard flight.context.mode.writesDisk, case .entry(let cache, let key, let identity, let head, true) = copy.place else {
+      return
+    }
+    guard cache.configuration.expireBy == .access else { return }
+    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
+    take(.touch(flight.context, [EntryTouch(key: key, identity: identity)]))
+  }
+
+  /// The bytes of a transformed image are no good: the original may be there.
+  private func lookUpAgain(_ number: UInt64) {
+    var result = FinalResult(number: number, result: EntryResult(.cancelled))
+    result.isVoid = true
+    finish(result)
+  }
+
+  /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
+  private func askInstead(_ number: UInt64, _ flight: Flight) {
+    if let known = flight.known, !flight.context.retriesBlacklisted {
+      finish(FinalResult(number: number, result: EntryResult(knownBad: known)))
+    } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
+      finish(FinalResult(number: number, result: EntryResult(.skipped)))
+    } else if isClosing || flight.stop != .no {
+      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+    } else {
+      dispatcher.submit(flight, number: number, isConditional: false)
+    }
+  }
+
+  /// Removes the record of a body that is gone or changed, unless it is another one by now.
+  private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) {
+    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.place, isOwn else {
+      return flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+    }
+    guard cache.configuration.access == .readWrite else {
+      return flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
+    }
+    do throws(CacheError) {
+      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
+      if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
+    } catch {
+      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
+    }
+  }
+}
