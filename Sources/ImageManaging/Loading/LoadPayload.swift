@@ -1,11 +1,11 @@
 public import ImageCoding
 
-/// What a load brings beside its result.
-public struct LoadPayload: Sendable {
+/// What a load brings beside its result; an object, so that results without one stay small.
+public final class LoadPayload: Sendable {
   /// The decoded, transformed image.
-  public var image: DecodedImage?
+  public let image: DecodedImage?
   /// The bytes as they came, or as the cache has them.
-  public var data: [UInt8]?
+  public let data: [UInt8]?
 
   /// A payload of those parts.
   public init(image: DecodedImage? = nil, data: [UInt8]? = nil) {

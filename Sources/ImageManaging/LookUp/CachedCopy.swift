@@ -1,7 +1,7 @@
 import ImageCaching
 
-/// Where the bytes of a cached image are that must be read before it counts as a hit.
-struct CachedCopy: Sendable {
+/// Where the bytes of a cached image are that must be read before it counts as a hit; an object, as most requests have none.
+final class CachedCopy: Sendable {
   enum Place: Sendable {
     /// A record of the context's own cache, or of a read-only one.
     case entry(ImageCache, key: CacheKey, identity: [UInt8], head: EntryHead, isOwn: Bool)
@@ -13,11 +13,18 @@ struct CachedCopy: Sendable {
 
   let place: Place
   /// The request headers that the record's answer depends on.
-  var vary: [UInt8] = []
+  let vary: [UInt8]
   /// Whether these are bytes of the transformed image, so that nothing is left to do but to decode them.
-  var isTransformed = false
+  let isTransformed: Bool
   /// The decoded image, where memory has it and only the bytes are wanted.
-  var remembered: RememberedImage?
+  let remembered: RememberedImage?
+
+  init(place: Place, vary: [UInt8] = [], isTransformed: Bool = false, remembered: RememberedImage? = nil) {
+    self.place = place
+    self.vary = vary
+    self.isTransformed = isTransformed
+    self.remembered = remembered
+  }
 
   /// The record; nil for a copy without one.
   var head: EntryHead? {
@@ -35,7 +42,12 @@ struct CachedCopy: Sendable {
 }
 
 /// The record that the network is asked about.
-struct Revalidation: Sendable {
+final class Revalidation: Sendable {
   let head: EntryHead
   let details: EntryDetails
+
+  init(head: EntryHead, details: EntryDetails) {
+    self.head = head
+    self.details = details
+  }
 }
