@@ -72,6 +72,17 @@ import Testing
     #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
   }
 
+  @Test("C19: what memory has after a 304 heeds Vary too") func varyInMemoryAfterARevalidation() async throws {
+    let album = try Album()
+    album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Vary": "Accept-Language"]))
+    _ = try await album.manager.response(for: speaking("de", album, "/v.jpg"))
+    album.memory.removeAll()
+    var refresh = speaking("de", album, "/v.jpg")
+    refresh.cachePolicy.mode = .refresh
+    #expect(try await album.manager.response(for: refresh).result.outcome == .revalidated)
+    #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
+  }
+
   @Test("C7, C19: an image in memory is judged by the rules of who asks, kept on disk or not")
   func memoryIsJudgedByTheAskersRules() async throws {
     let album = try Album(freshness: .http)

@@ -136,8 +136,6 @@ public final class LoadContext: Sendable {
   var blacklist: BlacklistRules { parts.blacklist }
   var layers: CacheLayerUse { parts.layers }
 
-  /// The cache where it may be looked in.
-  var readCache: ImageCache? { mode.reads ? cache : nil }
   /// The cache where images and failures are written.
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
   /// Whether the image's pixels are needed.

@@ -19,7 +19,7 @@ extension BatchLookUp {
         if !isThere || request.revalidation != nil || context.mode.refreshes {
           misses.append(request)
         } else if context.mode.isDryRun {
-          decided.append((request.index, LoadCompletion(id: requests[request.index].id, result: EntryResult(.hitDisk))))
+          decide(request.index, as: EntryResult(.hitDisk))
         } else {
           request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))
           undecided.append(request)
@@ -40,7 +40,7 @@ extension BatchLookUp {
     try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
       switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
       case .hit(let head):
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+        decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
       case .copy(let head):
         request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
         undecided.append(request)
@@ -63,12 +63,12 @@ extension BatchLookUp {
         if request.revalidation != nil {
           serveAsItIs(request)
         } else {
-          decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(knownBad: known))))
+          decide(index, as: EntryResult(knownBad: known))
         }
       } else if context.mode.asksNetwork {
         undecided.append(request)
       } else {
-        decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+        decide(index, as: EntryResult(.skipped))
       }
     }
   }
@@ -92,7 +92,7 @@ extension BatchLookUp {
     var request = request
     let index = request.index
     guard let revalidation = request.revalidation, let cache = context.cache else {
-      decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.skipped))))
+      decide(index, as: EntryResult(.skipped))
       return
     }
     if context.needsPixels || context.needsData {
@@ -104,7 +104,7 @@ extension BatchLookUp {
       undecided.append(request)
     } else {
       let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
-      decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
+      decide(index, as: result)
     }
   }
 }

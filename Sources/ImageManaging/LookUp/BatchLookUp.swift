@@ -73,6 +73,10 @@ struct BatchLookUp {
     if let shouldDownload = context.parts.hooks.shouldDownload { askWhether(shouldDownload) }
   }
 
+  mutating func decide(_ index: Int, as result: EntryResult) {
+    decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
+  }
+
   /// Where the image as it came is looked for.
   var originalLayers: CacheLayers {
     context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
@@ -166,7 +170,7 @@ struct BatchLookUp {
     _ cache: ImageCache,
     _ reader: borrowing CacheReader
   ) {
-    decided.append((index, LoadCompletion(id: requests[index].id, result: EntryResult(.hitDisk, head: head, in: cache))))
+    decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
     if context.mode.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key: keys[index], identity: Array(identity)))
     }

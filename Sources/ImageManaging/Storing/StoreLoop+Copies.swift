@@ -26,7 +26,7 @@ extension StoreLoop {
     {
       confirmed[number] = answer
       let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
-      return prove(number, flight, CachedCopy(place: place))
+      return prove(number, flight, CachedCopy(place: place, vary: revalidation.details.vary))
     }
     var result = EntryResult(.revalidated, summary: answer.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)

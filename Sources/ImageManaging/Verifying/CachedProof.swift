@@ -34,7 +34,7 @@ extension CachedProof {
         }
         switch body {
         case nil, .damaged: self = .damaged
-        case .bytes(let bytes): self.init(bytes, facts: nil, head: head, copy: copy, flight: flight, processor: processor)
+        case .bytes(let bytes): self.init(bytes, facts: nil, copy: copy, processor: processor)
         }
       case .memory(let original):
         self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
@@ -47,24 +47,17 @@ extension CachedProof {
           return
         }
         let facts = Body(checksum: body.withRawBytes { ImageCaching.checksum(of: $0) }, byteCount: body.count)
-        self.init(body, facts: facts, head: nil, copy: copy, flight: flight, processor: processor)
+        self.init(body, facts: facts, copy: copy, processor: processor)
       }
     } catch {
       self = .unreadable(error)
     }
   }
 
-  private init(
-    _ bytes: [UInt8],
-    facts: Body?,
-    head: EntryHead?,
-    copy: CachedCopy,
-    flight: Flight,
-    processor: BodyProcessor
-  ) {
-    let context = flight.context
+  private init(_ bytes: [UInt8], facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
+    let context = processor.context
     // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
-    if let head, context.verification.judge(head) == .good, copy.remembered != nil || !context.needsPixels {
+    if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !context.needsPixels {
       let product = ProcessedImage.Product(
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,
