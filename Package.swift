@@ -58,7 +58,7 @@ let package = Package(
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
-    library("ImageCoding", ["ImagePrimitives", "CJPEG", "CPNG", "CWebP"]),
+    library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP"]),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),

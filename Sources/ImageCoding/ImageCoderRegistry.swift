@@ -15,6 +15,11 @@ public struct ImageCoderRegistry: Sendable {
     coders.last { $0.canDecode(format) }
   }
 
+  /// The last added of the coders that write `format`; nil where none does.
+  public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
+    coders.last { $0.canEncode(format) }
+  }
+
   /// Adds a coder, which is asked before all others.
   public mutating func add(_ coder: some ImageCoder) { coders.append(coder) }
 

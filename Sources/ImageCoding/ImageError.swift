@@ -8,10 +8,14 @@ public struct ImageError: Error, Sendable, Hashable {
     case undecodable
     /// The image is larger than ``DecodingLimits`` allow; nothing was allocated for it.
     case dimensions(maximumPixels: Int)
+    /// Decoding it needs more memory than ``DecodingLimits`` allow; nothing was allocated for it.
+    case memory(maximumBytes: Int)
     /// The header goes on beyond the prefix: the next look needs at least that many bytes from the file's start.
     case needsMoreBytes(minimum: Int)
     /// The machine had no memory for it, which says nothing about the image.
     case outOfMemory
+    /// It cannot be written as that format, or not in so few bytes.
+    case unencodable
   }
 
   /// What kind of refusal it is.
@@ -27,10 +31,10 @@ public struct ImageError: Error, Sendable, Hashable {
 }
 
 extension ImageError {
-  static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
+  package static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
 
   /// The answer to a header that ends with its prefix: wait for more, or, where that was all, it is cut.
-  static func endsEarly(_ format: String, needed: Int, of bytes: Int, isComplete: Bool) -> ImageError {
+  package static func endsEarly(_ format: String, needed: Int, of bytes: Int, isComplete: Bool) -> ImageError {
     isComplete
       ? .undecodable("the \(format) file is cut: it has \(bytes) bytes, and its header needs \(needed) or more")
       : ImageError(.needsMoreBytes(minimum: needed), "the \(format) header needs \(needed) bytes, and \(bytes) are here")

@@ -1,35 +1,10 @@
-import Glibc
+import Threads
 
 /// A door that is opened once and lets all pass from then on.
-final class Latch: @unchecked Sendable {
-  // Sendable because the mutex guards the flag; both live at a fixed address, as pthread asks.
+final class Latch: Sendable {
+  private let isOpen = WaitableState(false)
 
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var isOpen = false
+  func open() { isOpen.withLock(waking: .all) { $0 = true } }
 
-  init() {
-    pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
-  }
-
-  deinit {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
-  }
-
-  func open() {
-    pthread_mutex_lock(mutex)
-    isOpen = true
-    pthread_cond_broadcast(condition)
-    pthread_mutex_unlock(mutex)
-  }
-
-  func wait() {
-    pthread_mutex_lock(mutex)
-    while !isOpen { pthread_cond_wait(condition, mutex) }
-    pthread_mutex_unlock(mutex)
-  }
+  func wait() { isOpen.wait { $0 ? () : nil } }
 }

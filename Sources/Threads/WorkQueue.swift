@@ -1,53 +1,28 @@
 import DequeModule
-import Glibc
 
 /// Work for several threads: each element is taken by one of them, oldest first.
-///
-/// `@unchecked Sendable`: `elements` and `isClosed` are touched only while `mutex` is held; a condition variable needs
-/// a C mutex, which `Mutex` does not give out.
-public final class WorkQueue<Element: Sendable>: @unchecked Sendable {
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var elements = Deque<Element>()
-  private var isClosed = false
+public final class WorkQueue<Element: Sendable>: Sendable {
+  private struct State: Sendable {
+    var elements = Deque<Element>()
+    var isClosed = false
+  }
+
+  private let state = WaitableState(State())
 
   /// An empty queue.
-  public init() {
-    pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
-  }
-
-  deinit {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
-  }
+  public init() {}
 
   /// Adds an element at the end.
-  public func add(_ element: Element) {
-    pthread_mutex_lock(mutex)
-    elements.append(element)
-    pthread_mutex_unlock(mutex)
-    pthread_cond_signal(condition)
-  }
+  public func add(_ element: Element) { state.withLock(waking: .one) { $0.elements.append(element) } }
 
   /// Takes the oldest element, waiting for one; nil once the queue is closed and empty.
   public func take() -> Element? {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    while elements.isEmpty {
-      if isClosed { return nil }
-      pthread_cond_wait(condition, mutex)
+    state.wait { state -> Element?? in
+      if let element = state.elements.popFirst() { return .some(element) }
+      return state.isClosed ? .some(nil) : nil
     }
-    return elements.removeFirst()
   }
 
   /// Lets the threads end: what is queued is still taken, nothing more is waited for.
-  public func close() {
-    pthread_mutex_lock(mutex)
-    isClosed = true
-    pthread_mutex_unlock(mutex)
-    pthread_cond_broadcast(condition)
-  }
+  public func close() { state.withLock(waking: .all) { $0.isClosed = true } }
 }

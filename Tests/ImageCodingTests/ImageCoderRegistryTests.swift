@@ -8,7 +8,11 @@ import Testing
     func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
       throw ImageError(.undecodable, "refused")
     }
-    func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+    func decode(
+      _ bytes: UnsafeRawBufferPointer,
+      options: DecodingOptions,
+      limits: DecodingLimits
+    ) throws(ImageError) -> DecodedImage {
       throw ImageError(.undecodable, "refused")
     }
     func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {

@@ -158,9 +158,13 @@ final class CountingCoder: ImageCoder {
     try jpeg.header(of: prefix, isComplete: isComplete)
   }
 
-  func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+  func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
     count.add(1, ordering: .sequentiallyConsistent)
-    return try jpeg.decode(bytes, limits: limits)
+    return try jpeg.decode(bytes, options: options, limits: limits)
   }
 
   func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {

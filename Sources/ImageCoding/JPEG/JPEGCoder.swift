@@ -19,7 +19,11 @@ public struct JPEGCoder: ImageCoder {
   }
 
   /// Decodes to upright RGBA; CMYK is taken as inverted, as Adobe writes it.
-  public func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
     let header = try header(of: bytes, isComplete: true)
     try limits.check(header.size)
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress

@@ -18,7 +18,11 @@ public struct PNGCoder: ImageCoder {
   }
 
   /// Decodes to RGBA.
-  public func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
     let header = try header(of: bytes, isComplete: true)
     try limits.check(header.size)
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress

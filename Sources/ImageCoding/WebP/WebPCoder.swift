@@ -16,7 +16,11 @@ public struct WebPCoder: ImageCoder {
   }
 
   /// Decodes to RGBA; an animation's first frame lies on a transparent canvas.
-  public func decode(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> DecodedImage {
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
     let header = try WebPHeader(ByteView(bytes), isComplete: true)
     try limits.check(header.size)
     let pixels = try PixelBuffer(size: header.size) { pixels throws(ImageError) in
