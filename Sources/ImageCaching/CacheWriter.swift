@@ -32,6 +32,7 @@ public struct CacheWriter {
     var head = entry.head
     guard head.proof < proof.depth else { return true }
     head.proof = proof.depth
+    head.hasWarnings = proof.hasWarnings
     head.format = proof.format
     head.width = proof.width
     head.height = proof.height

@@ -20,6 +20,8 @@ public struct EntryHead: Sendable, Hashable {
   public var checksum: Checksum
   /// How deeply the body has been proven good.
   public var proof: ProofDepth
+  /// Whether a decoder found the body odd, though good.
+  public var hasWarnings: Bool
   /// How the declared content type fits the format.
   public var contentTypeMatch: ContentTypeMatch
   /// The HTTP status that it came with.
@@ -67,9 +69,19 @@ public struct NewProof: Sendable, Hashable {
   public var width: UInt32, height: UInt32
   /// Frames of an animation, 1 for a still image.
   public var frames: UInt32
+  /// Whether a decoder found the body odd, though good.
+  public var hasWarnings: Bool
 
   /// A proof of that depth, with what it found.
-  public init(depth: ProofDepth, format: ImageFormat?, width: UInt32, height: UInt32, frames: UInt32) {
+  public init(
+    depth: ProofDepth,
+    format: ImageFormat?,
+    width: UInt32,
+    height: UInt32,
+    frames: UInt32,
+    hasWarnings: Bool = false
+  ) {
+    self.hasWarnings = hasWarnings
     self.depth = depth
     self.format = format
     self.width = width

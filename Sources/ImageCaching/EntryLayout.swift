@@ -16,7 +16,7 @@ import ImagePrimitives
 /// | 70 | u8 | format; 0: none |
 /// | 71 | u8 | proof |
 /// | 72 | u8 | match of the content type |
-/// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is the identity's beginning |
+/// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is the identity's beginning, 4 a decoder found the body odd |
 /// | 74 | u8 | folder of the blob |
 /// | 75 | u8 | 0 |
 /// | 76, 80 | u32, u32 | bytes of identity, of URL |
@@ -26,6 +26,7 @@ struct StoredEntry {
   static let headByteCount = 92
   private static let blobFlag: UInt8 = 1
   private static let sharedURLFlag: UInt8 = 2
+  private static let warningsFlag: UInt8 = 4
 
   /// The whole record; valid as long as its transaction, and until the next write in it.
   let bytes: UnsafeRawBufferPointer
@@ -86,6 +87,7 @@ struct StoredEntry {
       bodySize: bytes.littleEndian(at: 24),
       checksum: Checksum(high: bytes.littleEndian(at: 32), low: bytes.littleEndian(at: 40)),
       proof: ProofDepth(storedNumber: bytes[71]),
+      hasWarnings: flags & Self.warningsFlag != 0,
       contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]),
       status: bytes.littleEndian(at: 68),
       isBlob: flags & Self.blobFlag != 0,
@@ -113,7 +115,7 @@ struct StoredEntry {
     record[70] = head.format?.storedNumber ?? 0
     record[71] = head.proof.storedNumber
     record[72] = head.contentTypeMatch.storedNumber
-    record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0)
+    record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0) | (head.hasWarnings ? warningsFlag : 0)
     record[74] = head.blobFolder
     record[75] = 0
   }

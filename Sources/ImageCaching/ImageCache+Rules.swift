@@ -11,6 +11,7 @@ extension EntryHead {
     frames: UInt32,
     bodySize: UInt64,
     checksum: Checksum,
+    hasWarnings: Bool = false,
     contentTypeMatch: ContentTypeMatch
   ) {
     self.init(
@@ -23,6 +24,7 @@ extension EntryHead {
       bodySize: bodySize,
       checksum: checksum,
       proof: .full,
+      hasWarnings: hasWarnings,
       contentTypeMatch: contentTypeMatch,
       status: 200,
       isBlob: false,

@@ -20,6 +20,8 @@ public struct NewEntry {
   public var frames: UInt32
   /// How deeply the body has been proven good.
   public var proof: ProofDepth
+  /// Whether a decoder found the body odd, though good.
+  public var hasWarnings: Bool
   /// How the declared content type fits the format.
   public var contentTypeMatch: ContentTypeMatch
   /// The HTTP status that it came with.
@@ -53,6 +55,7 @@ public struct NewEntry {
     height: UInt32 = 0,
     frames: UInt32 = 0,
     proof: ProofDepth,
+    hasWarnings: Bool = false,
     contentTypeMatch: ContentTypeMatch,
     status: UInt16 = 200,
     checksum: Checksum,
@@ -72,6 +75,7 @@ public struct NewEntry {
     self.height = height
     self.frames = frames
     self.proof = proof
+    self.hasWarnings = hasWarnings
     self.contentTypeMatch = contentTypeMatch
     self.status = status
     self.checksum = checksum

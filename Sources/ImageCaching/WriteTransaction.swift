@@ -219,6 +219,7 @@ extension EntryHead {
     frames = entry.frames
     checksum = entry.checksum
     proof = entry.proof
+    hasWarnings = entry.hasWarnings
     contentTypeMatch = entry.contentTypeMatch
     status = entry.status
     hasVary = !entry.vary.isEmpty

@@ -33,6 +33,8 @@ public final class ImageManager: Sendable {
     public var downloads: ImageDownloader.Configuration
     /// How single images are fetched.
     public var downloadOptions: DownloadOptions
+    /// Memory that the coding threads share for pixels and what it takes to make them; ``/ImageCoding/DecodingBudget/standard`` by default.
+    public var decodingBudget: DecodingBudget
     /// Who decodes which format; by default ``/ImageCoding/ImageCoderRegistry/standard``.
     public var coders: ImageCoderRegistry
     /// What of a URL tells single images apart.
@@ -54,6 +56,7 @@ public final class ImageManager: Sendable {
       downloader: ImageDownloader? = nil,
       downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
       downloadOptions: DownloadOptions = DownloadOptions(),
+      decodingBudget: DecodingBudget = .standard,
       coders: ImageCoderRegistry = .standard,
       keyRule: KeyRule = .url,
       transformer: (any ImageTransformer)? = nil,
@@ -67,6 +70,7 @@ public final class ImageManager: Sendable {
       self.downloader = downloader
       self.downloads = downloads
       self.downloadOptions = downloadOptions
+      self.decodingBudget = decodingBudget
       self.coders = coders
       self.keyRule = keyRule
       self.transformer = transformer
@@ -108,8 +112,8 @@ public final class ImageManager: Sendable {
     let dispatcher = FlightDispatcher(inbox: StoreInbox(), downloader: downloader)
     self.dispatcher = dispatcher
     let ownDownloader = configuration.downloader == nil ? downloader : nil
-    store = WorkerThread(name: "store") { [coding, coders = configuration.coders] in
-      StoreLoop(dispatcher: dispatcher, coders: coders, coding: coding).run()
+    store = WorkerThread(name: "store") { [coding, coders = configuration.coders, budget = configuration.decodingBudget] in
+      StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
       coding.close()
       ownDownloader?.shutDown()
     }

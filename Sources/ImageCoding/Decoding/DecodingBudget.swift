@@ -1,3 +1,4 @@
+import Glibc
 import ImagePrimitives
 import Threads
 
@@ -15,6 +16,12 @@ public final class DecodingBudget: Sendable {
     trap(unless: bytes > 0, "a decoding budget of \(bytes) bytes")
     self.bytes = bytes
   }
+
+  /// The budget of who names none: a quarter of the machine's memory, at least 256 MiB and at most 1 GiB.
+  public static let standard: DecodingBudget = {
+    let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
+    return DecodingBudget(bytes: min(max(memory / 4, 256 << 20), 1 << 30))
+  }()
 
   /// Bytes that are taken now.
   public var takenBytes: Int { taken.withLock(waking: .nobody) { $0 } }

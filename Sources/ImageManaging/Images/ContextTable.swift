@@ -21,6 +21,8 @@ final class ContextTable: Sendable {
     let verifiesHits: Bool
     let time: ImageRequest.Decoding.Time
     let includesData: Bool
+    let decoding: DecodingOptions
+    let showsPartialImages: Bool
     let transformer: String?
     let verification: VerificationRules
     /// Not by value: that leaves time limits out.
@@ -57,6 +59,8 @@ final class ContextTable: Sendable {
       servesExpired: servesExpired,
       servesWhileRevalidating: mode == .use && decoding.time != .never,
       delivery: delivery(decoding),
+      decoding: decodingOptions(decoding),
+      showsPartialImages: decoding.isProgressive && decoding.time == .eager && !mode.refreshes,
       transformer: decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil,
       coders: decoding.coders,
       downloader: request.network.downloader,
@@ -79,6 +83,8 @@ final class ContextTable: Sendable {
       verifiesHits: parts.verifiesHits,
       time: decoding.time,
       includesData: decoding.includesData,
+      decoding: parts.decoding,
+      showsPartialImages: parts.showsPartialImages,
       transformer: parts.transformer?.key,
       verification: parts.verification,
       options: ObjectIdentifier(options)
@@ -99,6 +105,13 @@ final class ContextTable: Sendable {
   private func make(_ cache: ImageCache?, _ options: DownloadOptions, _ parts: LoadContext.Parts) -> LoadContext {
     let now = (cache?.configuration.time ?? configuration.downloads.time).wall()
     return LoadContext(cache: cache, download: options, parts: parts, startedAt: now)
+  }
+
+  private func decodingOptions(_ decoding: ImageRequest.Decoding) -> DecodingOptions {
+    var options = decoding.options
+    // Partial images have the size of the final one, and its bytes are known to fit only once all is known.
+    if decoding.isProgressive { options.maximumBytes = nil }
+    return options
   }
 
   private func delivery(_ decoding: ImageRequest.Decoding) -> LoadDelivery {

@@ -74,7 +74,7 @@ public struct ImageRequest: Sendable {
   public struct Decoding: Sendable {
     /// When pixels are made.
     public enum Time: Sendable, Hashable {
-      /// Before the load ends, on the coding threads (`decodeFirstFrameOnly` aside, SDWebImage's default).
+      /// Before the load ends, on the coding threads (SDWebImage's default).
       case eager
       /// When ``ImageResponse/decoded()`` is called (`avoidDecodeImage`): the response has the bytes. It is neither transformed nor kept in
       /// memory.
@@ -85,6 +85,12 @@ public struct ImageRequest: Sendable {
 
     /// When pixels are made; ``Time/eager`` by default.
     public var time: Time
+    /// The box that the image has to fit in (`imageThumbnailPixelSize`), the bytes that its pixels may have (`scaleDownLargeImages`), and
+    /// whether only the first frame is decoded (`decodeFirstFrameOnly`); all frames in full size by default.
+    public var options: DecodingOptions
+    /// Whether ``ImageTask/events`` have the image while it arrives (`progressiveLoad`), each better than the last; false by default. It is
+    /// not while what is cached is refreshed, and ``/ImageCoding/DecodingOptions/maximumBytes`` then does not count.
+    public var isProgressive: Bool
     /// Whether the response has the bytes beside the image (`queryMemoryData`); false by default.
     public var includesData: Bool
     /// What is made of the image, in place of the manager's transformer; nil: the manager's.
@@ -97,12 +103,16 @@ public struct ImageRequest: Sendable {
     /// Decoding of those parts, each with its default.
     public init(
       time: Time = .eager,
+      options: DecodingOptions = DecodingOptions(),
+      isProgressive: Bool = false,
       includesData: Bool = false,
       transformer: (any ImageTransformer)? = nil,
       coders: ImageCoderRegistry? = nil,
       verification: VerificationRules? = nil
     ) {
       self.time = time
+      self.options = options
+      self.isProgressive = isProgressive
       self.includesData = includesData
       self.transformer = transformer
       self.coders = coders

@@ -17,12 +17,14 @@ public struct ImageResponse: Sendable {
   /// The outcome, as a report has it, with size, format and what the transfer cost.
   public var result: EntryResult
   private let coders: ImageCoderRegistry
+  private let options: DecodingOptions
 
-  init(_ completion: LoadCompletion, coders: ImageCoderRegistry) {
+  init(_ completion: LoadCompletion, coders: ImageCoderRegistry, options: DecodingOptions) {
     image = completion.payload?.image
     data = completion.payload?.data
     result = completion.result
     self.coders = coders
+    self.options = options
     source =
       switch completion.result.outcome {
       case .hitMemory: .memory
@@ -42,7 +44,7 @@ public struct ImageResponse: Sendable {
       guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else {
         throw ImageError(.undecodable, "no coder is registered for these bytes")
       }
-      return try coder.decode(bytes, limits: DecodingLimits())
+      return try coder.decode(bytes, options: options, limits: DecodingLimits())
     }
   }
 }

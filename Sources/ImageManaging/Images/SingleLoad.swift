@@ -129,13 +129,17 @@ final class SingleLoad: LoadReceiver {
     SingleLoad(renewal, manager: manager) { _ in }.start()
   }
 
+  private func response(_ completion: LoadCompletion) -> ImageResponse {
+    ImageResponse(completion, coders: coders, options: request.decoding.options)
+  }
+
   private func outcome(of completion: LoadCompletion) -> Outcome {
     let unknown = Failure(.internal, message: "no reason is known")
     switch completion.result.outcome {
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: return .success(ImageResponse(completion, coders: coders))
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: return .success(response(completion))
     case .failed: return .failure(.failed(completion.result.failure ?? unknown))
     case .blacklisted: return .failure(.blacklisted(completion.result.failure ?? unknown))
-    case .skipped where request.cachePolicy.mode.asksNetwork: return .success(ImageResponse(completion, coders: coders))
+    case .skipped where request.cachePolicy.mode.asksNetwork: return .success(response(completion))
     case .skipped: return .failure(.notCached)
     case .cancelled: return .failure(.cancelled)
     }

@@ -58,6 +58,6 @@ struct RememberedImage: Sendable {
   /// The request headers that the answer depends on, as a record keeps them.
   let vary: [UInt8]
 
-  /// Bytes per row times height: what an image really takes.
-  var cost: Int { image.pixels.bytes.count }
+  /// Bytes of all pixels: what an image really takes.
+  var cost: Int { image.byteCount }
 }

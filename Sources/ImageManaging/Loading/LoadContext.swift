@@ -32,6 +32,10 @@ public final class LoadContext: Sendable {
     public var servesWhileRevalidating: Bool
     /// What completions bring; nothing by default.
     public var delivery: LoadDelivery
+    /// What is wanted of the pixels; all frames in full size by default.
+    public var decoding: DecodingOptions
+    /// Whether receivers are shown the image while it arrives; false by default.
+    public var showsPartialImages: Bool
     /// What is made of the decoded image; nothing by default.
     public var transformer: (any ImageTransformer)?
     /// Who decodes; nil: the manager's coders.
@@ -59,6 +63,8 @@ public final class LoadContext: Sendable {
       servesExpired: Bool = false,
       servesWhileRevalidating: Bool = false,
       delivery: LoadDelivery = [],
+      decoding: DecodingOptions = DecodingOptions(),
+      showsPartialImages: Bool = false,
       transformer: (any ImageTransformer)? = nil,
       coders: ImageCoderRegistry? = nil,
       downloader: ImageDownloader? = nil,
@@ -77,6 +83,8 @@ public final class LoadContext: Sendable {
       self.servesExpired = servesExpired
       self.servesWhileRevalidating = servesWhileRevalidating
       self.delivery = delivery
+      self.decoding = decoding
+      self.showsPartialImages = showsPartialImages
       self.transformer = transformer
       self.coders = coders
       self.downloader = downloader
@@ -101,6 +109,8 @@ public final class LoadContext: Sendable {
   private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
   let share: any AnyObject & Sendable
+  /// What tells images in memory apart that are made of the same one.
+  let processing: String
   private let notes = Mutex(Notes())
 
   private struct Notes {
@@ -122,6 +132,7 @@ public final class LoadContext: Sendable {
     self.cache = usesDisk ? cache : nil
     self.parts = parts
     self.startedAt = startedAt
+    processing = parts.decoding.processing + (parts.transformer.map { "|\($0.key)" } ?? "")
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
@@ -193,9 +204,23 @@ extension LoadContext {
   var now: Timestamp { cache?.configuration.time.wall() ?? TimeSource.system.wall() }
 
   /// The name in the memory layer of the image that this context makes of the one of `key`.
-  func memoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: parts.transformer?.key ?? "") }
+  func memoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: processing) }
+
+  /// The name there of what is decoded of it, before it is transformed.
+  func originalMemoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: parts.decoding.processing) }
 
   func memoryKey(_ key: CacheKey, processing: String) -> MemoryKey {
     MemoryKey(namespace: cache?.path ?? "", image: key, processing: processing)
+  }
+}
+
+extension DecodingOptions {
+  /// What tells images in memory apart that were decoded of the same file; empty where all of it was.
+  fileprivate var processing: String {
+    var parts: [String] = []
+    if let thumbnail { parts.append("thumbnail=\(thumbnail.width)x\(thumbnail.height)") }
+    if let maximumBytes { parts.append("bytes=\(maximumBytes)") }
+    if firstFrameOnly { parts.append("first") }
+    return parts.joined(separator: ",")
   }
 }

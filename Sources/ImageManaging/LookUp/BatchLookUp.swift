@@ -110,7 +110,7 @@ struct BatchLookUp {
       return true
     }
     guard context.parts.transformer != nil, context.layers.readsOriginal.contains(.memory) else { return false }
-    guard let original = remembered(index, processing: "") else { return false }
+    guard let original = remembered(index, at: context.originalMemoryKey(keys[index])) else { return false }
     undecided.append(Undecided(index: index, copy: CachedCopy(place: .memory(original))))
     return true
   }
@@ -123,15 +123,15 @@ struct BatchLookUp {
 
   mutating func remembered(_ index: Int) -> RememberedImage? {
     guard context.layers.reads.contains(.memory) else { return nil }
-    return remembered(index, processing: context.parts.transformer?.key ?? "")
+    return remembered(index, at: context.memoryKey(keys[index]))
   }
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
-  mutating func remembered(_ index: Int, processing: String) -> RememberedImage? {
+  mutating func remembered(_ index: Int, at place: MemoryKey) -> RememberedImage? {
     guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, !context.mode.refreshes else {
       return nil
     }
-    guard let found = memory.image(for: context.memoryKey(keys[index], processing: processing)) else { return nil }
+    guard let found = memory.image(for: place) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }

@@ -22,13 +22,15 @@ extension VerificationRules {
     if depth == .none { return formats == nil || head.format != nil ? .good : .broken }
     guard head.proof > .none else { return .needsProof }
     if failure(size: ImageSize(width: Int(head.width), height: Int(head.height))) != nil { return .broken }
+    if failure(isAnimated: head.frames > 1) != nil { return .broken }
+    if isStrict, head.hasWarnings { return .broken }
     return head.proof >= depth ? .good : .needsProof
   }
 
-  /// Judges an image in memory, every pixel of which was decoded.
+  /// Judges an image in memory, every pixel of which was decoded, unless it is the first frame of many.
   func judge(_ remembered: RememberedImage) -> HitJudgement {
     var head = remembered.head
-    head.proof = .full
+    if remembered.image.isWhole { head.proof = .full }
     return judge(head)
   }
 }

@@ -78,7 +78,7 @@ struct FlightDelivery {
     }
     if let original = product.original {
       let remembered = RememberedImage(identity: flight.identity, image: original, head: head, vary: product.vary)
-      memory.insert(remembered, for: context.memoryKey(flight.key, processing: ""))
+      memory.insert(remembered, for: context.originalMemoryKey(flight.key))
     }
   }
 

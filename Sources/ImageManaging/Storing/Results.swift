@@ -108,6 +108,7 @@ extension NewEntry {
       height: UInt32(clamping: verified.size.height),
       frames: UInt32(clamping: verified.frames),
       proof: verified.proof,
+      hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch,
       status: UInt16(clamping: image.answer.status),
       checksum: checksum,
@@ -142,6 +143,7 @@ extension EntryHead {
       frames: UInt32(clamping: verified.frames),
       bodySize: UInt64(clamping: byteCount),
       checksum: checksum,
+      hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch
     )
   }
@@ -154,7 +156,8 @@ extension NewProof {
       format: verified.format,
       width: UInt32(clamping: verified.size.width),
       height: UInt32(clamping: verified.size.height),
-      frames: UInt32(clamping: verified.frames)
+      frames: UInt32(clamping: verified.frames),
+      hasWarnings: verified.hasDecoderWarnings
     )
   }
 }

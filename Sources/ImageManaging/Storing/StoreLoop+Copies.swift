@@ -6,7 +6,7 @@ import Threads
 // Cached bodies: read, confirmed by a 304, found damaged.
 extension StoreLoop {
   func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
-    let processor = BodyProcessor(flight.context, coders: coders)
+    let processor = BodyProcessor(flight.context, coders: coders, budget: budget)
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
       let proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned

@@ -17,6 +17,7 @@ final class StoreLoop {
   let inbox: StoreInbox
   let dispatcher: FlightDispatcher
   let coders: ImageCoderRegistry
+  let budget: DecodingBudget
   let coding: CodingThreads
   let delivery: FlightDelivery
 
@@ -30,10 +31,11 @@ final class StoreLoop {
   var bodiesBeingProcessed = 0
   var isClosing = false
 
-  init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, coding: CodingThreads) {
+  init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, budget: DecodingBudget, coding: CodingThreads) {
     self.dispatcher = dispatcher
     inbox = dispatcher.inbox
     self.coders = coders
+    self.budget = budget
     self.coding = coding
     delivery = FlightDelivery(dispatcher)
   }
@@ -122,7 +124,7 @@ final class StoreLoop {
 
   func process(_ number: UInt64, _ image: FetchedImage) {
     guard let flight = flights.flight(number) else { return release(image.held) }
-    let processor = BodyProcessor(flight.context, coders: coders)
+    let processor = BodyProcessor(flight.context, coders: coders, budget: budget)
     guard processor.isHeavy else { return settle(number, image, image.processed(by: processor, for: flight)) }
     bodiesBeingProcessed += 1
     coding.run { [inbox] in

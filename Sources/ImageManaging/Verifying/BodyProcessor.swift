@@ -7,14 +7,18 @@ import ImagePrimitives
 struct BodyProcessor: Sendable {
   let coders: ImageCoderRegistry
   let context: LoadContext
+  private let budget: DecodingBudget
 
-  init(_ context: LoadContext, coders: ImageCoderRegistry) {
+  init(_ context: LoadContext, coders: ImageCoderRegistry, budget: DecodingBudget) {
     self.context = context
     self.coders = context.parts.coders ?? coders
+    self.budget = budget
   }
 
-  private var verifier: BodyVerifier {
-    BodyVerifier(coders: coders, rules: context.verification, decodes: context.needsPixels)
+  private var verifier: BodyVerifier { verifier(context.verification) }
+
+  private func verifier(_ rules: VerificationRules) -> BodyVerifier {
+    BodyVerifier(coders: coders, rules: rules, decodes: context.needsPixels, options: context.parts.decoding, budget: budget)
   }
 
   /// Whether this is work for a coding thread: decoding, or code of the user's.
@@ -48,7 +52,7 @@ struct BodyProcessor: Sendable {
   func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedImage {
     if copy.isTransformed {
       // The rules were for the original.
-      let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels)
+      let plain = verifier(VerificationRules(depth: .header))
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil

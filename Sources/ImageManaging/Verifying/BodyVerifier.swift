@@ -7,6 +7,10 @@ struct BodyVerifier: Sendable {
   let rules: VerificationRules
   /// Whether the pixels are kept, so that every image is decoded.
   var decodes = false
+  /// What is wanted of the pixels.
+  var options = DecodingOptions()
+  /// Memory that is shared with all who decode.
+  var budget: DecodingBudget?
 
   /// Checks a body as it came from a server.
   ///
@@ -68,28 +72,27 @@ struct BodyVerifier: Sendable {
     guard let coder = coders.coder(for: format) else {
       throw Failure(
         .format,
-        message: "the image is \(format.name), which cannot be decoded yet; verify.decode: none takes it as it is"
+        message: "the image is \(format.name), which is recognised and not decoded; verify.decode: none takes it as it is"
       )
     }
     do {
       let header = try coder.header(of: bytes, isComplete: isComplete)
       image.size = header.size
       image.frames = header.frames
+      image.isAnimated = header.isAnimated
       image.proof = .header
       if let failure = rules.failure(size: header.size) { throw failure }
-      let limits = DecodingLimits(maximumPixels: rules.maximumPixels)
-      if decodes {
-        let decoded = try coder.decode(bytes, limits: limits)
+      if let failure = rules.failure(isAnimated: header.isAnimated) { throw failure }
+      let limits = DecodingLimits(maximumPixels: rules.maximumPixels, budget: budget)
+      let decoded = decodes ? try coder.decode(bytes, options: options, limits: limits) : nil
+      if let decoded { try take(decoded.warnings, into: &image) }
+      if decoded?.isWhole == true {
         image.proof = .full
-        image.warnings += decoded.warnings
-        return decoded
-      }
-      if rules.depth == .full {
-        let proof = try coder.proveDecodable(bytes, limits: limits)
+      } else if rules.depth == .full {
+        try take(try coder.proveDecodable(bytes, limits: limits).warnings, into: &image)
         image.proof = .full
-        image.warnings += proof.warnings
       }
-      return nil
+      return decoded
     } catch let failure as Failure {
       throw failure
     } catch let error as ImageError {
@@ -97,6 +100,13 @@ struct BodyVerifier: Sendable {
     } catch {
       throw Failure(.internal, message: "\(error)")
     }
+  }
+
+  /// Keeps what the decoder found odd, unless that is a failure.
+  private func take(_ warnings: [String], into image: inout VerifiedImage) throws(Failure) {
+    if let failure = rules.failure(decoderWarnings: warnings) { throw failure }
+    for warning in warnings where !image.warnings.contains(warning) { image.warnings.append(warning) }
+    if !warnings.isEmpty { image.hasDecoderWarnings = true }
   }
 
   private static func warning(_ match: ContentTypeMatch, declared: String?, format: ImageFormat?) -> String? {
@@ -107,6 +117,11 @@ struct BodyVerifier: Sendable {
     case .alias, .generic, .mismatch: return "the content type is \(declared ?? "unknown"); the bytes are \(format.mediaType)"
     }
   }
+}
+
+extension DecodedImage {
+  /// Whether all frames of the file were decoded.
+  var isWhole: Bool { !header.isAnimated || animation != nil }
 }
 
 extension Failure {

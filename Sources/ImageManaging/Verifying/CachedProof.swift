@@ -91,8 +91,10 @@ extension VerifiedImage {
       format: head.format,
       size: ImageSize(width: Int(head.width), height: Int(head.height)),
       frames: Int(head.frames),
+      isAnimated: head.frames > 1,
       proof: head.proof,
-      contentTypeMatch: head.contentTypeMatch
+      contentTypeMatch: head.contentTypeMatch,
+      hasDecoderWarnings: head.hasWarnings
     )
   }
 }

@@ -12,6 +12,16 @@ public struct VerificationRules: Sendable, Hashable {
     case ignore
   }
 
+  /// Whether an image may move.
+  public enum AnimationRule: String, Sendable, Hashable, CaseIterable {
+    /// It may.
+    case allow
+    /// Only still images are good.
+    case forbid
+    /// Only images of more than one frame are good.
+    case require
+  }
+
   /// A lowest and a highest value, both included.
   public struct Bounds: Sendable, Hashable {
     /// The lowest value; 1 by default.
@@ -31,6 +41,8 @@ public struct VerificationRules: Sendable, Hashable {
 
   /// How deeply the bytes are proven; default the header.
   public var depth: ProofDepth
+  /// Whether what a decoder finds odd is a failure, and not a warning; false by default.
+  public var isStrict: Bool
   /// How strictly the declared content type must fit; default ``ContentTypeRule/match``.
   public var contentType: ContentTypeRule
   /// The formats that pass; nil means any.
@@ -43,24 +55,30 @@ public struct VerificationRules: Sendable, Hashable {
   public var maximumPixels: Int
   /// The body's bytes.
   public var bytes: Bounds
+  /// Whether it may move; by default it may.
+  public var animated: AnimationRule
 
   /// Rules with the given parts, each with its default.
   public init(
     depth: ProofDepth = .header,
+    isStrict: Bool = false,
     contentType: ContentTypeRule = .match,
     formats: Set<ImageFormat>? = nil,
     width: Bounds = Bounds(),
     height: Bounds = Bounds(),
     maximumPixels: Int = 100_000_000,
-    bytes: Bounds = Bounds()
+    bytes: Bounds = Bounds(),
+    animated: AnimationRule = .allow
   ) {
     self.depth = depth
+    self.isStrict = isStrict
     self.contentType = contentType
     self.formats = formats
     self.width = width
     self.height = height
     self.maximumPixels = maximumPixels
     self.bytes = bytes
+    self.animated = animated
   }
 
   /// Why a body of that many bytes is no good; nil where it is.
@@ -91,6 +109,24 @@ public struct VerificationRules: Sendable, Hashable {
     let says = declared.map { "the content type is \($0)" } ?? "the declared content type does not fit"
     let bytes = format.map { "the bytes are \($0.mediaType)" } ?? "the bytes are of no known format"
     return Failure(.contentType, message: "\(says), and \(bytes)")
+  }
+
+  /// Why an image that moves, or one that does not, is no good; nil where it is.
+  func failure(isAnimated: Bool) -> Failure? {
+    switch animated {
+    case .forbid where isAnimated:
+      Failure(.animated, message: "the image is animated, and verify.animated is \(animated.rawValue)")
+    case .require where !isAnimated:
+      Failure(.animated, message: "the image does not move, and verify.animated is \(animated.rawValue)")
+    case .allow, .forbid, .require: nil
+    }
+  }
+
+  /// Why an image that a decoder found odd is no good; nil where it is.
+  func failure(decoderWarnings: [String]) -> Failure? {
+    guard isStrict, let first = decoderWarnings.first else { return nil }
+    // Of a kind that is not remembered: for a job that is not strict the image is good.
+    return Failure(.format, message: "verify.strict allows no warnings: \(first)")
   }
 
   /// Why an image of that size is no good; nil where it is.

@@ -8,9 +8,13 @@ struct VerifiedImage: Sendable {
   /// 0 × 0 where the header was not read.
   var size = ImageSize(width: 0, height: 0)
   var frames = 1
+  var isAnimated = false
   var proof: ProofDepth = .none
   var contentTypeMatch: ContentTypeMatch
+  /// What is odd, the decoder's words included.
   var warnings: [String] = []
+  /// Whether the decoder found anything odd.
+  var hasDecoderWarnings = false
 }
 
 /// A body that was proven, with its pixels where they were asked for.
@@ -72,7 +76,7 @@ struct ProcessedImage: Sendable {
     }
 
     /// Bytes of pixels that it holds.
-    var pixelBytes: Int { (image?.pixels.bytes.count ?? 0) + (original?.pixels.bytes.count ?? 0) }
+    var pixelBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) }
 
     /// What of it goes out with a completion.
     func payload(for delivery: LoadDelivery) -> LoadPayload? {
