@@ -63,7 +63,7 @@ struct ClientTests {
 
     client.cancel([1])
     try fetcher.recorder.waitForEnd(of: 2)
-    #expect(full.ends.map(\.isCancelled) == [true])
+    #expect(try full.waitForEnds(1).map(\.isCancelled) == [true])
   }
 
   @Test("a client that has ended leaves no event behind", arguments: [true, false])
