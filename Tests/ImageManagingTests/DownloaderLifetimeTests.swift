@@ -1,3 +1,4 @@
+import Foundation
 import ImageCaching
 import ImageCoding
 import ImageDownloading
@@ -10,16 +11,6 @@ import Testing
 
 /// Downloaders that single requests bring along.
 @Suite struct DownloaderLifetimeTests {
-  /// A loader that runs a closure on the transfer thread, and loads nothing.
-  private struct Visitor: ImageLoader {
-    let visit: @Sendable () -> Void
-    func canLoad(_ url: String) -> Bool {
-      visit()
-      return false
-    }
-    func load(_ request: LoaderRequest) async throws -> LoaderAnswer { LoaderAnswer(body: []) }
-  }
-
   private final class Deaf: DownloadReceiver {
     var mayStart: Bool { true }
     func receive(_ events: [DownloadEvent]) {}
@@ -53,29 +44,47 @@ import Testing
     }
   }
 
-  @Test("M23: a downloader that ends with the contexts which are forgotten keeps no other load waiting", .timeLimit(.minutes(1)))
-  func forgettingContexts() async throws {
+  /// Looks into a table on the transfer thread when its download is cancelled, as it is by the end of its downloader.
+  private final class Visitor: DownloadReceiver {
+    private let table: ContextTable
+    private let isAnswered = Watched(false)
+
+    init(of table: ContextTable) { self.table = table }
+
+    /// Whether the table has answered.
+    var hasAnswer: Bool { isAnswered.value }
+
+    var mayStart: Bool { true }
+
+    func receive(_ events: [DownloadEvent]) {
+      // A thread of its own asks, and this one waits a limited time, so that a table that cannot answer fails the test and
+      // does not block it.
+      Thread.detachNewThread { [table, isAnswered] in
+        _ = table.context(for: ImageRequest(url: "http://127.0.0.1/"), mode: .use, servesExpired: false)
+        isAnswered.withLock { $0 = true }
+      }
+      do { try isAnswered.wait(for: "the table's answer") { $0 } } catch { Issue.record(error) }
+    }
+  }
+
+  @Test("M23: a downloader that ends with the contexts which are forgotten keeps no other load waiting")
+  func forgettingContexts() throws {
     let manager = try ImageManager()
     defer { manager.shutDown() }
     let table = manager.contexts
-    let held = Held()
-    let isVisited = Watched(false)
-    let visitor = Visitor {
-      isVisited.withLock { $0 = true }
-      // Until its end has begun, which waits for this thread.
-      while held.downloader != nil {}
-      _ = table.context(for: ImageRequest(url: "http://127.0.0.1/"), mode: .use, servesExpired: false)
-    }
-    try await {
-      let downloader = try ImageDownloader(ImageDownloader.Configuration(loaders: [visitor]))
-      held.downloader = downloader
-      downloader.client(Deaf()).submit([Download(id: 1, url: Array("visit:me".utf8), options: DownloadOptions())])
-      try await isVisited.wait(for: "the visitor") { $0 }
+    let visitor = Visitor(of: table)
+    let client = try {
+      let downloader = try ImageDownloader()
+      downloader.isSuspended = true
       var request = ImageRequest(url: "http://127.0.0.1/")
       request.network.downloader = downloader
       _ = table.context(for: request, mode: .use, servesExpired: false)
+      let client = downloader.client(visitor)
+      client.submit([Download(id: 1, url: Array("http://127.0.0.1/".utf8), options: DownloadOptions())])
+      return client
     }()
-    #expect(held.downloader != nil)
+    // Nobody but the table has the downloader from here on.
+    #expect(!visitor.hasAnswer)
     // Each of these options makes a context of its own, until the table begins anew.
     let options = (0..<300).map { _ in DownloadOptions() }
     for options in options {
@@ -83,12 +92,8 @@ import Testing
       request.network.options = options
       _ = table.context(for: request, mode: .use, servesExpired: false)
     }
-    #expect(held.downloader == nil)
-  }
-
-  /// A downloader that somebody else keeps.
-  private final class Held: @unchecked Sendable {
-    // Sendable because it is written once, before the thread that reads it is given anything to do.
-    weak var downloader: ImageDownloader?
+    // The end of a downloader waits for its receivers.
+    #expect(visitor.hasAnswer)
+    client.close()
   }
 }
