@@ -3,6 +3,7 @@ import ImagePrimitives
 extension DownloadOptions: Hashable {
   /// What of the options changes the result; hooks count by their names.
   struct Identity: Hashable {
+    var method: Method
     var headers: [Header]
     var accept: String
     var userAgent: String
@@ -17,6 +18,7 @@ extension DownloadOptions: Hashable {
     var streamAbove: Int
     var requestModifier: RequestModifier?
     var responseModifier: ResponseModifier?
+    var prefixJudge: PrefixJudge?
     var decryptor: Decryptor?
 
     struct Header: Hashable {
@@ -27,6 +29,7 @@ extension DownloadOptions: Hashable {
 
   var identity: Identity {
     Identity(
+      method: method,
       headers: headers.map { Identity.Header(name: $0.name.lowercased(), value: $0.value) },
       accept: accept,
       userAgent: userAgent,
@@ -41,6 +44,7 @@ extension DownloadOptions: Hashable {
       streamAbove: streamAbove,
       requestModifier: requestModifier,
       responseModifier: responseModifier,
+      prefixJudge: prefixJudge,
       decryptor: decryptor
     )
   }

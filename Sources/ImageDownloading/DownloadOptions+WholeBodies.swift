@@ -3,6 +3,7 @@ extension DownloadOptions {
   public var deliveringWholeBodies: DownloadOptions {
     if streamAbove == .max { return self }
     return DownloadOptions(
+      method: method,
       headers: headers,
       accept: accept,
       userAgent: userAgent,
@@ -22,6 +23,7 @@ extension DownloadOptions {
       streamAbove: .max,
       requestModifier: requestModifier,
       responseModifier: responseModifier,
+      prefixJudge: prefixJudge,
       decryptor: decryptor
     )
   }

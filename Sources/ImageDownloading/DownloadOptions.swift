@@ -6,6 +6,8 @@ import ImagePrimitives
 /// and recognises it by identity. Two objects count as equal where they lead to the same result, whatever their time limits and
 /// retries: downloads of one URL with equal options share a transfer.
 public final class DownloadOptions: Sendable {
+  /// How much of the image is asked for; all of it by default.
+  public let method: Method
   /// Names and values sent with each request, to the download's own scheme, host and port only: a redirect elsewhere drops them.
   /// They replace ``accept``, ``userAgent`` and the downloader's own headers where they name the same header; a value of nil
   /// removes it.
@@ -50,6 +52,8 @@ public final class DownloadOptions: Sendable {
   public let requestModifier: RequestModifier?
   /// Changes or refuses each answer; none by default.
   public let responseModifier: ResponseModifier?
+  /// Stops a transfer by its first bytes; none by default.
+  public let prefixJudge: PrefixJudge?
   /// Turns the bytes that came into those of the image; none by default.
   public let decryptor: Decryptor?
 
@@ -61,6 +65,7 @@ public final class DownloadOptions: Sendable {
   /// A header that ``isValidHeader(name:value:)`` refuses is a programmer's error and traps: who reads headers from a file checks
   /// them there.
   public init(
+    method: Method = .get,
     headers: [(name: String, value: String?)] = [],
     accept: String = "image/webp,image/*;q=0.8",
     userAgent: String = "prewarm",
@@ -80,11 +85,13 @@ public final class DownloadOptions: Sendable {
     streamAbove: Int = 128 << 10,
     requestModifier: RequestModifier? = nil,
     responseModifier: ResponseModifier? = nil,
+    prefixJudge: PrefixJudge? = nil,
     decryptor: Decryptor? = nil
   ) {
     for (name, value) in headers + [("Accept", accept), ("User-Agent", userAgent)] {
       trap(unless: Self.isValidHeader(name: name, value: value ?? ""), "\(name): not a valid header")
     }
+    self.method = method
     self.headers = headers
     self.accept = accept
     self.userAgent = userAgent
@@ -104,8 +111,10 @@ public final class DownloadOptions: Sendable {
     self.streamAbove = streamAbove
     self.requestModifier = requestModifier
     self.responseModifier = responseModifier
+    self.prefixJudge = prefixJudge
     self.decryptor = decryptor
     var hasher = Hasher()
+    hasher.combine(method)
     for (name, value) in headers {
       hasher.combine(name.lowercased())
       hasher.combine(value)

@@ -23,6 +23,11 @@ public struct DownloadedImage: Sendable {
   public var body: [UInt8]
   /// The body's length in bytes, streamed or not.
   public var bodyBytes: Int
+  /// The length of the whole body in bytes: ``bodyBytes`` where all of it came; else as the server told it, and nil where it did
+  /// not, or where what it told is the length of a coded body. Nil for a 304.
+  public var totalBytes: Int?
+  /// Whether the body is only the beginning of the whole one, or none of it, as ``DownloadOptions/method`` asked.
+  public var isPrefix: Bool
   /// Whether the body went out as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
   /// What it cost, over all attempts.
@@ -40,6 +45,8 @@ public struct DownloadedImage: Sendable {
     finalURL: [UInt8]? = nil,
     body: [UInt8],
     bodyBytes: Int,
+    totalBytes: Int? = nil,
+    isPrefix: Bool = false,
     wasStreamed: Bool = false,
     summary: TransferSummary = TransferSummary()
   ) {
@@ -53,6 +60,8 @@ public struct DownloadedImage: Sendable {
     self.finalURL = finalURL
     self.body = body
     self.bodyBytes = bodyBytes
+    self.totalBytes = totalBytes
+    self.isPrefix = isPrefix
     self.wasStreamed = wasStreamed
     self.summary = summary
   }
