@@ -1,7 +1,7 @@
 public import ImagePrimitives
 
 /// The coders at hand, asked in reverse order of registration: a coder added later stands in for the ones before it.
-public struct ImageCoderRegistry: Sendable {
+public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   private var coders: [any ImageCoder]
 
   /// A registry of `coders`, in order of registration.
@@ -19,6 +19,9 @@ public struct ImageCoderRegistry: Sendable {
   public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
     coders.last { $0.canEncode(format) }
   }
+
+  /// The types of the coders, in order of registration.
+  public var description: String { coders.map { "\(type(of: $0))" }.joined(separator: " ") }
 
   /// Adds a coder, which is asked before all others.
   public mutating func add(_ coder: some ImageCoder) { coders.append(coder) }

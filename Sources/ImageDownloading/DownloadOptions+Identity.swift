@@ -16,6 +16,7 @@ extension DownloadOptions: Hashable {
     var acceptContentTypes: Set<String>?
     var maxBytes: Int
     var streamAbove: Int
+    var chunkBytes: Int
     var requestModifier: RequestModifier?
     var responseModifier: ResponseModifier?
     var prefixJudge: PrefixJudge?
@@ -42,6 +43,7 @@ extension DownloadOptions: Hashable {
       acceptContentTypes: acceptContentTypes,
       maxBytes: maxBytes,
       streamAbove: streamAbove,
+      chunkBytes: chunkBytes,
       requestModifier: requestModifier,
       responseModifier: responseModifier,
       prefixJudge: prefixJudge,

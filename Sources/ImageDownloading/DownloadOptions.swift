@@ -48,6 +48,8 @@ public final class DownloadOptions: Sendable {
   /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default. Each running
   /// transfer may hold that much in memory, so that a large value is bounded by ``maxBytes`` alone.
   public let streamAbove: Int
+  /// Bodies that are streamed leave in chunks of this size; 256 KiB by default, at least 1.
+  public let chunkBytes: Int
   /// Changes or refuses each request; none by default.
   public let requestModifier: RequestModifier?
   /// Changes or refuses each answer; none by default.
@@ -83,6 +85,7 @@ public final class DownloadOptions: Sendable {
     acceptContentTypes: Set<String>? = nil,
     maxBytes: Int = 64 << 20,
     streamAbove: Int = 128 << 10,
+    chunkBytes: Int = 256 << 10,
     requestModifier: RequestModifier? = nil,
     responseModifier: ResponseModifier? = nil,
     prefixJudge: PrefixJudge? = nil,
@@ -109,6 +112,7 @@ public final class DownloadOptions: Sendable {
     self.acceptContentTypes = acceptContentTypes.map { Set($0.map { $0.lowercased() }) }
     self.maxBytes = maxBytes
     self.streamAbove = streamAbove
+    self.chunkBytes = max(1, chunkBytes)
     self.requestModifier = requestModifier
     self.responseModifier = responseModifier
     self.prefixJudge = prefixJudge
@@ -120,7 +124,7 @@ public final class DownloadOptions: Sendable {
       hasher.combine(value)
     }
     for text in [accept, userAgent] { hasher.combine(text) }
-    for number in [maxBytes, streamAbove, redirects] { hasher.combine(number) }
+    for number in [maxBytes, streamAbove, chunkBytes, redirects] { hasher.combine(number) }
     identityHash = hasher.finalize()
   }
 }

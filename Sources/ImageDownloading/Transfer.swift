@@ -6,8 +6,6 @@ import ImagePrimitives
 ///
 /// It belongs to the transfer thread; libcurl's callbacks, which run there too, change nothing but this and the ``Turn``.
 final class Transfer {
-  /// Bodies that are streamed leave in chunks of this size.
-  static let chunkBytes = 256 << 10
   /// A refused body up to this size is read to its end, so that its connection serves again.
   static let drainedBytes = 64 << 10
 
@@ -207,7 +205,7 @@ final class Transfer {
       turn.progressed.append(place)
     }
     if bodyBytes > options.streamAbove, options.decryptor == nil { isStreamed = true }
-    if isStreamed, body.count >= Self.chunkBytes { handOver() }
+    if isStreamed, body.count >= options.chunkBytes { handOver() }
     return true
   }
 
@@ -240,7 +238,7 @@ final class Transfer {
     guard !fields.has(.contentEncoding) else { return }
     declaredBytes = Int(length)
     // No more than a chunk: what a server declares is not believed with memory.
-    body.reserveCapacity(min(declaredBytes ?? 0, Self.chunkBytes))
+    body.reserveCapacity(min(declaredBytes ?? 0, options.chunkBytes))
   }
 
   /// Hands over what has gathered as a chunk.
@@ -249,7 +247,7 @@ final class Transfer {
     guard let job else { return }
     turn.chunks.append(Turn.Chunk(slot: job, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
-    if !isLast { body.reserveCapacity(min(Self.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
+    if !isLast { body.reserveCapacity(min(options.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
   }
 
   // MARK: The answer

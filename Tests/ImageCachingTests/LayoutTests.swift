@@ -18,6 +18,7 @@ import Testing
       bodySize: 8,
       checksum: Checksum(high: 9, low: 10),
       proof: .full,
+      hasWarnings: true,
       contentTypeMatch: .generic,
       status: 200,
       isBlob: true,
@@ -35,6 +36,7 @@ import Testing
           url: url,
           format: .webp,
           proof: .full,
+          hasWarnings: true,
           contentTypeMatch: .generic,
           checksum: head.checksum,
           etag: [1, 2],
@@ -48,7 +50,7 @@ import Testing
           record == [
             2, 1, 0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 8, 0, 0, 0, 0, 0, 0, 0,
             9, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0,
-            7, 0, 0, 0, 200, 0, 4, 2, 2, 3, 12, 0, 17, 0, 0, 0, 15, 0, 0, 0, 2, 0, 1, 0, 3, 0, 0, 0,
+            7, 0, 0, 0, 200, 0, 4, 2, 2, 7, 12, 0, 17, 0, 0, 0, 15, 0, 0, 0, 2, 0, 1, 0, 3, 0, 0, 0,
           ] + Array("https://a/1.png x".utf8) + [1, 2, 3, 4, 5, 6]
         )
 

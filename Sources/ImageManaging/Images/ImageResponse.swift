@@ -34,6 +34,18 @@ public struct ImageResponse: Sendable {
       }
   }
 
+  /// What has come of an image that is still on its way.
+  init(partial image: DecodedImage) {
+    self.image = image
+    source = .network
+    result = EntryResult(.downloaded)
+    result.format = image.header.format
+    result.width = UInt32(clamping: image.header.size.width)
+    result.height = UInt32(clamping: image.header.size.height)
+    coders = ImageCoderRegistry()
+    options = DecodingOptions()
+  }
+
   /// The pixels, decoded now where the request was lazy; a lazy image is not transformed.
   ///
   /// It works on the calling thread. Throws where there are no bytes, and what the coder says of those that it cannot decode.

@@ -8,7 +8,8 @@ public final class ImageTask: Sendable {
   public enum Event: Sendable {
     /// So many bytes of the body have come, of so many where the server said; first with none.
     case progress(receivedBytes: Int, expectedBytes: Int?)
-    /// An image before the final one: with ``CacheMode/refresh``, the cached one while the network is asked.
+    /// An image before the final one: with ``CacheMode/refresh``, the cached one while the network is asked; with
+    /// ``ImageRequest/Decoding/isProgressive``, what has come of it, each better than the last.
     case preview(ImageResponse)
   }
 

@@ -87,6 +87,10 @@ final class SingleLoad: LoadReceiver {
     report(.progress(receivedBytes: receivedBytes, expectedBytes: expectedBytes))
   }
 
+  func partialImage(_ id: UInt64, _ image: DecodedImage) {
+    if !isFinished { report(.preview(ImageResponse(partial: image))) }
+  }
+
   func joined(_ id: UInt64, flight: UInt64) {
     let (hasEnded, priority) = state.withLock { state in
       state.flights.append(flight)

@@ -109,6 +109,8 @@ public final class LoadContext: Sendable {
   private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
   let share: any AnyObject & Sendable
+  /// Whether a body must be in memory as a whole once it has come.
+  let needsWholeBody: Bool
   /// What tells images in memory apart that are made of the same one.
   let processing: String
   private let notes = Mutex(Notes())
@@ -121,6 +123,9 @@ public final class LoadContext: Sendable {
 
   /// So many warnings are kept, and the others counted.
   private static let warningLimit = 50
+
+  /// After so many bytes there may be more of an image to be shown.
+  private static let partialImageBytes = 16 << 10
 
   /// A context; a mode that writes to disk without a cache is a programmer's error and traps.
   public init(cache: ImageCache?, download: DownloadOptions, parts: Parts = Parts(), startedAt: Timestamp) {
@@ -136,10 +141,24 @@ public final class LoadContext: Sendable {
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
-    let needsWholeBody =
-      !keepsOnDisk && (!parts.delivery.isEmpty || parts.memory != nil && parts.keepsInMemory || parts.verification.depth == .full)
-    self.download = needsWholeBody || parts.hooks.cacheSerializer != nil ? download.deliveringWholeBodies : download
-    share = LoadSharing.object(for: cache, self.download, parts) ?? LoadSharing.Token()
+    let needsPixels = !parts.delivery.isEmpty || parts.memory != nil && parts.keepsInMemory || parts.verification.depth == .full
+    needsWholeBody = !keepsOnDisk && needsPixels || parts.hooks.cacheSerializer != nil
+    let options =
+      if parts.showsPartialImages {
+        download.deliveringChunks(of: Self.partialImageBytes)
+      } else if needsWholeBody {
+        download.deliveringWholeBodies
+      } else {
+        download
+      }
+    // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
+    share = LoadSharing.object(for: cache, options, parts) ?? LoadSharing.Token()
+    if options.prefixJudge == nil {
+      let judge = PrefixJudge(parts.verification, decodes: !parts.delivery.isEmpty, coders: parts.coders)
+      self.download = options.judged(by: judge)
+    } else {
+      self.download = options
+    }
   }
 
   var mode: CacheMode { parts.mode }
@@ -150,14 +169,16 @@ public final class LoadContext: Sendable {
   /// The cache where images and failures are written.
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
   /// Whether the image's pixels are needed.
-  var needsPixels: Bool { parts.delivery.contains(.image) || writesMemory }
+  var needsPixels: Bool { fetchesBodies && (parts.delivery.contains(.image) || writesMemory) }
   /// Whether the bytes of the body are.
-  var needsData: Bool { parts.delivery.contains(.data) }
+  var needsData: Bool { fetchesBodies && parts.delivery.contains(.data) }
+  /// Whether images are fetched whole, and not only probed.
+  var fetchesBodies: Bool { download.method == .get }
   /// Whether the memory layer is used at all.
   var keepsInMemory: Bool { parts.memory != nil && parts.keepsInMemory }
   /// Whether images are put into the memory layer.
   var writesMemory: Bool {
-    keepsInMemory && mode.writesMemory
+    fetchesBodies && keepsInMemory && mode.writesMemory
       && (layers.writes.contains(.memory) || parts.transformer != nil && layers.writesOriginal.contains(.memory))
   }
   /// Whether the server's word on freshness counts.
@@ -197,7 +218,7 @@ public final class LoadContext: Sendable {
 extension LoadContext {
   /// Whether the image that came is kept on disk; where the context transforms, that is the original.
   var keepsOriginalOnDisk: Bool {
-    mode.writesDisk && (parts.transformer == nil ? layers.writes : layers.writesOriginal).contains(.disk)
+    fetchesBodies && mode.writesDisk && (parts.transformer == nil ? layers.writes : layers.writesOriginal).contains(.disk)
   }
 
   /// The time by which freshness is judged.

@@ -1,3 +1,4 @@
+public import ImageCoding
 public import ImagePrimitives
 public import ImageURLs
 
@@ -71,6 +72,9 @@ public protocol LoadReceiver: AnyObject, Sendable {
   /// So many bytes of a request's body are there, of so many where that is known; only with
   /// ``LoadContext/Parts/reportsProgress``.
   func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?)
+  /// The image of a request as far as it has come, each better than the one before, in full size and not transformed; only with
+  /// ``LoadContext/Parts/showsPartialImages``.
+  func partialImage(_ id: UInt64, _ image: DecodedImage)
   /// The request waits for the flight of that number, by which the manager knows what to take it away from.
   func joined(_ id: UInt64, flight: UInt64)
 }
@@ -78,6 +82,8 @@ public protocol LoadReceiver: AnyObject, Sendable {
 extension LoadReceiver {
   /// Does nothing.
   public func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?) {}
+  /// Does nothing.
+  public func partialImage(_ id: UInt64, _ image: DecodedImage) {}
   /// Does nothing.
   public func joined(_ id: UInt64, flight: UInt64) {}
 }

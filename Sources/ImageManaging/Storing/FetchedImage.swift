@@ -71,45 +71,65 @@ struct FetchedImage: Sendable {
   }
 }
 
-/// A large body while it arrives: written to a blob, or only its beginning kept.
+/// A body while it arrives: a small one in memory, a large one written to a blob; only its beginning where it is not to be kept.
 struct BodyStream {
   /// What a header may need where the body is not kept; large embedded profiles and previews come before it.
   static let maximumPrefixBytes = 1 << 20
 
+  private let cache: ImageCache?
+  /// Bytes that are kept in memory, at most.
+  private let memoryBytes: Int
   private var writer: BlobWriter?
-  private var prefix: [UInt8] = []
+  private var beginning: [UInt8] = []
+  private var isCut = false
   private var failure: CacheError?
 
-  /// A stream into `cache`; without one only the beginning is kept.
-  init(into cache: ImageCache?) {
-    do throws(CacheError) {
-      writer = try cache?.makeBlobWriter()
-    } catch {
-      failure = error
-    }
+  /// A stream of a body as `context` wants it kept.
+  init(_ context: LoadContext) {
+    cache = context.needsWholeBody ? nil : context.writeCache
+    memoryBytes =
+      context.needsWholeBody ? .max : cache == nil ? Self.maximumPrefixBytes : ImageCache.maximumInlineBytes
   }
 
   mutating func append(_ bytes: [UInt8]) {
-    if let writer {
-      do throws(CacheError) {
-        try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
-      } catch {
-        failure = error
-        self.writer = nil
+    guard failure == nil else { return }
+    do throws(CacheError) {
+      if let writer {
+        try write(bytes, to: writer)
+      } else if let cache, beginning.count + bytes.count > memoryBytes {
+        let writer = try cache.makeBlobWriter()
+        self.writer = writer
+        try write(beginning, to: writer)
+        beginning = []
+        try write(bytes, to: writer)
+      } else {
+        let room = memoryBytes - beginning.count
+        isCut = isCut || bytes.count > room
+        beginning += bytes.prefix(room)
       }
-    } else if failure == nil, prefix.count < Self.maximumPrefixBytes {
-      prefix += bytes.prefix(Self.maximumPrefixBytes - prefix.count)
+    } catch {
+      failure = error
+      writer = nil
     }
+  }
+
+  private func write(_ bytes: [UInt8], to writer: BlobWriter) throws(CacheError) {
+    try bytes.withRawBytes { bytes throws(CacheError) in try writer.append(bytes) }
   }
 
   /// The body, once the last byte has come.
   consuming func finish() -> FetchedImage.Body {
     if let failure { return .unwritten(failure) }
-    guard let writer else { return .prefix(prefix) }
+    guard let writer else { return isCut ? .prefix(beginning) : .bytes(beginning) }
     do throws(CacheError) {
       return .staged(try writer.finish())
     } catch {
       return .unwritten(error)
     }
   }
+}
+
+extension DownloadedImage {
+  /// The bytes of the whole image; nil where only a part of it came and the server did not tell.
+  var imageBytes: Int? { isPrefix ? totalBytes : bodyBytes }
 }

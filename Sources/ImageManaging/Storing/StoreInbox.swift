@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 import Threads
@@ -13,6 +14,8 @@ enum StoreMessage: Sendable {
   case processed(number: UInt64, FetchedImage, Result<ProcessedImage, Failure>?)
   /// From a coding thread: a cached body was judged.
   case proved(number: UInt64, CachedCopy, CachedProof)
+  /// From a coding thread: what a body that still arrives gives to see.
+  case partial(number: UInt64, DecodedImage)
   /// Records whose time of access is to be renewed.
   case touch(LoadContext, [EntryTouch])
   /// End the transfers, finish what is at hand, and end.

@@ -22,6 +22,7 @@ final class StoreLoop {
   let delivery: FlightDelivery
 
   var streams: [UInt64: BodyStream] = [:]
+  var partials: [UInt64: PartialImages] = [:]
   var batch = CommitBatch()
   var varyTexts = VaryTexts()
   var final: [FinalResult] = []
@@ -73,6 +74,12 @@ final class StoreLoop {
     case .proved(let number, let copy, let proof):
       bodiesBeingProcessed -= 1
       settle(number, copy, proof)
+    case .partial(let number, let image):
+      // What comes after the end of its transfer has been overtaken.
+      guard partials[number] != nil else { return }
+      for sharer in flights.sharers(number) where sharer.context.parts.showsPartialImages {
+        sharer.receiver.partialImage(sharer.id, image)
+      }
     case .touch(let context, let touches):
       if !batch.accepts(context) { commit() }
       batch.add(touches, for: context)
@@ -90,30 +97,53 @@ final class StoreLoop {
     switch event {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
-        streams[number, default: BodyStream(into: flight.context.writeCache)].append(bytes)
+        streams[number, default: BodyStream(flight.context)].append(bytes)
+        if flight.context.parts.showsPartialImages { show(bytes, of: number, flight) }
       }
       release(Held(bytes: bytes.count))
     case .restarted(let number):
       streams[number] = nil
+      // What comes now would show less than what was shown.
+      partials[number]?.end()
     case .finished(let number, let answer):
+      partials.removeValue(forKey: number)?.end()
       let body = answer.wasStreamed ? streams.removeValue(forKey: number)?.finish() : nil
-      let image = FetchedImage(answer: answer, body: body ?? .bytes(answer.body), vary: vary(answer, of: number))
+      let whole = answer.isPrefix ? FetchedImage.Body.prefix(answer.body) : .bytes(answer.body)
+      let image = FetchedImage(answer: answer, body: body ?? whole, vary: vary(answer, of: number))
       inbox.pressure.add(Held(blobs: image.held.blobs))
       process(number, image)
     case .notModified(let number, let answer):
       settle(number, notModified: answer)
     case .failed(let number, let failure, let summary):
-      streams[number] = nil
+      drop(number)
       guard let flight = flights.flight(number) else { return }
       settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
     case .cancelled(let number, let summary):
-      streams[number] = nil
+      drop(number)
       finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
     case .progress(let number, let receivedBytes, let expectedBytes):
       for sharer in flights.sharers(number) where sharer.context.parts.reportsProgress {
         sharer.receiver.progress(sharer.id, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
       }
     case .started, .response: break
+    }
+  }
+
+  /// Lets go of what came of a body.
+  private func drop(_ number: UInt64) {
+    streams[number] = nil
+    partials.removeValue(forKey: number)?.end()
+  }
+
+  /// Has the next bytes of a body made into an image.
+  private func show(_ bytes: [UInt8], of number: UInt64, _ flight: Flight) {
+    let partial = partials[number] ?? PartialImages(flight.context, coders: coders)
+    partials[number] = partial
+    guard partial.add(bytes) else { return }
+    coding.run { [inbox] in
+      repeat {
+        if let image = partial.next() { inbox.mailbox.post(.partial(number: number, image)) }
+      } while !partial.isIdle
     }
   }
 

@@ -31,7 +31,11 @@ struct BodyProcessor: Sendable {
   /// - Parameter bytes: the body, or as much of its beginning as is at hand.
   func process(_ bytes: UnsafeRawBufferPointer, of image: FetchedImage, for flight: Flight) throws(Failure) -> ProcessedImage {
     let answer = image.answer
-    let body = try verifier.verify(bytes, byteCount: answer.bodyBytes, contentType: answer.contentType)
+    if context.download.method == .head, bytes.isEmpty, answer.isPrefix {
+      let body = try verifier.verify(declared: answer.contentType, byteCount: answer.totalBytes)
+      return ProcessedImage(verified: body.verified)
+    }
+    let body = try verifier.verify(bytes, byteCount: answer.imageBytes, contentType: answer.contentType)
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
     guard let serializer = context.parts.hooks.cacheSerializer else { return try finish(body, bytes, origin) }
     let url = String(decoding: flight.written, as: UTF8.self)

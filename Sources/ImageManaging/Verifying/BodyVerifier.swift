@@ -16,20 +16,19 @@ struct BodyVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: the body, or as much of its beginning as is at hand.
-  ///   - byteCount: how many bytes the whole body has.
+  ///   - byteCount: how many bytes the whole body has; nil where nobody knows.
   ///   - contentType: the declared type.
-  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int, contentType: String?) throws(Failure) -> ProvenBody {
+  func verify(_ bytes: UnsafeRawBufferPointer, byteCount: Int?, contentType: String?) throws(Failure) -> ProvenBody {
     if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
     let format = try recognise(bytes, contentType: contentType)
     let match = format.map { ContentTypeMatch(declared: contentType, format: $0) } ?? .generic
     var image = VerifiedImage(format: format, contentTypeMatch: match)
     if let format {
-      if let failure = rules.failure(contentType: match, declared: contentType, format: format) { throw failure }
-      if let failure = rules.failure(format: format) { throw failure }
+      try check(format, contentType: contentType)
     } else if rules.formats != nil || decodes {
       throw Failure(.notAnImage, message: "the first bytes are of no known image format")
     }
-    if let failure = rules.failure(byteCount: byteCount) { throw failure }
+    if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
     guard rules.depth > .none || decodes, let format else { return ProvenBody(verified: image) }
     let decoded = try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
@@ -47,7 +46,22 @@ struct BodyVerifier: Sendable {
     return ProvenBody(verified: image, decoded: decoded)
   }
 
-  private func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
+  /// Checks a format against the rules, and the declared type against the format.
+  func check(_ format: ImageFormat, contentType: String?) throws(Failure) {
+    let match = ContentTypeMatch(declared: contentType, format: format)
+    if let failure = rules.failure(contentType: match, declared: contentType, format: format) { throw failure }
+    if let failure = rules.failure(format: format) { throw failure }
+  }
+
+  /// Why an image of a format without coder is no good.
+  func undecoded(_ format: ImageFormat) -> Failure {
+    Failure(
+      .format,
+      message: "the image is \(format.name), which is recognised and not decoded; verify.decode: none takes it as it is"
+    )
+  }
+
+  func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
     let served = contentType.map { ", served as \($0)" } ?? ""
     switch ContentSniff(prefix: bytes) {
     case .image(let format): return format
@@ -69,12 +83,7 @@ struct BodyVerifier: Sendable {
     format: ImageFormat,
     into image: inout VerifiedImage
   ) throws(Failure) -> DecodedImage? {
-    guard let coder = coders.coder(for: format) else {
-      throw Failure(
-        .format,
-        message: "the image is \(format.name), which is recognised and not decoded; verify.decode: none takes it as it is"
-      )
-    }
+    guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
       let header = try coder.header(of: bytes, isComplete: isComplete)
       image.size = header.size

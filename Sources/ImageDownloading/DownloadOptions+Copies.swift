@@ -1,8 +1,17 @@
 extension DownloadOptions {
   /// The same options, but that bodies of any size are handed over whole.
   public var deliveringWholeBodies: DownloadOptions {
-    if streamAbove == .max { return self }
-    return DownloadOptions(
+    streamAbove == .max ? self : copy(streamAbove: .max)
+  }
+
+  /// The same options, but that bodies of any size are handed over in chunks of that many bytes while they arrive.
+  public func deliveringChunks(of bytes: Int) -> DownloadOptions { copy(streamAbove: 0, chunkBytes: bytes) }
+
+  /// The same options, but that `judge` stops transfers by their first bytes.
+  public func judged(by judge: PrefixJudge) -> DownloadOptions { copy(prefixJudge: judge) }
+
+  private func copy(streamAbove: Int? = nil, chunkBytes: Int? = nil, prefixJudge: PrefixJudge? = nil) -> DownloadOptions {
+    DownloadOptions(
       method: method,
       headers: headers,
       accept: accept,
@@ -20,10 +29,11 @@ extension DownloadOptions {
       acceptStatus: acceptStatus,
       acceptContentTypes: acceptContentTypes,
       maxBytes: maxBytes,
-      streamAbove: .max,
+      streamAbove: streamAbove ?? self.streamAbove,
+      chunkBytes: chunkBytes ?? self.chunkBytes,
       requestModifier: requestModifier,
       responseModifier: responseModifier,
-      prefixJudge: prefixJudge,
+      prefixJudge: prefixJudge ?? self.prefixJudge,
       decryptor: decryptor
     )
   }
