@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ImageCaching
 import ImageDownloading
@@ -67,10 +68,15 @@ import Testing
     }
     let task = gallery.manager.load(request)
     try await door.waitForArrival()
-    async let isShutDown: Void = gallery.manager.shutDown()
+    let isShutDown = Watched(false)
+    // A thread of its own, since it blocks until the door is open.
+    Thread.detachNewThread {
+      gallery.manager.shutDown()
+      isShutDown.withLock { $0 = true }
+    }
     try await poll("the shutdown to begin") { gallery.manager.isClosed }
     door.open()
-    await isShutDown
+    try await isShutDown.wait(for: "the end of the shutdown") { $0 }
     await #expect(throws: ImageLoadError.cancelled) { try await task.value }
     #expect(gallery.asked == ["/1.jpg"])
   }
