@@ -29,7 +29,13 @@ final class Album {
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
     memory = ImageMemory(maxCost: 10 << 20, pressure: nil)
-    var configuration = ImageManager.Configuration(cache: cache, memory: memory, downloadOptions: Self.patient())
+    // By the same clock, an answer takes no time, which would count as its age.
+    var configuration = ImageManager.Configuration(
+      cache: cache,
+      memory: memory,
+      downloads: ImageDownloader.Configuration(time: clock.source),
+      downloadOptions: Self.patient()
+    )
     change(&configuration)
     manager = try ImageManager(configuration)
   }

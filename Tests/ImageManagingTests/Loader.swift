@@ -21,7 +21,8 @@ final class Loader: LoadReceiver {
     cache = try ImageCache(
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
-    let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency)
+    // By the same clock, an answer takes no time, which would count as its age.
+    let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, time: clock.source)
     manager = try ImageManager(ImageManager.Configuration(downloads: downloader))
   }
 
