@@ -57,12 +57,11 @@ struct FailureTests {
 
   @Test("a refused connection is connect")
   func refusedConnection() throws {
-    let origin = try Origin()
-    origin.stop()
-    let failure = try #require(try Fetcher().fetch(origin.url("/a")).failure)
+    let refused = RefusedPort()
+    let failure = try #require(try Fetcher().fetch(refused.url("/a")).failure)
     #expect(failure.kind == .connect)
     #expect(failure.isTransient)
-    #expect(failure.message == "no connection to 127.0.0.1:\(origin.port): Connection refused")
+    #expect(failure.message == "no connection to 127.0.0.1:\(refused.port): Connection refused")
   }
 
   @Test("a name that does not resolve is dns")
@@ -75,19 +74,19 @@ struct FailureTests {
 
   @Test("D5: a server that does not accept within the connect timeout is connect")
   func connectTimeout() throws {
-    let listener = FullListener()
+    let hole = BlackHole()
     let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
-    let failure = try #require(try Fetcher().fetch("http://127.0.0.1:\(listener.port)/a", options: options).failure)
+    let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
     #expect(failure.kind == .connect)
     #expect(failure.isTransient)
-    #expect(failure.message == "no answer from 127.0.0.1:\(listener.port) within 150 ms while connecting")
+    #expect(failure.message == "no answer from 127.0.0.1:\(hole.port) within 150 ms while connecting")
   }
 
   @Test("D5: the whole timeout is connect where it falls into connecting")
   func timeoutWhileConnecting() throws {
-    let listener = FullListener()
+    let hole = BlackHole()
     let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
-    let failure = try #require(try Fetcher().fetch("http://127.0.0.1:\(listener.port)/a", options: options).failure)
+    let failure = try #require(try Fetcher().fetch(hole.url("/a"), options: options).failure)
     #expect(failure.kind == .connect)
   }
 
@@ -101,7 +100,15 @@ struct FailureTests {
 
   @Test("D5: a body that stops is stalled")
   func stalledInBody() throws {
-    let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(stallTimeout: .milliseconds(100)))
+    let clock = ManualClock()
+    let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
+    let fetcher = try Fetcher(time: clock.source)
+    let options = DownloadOptions.forTests(stallTimeout: .milliseconds(100))
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    try fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
+    clock.advance(by: .milliseconds(100))
+    fetcher.client.capacityChanged()
+    let failure = try #require(try fetcher.recorder.waitForEnds(1)[0].failure)
     #expect(failure.kind == .stalled)
     #expect(failure.message == "no byte came for 100 ms after 100 bytes of the body")
   }

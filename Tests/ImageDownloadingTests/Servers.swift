@@ -17,34 +17,6 @@ private func listen(queue: Int32) -> (socket: Int32, port: Int) {
   return (listener, Int(UInt16(bigEndian: address.sin_port)))
 }
 
-/// A listener whose queue is full, so that further connections get no answer.
-final class FullListener {
-  let port: Int
-  private let sockets: [Int32]
-
-  init() {
-    let (listener, port) = listen(queue: 0)
-    self.port = port
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    address.sin_port = UInt16(port).bigEndian
-    // The kernel keeps one connection more than the queue's length, and drops what asks for more.
-    let clients = (0..<4).map { _ in
-      let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-      withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-          _ = connect(client, address, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      return client
-    }
-    sockets = [listener] + clients
-  }
-
-  deinit { sockets.forEach { close($0) } }
-}
-
 /// A listener that answers the first bytes of each connection with fixed text, which may be none, and closes it.
 final class ClosingListener {
   let port: Int
