@@ -38,7 +38,9 @@ struct Screen {
 
   /// A control sequence: `[`, parameters, and a final byte from 0x40 on (ECMA-48, 5.4).
   private mutating func takeSequence(_ rest: inout ArraySlice<Unicode.Scalar>) {
-    guard rest.popFirst() == "[" else {
+    // What was read so far may end within one.
+    guard let first = rest.popFirst() else { return }
+    guard first == "[" else {
       Issue.record("an escape that is no control sequence")
       return
     }

@@ -46,6 +46,19 @@ extension Command {
     try await waitToSee(text, times, in: \.output, timeout: timeout)
   }
 
+  /// Suspends until all that standard output, or the terminal in its place, has shown is as `condition` wants it.
+  ///
+  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  public func waitForOutput(
+    that what: String,
+    timeout: Duration = .seconds(120),
+    _ condition: @escaping @Sendable (String) -> Bool
+  ) async throws {
+    let isMet = { @Sendable (state: State) in condition(String(decoding: state.output, as: UTF8.self)) }
+    try await wait(for: "output that \(what) from \(name)", timeout: timeout) { $0.isOver || isMet($0) }
+    if !isMet(state.value) { throw explained(WaitTimeout(description: "\(name) ended without output that \(what)")) }
+  }
+
   /// Suspends until standard error has shown `text` so many times.
   ///
   /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
