@@ -1,0 +1,40 @@
+/// Reading and writing single pixels of RGBA bytes, unchecked in release builds: indices come from loops over sizes that were checked.
+extension UnsafeRawBufferPointer {
+  /// Red, green, blue and alpha of the pixel of that index, 0…255 each.
+  @inline(__always)
+  func pixel(at index: Int) -> SIMD4<Int32> {
+    SIMD4(truncatingIfNeeded: loadUnaligned(fromByteOffset: index * 4, as: SIMD4<UInt8>.self))
+  }
+
+  /// Red, green and blue times alpha, 0…65,025 each, and alpha of the pixel of that index.
+  @inline(__always)
+  func premultipliedPixel(at index: Int) -> SIMD4<Int32> {
+    let pixel = pixel(at: index)
+    return pixel &* SIMD4(pixel.w, pixel.w, pixel.w, 1)
+  }
+}
+
+extension UnsafeMutableBufferPointer<UInt8> {
+  /// Writes red, green, blue and alpha, 0…255 each, rounded to the nearest, halves up.
+  @inline(__always)
+  func storePixel(_ value: SIMD4<Double>, at index: Int) {
+    // A number so large has no bits for a fraction: adding it rounds, and the whole number is in the lowest bits. The small part makes up for halves
+    // that a division left a little too low. Conversions to integers would check each for its range.
+    let rounded = (value + 0x1p-30) + 0x1p52
+    let bytes = SIMD4(
+      UInt8(truncatingIfNeeded: rounded.x.bitPattern),
+      UInt8(truncatingIfNeeded: rounded.y.bitPattern),
+      UInt8(truncatingIfNeeded: rounded.z.bitPattern),
+      UInt8(truncatingIfNeeded: rounded.w.bitPattern)
+    )
+    UnsafeMutableRawBufferPointer(self).storeBytes(of: bytes, toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+  }
+}
+
+extension SIMD4<Double> {
+  /// The same numbers; the standard library's own conversion of vectors calls a function a lane.
+  @inline(__always)
+  init(exactly numbers: SIMD4<Int32>) {
+    self.init(Double(numbers.x), Double(numbers.y), Double(numbers.z), Double(numbers.w))
+  }
+}
