@@ -17,4 +17,16 @@ extension PixelBuffer {
     if let refusal { throw refusal }
     self.init(size: size, bytes: bytes)
   }
+
+  /// A buffer whose rows `fill` writes one after the other: it gets the number of the row and its bytes.
+  init(size: ImageSize, rows fill: (_ y: Int, _ row: UnsafeMutableBufferPointer<UInt8>) -> Void) {
+    let rowLength = size.width * 4
+    let bytes = [UInt8](unsafeUninitializedCapacity: size.pixels * 4) { buffer, count in
+      for y in 0..<size.height {
+        fill(y, UnsafeMutableBufferPointer(rebasing: buffer[y * rowLength..<(y + 1) * rowLength]))
+      }
+      count = size.pixels * 4
+    }
+    self.init(size: size, bytes: bytes)
+  }
 }

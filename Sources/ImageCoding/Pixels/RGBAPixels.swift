@@ -38,3 +38,12 @@ extension SIMD4<Double> {
     self.init(Double(numbers.x), Double(numbers.y), Double(numbers.z), Double(numbers.w))
   }
 }
+
+extension SIMD4<Double> {
+  /// Red, green, blue and alpha of what is red, green and blue times alpha, and alpha.
+  @inline(__always)
+  var straightColor: SIMD4<Double> {
+    let opacity = w > 0 ? 1 / w : 0
+    return self * SIMD4(opacity, opacity, opacity, 1)
+  }
+}

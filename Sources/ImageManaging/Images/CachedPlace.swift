@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImagePrimitives
 import ImageURLs
 

@@ -1,0 +1,35 @@
+/// Makes another image out of a decoded one: smaller, cropped, tinted.
+///
+/// It may be called from many threads at once, and is called under no lock. Ready-made are ``ResizingTransformer``, ``CroppingTransformer``,
+/// ``RoundCornerTransformer``, ``RotationTransformer``, ``FlippingTransformer``, ``TintTransformer``, ``BlurTransformer``, and
+/// ``PipelineTransformer`` for several in a row.
+public protocol ImageTransformer: Sendable {
+  /// What tells its results from those of others, such as `resize(100x100,inside)`: equal keys must make equal images of equal ones.
+  ///
+  /// It becomes part of the identity that the result is cached under, so that the same URL with another transform never mixes; a key that changes from one
+  /// version to the next leaves the images of the old one behind.
+  var key: String { get }
+  /// Whether images of more than one frame are transformed too; false by default, then they are left alone.
+  var transformsAnimated: Bool { get }
+  /// The new image. Its header should tell its own size.
+  ///
+  /// What it throws fails the load, with the error's own description.
+  func transform(_ image: DecodedImage) throws -> DecodedImage
+}
+
+extension ImageTransformer {
+  /// False.
+  public var transformsAnimated: Bool { false }
+}
+
+/// Why an image could not be transformed: one sentence without full stop.
+public struct TransformError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What is wrong with the image, and what the transformer needs.
+  public var message: String
+
+  /// An error of that sentence.
+  public init(_ message: String) { self.message = message }
+
+  /// The message.
+  public var description: String { message }
+}

@@ -1,0 +1,24 @@
+/// Applies several transformers, one after the other (SDWebImage's `SDImagePipelineTransformer`).
+///
+/// An animation goes only to those that transform animations. Key: the keys in order, joined by `-`.
+public struct PipelineTransformer: ImageTransformer {
+  /// The transformers, in order.
+  public let transformers: [any ImageTransformer]
+
+  /// A pipeline of `transformers`; without any, images stay as they are.
+  public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
+
+  /// Such as `resize(100x100,cover)-flip(horizontal)`.
+  public var key: String { transformers.map(\.key).joined(separator: "-") }
+  /// Whether one of them transforms animations.
+  public var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }
+
+  /// The image after all of them.
+  public func transform(_ image: DecodedImage) throws -> DecodedImage {
+    var image = image
+    for transformer in transformers where image.header.frames == 1 || transformer.transformsAnimated {
+      image = try transformer.transform(image)
+    }
+    return image
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import ImagePrimitives
+
+/// Rounds the corners of images, which makes them transparent, and may draw a border inside (SDWebImage's `SDImageRoundCornerTransformer`).
+///
+/// Pixels on the arc are transparent by their share, to the nearest distance. Key: `round-corners(RADIUS,CORNERS)`, the corners as `all`, or their names joined by
+/// `+`; with a border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
+public struct RoundCornerTransformer: ImageTransformer {
+  /// Corners of an image.
+  public struct Corners: OptionSet, Sendable, Hashable {
+    /// A bit for each.
+    public let rawValue: UInt8
+
+    /// The corners of those bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Where x and y are 0.
+    public static let topLeft = Corners(rawValue: 1)
+    /// The other upper one.
+    public static let topRight = Corners(rawValue: 2)
+    /// The one below the first.
+    public static let bottomLeft = Corners(rawValue: 4)
+    /// The last.
+    public static let bottomRight = Corners(rawValue: 8)
+    /// All four.
+    public static let all: Corners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
+  }
+
+  /// Pixels; more than half of the image's shorter side count as that.
+  public let radius: Double
+  /// The corners that are rounded.
+  public let corners: Corners
+  /// Pixels inwards from the edge; 0 for no border.
+  public let borderWidth: Double
+  /// The border's colour, drawn over the image.
+  public let borderColor: RGBAColor
+
+  /// A transformer that rounds all corners, or some, without a border unless one is given; a number that is negative or not finite is a programmer's error and
+  /// traps.
+  public init(radius: Double, corners: Corners = .all, borderWidth: Double = 0, borderColor: RGBAColor = .clear) {
+    trap(unless: radius >= 0 && radius.isFinite, "corners of radius \(radius)")
+    trap(unless: borderWidth >= 0 && borderWidth.isFinite, "a border of width \(borderWidth)")
+    self.radius = radius
+    self.corners = corners
+    self.borderWidth = borderWidth
+    self.borderColor = borderColor
+  }
+
+  /// Such as `round-corners(12,all)`.
+  public var key: String {
+    let names: [(Corners, String)] = [
+      (.topLeft, "top-left"), (.topRight, "top-right"), (.bottomLeft, "bottom-left"), (.bottomRight, "bottom-right"),
+    ]
+    let rounded = corners == .all ? "all" : names.filter { corners.contains($0.0) }.map(\.1).joined(separator: "+")
+    let border = borderWidth > 0 ? ",\(keyText(borderWidth)),\(borderColor.hexadecimal)" : ""
+    return "round-corners(\(keyText(radius)),\(rounded)\(border))"
+  }
+  /// True: each frame is rounded.
+  public var transformsAnimated: Bool { true }
+
+  /// The image with round corners.
+  public func transform(_ image: DecodedImage) -> DecodedImage {
+    let isRounded = radius > 0 && !corners.isEmpty
+    return image.mapPixels(addsAlpha: isRounded, rounded)
+  }
+
+  private func rounded(_ image: PixelBuffer) -> PixelBuffer {
+    let (width, height) = (image.size.width, image.size.height)
+    let radius = min(radius, Double(min(width, height)) / 2)
+    // Further from the edges nothing changes.
+    let reach = Int(min(max(radius, borderWidth) + 1, Double(max(width, height))))
+    return image.bytes.withUnsafeBytes { bytes in
+      PixelBuffer(size: image.size) { y, row in
+        let source = UnsafeRawBufferPointer(rebasing: bytes[y * row.count..<(y + 1) * row.count])
+        UnsafeMutableRawBufferPointer(row).copyMemory(from: source)
+        let change = { (x: Int) in
+          let pixel = SIMD4<Double>(exactly: source.pixel(at: x))
+          row.storePixel(changed(pixel, depth: depth(x, y, image.size, radius: radius)), at: x)
+        }
+        if y < reach || y >= height - reach || width <= 2 * reach {
+          (0..<width).forEach(change)
+        } else {
+          (0..<reach).forEach(change)
+          (width - reach..<width).forEach(change)
+        }
+      }
+    }
+  }
+
+  /// How far inside the outline the middle of a pixel lies; below 0 outside.
+  private func depth(_ x: Int, _ y: Int, _ size: ImageSize, radius: Double) -> Double {
+    let (right, bottom) = (x >= size.width - x - 1, y >= size.height - y - 1)
+    let corner: Corners = bottom ? (right ? .bottomRight : .bottomLeft) : (right ? .topRight : .topLeft)
+    let radius = corners.contains(corner) ? radius : 0
+    // The distances to the nearer edges.
+    let across = (right ? Double(size.width - x) - 0.5 : Double(x) + 0.5)
+    let down = (bottom ? Double(size.height - y) - 0.5 : Double(y) + 0.5)
+    if across < radius && down < radius { return radius - hypot(radius - across, radius - down) }
+    return min(across, down)
+  }
+
+  private func changed(_ pixel: SIMD4<Double>, depth: Double) -> SIMD4<Double> {
+    var result = pixel
+    if borderWidth > 0 {
+      let share = min(max(borderWidth - depth + 0.5, 0), 1) * Double(borderColor.alpha) / 255
+      result = borderColor.components.composited(over: pixel, share: share)
+    }
+    result.w *= min(max(depth + 0.5, 0), 1)
+    return result
+  }
+}
+
+extension SIMD4<Double> {
+  /// This opaque colour over another, seen by `share`, 0…1.
+  fileprivate func composited(over below: SIMD4<Double>, share: Double) -> SIMD4<Double> {
+    let through = below.w / 255 * (1 - share)
+    let opacity = share + through
+    if opacity == 0 { return .zero }
+    var result = (self * share + below * through) / opacity
+    result.w = opacity * 255
+    return result
+  }
+}

@@ -1,0 +1,73 @@
+import ImagePrimitives
+
+/// Colours images (SDWebImage's `SDImageTintTransformer`).
+///
+/// The image is the backdrop, the colour lies on it (Compositing and Blending Level 1, W3C). Key: `tint(#RRGGBBAA,MODE)`.
+public struct TintTransformer: ImageTransformer {
+  /// How the colour meets the image.
+  public enum BlendMode: String, Sendable, Hashable, CaseIterable {
+    /// The colour in place of the image's, which only gives its shape: SDWebImage's default, for icons.
+    case sourceIn = "source-in"
+    /// The colour over the image, where that is not transparent.
+    case sourceAtop = "source-atop"
+    /// Both multiplied: never lighter than either.
+    case multiply
+    /// The complements multiplied: never darker than either.
+    case screen
+    /// Multiplied where the image is dark, screened where it is light.
+    case overlay
+  }
+
+  /// The colour; its alpha says how much of it is seen.
+  public let color: RGBAColor
+  /// How it meets the image.
+  public let blendMode: BlendMode
+
+  /// A transformer that tints so.
+  public init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
+    self.color = color
+    self.blendMode = blendMode
+  }
+
+  /// Such as `tint(#ff0000ff,source-in)`.
+  public var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
+  /// True: each frame is tinted.
+  public var transformsAnimated: Bool { true }
+
+  /// The image tinted.
+  public func transform(_ image: DecodedImage) -> DecodedImage {
+    image.mapPixels(addsAlpha: blendMode == .sourceIn && color.alpha < 255, tinted)
+  }
+
+  private func tinted(_ image: PixelBuffer) -> PixelBuffer {
+    let tint = color.components
+    let opacity = tint.w / 255
+    return image.bytes.withUnsafeBytes { bytes in
+      PixelBuffer(size: image.size) { y, row in
+        for x in 0..<image.size.width {
+          var pixel = SIMD4<Double>(exactly: bytes.pixel(at: y * image.size.width + x))
+          let alpha = pixel.w
+          if blendMode == .sourceIn {
+            pixel = tint
+            pixel.w = alpha * opacity
+          } else {
+            pixel += (blended(tint, over: pixel) - pixel) * opacity
+            pixel.w = alpha
+          }
+          row.storePixel(pixel, at: x)
+        }
+      }
+    }
+  }
+
+  private func blended(_ tint: SIMD4<Double>, over pixel: SIMD4<Double>) -> SIMD4<Double> {
+    let product = pixel * tint / 255
+    let screened = pixel + tint - product
+    return switch blendMode {
+    case .sourceIn, .sourceAtop: tint
+    case .multiply: product
+    case .screen: screened
+    case .overlay: (2 * product).replacing(with: 2 * screened - 255, where: pixel .> 127.5)
+    }
+  }
+}
