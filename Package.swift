@@ -49,6 +49,8 @@ let package = Package(
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
+    // Debian's giflib has no pkg-config file; its module map says what to link.
+    .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // Whole decode calls in C, since `setjmp` may not cross Swift.
@@ -58,7 +60,7 @@ let package = Package(
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
-    library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP"]),
+    library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF"]),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),

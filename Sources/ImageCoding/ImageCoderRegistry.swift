@@ -7,8 +7,8 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// A registry of `coders`, in order of registration.
   public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
 
-  /// JPEG, PNG and WebP.
-  public static let standard = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder()])
+  /// JPEG, PNG, WebP and GIF.
+  public static let standard = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder(), GIFCoder()])
 
   /// The last added of the coders that read `format`; nil where none does.
   public func coder(for format: ImageFormat) -> (any ImageCoder)? {

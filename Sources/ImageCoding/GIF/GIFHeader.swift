@@ -1,0 +1,126 @@
+import ImagePrimitives
+
+/// What a GIF's blocks say of it, read without unpacking any picture (GIF89a specification, sections 17 to 27).
+///
+/// The canvas is the logical screen, enlarged where the first frame lies partly outside of it, as browsers and Pillow have it. All blocks of a whole
+/// file are walked, of a prefix those that are there.
+struct GIFHeader {
+  private(set) var size: ImageSize
+  /// Pictures whose descriptors were seen.
+  private(set) var frames = 0
+  /// Whether the first frame has a transparent colour; without one, all of the canvas is opaque.
+  private(set) var hasAlpha = false
+  /// Whether an extension says how often the frames are shown, which is only there where they move.
+  private(set) var hasLoopCount = false
+  private(set) var profile: ICCProfile?
+  private let bytes: ByteView
+  private let isComplete: Bool
+  private var control = GIFGraphicControl()
+
+  init(_ bytes: ByteView, isComplete: Bool) throws(ImageError) {
+    self.bytes = bytes
+    self.isComplete = isComplete
+    guard bytes.matches("GIF87a") || bytes.matches("GIF89a") else {
+      throw ImageError(.notAnImage, "not a GIF file: it begins neither with GIF87a nor with GIF89a")
+    }
+    guard let width = bytes.littleEndian16(at: 6), let height = bytes.littleEndian16(at: 8), let flags = bytes.byte(at: 10) else {
+      throw .endsEarly("GIF", needed: 13, of: bytes.count, isComplete: isComplete)
+    }
+    size = ImageSize(width: width, height: height)
+    try walkBlocks(from: 13 + Self.lengthOfColors(flags))
+    guard size.width > 0, size.height > 0 else {
+      throw .undecodable("a GIF image of \(size.width) x \(size.height) pixels")
+    }
+  }
+
+  private mutating func walkBlocks(from start: Int) throws(ImageError) {
+    var offset: Int? = start
+    while let block = offset {
+      switch bytes.byte(at: block) {
+      case UInt8(ascii: ","):
+        try readDescriptor(at: block)
+        offset = endOfPicture(at: block)
+      case UInt8(ascii: "!"):
+        offset = try readExtension(at: block)
+      case nil where frames == 0:
+        throw .endsEarly("GIF", needed: block + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
+      default:
+        // The trailer, the end of what is here, or no block at all: whoever decodes judges which it is.
+        offset = nil
+      }
+    }
+    guard frames > 0 else { throw .undecodable("the GIF file has no picture") }
+  }
+
+  /// Section 20; of the first frame, the whole descriptor has to be there.
+  private mutating func readDescriptor(at offset: Int) throws(ImageError) {
+    if frames == 0 {
+      guard let left = bytes.littleEndian16(at: offset + 1), let top = bytes.littleEndian16(at: offset + 3),
+        let width = bytes.littleEndian16(at: offset + 5), let height = bytes.littleEndian16(at: offset + 7)
+      else { throw .endsEarly("GIF", needed: offset + Self.descriptorLength, of: bytes.count, isComplete: isComplete) }
+      size = ImageSize(width: max(size.width, left + width), height: max(size.height, top + height))
+      hasAlpha = control.transparentIndex != nil
+    }
+    frames += 1
+  }
+
+  /// Where the block after a picture begins; nil beyond what is here.
+  private func endOfPicture(at offset: Int) -> Int? {
+    guard let flags = bytes.byte(at: offset + 9) else { return nil }
+    // Behind the colours, a byte with the size of codes.
+    return endOfSubBlocks(at: offset + Self.descriptorLength + Self.lengthOfColors(flags) + 1)
+  }
+
+  /// Sections 23 and 26; returns where the next block begins, nil beyond what is here.
+  private mutating func readExtension(at offset: Int) throws(ImageError) -> Int? {
+    guard let end = endOfSubBlocks(at: offset + 2) else {
+      guard frames == 0 else { return nil }
+      // How long it is, its last sub-block tells, and that is not here.
+      throw .endsEarly("GIF", needed: bytes.count + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
+    }
+    let first = bytes.subBlock(at: offset + 2)
+    switch bytes.byte(at: offset + 1) {
+    case GIFGraphicControl.label: control = GIFGraphicControl(bytes, first) ?? control
+    case GIFLoopCount.label where GIFLoopCount.names(bytes, first): hasLoopCount = true
+    case GIFColorProfile.label where GIFColorProfile.names(bytes, first):
+      profile = withSubBlocks(from: first.upperBound) { ICCProfile(data: $0) }
+    default: break
+    }
+    return end
+  }
+
+  /// The offset behind a row of sub-blocks and the empty one that ends it (section 15); nil beyond what is here.
+  private func endOfSubBlocks(at start: Int) -> Int? {
+    var offset = start
+    while let length = bytes.byte(at: offset) {
+      offset += 1 + Int(length)
+      if length == 0 { return offset }
+    }
+    return nil
+  }
+
+  /// Calls `body` with the data of a row of sub-blocks, joined.
+  private func withSubBlocks<Result>(from start: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    var data: [UInt8] = []
+    var block = bytes.subBlock(at: start)
+    while !block.isEmpty {
+      data += block.lazy.compactMap { bytes.byte(at: $0) }
+      block = bytes.subBlock(at: block.upperBound)
+    }
+    return data.withRawBytes(body)
+  }
+
+  /// The introducer and nine bytes.
+  private static let descriptorLength = 10
+
+  /// Bytes of the colour table that the flags of a screen or a picture announce (section 18).
+  private static func lengthOfColors(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
+}
+
+extension ByteView {
+  /// Where the data of the sub-block at `offset` lies, behind its length; empty at the last one, and beyond what is here.
+  fileprivate func subBlock(at offset: Int) -> Range<Int> {
+    let length = byte(at: offset).map { Int($0) } ?? 0
+    return has(length, at: offset + 1) ? offset + 1..<offset + 1 + length : offset..<offset
+  }
+}
