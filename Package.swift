@@ -13,12 +13,18 @@ func system(_ name: String, pkgConfig: String, debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// What AVIF images are decoded with, by libavif; empty: prewarm is built without them.
+let avif = ["AVIFCoding"]
+
+/// The settings of what has to know whether AVIF is built in.
+let strictAboutAVIF = avif.isEmpty ? strict : strict + [.define("AVIF")]
+
+func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
+  .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
 }
 
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -32,7 +38,7 @@ let package = Package(
     // What other programs use: the core without jobs, manifests and reports.
     .library(
       name: "PrewarmImages",
-      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching"]
+      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching"] + avif
     ),
   ],
   dependencies: [
@@ -63,7 +69,12 @@ let package = Package(
     library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF"]),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
-    library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
+    library(
+      "ImageManaging",
+      ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]
+        + avif.map { .init(stringLiteral: $0) },
+      settings: strictAboutAVIF
+    ),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
@@ -109,7 +120,8 @@ let package = Package(
       [
         "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
         "ImagePrefetching", "TestOrigin",
-      ]
+      ],
+      settings: strictAboutAVIF
     ),
     tests(
       "ImagePrefetchingTests",
@@ -128,3 +140,12 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+if !avif.isEmpty {
+  package.targets += [
+    // Without pkg-config, whose flags are for Windows; its module map says what to link.
+    .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"])]),
+    library("AVIFCoding", ["ImagePrimitives", "ImageCoding", "CAVIF"]),
+    tests("AVIFCodingTests", ["AVIFCoding", "ImagePrimitives", "ImageCoding"]),
+  ]
+}

@@ -1,9 +1,9 @@
 /// A text that C wrote into an array of characters, which Swift sees as a tuple.
-struct LibraryText: CustomStringConvertible {
-  let description: String
+package struct LibraryText: CustomStringConvertible {
+  package let description: String
 
   /// The characters up to the first zero.
-  init(_ characters: some Any) {
+  package init(_ characters: some Any) {
     description = withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 

@@ -1,9 +1,9 @@
-import ImagePrimitives
+package import ImagePrimitives
 
 extension PixelBuffer {
   /// The pixels turned and mirrored as an EXIF orientation asks: 1 as they are, 2…4 within the same size, 5…8 with width and height
   /// exchanged.
-  func upright(orientation: Int) -> PixelBuffer {
+  package func upright(orientation: Int) -> PixelBuffer {
     guard (2...8).contains(orientation) else { return self }
     let (width, height) = (size.width, size.height)
     let result = orientation >= 5 ? ImageSize(width: height, height: width) : size

@@ -1,8 +1,8 @@
-import ImagePrimitives
+package import ImagePrimitives
 
 extension PixelBuffer {
   /// The image in fewer pixels, each the mean of the area that it covers; itself where the size is the same. See ``RowScaler``, also for sizes that trap.
-  func reduced(to target: ImageSize) -> PixelBuffer {
+  package func reduced(to target: ImageSize) -> PixelBuffer {
     guard target != size else { return self }
     var scaler = RowScaler(from: size, to: target)
     let rowLength = size.width * 4
