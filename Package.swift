@@ -143,7 +143,7 @@ let package = Package(
 
 if !avif.isEmpty {
   package.targets += [
-    // Without pkg-config, whose flags are for Windows; its module map says what to link.
+    // Without pkg-config, whose flag for libavif SwiftPM warns of, and which adds nothing.
     .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"])]),
     library("AVIFCoding", ["ImagePrimitives", "ImageCoding", "CAVIF"]),
     tests("AVIFCodingTests", ["AVIFCoding", "ImagePrimitives", "ImageCoding"]),
