@@ -5,7 +5,7 @@ import ImagePrimitives
 /// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
 struct AnswerFields {
   enum Name: UInt8 {
-    case age, cacheControl, contentEncoding, contentType, date, etag, expires, lastModified, location, vary
+    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, vary
   }
 
   private var bytes: [UInt8] = []
@@ -42,6 +42,7 @@ struct AnswerFields {
       add(line, .cacheControl, "cache-control:")
       if !lastIsOurs { add(line, .contentType, "content-type:") }
       if !lastIsOurs { add(line, .contentEncoding, "content-encoding:") }
+      if !lastIsOurs { add(line, .contentRange, "content-range:") }
     case UInt8(ascii: "d"): add(line, .date, "date:")
     case UInt8(ascii: "e"):
       add(line, .etag, "etag:")

@@ -75,7 +75,7 @@ struct DownloadQueue {
 
   /// Adds what waits in `slot` to `host`; before `time` it does not start.
   ///
-  /// `continues` marks what already began, the next hop of a redirect: it comes before all that has not.
+  /// `continues` marks what already began, the next request of an attempt: it comes before all that has not.
   mutating func insert(
     slot: Int,
     host: Int,

@@ -8,7 +8,7 @@ struct Rank: Comparable {
   /// Unique, so that of equal sequences the one that came first starts first.
   var ticket: UInt64
 
-  /// Whether it already began: the next hop of a redirect.
+  /// Whether it already began: the next request of an attempt.
   var continues: Bool { order == 0 }
 
   static func < (left: Rank, right: Rank) -> Bool {

@@ -33,6 +33,13 @@ struct Job {
   var visited: [[UInt8]] = []
   /// The number of the URL's host.
   var host: Int
+  /// Whether it goes on with an attempt that has begun: the next hop of a redirect, a probe in place of a refused HEAD or the
+  /// next part of a body.
+  private(set) var continues = false
+  /// Whether a server has refused HEAD, so that it is probed.
+  private(set) var isHeadRefused = false
+  /// What this attempt's probe has so far, where it needs more.
+  private(set) var continuation: ProbeContinuation?
   /// What this attempt has taken before its present hop.
   var attemptNanoseconds: UInt64 = 0
   /// Since when it waits for a retry.
@@ -48,13 +55,13 @@ struct Job {
     url = download.url
   }
 
-  /// Whether its present request follows a redirect, so that it belongs to an attempt that already began.
+  /// Whether its present request follows a redirect.
   var isRedirected: Bool { !visited.isEmpty }
 
   /// Whether it has not begun, or waits to begin again.
   var isWaiting: Bool {
     switch activity {
-    case .queued: !isRedirected
+    case .queued: !continues
     case .held: true
     case .none, .transferring, .loading: false
     }
@@ -80,10 +87,10 @@ struct Job {
     return summary
   }
 
-  /// Begins a request: the first of an attempt, or the next hop.
+  /// Begins a request: the first of an attempt, or one that continues it.
   mutating func begin(_ activity: Activity, now: MonotonicInstant) {
     change(to: activity)
-    if !isRedirected { summary.attempts += 1 }
+    if !continues { summary.attempts += 1 }
     if let since = retrySince { summary.waitedNanoseconds += now.nanoseconds - since.nanoseconds }
     retrySince = nil
   }
@@ -100,12 +107,27 @@ struct Job {
   mutating func follow(to url: [UInt8]) {
     visited.append(self.url)
     self.url = url
+    continues = true
+  }
+
+  /// Goes on with the same attempt by a probe, since HEAD was refused.
+  mutating func probeInstead() {
+    isHeadRefused = true
+    continues = true
+  }
+
+  /// Goes on with the same attempt for the next part of the body.
+  mutating func continueProbe(from continuation: ProbeContinuation) {
+    self.continuation = continuation
+    continues = true
   }
 
   /// Goes back to the download's own URL, to wait for another attempt.
   mutating func restart(now: MonotonicInstant) {
     url = download.url
     visited = []
+    continues = false
+    continuation = nil
     attemptNanoseconds = 0
     retrySince = now
   }

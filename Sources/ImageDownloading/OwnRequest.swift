@@ -1,26 +1,33 @@
 import ImagePrimitives
 import ImageURLs
 
-/// A request that is not just its template with a URL: a conditional one, or one that hooks have changed.
+/// A request that is not just its template with a URL: a conditional one, one that hooks have changed, or one for a later part of
+/// a body.
 struct OwnRequest {
   var url: [UInt8]
   let headers: HeaderList
   /// Whether a 304 answers it.
   let isConditional: Bool
 
-  /// The next request of `job`, to the download's own origin; nil where the template does.
+  /// The next request of `job`; nil where the template does.
   ///
-  /// Throws where a hook refuses it or makes of it what cannot be sent.
-  init?(for job: Job, defaults: [HeaderField]) throws(Failure) {
+  /// Throws where a hook, which sees only those to the download's own origin, refuses it or makes of it what cannot be sent.
+  init?(for job: Job, _ kind: RequestTemplate.Kind, defaults: [HeaderField]) throws(Failure) {
     let options = job.download.options
-    guard job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil else { return nil }
-    let conditions = job.download.validators.map(Self.conditions) ?? []
+    let isChanged = job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil
+    guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
+    let range = kind.method == .probe ? job.continuation?.request ?? .first : nil
+    // What goes on is conditional on what it goes on from.
+    let validators = kind.isOwnOrigin && job.continuation == nil ? job.download.validators : nil
+    let conditions = validators.map(Self.conditions) ?? []
     url = job.url
     isConditional = !conditions.isEmpty
-    var request = DownloadRequest(
-      url: String(decoding: job.url, as: UTF8.self),
-      headers: options.requestHeaders(defaults: defaults) + conditions
-    )
+    let fields = options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin, range: range)
+    guard kind.isOwnOrigin else {
+      headers = HeaderList(fields, removing: [])
+      return
+    }
+    var request = DownloadRequest(url: String(decoding: job.url, as: UTF8.self), headers: fields + conditions)
     if let filter = options.headerFilter {
       request.headers = filter.filter(request.url, request.headers)
       try Self.check(request.headers, "header filter", filter.name)
@@ -33,8 +40,9 @@ struct OwnRequest {
       if modified.url != request.url { url = try Self.normalized(modified.url, like: job.url, modifier.name) }
       request = modified
     }
-    // What a hook has taken out is left out, be it one that libcurl would add.
-    headers = HeaderList(request.headers, removing: ["Accept"] + options.removedHeaders())
+    // What a hook has taken out is left out, be it one that libcurl would add; but what makes it a probe stays.
+    let kept = range?.added(to: request.headers) ?? request.headers
+    headers = HeaderList(kept, removing: ["Accept"] + options.removedHeaders())
   }
 
   /// The headers that ask whether `validators` still hold (RFC 9110, 13.1.2 and 13.1.3). What cannot be sent is not asked.

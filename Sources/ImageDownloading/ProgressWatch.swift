@@ -16,10 +16,12 @@ struct ProgressWatch {
     interval = download.progressInterval
   }
 
-  /// Its job runs: told once, not again by a retry.
-  mutating func start() {
-    isHeadTold = false
-    last = nil
+  /// Its job runs: told once, not again by a retry; the body begins anew unless `isContinued`.
+  mutating func start(isContinued: Bool = false) {
+    if !isContinued {
+      isHeadTold = false
+      last = nil
+    }
     guard !isStartTold else { return }
     isStartTold = true
     client.tell(.started(id: id))
@@ -68,7 +70,7 @@ extension TransferLoop {
     watches[slot]?.removeAll { $0.id == sharer.id && $0.client === sharer.client }
   }
 
-  func tellStarted(_ slot: Int) { update(slot) { $0.start() } }
+  func tellStarted(_ slot: Int) { update(slot) { $0.start(isContinued: jobs[slot].continuation != nil) } }
 
   /// Tells what has come in this turn.
   func tellProgress() {
@@ -90,7 +92,7 @@ extension TransferLoop {
     update(slot) { watch in
       switch verdict {
       case .image: watch.finish(transfer.bodyBytes, now: turn.now, head: transfer.responseHead)
-      case .redirect: break
+      case .redirect, .headRefused, .needsMore: break
       case .notModified, .failure:
         // What came of the body of an answer that counts for nothing is no progress.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: turn.now, head: head) }

@@ -3,8 +3,13 @@ extension DownloadOptions {
   /// The headers of a request to the download's own origin, before any hook sees them.
   ///
   /// Those of the options replace those of `defaults`, and both replace `Accept` and `User-Agent`. To other origins only the
-  /// latter go.
-  func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true) -> [HeaderField] {
+  /// latter go. Those of `range` replace all.
+  func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true, range: RangeRequest? = nil) -> [HeaderField] {
+    let fields = requestHeaders(defaults, isOwnOrigin)
+    return range?.added(to: fields) ?? fields
+  }
+
+  private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
     var fields = [HeaderField("Accept", accept), HeaderField("User-Agent", userAgent)]
     guard isOwnOrigin else { return fields }
     for own in [defaults.map { ($0.name, $0.value) }, headers.map { ($0.name, $0.value) }] as [[(String, String?)]] {

@@ -12,9 +12,11 @@ final class RequestTemplate {
     var options: DownloadOptions
     /// False leaves out the job's own headers, which no other origin may see.
     var isOwnOrigin: Bool
+    /// What is asked for on the wire, which need not be what the options say.
+    var method: DownloadOptions.Method
 
     static func == (left: Kind, right: Kind) -> Bool {
-      left.options === right.options && left.isOwnOrigin == right.isOwnOrigin
+      left.options === right.options && left.isOwnOrigin == right.isOwnOrigin && left.method == right.method
     }
   }
 
@@ -25,7 +27,11 @@ final class RequestTemplate {
   init(_ kind: Kind, defaults: [HeaderField]) {
     self.kind = kind
     headers = HeaderList(
-      kind.options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin),
+      kind.options.requestHeaders(
+        defaults: defaults,
+        isOwnOrigin: kind.isOwnOrigin,
+        range: kind.method == .probe ? .first : nil
+      ),
       removing: kind.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
     )
   }
@@ -36,6 +42,7 @@ final class RequestTemplate {
     // Keeps what the handle shares.
     curl_easy_reset(easy)
     curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
+    if kind.method == .head { curl_set_long(easy, CURLOPT_NOBODY, 1) }
     // This has libcurl decode a body that comes coded nevertheless.
     curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))

@@ -6,9 +6,6 @@ import ImagePrimitives
 ///
 /// It belongs to the transfer thread; libcurl's callbacks, which run there too, change nothing but this and the ``Turn``.
 final class Transfer {
-  /// A refused body up to this size is read to its end, so that its connection serves again.
-  static let drainedBytes = 64 << 10
-
   /// How far its connection is.
   enum Phase {
     case resolving, connecting, connected
@@ -24,7 +21,7 @@ final class Transfer {
   let place: Int
   /// Where libcurl writes what went wrong.
   let errorText: UnsafeMutablePointer<CChar>
-  private let turn: Turn
+  let turn: Turn
   private let shares: CurlShares
   private var template: RequestTemplate?
   /// The headers of this request, where they are not the template's.
@@ -38,7 +35,7 @@ final class Transfer {
   private(set) var options: DownloadOptions
   private(set) var started = MonotonicInstant(nanoseconds: 0)
   /// When the whole attempt has taken too long.
-  private(set) var deadline = MonotonicInstant(nanoseconds: 0)
+  var deadline = MonotonicInstant(nanoseconds: 0)
   private(set) var phase = Phase.resolving
   /// Whether its host's others wait for it, or for its name.
   private(set) var resolves = false
@@ -51,24 +48,42 @@ final class Transfer {
   var isNoted = false
 
   /// When the last byte came, or the connection stood.
-  private(set) var lastProgress = MonotonicInstant(nanoseconds: 0)
-  private(set) var disposition = Disposition.undecided
+  var lastProgress = MonotonicInstant(nanoseconds: 0)
+  var disposition = Disposition.undecided
+  /// How the server is asked.
+  private(set) var method = DownloadOptions.Method.get
   /// Whether a 304 answers this request.
   private(set) var isConditional = false
   /// What the downloader itself reads of the answer's headers.
-  private(set) var fields = AnswerFields()
+  var fields = AnswerFields()
   /// What a response modifier made of the answer's head.
-  private(set) var modifiedHead: ResponseHead?
+  var modifiedHead: ResponseHead?
   /// Why an answer is not taken whose body may be read to its end.
-  private(set) var rejection: Failure?
-  /// The Content-Length of a body that is not coded.
-  private(set) var declaredBytes: Int?
-  private(set) var bodyBytes = 0
-  private(set) var isStreamed = false
-  private(set) var hasHandedOver = false
+  var rejection: Failure?
   /// Why it was stopped by us.
-  private(set) var refusal: Failure?
-  private var body: [UInt8] = []
+  var refusal: Failure?
+
+  /// The body, from where the last chunk ended.
+  var body: [UInt8] = []
+  /// How much of the body has come, with what a probe goes on from.
+  var bodyBytes = 0
+  /// Where the answer's part of the body ends, which is the whole body's end but for a probe; nil where the body comes coded or
+  /// the server did not tell.
+  var declaredBytes: Int?
+  /// A body that is not kept is read this far.
+  var drainLimit = 0
+  var isStreamed = false
+  var hasHandedOver = false
+  /// When the body's beginning is judged.
+  var plan = PrefixPlan(isJudged: false)
+  /// What the request goes on from; nil where the answer begins anew.
+  var continuation: ProbeContinuation?
+  /// The length of the whole body, as far as it is told.
+  var totalBytes: Int?
+  /// Whether the whole body ends with the answer's part of it.
+  var endsWithPart = true
+  /// Whether what came is all that is wanted, however the answer ends.
+  var hasEnough = false
 
   init(place: Int, options: DownloadOptions, turn: Turn, shares: CurlShares) {
     guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
@@ -106,15 +121,13 @@ final class Transfer {
     isCountedAsResolving = resolves
     lastProgress = turn.now
     disposition = .undecided
+    method = kind.method
     isConditional = own?.isConditional == true
     fields.removeAll()
     modifiedHead = nil
     rejection = nil
-    declaredBytes = nil
-    bodyBytes = 0
-    isStreamed = false
-    hasHandedOver = false
     refusal = nil
+    beginBody(continuation: method == .probe ? job.continuation : nil)
     errorText.pointee = 0
     setOptions(kind, own, defaults: defaults)
   }
@@ -159,13 +172,8 @@ final class Transfer {
   func end() {
     job = nil
     body = []
+    continuation = nil
     isObserved = false
-  }
-
-  /// The body, or what is left of it where it is streamed.
-  func takeBody() -> [UInt8] {
-    defer { body = [] }
-    return body
   }
 
   // MARK: Called back
@@ -188,73 +196,15 @@ final class Transfer {
     fields.add(line)
   }
 
-  /// Takes bytes of the body; false stops the transfer.
-  func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    lastProgress = turn.now
-    if disposition == .undecided { decide() }
-    bodyBytes += bytes.count
-    guard refusal == nil else { return false }
-    guard disposition == .kept else { return bodyBytes <= Self.drainedBytes }
-    guard bodyBytes <= options.maxBytes else {
-      refusal = .tooLarge(limit: options.maxBytes, status: status)
-      return false
-    }
-    body.append(contentsOf: bytes)
-    if isObserved, !isNoted {
-      isNoted = true
-      turn.progressed.append(place)
-    }
-    if bodyBytes > options.streamAbove, options.decryptor == nil { isStreamed = true }
-    if isStreamed, body.count >= options.chunkBytes { handOver() }
-    return true
-  }
-
-  /// Looks at the answer's head, once its first byte or its end is here.
-  func decide() {
-    guard disposition == .undecided else { return }
-    disposition = .discarded
-    // Where it leads elsewhere, nobody but us sees it.
-    if isRedirect { return }
-    if let modifier = options.responseModifier, let head = responseHead {
-      modifiedHead = modifier.modify(head)
-      guard let modifiedHead else {
-        rejection = Failure(.contentType, status: status, message: "the response modifier \(modifier.name) refused the answer")
-        return
-      }
-      fields = AnswerFields(modifiedHead.headers)
-    }
-    guard options.acceptStatus.contains(status) else { return }
-    do throws(Failure) {
-      try options.checkContentType(fields.last(.contentType), status: status)
-    } catch {
-      rejection = error
-      return
-    }
-    disposition = .kept
-    var length: curl_off_t = -1
-    curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
-    guard length >= 0 else { return }
-    if length > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: Int(length), status: status) }
-    guard !fields.has(.contentEncoding) else { return }
-    declaredBytes = Int(length)
-    // No more than a chunk: what a server declares is not believed with memory.
-    body.reserveCapacity(min(declaredBytes ?? 0, options.chunkBytes))
-  }
-
-  /// Hands over what has gathered as a chunk.
-  func handOver() {
-    let isLast = bodyBytes == declaredBytes
-    guard let job else { return }
-    turn.chunks.append(Turn.Chunk(slot: job, attempt: attempt, bytes: takeBody()))
-    hasHandedOver = true
-    if !isLast { body.reserveCapacity(min(options.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
-  }
-
   // MARK: The answer
 
   /// The status of the last answer; 0 where none came.
   var status: Int {
-    if let modifiedHead { return modifiedHead.status }
+    modifiedHead?.status ?? statusOnWire
+  }
+
+  /// The same, whatever a response modifier has made of it.
+  var statusOnWire: Int {
     var status = 0
     curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
     return status

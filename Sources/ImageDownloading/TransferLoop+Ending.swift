@@ -18,13 +18,13 @@ extension TransferLoop {
 
   /// Ends transfers and loads that take too long, and finds when the next may.
   func checkTimeLimits() {
-    guard turn.now >= nextTimeLimit else { return }
-    nextTimeLimit = MonotonicInstant(nanoseconds: .max)
+    guard turn.now >= turn.nextTimeLimit else { return }
+    turn.nextTimeLimit = MonotonicInstant(nanoseconds: .max)
     for transfer in transfers where transfer.job != nil {
       if let failure = transfer.brokenTimeLimit(turn.now) {
-        conclude(transfer) { _ in .failure(failure) }
+        conclude(transfer) { $0.earlyVerdict(at: time) ?? .failure(failure) }
       } else {
-        nextTimeLimit = min(nextTimeLimit, transfer.nextTimeLimit)
+        turn.nextTimeLimit = min(turn.nextTimeLimit, transfer.nextTimeLimit)
       }
     }
     checkLoadLimits()
@@ -56,7 +56,7 @@ extension TransferLoop {
     free.append(transfer.place)
   }
 
-  /// Decides what becomes of a job after a request: it ends, follows a redirect, or tries again.
+  /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again.
   func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false) {
     switch verdict {
     case .image(let image), .notModified(let image): end(slot, verdict, image)
@@ -68,6 +68,13 @@ extension TransferLoop {
         enqueue(slot)
       case .failure(let failure): settle(slot, .failure(failure))
       }
+    case .headRefused:
+      headRefusals.insert(jobs[slot].url)
+      jobs[slot].probeInstead()
+      enqueue(slot)
+    case .needsMore(let continuation):
+      jobs[slot].continueProbe(from: continuation)
+      enqueue(slot)
     case .failure(let failure):
       guard jobs[slot].sharers.mayRetry, let time = retries.time(after: failure, of: jobs[slot], now: turn.now) else {
         let job = finish(slot)

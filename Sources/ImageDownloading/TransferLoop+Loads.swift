@@ -36,7 +36,7 @@ extension TransferLoop {
     }
     let deadline = turn.now.advanced(by: jobs[slot].remaining)
     loads[number] = Load(slot: slot, task: task, started: turn.now, deadline: deadline)
-    nextTimeLimit = min(nextTimeLimit, deadline)
+    turn.nextTimeLimit = min(turn.nextTimeLimit, deadline)
     tellStarted(slot)
   }
 
@@ -58,7 +58,7 @@ extension TransferLoop {
         endLoad(number, of: load.slot)
         settle(load.slot, .failure(.transient(.timeout, "the loader was not done within \(limit.text)")))
       } else {
-        nextTimeLimit = min(nextTimeLimit, load.deadline)
+        turn.nextTimeLimit = min(turn.nextTimeLimit, load.deadline)
       }
     }
   }
@@ -107,7 +107,8 @@ extension Verdict {
         lastModified: answer.validators.lastModified,
         freshness: answer.freshness,
         body: body,
-        bodyBytes: body.count
+        bodyBytes: body.count,
+        totalBytes: answer.isNotModified ? nil : body.count
       )
       self = answer.isNotModified ? .notModified(image) : .image(image)
     } catch {

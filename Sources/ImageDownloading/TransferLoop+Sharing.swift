@@ -140,7 +140,7 @@ extension TransferLoop {
       priority: place.priority,
       sequence: place.sequence,
       notBefore: time,
-      continues: jobs[slot].isRedirected
+      continues: jobs[slot].continues
     )
   }
 

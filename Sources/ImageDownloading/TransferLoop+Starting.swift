@@ -35,9 +35,10 @@ extension TransferLoop {
   private func start(_ slot: Int, resolves: Bool) {
     let options = jobs[slot].download.options
     let isOwnOrigin = !jobs[slot].isRedirected || URLOrigin(jobs[slot].url) == URLOrigin(jobs[slot].download.url)
+    let kind = RequestTemplate.Kind(options: options, isOwnOrigin: isOwnOrigin, method: method(of: jobs[slot]))
     let ownRequest: OwnRequest?
     do throws(Failure) {
-      ownRequest = isOwnOrigin ? try OwnRequest(for: jobs[slot], defaults: defaultHeaders) : nil
+      ownRequest = try OwnRequest(for: jobs[slot], kind, defaults: defaultHeaders)
     } catch {
       return refuse(slot, error, resolves: resolves)
     }
@@ -47,14 +48,22 @@ extension TransferLoop {
     }
     let transfer = transfers[place]
     jobs[slot].begin(.transferring(place: place), now: turn.now)
-    let template = RequestTemplate.Kind(options: options, isOwnOrigin: isOwnOrigin)
-    transfer.begin(jobs[slot], slot: slot, template, ownRequest, defaults: defaultHeaders, resolves: resolves)
+    transfer.begin(jobs[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves)
     transfer.isObserved = !watches.isEmpty && watches[slot] != nil
-    nextTimeLimit = min(nextTimeLimit, transfer.earliestTimeLimit)
+    turn.nextTimeLimit = min(turn.nextTimeLimit, transfer.earliestTimeLimit)
     let code = multi.add(transfer.easy)
     guard code != CURLM_OK else { return tellStarted(slot) }
     release(transfer, of: slot)
     settle(slot, .failure(Failure(.internal, message: "libcurl took no request: \(String(cString: curl_multi_strerror(code)))")))
+  }
+
+  /// How the next request of `job` asks: as its options say, but for servers that answer no HEAD, and decryptors, which read no
+  /// prefix.
+  private func method(of job: Job) -> DownloadOptions.Method {
+    let options = job.download.options
+    let isRefused = job.isHeadRefused || job.continuation != nil || headRefusals.contains(job.url)
+    if options.method == .head && !isRefused || options.method == .get { return options.method }
+    return options.decryptor == nil ? .probe : .get
   }
 
   /// Ends a job that was to start, before any request is made.

@@ -37,8 +37,8 @@ final class TransferLoop: @unchecked Sendable {
   var isSuspended = false
   /// Whether the next turn must not sleep.
   var hasMore = false
-  /// No transfer can break a time limit before this.
-  var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
+  /// Who answers no HEAD.
+  var headRefusals = HeadRefusals()
   private var messages: [Inbox.Message] = []
   private var isEnding = false
 
@@ -87,7 +87,7 @@ final class TransferLoop: @unchecked Sendable {
   /// Rounded up, so that what is waited for is due when the sleep ends; -1 for a sleep without end.
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
-    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextRetry?.nanoseconds ?? .max, nextTimeLimit.nanoseconds)
+    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextRetry?.nanoseconds ?? .max, turn.nextTimeLimit.nanoseconds)
     guard wake < .max else { return -1 }
     let now = time.monotonic().nanoseconds
     return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)

@@ -11,6 +11,8 @@ final class Turn {
 
   /// Read once, after the loop has slept.
   var now: MonotonicInstant
+  /// No transfer can break a time limit before this.
+  var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
   /// Chunks in the order that they came.
   var chunks: [Chunk] = []
   /// The places of transfers that have resolved or connected, where a host's others wait for that.

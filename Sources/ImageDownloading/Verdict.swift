@@ -7,28 +7,44 @@ enum Verdict {
   case notModified(DownloadedImage)
   /// To the value of its `Location`.
   case redirect([UInt8])
+  /// The server answers no HEAD.
+  case headRefused
+  /// A probe goes on from there.
+  case needsMore(ProbeContinuation)
   case failure(Failure)
 }
 
 extension Transfer {
   /// Judges a transfer that libcurl has ended with `code`. A status that is not accepted stands, however its body ended.
   func verdict(_ code: CURLcode, at time: TimeSource) -> Verdict {
-    if let refusal { return .failure(refusal) }
     if code == CURLE_OK { decide() }
+    if let early = earlyVerdict(at: time) { return early }
     guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
     if isRedirect { return .redirect(Array(fields.bytes(.location) ?? [])) }
     if isConditional, status == 304, rejection == nil { return .notModified(image(body: [], time)) }
-    guard disposition == .kept else { return .failure(rejection ?? .status(status)) }
+    guard disposition == .kept else {
+      if method == .head, rejection == nil, HTTPStatus.refusesMethod(status) { return .headRefused }
+      return .failure(rejection ?? .status(status))
+    }
+    if method == .head { return .image(image(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
+    if method == .probe { return endOfProbe(time) }
     if isStreamed, bodyBytes > 0 { handOver() }
     do throws(Failure) {
-      return .image(image(body: try options.decrypted(takeBody()), time))
+      let body = try options.decrypted(takeBody())
+      return .image(image(body: body, time, totalBytes: isStreamed ? bodyBytes : body.count))
     } catch {
       return .failure(error)
     }
   }
 
-  private func image(body: [UInt8], _ time: TimeSource) -> DownloadedImage {
+  /// What stands before the answer has ended, and however it ends; nil where nothing does.
+  func earlyVerdict(at time: TimeSource) -> Verdict? {
+    if let refusal { return .failure(refusal) }
+    return hasEnough ? .image(prefix(time)) : nil
+  }
+
+  func image(body: [UInt8], _ time: TimeSource, totalBytes: Int? = nil, isPrefix: Bool = false) -> DownloadedImage {
     DownloadedImage(
       status: status,
       contentType: fields.last(.contentType),
@@ -39,6 +55,8 @@ extension Transfer {
       freshnessHeaders: fields.freshnessHeaders,
       body: body,
       bodyBytes: isStreamed ? bodyBytes : body.count,
+      totalBytes: totalBytes,
+      isPrefix: isPrefix,
       wasStreamed: isStreamed
     )
   }

@@ -229,8 +229,4 @@ struct FailureTests {
     #expect(!failure.isTransient)
     #expect(failure.message.contains("certificate"))
   }
-
-  private func gzip(_ bytes: [UInt8]) throws -> [UInt8] {
-    try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output
-  }
 }

@@ -7,7 +7,8 @@ import Testing
 struct OptionsTests {
   private static let filter = HeaderFilter(name: "f") { _, headers in headers }
   private static let modifier = RequestModifier(name: "m") { $0 }
-  private static let judge = ResponseModifier(name: "j") { $0 }
+  private static let judge = PrefixJudge(name: "p") { _, _ in .accepted }
+  private static let responseModifier = ResponseModifier(name: "j") { $0 }
   private static let decryptor = Decryptor(name: "d") { $0 }
   private static let user = Credentials.fixed(Credential(user: "u", password: "p"))
 
@@ -24,8 +25,9 @@ struct OptionsTests {
       DownloadOptions(allowsInvalidTLSCertificates: true), DownloadOptions(redirects: 1),
       DownloadOptions(acceptStatus: [200, 203]),
       DownloadOptions(acceptContentTypes: ["image/png"]), DownloadOptions(maxBytes: 1), DownloadOptions(streamAbove: 1),
-      DownloadOptions(requestModifier: Self.modifier), DownloadOptions(responseModifier: Self.judge),
-      DownloadOptions(decryptor: Self.decryptor),
+      DownloadOptions(requestModifier: Self.modifier), DownloadOptions(responseModifier: Self.responseModifier),
+      DownloadOptions(decryptor: Self.decryptor), DownloadOptions(prefixJudge: Self.judge),
+      DownloadOptions(method: .head), DownloadOptions(method: .probe),
       DownloadOptions(credentials: .fixed(Credential(user: "u", password: "q"))),
       DownloadOptions(credentials: .perHost(name: "c") { _, _, _ in nil }),
     ]
@@ -35,12 +37,22 @@ struct OptionsTests {
     }
   }
 
+  @Test("M19: options for whole bodies are else the same")
+  func wholeBodies() {
+    let options = DownloadOptions(method: .probe, retries: 7, prefixJudge: Self.judge)
+    #expect(options.deliveringWholeBodies == DownloadOptions(method: .probe, streamAbove: .max, prefixJudge: Self.judge))
+    #expect(options.deliveringWholeBodies.retries == 7)
+  }
+
   @Test("M19: hooks are equal by their names, header names whatever their case")
   func hooksByName() {
     #expect(DownloadOptions(headerFilter: Self.filter) == DownloadOptions(headerFilter: HeaderFilter(name: "f") { _, _ in [] }))
     #expect(DownloadOptions(headerFilter: Self.filter) != DownloadOptions(headerFilter: HeaderFilter(name: "g") { _, _ in [] }))
     #expect(
       DownloadOptions(requestModifier: Self.modifier) == DownloadOptions(requestModifier: RequestModifier(name: "m") { _ in nil })
+    )
+    #expect(
+      DownloadOptions(prefixJudge: Self.judge) == DownloadOptions(prefixJudge: PrefixJudge(name: "p") { _, _ in .accepted })
     )
     let source = { Credentials.perHost(name: $0) { _, _, _ in nil } }
     #expect(source("a") == source("a") && source("a") != source("b"))

@@ -151,6 +151,7 @@ struct Fetcher {
 extension DownloadOptions {
   /// No retry, unless asked for, and no wait before it.
   static func forTests(
+    method: Method = .get,
     headers: [(name: String, value: String?)] = [],
     credentials: Credentials? = nil,
     handlesCookies: Bool = false,
@@ -163,9 +164,11 @@ extension DownloadOptions {
     redirects: Int = 10,
     acceptStatus: Set<Int> = [200],
     maxBytes: Int = 64 << 20,
-    streamAbove: Int = 128 << 10
+    streamAbove: Int = 128 << 10,
+    prefixJudge: PrefixJudge? = nil
   ) -> DownloadOptions {
     DownloadOptions(
+      method: method,
       headers: headers,
       credentials: credentials,
       handlesCookies: handlesCookies,
@@ -178,10 +181,22 @@ extension DownloadOptions {
       redirects: redirects,
       acceptStatus: acceptStatus,
       maxBytes: maxBytes,
-      streamAbove: streamAbove
+      streamAbove: streamAbove,
+      prefixJudge: prefixJudge
     )
   }
 }
 
-/// Bytes that differ from place to place.
-func pattern(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
+/// Bytes that differ from place to place, and from 64 KiB to 64 KiB.
+func pattern(_ count: Int) -> [UInt8] {
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(count)
+  while bytes.count < count { bytes += period.prefix(count - bytes.count) }
+  return bytes
+}
+
+/// As long as a prime number, so that no part of a power of two looks like another.
+private let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+
+/// As `gzip` codes them.
+func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output }

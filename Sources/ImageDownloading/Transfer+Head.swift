@@ -1,0 +1,71 @@
+import CCurl
+import ImagePrimitives
+
+/// What the head of an answer says: whether its body is wanted, and how much of it comes.
+extension Transfer {
+  /// Looks at the answer's head, once its first byte or its end is here.
+  func decide() {
+    guard disposition == .undecided else { return }
+    disposition = .discarded
+    // By the answer as it came: what a modifier changes is for who takes the image.
+    let (length, isCoded) = (contentLength, fields.has(.contentEncoding))
+    let part = method == .probe ? AnsweredPart(status: statusOnWire, fields, contentLength: length, after: continuation) : .whole
+    if case .whole = part { startOver() }
+    // Where it leads elsewhere, nobody but us sees it.
+    if isRedirect { return }
+    do throws(Failure) {
+      try modifyHead()
+      guard try accepts(part) else { return }
+      try options.checkContentType(fields.last(.contentType), status: status)
+    } catch {
+      rejection = error
+      return
+    }
+    disposition = .kept
+    expect(part, contentLength: length, isCoded: isCoded)
+  }
+
+  private func modifyHead() throws(Failure) {
+    guard let modifier = options.responseModifier, let head = responseHead else { return }
+    modifiedHead = modifier.modify(head)
+    guard let modifiedHead else {
+      throw Failure(.contentType, status: status, message: "the response modifier \(modifier.name) refused the answer")
+    }
+    fields = AnswerFields(modifiedHead.headers)
+  }
+
+  /// Whether the answer has bytes that are wanted.
+  private func accepts(_ part: AnsweredPart) throws(Failure) -> Bool {
+    switch part {
+    case .whole: return options.acceptStatus.contains(status)
+    case .part: return options.acceptStatus.contains(status) || status == 206 && options.acceptStatus.contains(200)
+    case .mismatch(let failure): throw failure
+    case .end(let total):
+      hasEnough = status == 416 || options.acceptStatus.contains(status)
+      totalBytes = total
+      return false
+    }
+  }
+
+  /// Notes how many bytes are to come, and refuses too many.
+  private func expect(_ part: AnsweredPart, contentLength: Int?, isCoded: Bool) {
+    var end = contentLength
+    var total = contentLength
+    if case .part(let bytes, let whole) = part {
+      (end, total) = (bytes.upperBound, whole)
+      endsWithPart = bytes.upperBound == whole
+    }
+    if let total, total > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: total, status: status) }
+    guard !isCoded else { return }
+    declaredBytes = end
+    totalBytes = total
+    if method != .head { reserve() }
+  }
+
+  /// The Content-Length, coded or not; nil where it is not told.
+  private var contentLength: Int? {
+    var length: curl_off_t = -1
+    curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
+    return length < 0 ? nil : Int(length)
+  }
+}

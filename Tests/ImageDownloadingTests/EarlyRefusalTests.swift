@@ -1,0 +1,199 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+/// Bodies that are stopped by their first bytes.
+struct EarlyRefusalTests {
+  private static let html = Failure(.notAnImage, message: "the body is HTML")
+  private let log = JudgeLog()
+
+  private var refusing: PrefixJudge { log.judge { _ in .refused(Self.html) } }
+
+  @Test("D19: a body that its first bytes refuse is stopped then, and fails so, once")
+  func stopsAtFirstBytes() throws {
+    let body = pattern(8 << 20)
+    let origin = try Origin(["/a": .body(body, type: "text/html")])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: refusing))
+    #expect(end.failure == Self.html)
+    #expect(end.summary.attempts == 1)
+    #expect(end.summary.receivedBytes < 128 << 10)
+    try #require(log.questions.count == 1)
+    let question = log.questions[0]
+    #expect(question.prefix.count >= 512 && question.prefix == Array(body.prefix(question.prefix.count)))
+    #expect(question.head == PrefixHead(contentType: "text/html", totalBytes: 8 << 20))
+  }
+
+  @Test("D19: a failure that calls itself transient is final all the same")
+  func refusalIsFinal() throws {
+    let origin = try Origin(["/a": .body(pattern(100_000))])
+    let judge = log.judge { _ in .refused(Failure(.notAnImage, isTransient: true, message: "no")) }
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3, prefixJudge: judge))
+    #expect(end.failure == Failure(.notAnImage, message: "no"))
+    #expect(end.summary.attempts == 1)
+  }
+
+  @Test("D19: below 512 bytes nothing is judged, and what is then whole never", arguments: [0, 1, 511, 512, 5000])
+  func wholeBodiesAreNotJudged(count: Int) throws {
+    let origin = try Origin(["/a": .body(pattern(count))])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing))
+    #expect(end.image?.body == pattern(count))
+    #expect(end.image?.totalBytes == count && end.image?.isPrefix == false)
+    #expect(log.lengths == [])
+  }
+
+  @Test("D19: 512 bytes of more are enough to ask", arguments: [(511, false), (512, true)])
+  func asksFrom512(count: Int, asks: Bool) throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .paused(pattern(200_000), after: count, gate)])
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: .forTests(prefixJudge: refusing))
+    if asks {
+      #expect(try fetcher.recorder.waitForEnds(1)[0].failure == Self.html)
+      #expect(log.lengths == [512])
+    } else {
+      // What was sent before the gate is read before the rest.
+      try gate.waitForWaiting(1)
+      gate.open()
+      #expect(try fetcher.recorder.waitForEnds(1)[0].failure == Self.html)
+      #expect(log.lengths.count == 1 && log.lengths[0] > 511)
+    }
+  }
+
+  @Test("D19: what is accepted is not judged again")
+  func acceptedOnce() throws {
+    let body = pattern(3 << 20)
+    let origin = try Origin(["/a": .body(body)])
+    let end = try Fetcher().fetch(
+      origin.url("/a"),
+      options: .forTests(streamAbove: .max, prefixJudge: log.judge { _ in .accepted })
+    )
+    #expect(end.image?.body == body)
+    #expect(log.lengths.count == 1)
+  }
+
+  @Test("D19: a judge that needs more is asked again when so much is here")
+  func needsMore() throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .slow(pattern(1200), gate)])
+    let judge = log.judge { $0 < 1100 ? .needsMore(minimum: 1100) : .refused(Self.html) }
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: .forTests(prefixJudge: judge))
+    gate.step(1200)
+    #expect(try fetcher.recorder.waitForEnds(1)[0].failure == Self.html)
+    #expect(log.lengths.count == 2 && log.lengths[0] >= 512 && log.lengths[1] >= 1100)
+  }
+
+  @Test("D19: a judge that names no progress sees at least 512 bytes more each time")
+  func insatiable() throws {
+    let origin = try Origin(["/a": .body(pattern(20_000))])
+    let judge = log.judge { .needsMore(minimum: min(0, $0)) }
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: judge))
+    #expect(end.image?.bodyBytes == 20_000)
+    #expect(zip(log.lengths, log.lengths.dropFirst()).allSatisfy { $1 - $0 >= 512 })
+  }
+
+  @Test("D19: beyond 1 MiB, and beyond the first chunk of a streamed body, nobody is asked", arguments: [true, false])
+  func givesUp(isStreamed: Bool) throws {
+    let body = pattern(4 << 20)
+    let origin = try Origin(["/a": .body(body)])
+    let judge = log.judge { .needsMore(minimum: $0 + 1) }
+    let options = DownloadOptions.forTests(streamAbove: isStreamed ? 1000 : .max, prefixJudge: judge)
+    let end = try Fetcher().fetch(origin.url("/a"), options: options)
+    #expect(end.image?.bodyBytes == 4 << 20 && end.image?.wasStreamed == isStreamed)
+    let most = try #require(log.lengths.max())
+    #expect(most <= (isStreamed ? 256 << 10 : 1 << 20) + (16 << 10) && most > 128 << 10)
+    #expect(log.questions.allSatisfy { $0.prefix == Array(body.prefix($0.prefix.count)) })
+  }
+
+  @Test("D19: what left in chunks before the judge decided is void")
+  func chunksAreVoid() throws {
+    let origin = try Origin(["/a": .chunked([pattern(200_000), pattern(200_000), pattern(200_000)])])
+    let judge = log.judge { $0 < 150_000 ? .needsMore(minimum: 150_000) : .refused(Self.html) }
+    let fetcher = try Fetcher()
+    let end = try fetcher.fetch(origin.url("/a"), options: .forTests(streamAbove: 1000, prefixJudge: judge))
+    #expect(end.failure == Self.html)
+    #expect(fetcher.recorder.events.count { if case .finished = $0 { true } else { false } } == 0)
+  }
+
+  @Test("D19: a coded body is judged as it is when decoded")
+  func codedBody() throws {
+    let body = [UInt8](repeating: 7, count: 300_000)
+    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
+    #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing)).failure == Self.html)
+    let question = try #require(log.questions.first)
+    #expect(question.prefix == Array(body.prefix(question.prefix.count)))
+    #expect(question.head.totalBytes == nil)
+  }
+
+  @Test("D19: errors, redirects, 304 and bodies for a decryptor are not judged")
+  func notJudged() throws {
+    let page = pattern(40_000)
+    let origin = try Origin([
+      "/error": .status(404, body: page), "/unchanged": .status(304),
+      "/moved": .status(302, headers: ["Location": "/small"], body: page), "/small": .body([1]), "/coded": .body(page),
+    ])
+    let options = DownloadOptions.forTests(prefixJudge: refusing)
+    #expect(try Fetcher().fetch(origin.url("/error"), options: options).failure?.status == 404)
+    #expect(try Fetcher().fetch(origin.url("/moved"), options: options).image?.body == [1])
+    let fetcher = try Fetcher()
+    let validators = Validators(etag: "\"1\"")
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/unchanged").utf8), options: options, validators: validators)])
+    #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
+    let decrypting = DownloadOptions(prefixJudge: refusing, decryptor: Decryptor(name: "same") { $0 })
+    #expect(try Fetcher().fetch(origin.url("/coded"), options: decrypting).image?.body == page)
+    #expect(log.lengths == [])
+  }
+
+  @Test("D19: each attempt is judged anew")
+  func attemptsAreJudgedAnew() throws {
+    let origin = try Origin(["/a": .sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1, prefixJudge: log.judge { _ in .accepted }))
+    #expect(end.image?.bodyBytes == 9000)
+    #expect(log.lengths.count == 2)
+  }
+
+  @Test("D19, D4: the refusal reaches every sharer")
+  func sharersFailTogether() throws {
+    let origin = try Origin(["/a": .body(pattern(300_000))])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    let options = DownloadOptions.forTests(prefixJudge: refusing)
+    fetcher.submit([origin.url("/a"), origin.url("/a")], options: options)
+    try gate.waitForWaiting(1)
+    gate.open()
+    #expect(try fetcher.recorder.waitForEnds(2).map(\.failure) == [Self.html, Self.html])
+    #expect(origin.requests.count == 1 && log.lengths.count == 1)
+  }
+
+  @Test("D19: a rest of up to 64 KiB is read, so that the connection serves again; a larger one closes it")
+  func smallRestsAreRead() throws {
+    let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
+    let fetcher = try Fetcher(concurrency: 1)
+    for (place, path) in ["/small", "/next", "/large", "/next"].enumerated() {
+      let download = Download(id: UInt64(place), url: Array(origin.url(path).utf8), options: .forTests(prefixJudge: refusing))
+      fetcher.client.submit([download])
+      try fetcher.recorder.waitForEnd(of: UInt64(place))
+    }
+    #expect(fetcher.recorder.ends.map { $0.failure == nil } == [false, true, false, true])
+    #expect(origin.requests.map(\.connection) == [1, 1, 1, 2])
+  }
+
+  @Test("D19: a rest that does not come holds nothing up")
+  func slowRestsAreLeft() throws {
+    let origin = try Origin(["/a": .stall(afterBytes: 20_000, declared: 60_000)])
+    let options = DownloadOptions.forTests(timeout: .seconds(600), stallTimeout: .seconds(600), prefixJudge: refusing)
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure == Self.html)
+  }
+
+  @Test("D10, D19: the answer's head is told before the refusal, and no progress of what counts for nothing")
+  func progress() throws {
+    let origin = try Origin(["/a": .body(pattern(300_000))])
+    let fetcher = try Fetcher()
+    let options = DownloadOptions.forTests(prefixJudge: refusing)
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    _ = try fetcher.recorder.waitForEnds(1)
+    let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
+    #expect(heads == [200])
+  }
+}

@@ -1,0 +1,127 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+/// Images that are asked for by HEAD.
+struct HeadTests {
+  /// Answers GET and not HEAD.
+  private func withoutHead(_ body: [UInt8], status: Int = 405) -> Behaviour {
+    .computed { $0.method == "HEAD" ? .status(status) : .ranged(body, type: "image/png") }
+  }
+
+  @Test("HEAD tells what the server says, and brings no body")
+  func tells() throws {
+    let origin = try Origin(["/a": .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    let image = try #require(end.image)
+    #expect(image.status == 200 && image.contentType == "image/png" && image.etag == "\"1\"")
+    #expect(image.totalBytes == 5000 && image.isPrefix && image.body.isEmpty && image.bodyBytes == 0)
+    #expect(origin.requests.map(\.method) == ["HEAD"])
+    #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
+  }
+
+  @Test("HEAD tells no length where the server tells none, or that of a coded body")
+  func unknownLength() throws {
+    let origin = try Origin(["/a": .chunked([[1]]), "/b": .body([1, 2], headers: ["Content-Encoding": "gzip"])])
+    for path in ["/a", "/b"] {
+      let image = try #require(try Fetcher().fetch(origin.url(path), options: .forTests(method: .head)).image)
+      #expect(image.totalBytes == nil && image.isPrefix)
+    }
+  }
+
+  @Test("D16: redirects of HEAD are followed by HEAD")
+  func redirects() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1, 2, 3])])
+    let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).image
+    #expect(image?.totalBytes == 3 && image?.finalURL == Array(origin.url("/b").utf8))
+    #expect(origin.requests.map(\.method) == ["HEAD", "HEAD"])
+  }
+
+  @Test("D9, D13, D15: what fails a GET fails a HEAD: statuses, types, declared lengths")
+  func failures() throws {
+    let origin = try Origin([
+      "/gone": .status(404), "/large": .body(pattern(2000)), "/busy": .sequence([.status(503), .body([1])]),
+    ])
+    let options = DownloadOptions.forTests(method: .head, retries: 1, maxBytes: 1000)
+    #expect(try Fetcher().fetch(origin.url("/gone"), options: options).failure?.status == 404)
+    #expect(try Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
+    let end = try Fetcher().fetch(origin.url("/busy"), options: options)
+    #expect(end.image?.totalBytes == 1 && end.summary.attempts == 2)
+    let typed = DownloadOptions(method: .head, acceptContentTypes: ["image/*"])
+    #expect(try Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
+  }
+
+  @Test("validators make a HEAD conditional as a GET")
+  func conditional() throws {
+    let origin = try Origin(["/a": .status(304)])
+    let fetcher = try Fetcher()
+    let validators = Validators(etag: "\"1\"")
+    let options = DownloadOptions.forTests(method: .head)
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, validators: validators)])
+    #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
+    #expect(origin.requests[0].headers["If-None-Match"] == "\"1\"" && origin.requests[0].method == "HEAD")
+  }
+
+  @Test("a server that answers no HEAD is probed in the same attempt", arguments: [405, 501])
+  func fallsBack(status: Int) throws {
+    let body = pattern(200_000)
+    let origin = try Origin(["/a": withoutHead(body, status: status)])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
+    let image = try #require(end.image)
+    #expect(image.status == 206 && image.totalBytes == 200_000 && image.isPrefix)
+    #expect(image.body == Array(body.prefix(64 << 10)))
+    #expect(end.summary.attempts == 1)
+    #expect(origin.requests.map(\.method) == ["HEAD", "GET"])
+    #expect(origin.requests[1].headers["Range"] == "bytes=0-65535")
+  }
+
+  @Test("other URLs of a server that answers no HEAD are probed at once, those of others are not")
+  func remembersServers() throws {
+    let origin = try Origin(fallback: withoutHead([1, 2, 3]), addresses: [.ipv4, .ipv4])
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a"), origin.url("/b"), origin.url("/c", host: 1)], options: .forTests(method: .head))
+    #expect(try fetcher.recorder.waitForEnds(3).allSatisfy { $0.image?.totalBytes == 3 })
+    #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "GET /a", "GET /b", "HEAD /c", "GET /c"])
+  }
+
+  @Test("D15: a retry after the fall-back probes again")
+  func retriesAsProbe() throws {
+    let origin = try Origin(["/a": .sequence([.redirect(to: "/b"), .body([1])]), "/b": .sequence([.status(501), .status(503)])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, retries: 1))
+    #expect(end.image?.body == [1] && end.summary.attempts == 2)
+    #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
+  }
+
+  @Test("a 405 that is accepted is no reason to ask again")
+  func acceptedStatus() throws {
+    let origin = try Origin(["/a": .status(405)])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, acceptStatus: [405]))
+    #expect(end.image?.status == 405 && origin.requests.count == 1)
+  }
+
+  @Test("a 405 to another method is a refused status")
+  func refusedMethod() throws {
+    let origin = try Origin(["/a": .status(405)])
+    for method in [DownloadOptions.Method.get, .probe] {
+      #expect(try Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
+    }
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("a handle that has sent HEAD fetches bodies again")
+  func handlesAreReset() throws {
+    let origin = try Origin(fallback: .body([1, 2, 3]))
+    let fetcher = try Fetcher(concurrency: 1)
+    let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]
+    fetcher.client.submit(
+      methods.enumerated().map { place, method in
+        let url = Array(origin.url("/\(place)").utf8)
+        return Download(id: UInt64(place), url: url, sequence: Int64(place), options: .forTests(method: method))
+      }
+    )
+    #expect(try fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])
+    #expect(origin.requests.map(\.method) == ["HEAD", "GET", "HEAD", "GET"])
+    #expect(origin.requests.map { $0.headers["Range"] != nil } == [false, false, false, true])
+  }
+}

@@ -1,0 +1,265 @@
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+@testable import ImageDownloading
+
+/// Probes whose judge needs more than the first range.
+struct ProbeContinuationTests {
+  private static let step = DownloadOptions.probeBytes
+  private let body = pattern(400_000)
+  private let log = JudgeLog()
+
+  private func probe(
+    _ behaviour: Behaviour,
+    retries: Int = 0,
+    judge: PrefixJudge
+  ) throws -> (end: End, requests: [RecordedRequest]) {
+    let origin = try Origin(["/a": behaviour])
+    let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe, retries: retries, prefixJudge: judge))
+    return (end, origin.requests)
+  }
+
+  private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
+
+  @Test("a judge that needs more gets it by a further range of the same attempt, in steps of 64 KiB")
+  func furtherRange() throws {
+    let (end, requests) = try probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
+    let image = try #require(end.image)
+    #expect(image.body == Array(body.prefix(3 * Self.step)) && image.totalBytes == 400_000 && image.isPrefix)
+    #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-196607"])
+    #expect(requests.map { $0.headers["If-Range"] } == [nil, "\"1\""])
+    #expect(end.summary.attempts == 1 && end.summary.receivedBytes == UInt64(3 * Self.step))
+    #expect(log.lengths == [Self.step, 3 * Self.step])
+    #expect(log.questions.last?.prefix == Array(body.prefix(3 * Self.step)))
+  }
+
+  @Test("a body that ends within the further range is whole")
+  func furtherRangeToTheEnd() throws {
+    let image = try #require(try probe(.ranged(body), judge: log.wanting(1 << 20)).end.image)
+    #expect(image.body == body && image.totalBytes == 400_000 && !image.isPrefix)
+    #expect(log.questions.map(\.head.isComplete) == [false, true])
+  }
+
+  @Test(
+    "what needs more than 1 MiB is taken as it is",
+    arguments: [(1 << 20, 1 << 20), (1 << 20 | 1, 64 << 10), (Int.max, 64 << 10)]
+  )
+  func limit(minimum: Int, count: Int) throws {
+    let large = pattern(3 << 20)
+    for behaviour in [Behaviour.ranged(large), .body(large)] {
+      let image = try #require(try probe(behaviour, judge: JudgeLog().judge { _ in .needsMore(minimum: minimum) }).end.image)
+      #expect(image.bodyBytes == count && image.isPrefix)
+    }
+  }
+
+  @Test("each further request brings progress, whatever a judge asks for and a server sends, and there are few")
+  func progress() throws {
+    let small = Behaviour.computed { request in
+      let first = Int(request.headers["Range"]?.split(separator: "=").last?.split(separator: "-").first ?? "") ?? 0
+      return .part(first..<first + 10, of: pattern(400_000))
+    }
+    let (end, requests) = try probe(small, judge: log.judge { _ in .needsMore(minimum: 0) })
+    #expect(end.image?.body == Array(body.prefix(160)) && requests.count == 16)
+    #expect(log.lengths == Array(stride(from: 10, through: 160, by: 10)))
+  }
+
+  @Test("an image that changed in between is begun anew by a server that compares")
+  func changedValidator() throws {
+    let new = pattern(300_000).map { ~$0 }
+    let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
+    let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
+    let image = try #require(end.image)
+    #expect(image.status == 200 && image.etag == "\"2\"" && image.totalBytes == 300_000 && image.isPrefix)
+    #expect(image.body == Array(new.prefix(2 * Self.step)))
+    #expect(requests.count == 2 && log.questions.last?.prefix == Array(new.prefix(2 * Self.step)))
+  }
+
+  @Test(
+    "an image that changed in between is truncated where the server does not compare, and a retry begins anew",
+    arguments: ["ETag", "Last-Modified", "X-None"]
+  )
+  func changedSilently(header: String) throws {
+    let new = header == "X-None" ? pattern(300_000) : body
+    let first = Behaviour.part(0..<Self.step, of: body, headers: [header: "W/\"1\""])
+    let second = Behaviour.part(Self.step..<2 * Self.step, of: new, headers: [header: "W/\"2\""])
+    #expect(try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.kind == .truncated)
+    let (end, requests) = try probe(.sequence([first, second, .ranged(new)]), retries: 1, judge: log.wanting(100_000))
+    #expect(end.image?.body == Array(new.prefix(2 * Self.step)) && end.summary.attempts == 2)
+    #expect(ranges(requests).map { $0?.hasPrefix("bytes=0-") } == [true, false, true, false])
+  }
+
+  @Test("a further range that is not the one asked for is http-status")
+  func wrongFurtherRange() throws {
+    let first = Behaviour.part(0..<Self.step, of: body)
+    for second in [first, .part(Self.step + 1..<2 * Self.step, of: body)] {
+      let failure = try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure
+      #expect(failure?.kind == .httpStatus && failure?.status == 206)
+    }
+  }
+
+  @Test("a body of unknown length whose end was reached is whole; any other 416 to a further range is http-status")
+  func endOfUnknownLength() throws {
+    let first = Behaviour.part(0..<Self.step, of: body, total: "*")
+    let end = { (total: Int) in Behaviour.status(416, headers: ["Content-Range": "bytes */\(total)"]) }
+    let image = try #require(try probe(.sequence([first, end(Self.step)]), judge: log.wanting(100_000)).end.image)
+    #expect(image.body == Array(body.prefix(Self.step)) && image.totalBytes == Self.step && !image.isPrefix)
+    for second in [end(10), .status(416)] {
+      #expect(try probe(.sequence([first, second]), judge: log.wanting(100_000)).end.failure?.status == 416)
+    }
+  }
+
+  @Test("D15: a further request that fails begins anew as a retry")
+  func retry() throws {
+    let behaviours = [Behaviour.ranged(body), .status(503), .ranged(body)]
+    let (end, requests) = try probe(.sequence(behaviours), retries: 1, judge: log.wanting(100_000))
+    #expect(end.image?.bodyBytes == 2 * Self.step && end.summary.attempts == 2)
+    #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-131071", "bytes=0-65535", "bytes=65536-131071"])
+  }
+
+  @Test("D16, D7: further ranges go where redirects have led, without the own origin's headers")
+  func afterRedirect() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
+    origin.set("/b", .sequence([.ranged(body), .redirect(to: "/c")]))
+    origin.set("/c", .ranged(body))
+    let options = DownloadOptions(method: .probe, headers: [("X-Token", "secret")], prefixJudge: log.wanting(100_000))
+    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    #expect(image.body == Array(body.prefix(2 * Self.step)) && image.finalURL == Array(origin.url("/c", host: 1).utf8))
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/b", "/c"])
+    #expect(
+      origin.requests.map { $0.headers["Range"]! }
+        == ["0-65535", "0-65535", "65536-131071", "65536-131071"].map { "bytes=\($0)" }
+    )
+    #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, nil, nil])
+  }
+
+  @Test("validators of the download make the first request conditional, and none that goes on")
+  func conditional() throws {
+    let origin = try Origin(["/a": .ranged(body)])
+    let fetcher = try Fetcher()
+    let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
+    let validators = Validators(etag: "\"old\"")
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, validators: validators)])
+    #expect(try fetcher.recorder.waitForEnds(1)[0].image?.bodyBytes == 2 * Self.step)
+    #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
+  }
+
+  @Test("D6, D8: own headers and hooks do not change which range is asked for, and hooks see it")
+  func hooks() throws {
+    let origin = try Origin(["/a": .ranged(body, headers: ["ETag": "\"1\""])])
+    let options = DownloadOptions(
+      method: .probe,
+      headers: [("range", "bytes=5-6"), ("Accept-Encoding", "gzip")],
+      requestModifier: RequestModifier(name: "copies") { request in
+        var headers = request.headers.filter { $0.name != "If-Range" && $0.name != "Range" }
+        headers.append(HeaderField("X-Range", request.headers.value(of: "Range") ?? ""))
+        return DownloadRequest(url: request.url, headers: headers + [HeaderField("RANGE", "bytes=9-9")])
+      },
+      prefixJudge: log.wanting(100_000)
+    )
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == 2 * Self.step)
+    let headers = origin.requests.map(\.headers)
+    #expect(headers.map { $0.all("Range") } == [["bytes=0-65535"], ["bytes=65536-131071"]])
+    #expect(headers.map { $0["X-Range"] } == ["bytes=0-65535", "bytes=65536-131071"])
+    #expect(headers.map { $0.all("Accept-Encoding") } == [["identity"], ["identity"]])
+    #expect(headers.map { $0["If-Range"] } == [nil, "\"1\""])
+  }
+
+  @Test("D8: with a decryptor, which reads whole bodies only, a probe fetches all")
+  func decryptor() throws {
+    let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
+    for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
+      let options = DownloadOptions(method: method, decryptor: Decryptor(name: "not") { $0.map { ~$0 } })
+      let image = try #require(try Fetcher().fetch(origin.url(path), options: options).image)
+      #expect(image.body == body.map { ~$0 } && !image.isPrefix && image.totalBytes == body.count)
+    }
+  }
+
+  @Test("D8: a response modifier changes what is told, and not which bytes came")
+  func responseModifier() throws {
+    let origin = try Origin(["/a": .ranged(body)])
+    let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
+    let options = DownloadOptions(method: .probe, responseModifier: modifier, prefixJudge: log.wanting(100_000))
+    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
+  }
+
+  @Test("D10: a body that comes in two requests is told of as one")
+  func progressEvents() throws {
+    let origin = try Origin(["/a": .ranged(body)])
+    let fetcher = try Fetcher()
+    let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    _ = try fetcher.recorder.waitForEnds(1)
+    var starts = 0
+    var heads = 0
+    var received: [Int] = []
+    for event in fetcher.recorder.events {
+      switch event {
+      case .started: starts += 1
+      case .response: heads += 1
+      case .progress(_, let count, _): received.append(count)
+      default: break
+      }
+    }
+    #expect(starts == 1 && heads == 1)
+    #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
+  }
+
+  @Test("D3: a probe that waits for its next request can be cancelled, and does not count as waiting to begin")
+  func cancel() throws {
+    let gate = Gate()
+    let origin = try Origin(["/a": .sequence([.ranged(body), .held(gate, then: .ranged(body))])])
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: .forTests(method: .probe, prefixJudge: log.wanting(100_000)))
+    try origin.waitForRequests(2)
+    fetcher.client.cancel([1])
+    #expect(try fetcher.recorder.waitForEnds(1)[0].isCancelled)
+    try origin.waitForInFlight(0)
+  }
+
+  // MARK: Headers
+
+  @Test(
+    "If-Range has a strong entity tag, or a date where there is no tag and the date is strong",
+    arguments: [
+      (["ETag: \"1\""], "\"1\""),
+      (["ETag: \"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], "\"1\""),
+      (["ETag: W/\"1\""], nil),
+      (["ETag: W/\"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 11:00:00 GMT"], nil),
+      (
+        ["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 10:00:01 GMT"],
+        "Sat, 21 Nov 2026 10:00:00 GMT"
+      ),
+      (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 10:00:00 GMT"], nil),
+      (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], nil),
+      (["ETag: \"\u{1}\""], nil),
+    ]
+  )
+  func rangeCondition(headers: [String], expected: String?) {
+    var fields = AnswerFields()
+    for header in headers { Array(header.utf8).withUnsafeBytes { fields.add($0) } }
+    #expect(fields.rangeCondition == expected)
+  }
+
+  @Test(
+    "Content-Range is read in each of its forms",
+    arguments: [
+      ("bytes 0-65535/200000", 0..<65_536, 200_000), ("Bytes  5-5/*", 5..<6, nil), ("bytes */0", nil, 0), ("bytes */*", nil, nil),
+    ] as [(String, Range<Int>?, Int?)]
+  )
+  func contentRange(text: String, bytes: Range<Int>?, total: Int?) throws {
+    let range = try #require(ContentRange(Array(text.utf8)[...]))
+    #expect(range.bytes == bytes && range.total == total)
+  }
+
+  @Test(
+    "what is no Content-Range in bytes is none",
+    arguments: [
+      "", "bytes", "bytes 0-1", "items 0-1/2", "bytes 1-0/2", "bytes 0-2/2", "bytes -1/2", "bytes 0-/2", "bytes +0-1/2",
+      "bytes 0-1/2/3", "bytes 0-1-1/3", "bytes 0-9223372036854775807/*", "bytes 0-1/99999999999999999999", "bytes 0-1/",
+    ]
+  )
+  func noContentRange(text: String) { #expect(ContentRange(Array(text.utf8)[...]) == nil) }
+}

@@ -1,0 +1,203 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import Testing
+
+/// Images of which only the beginning is asked for.
+struct ProbeTests {
+  private static let step = DownloadOptions.probeBytes
+  private let body = pattern(400_000)
+  private let log = JudgeLog()
+
+  private func probe(
+    _ behaviour: Behaviour,
+    retries: Int = 0,
+    maxBytes: Int = 64 << 20,
+    judge: PrefixJudge? = nil
+  ) throws -> (end: End, requests: [RecordedRequest]) {
+    let origin = try Origin(["/a": behaviour])
+    let options = DownloadOptions.forTests(method: .probe, retries: retries, maxBytes: maxBytes, prefixJudge: judge)
+    let end = try Fetcher().fetch(origin.url("/a"), options: options)
+    return (end, origin.requests)
+  }
+
+  private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
+
+  // MARK: One request
+
+  @Test("a probe brings the first 64 KiB and the whole length")
+  func prefix() throws {
+    let (end, requests) = try probe(.ranged(body, type: "image/png", headers: ["ETag": "\"1\""]))
+    let image = try #require(end.image)
+    #expect(image.body == Array(body.prefix(Self.step)) && image.bodyBytes == Self.step)
+    #expect(image.totalBytes == 400_000 && image.isPrefix && !image.wasStreamed)
+    #expect(image.status == 206 && image.contentType == "image/png" && image.etag == "\"1\"")
+    #expect(end.summary.receivedBytes == UInt64(Self.step))
+    #expect(ranges(requests) == ["bytes=0-65535"])
+    #expect(requests[0].headers["Accept-Encoding"] == "identity" && requests[0].headers["If-Range"] == nil)
+  }
+
+  @Test("a body that fits is whole, whether the server knows ranges or not", arguments: [1, 65_535, 65_536])
+  func wholeBody(count: Int) throws {
+    let body = pattern(count)
+    for behaviour in [Behaviour.ranged(body), .body(body), .chunked([body]), .noLength(body)] {
+      let image = try #require(try probe(behaviour, judge: log.judge { _ in .needsMore(minimum: 1 << 19) }).end.image)
+      #expect(image.body == body && image.totalBytes == count && !image.isPrefix)
+    }
+    #expect(log.lengths == Array(repeating: count, count: 4))
+    #expect(log.questions.allSatisfy { $0.head.isComplete && $0.head.totalBytes == count })
+  }
+
+  @Test("the judge of a probe sees the prefix, once it is here")
+  func judged() throws {
+    _ = try probe(.ranged(body, type: "image/png"), judge: log.judge { _ in .accepted })
+    try #require(log.questions.count == 1)
+    #expect(log.questions[0].prefix == Array(body.prefix(Self.step)))
+    #expect(log.questions[0].head == PrefixHead(contentType: "image/png", totalBytes: 400_000))
+  }
+
+  @Test("D19: what the judge of a probe refuses fails so, for good, and its connection serves again")
+  func refused() throws {
+    let failure = Failure(.format, message: "it is a TIFF")
+    let origin = try Origin(fallback: .ranged(body))
+    let fetcher = try Fetcher(concurrency: 1)
+    let options = DownloadOptions.forTests(method: .probe, retries: 2, prefixJudge: log.judge { _ in .refused(failure) })
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: options)
+    #expect(try fetcher.recorder.waitForEnds(2).map(\.failure) == [failure, failure])
+    #expect(origin.requests.map(\.connection) == [1, 1])
+  }
+
+  @Test("a server may send less than was asked for")
+  func shorterPart() throws {
+    let image = try #require(try probe(.part(0..<1000, of: body)).end.image)
+    #expect(image.body == Array(body.prefix(1000)) && image.totalBytes == 400_000 && image.isPrefix)
+  }
+
+  @Test("an unknown total is told as such")
+  func unknownTotal() throws {
+    let image = try #require(try probe(.part(0..<65_536, of: body, total: "*")).end.image)
+    #expect(image.totalBytes == nil && image.isPrefix && image.bodyBytes == Self.step)
+  }
+
+  @Test("D14: a part shorter than its range is truncated, and tried again")
+  func truncated() throws {
+    let head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-65535/400000\r\nConnection: close\r\n\r\n"
+    let cut = Behaviour.raw(Array(head.utf8) + body.prefix(1000))
+    #expect(try probe(cut).end.failure?.kind == .truncated)
+    let end = try probe(.sequence([cut, .ranged(body)]), retries: 1).end
+    #expect(end.image?.bodyBytes == Self.step && end.summary.attempts == 2)
+  }
+
+  @Test("D13: the whole length counts for max-bytes, declared or not")
+  func tooLarge() throws {
+    for behaviour in [Behaviour.ranged(body), .body(body), .part(0..<65_536, of: body, total: "*"), .chunked([body])] {
+      #expect(try probe(behaviour, maxBytes: 50_000).end.failure?.kind == .tooLarge)
+    }
+    #expect(try probe(.ranged(body), maxBytes: 399_999).end.failure?.message.contains("400000") == true)
+    #expect(try probe(.ranged(body), maxBytes: 400_000).end.failure == nil)
+  }
+
+  @Test("an answer with another range than asked for is http-status")
+  func wrongRange() throws {
+    let several = Behaviour.body(pattern(100), type: "multipart/byteranges; boundary=x", status: 206)
+    let beyond = Behaviour.body(pattern(100), status: 206, headers: ["Content-Range": "bytes 0-9/400000"])
+    for behaviour in [several, beyond, .part(1..<1000, of: body), .part(0..<1000, of: body, total: "x")] {
+      let failure = try #require(try probe(behaviour, retries: 1).end.failure)
+      #expect(failure.kind == .httpStatus && failure.status == 206 && !failure.isTransient)
+      #expect(failure.message == "the server answered 206 Partial Content, but not with the range that was asked for")
+    }
+  }
+
+  @Test("416 of an empty body is an empty body, any other 416 is http-status")
+  func notSatisfiable() throws {
+    for behaviour in [Behaviour.ranged([]), .status(416), .status(416, headers: ["Content-Range": "bytes */0"], body: [1, 2])] {
+      let image = try #require(try probe(behaviour, judge: log.judge { _ in .accepted }).end.image)
+      #expect(image.body.isEmpty && image.totalBytes == 0 && !image.isPrefix && image.status == 416)
+    }
+    #expect(log.lengths == [])
+    for behaviour in [Behaviour.status(416, headers: ["Content-Range": "bytes */5"]), .status(416, body: [1, 2])] {
+      #expect(try probe(behaviour).end.failure?.status == 416)
+    }
+  }
+
+  @Test("D9: 206 counts as 200, and for nothing where 200 is not accepted")
+  func acceptedStatus() throws {
+    let origin = try Origin(["/a": .ranged(body)])
+    let options = DownloadOptions.forTests(method: .probe, acceptStatus: [203])
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 206)
+  }
+
+  @Test("D16: redirects of a probe are followed by a probe, to other origins too")
+  func redirects() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
+    origin.set("/b", .ranged(body))
+    let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe)).image
+    #expect(image?.bodyBytes == Self.step)
+    #expect(ranges(origin.requests) == ["bytes=0-65535", "bytes=0-65535"])
+  }
+
+  @Test("a prefix is not streamed")
+  func notStreamed() throws {
+    let origin = try Origin(["/a": .ranged(body)])
+    let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe, streamAbove: 1000)).image
+    #expect(image?.wasStreamed == false && image?.body.count == Self.step)
+  }
+
+  @Test("a coded part is decoded, and tells no length")
+  func codedPart() throws {
+    let coded = try gzip([UInt8](repeating: 7, count: 30_000))
+    let headers: HeaderFields = ["Content-Encoding": "gzip"]
+    let whole = try #require(try probe(.ranged(coded, headers: headers)).end.image)
+    #expect(whole.body == [UInt8](repeating: 7, count: 30_000) && whole.totalBytes == 30_000 && !whole.isPrefix)
+    let judge = log.judge { _ in .needsMore(minimum: 1 << 19) }
+    let (end, requests) = try probe(.part(0..<coded.count - 10, of: coded, headers: headers), judge: judge)
+    #expect(end.image?.totalBytes == nil && end.image?.isPrefix == true && end.image?.body.isEmpty == false)
+    #expect(requests.count == 1)
+  }
+
+  // MARK: Servers that ignore ranges
+
+  @Test("a server that ignores ranges costs at most the prefix and 128 KiB", arguments: [true, false])
+  func ignoredRange(isLengthKnown: Bool) throws {
+    let large = pattern(8 << 20)
+    let (end, _) = try probe(isLengthKnown ? .body(large) : .chunked([large]), judge: log.judge { _ in .accepted })
+    let image = try #require(end.image)
+    #expect(image.body == Array(large.prefix(Self.step)) && image.isPrefix && image.status == 200)
+    #expect(image.totalBytes == (isLengthKnown ? 8 << 20 : nil))
+    #expect(end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
+    #expect(log.lengths == [Self.step])
+  }
+
+  @Test("of a server that ignores ranges the judge gets more from the same answer")
+  func ignoredRangeNeedsMore() throws {
+    let (end, requests) = try probe(.body(body), judge: log.wanting(150_000))
+    #expect(end.image?.body == Array(body.prefix(3 * Self.step)))
+    #expect(log.lengths == [Self.step, 3 * Self.step] && requests.count == 1)
+  }
+
+  @Test("D19: what the judge refuses of an answer without range is stopped")
+  func ignoredRangeRefused() throws {
+    let failure = Failure(.notAnImage, message: "the body is HTML")
+    let (end, _) = try probe(.body(pattern(8 << 20)), judge: log.judge { _ in .refused(failure) })
+    #expect(end.failure == failure && end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
+  }
+
+  @Test("a short rest of an answer without range is read, so that the connection serves again")
+  func shortRest() throws {
+    let origin = try Origin(fallback: .body(pattern(100_000)))
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
+    #expect(
+      try fetcher.recorder.waitForEnds(2).allSatisfy { $0.image?.bodyBytes == Self.step && $0.image?.totalBytes == 100_000 }
+    )
+    #expect(origin.requests.map(\.connection) == [1, 1])
+  }
+
+  @Test("a short rest that does not come holds nothing up")
+  func slowRest() throws {
+    let origin = try Origin(["/a": .stall(afterBytes: 70_000, declared: 100_000)])
+    let options = DownloadOptions.forTests(method: .probe, timeout: .seconds(600), stallTimeout: .seconds(600))
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == Self.step)
+  }
+}
