@@ -82,7 +82,7 @@ let package = Package(
     library(
       "WarmJobs",
       [
-        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageDownloading", "ImageURLs",
+        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageCoding", "ImageDownloading", "ImageURLs",
         "ImagePrimitives", "Reporting",
       ]
     ),

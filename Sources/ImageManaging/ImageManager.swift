@@ -31,7 +31,7 @@ public final class ImageManager: Sendable {
     public var downloader: ImageDownloader?
     /// The limits and sources of a downloader of its own.
     public var downloads: ImageDownloader.Configuration
-    /// How single images are fetched.
+    /// How single images are fetched; by default with an `Accept` of what ``coders`` read by default.
     public var downloadOptions: DownloadOptions
     /// Memory that the coding threads share for pixels and what it takes to make them; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
@@ -55,7 +55,7 @@ public final class ImageManager: Sendable {
       memory: ImageMemory? = nil,
       downloader: ImageDownloader? = nil,
       downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      downloadOptions: DownloadOptions = DownloadOptions(),
+      downloadOptions: DownloadOptions = DownloadOptions(accept: ImageCoderRegistry.available.acceptedTypes),
       decodingBudget: DecodingBudget = .standard,
       coders: ImageCoderRegistry = .available,
       keyRule: KeyRule = .url,

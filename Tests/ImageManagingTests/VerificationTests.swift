@@ -44,8 +44,16 @@ import Testing
     Case("text", header, "broken/text.png", "image/png", .notAnImage),
     Case("nothing", header, "broken/empty.jpg", "image/jpeg", .empty),
     Case("a format that is not wanted", VerificationRules(formats: [.png, .webp]), "good/photo.jpg", nil, .format),
-    Case("a format that cannot be decoded", header, "good/animation.gif", "image/gif", .format),
-    Case("the same, not decoded", none, "good/animation.gif", "image/gif", nil),
+    Case("a format that cannot be decoded", header, "bitmap", "image/bmp", .format),
+    Case("the same, not decoded", none, "bitmap", "image/bmp", nil),
+    Case("a GIF that moves", header, "good/animation.gif", "image/gif", nil),
+    Case("what moves, forbidden", VerificationRules(animated: .forbid), "good/animation.gif", "image/gif", .animated),
+    Case("what stands, forbidden to move", VerificationRules(animated: .forbid), "good/photo.jpg", nil, nil),
+    Case("what stands, to move", VerificationRules(animated: .require), "good/photo.jpg", nil, .animated),
+    Case("what moves, to move", VerificationRules(animated: .require), "good/animated.webp", "image/webp", nil),
+    Case("what a decoder warns of", full, "without end", nil, nil),
+    Case("the same, strictly", VerificationRules(depth: .full, isStrict: true), "without end", nil, .format),
+    Case("the same, strictly, by its header", VerificationRules(isStrict: true), "without end", nil, nil),
     Case("bytes of no known format, not decoded", none, "binary", "application/gzip", nil),
     Case("the same, exactly", VerificationRules(depth: .none, contentType: .exact), "binary", "image/jpeg", nil),
     Case("a cut JPEG, by its header", header, "broken/cut.jpg", "image/jpeg", nil),
@@ -67,7 +75,14 @@ import Testing
   private func eachVerdict(row: Case) async throws {
     let loader = try Loader()
     let origin = try Origin()
-    let body = row.fixture == "binary" ? (0..<200).map { UInt8($0) } : Fixtures.bytes("images/\(row.fixture)")
+    let body =
+      switch row.fixture {
+      case "binary": (0..<200).map { UInt8($0) }
+      // The file header with its length, then one of BITMAPINFOHEADER's.
+      case "bitmap": Array("BM".utf8) + [58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40] + [UInt8](repeating: 0, count: 43)
+      case "without end": SampleImages.jpeg(1).dropLast(2)
+      default: Fixtures.bytes("images/\(row.fixture)")
+      }
     origin.set("/image", .body(body, type: row.type))
     let result = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
     #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")
@@ -75,6 +90,23 @@ import Testing
     guard row.kind == nil else { return }
     let again = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
     #expect(again.outcome == .hitDisk && origin.requests.count == 1)
+  }
+
+  @Test("a record remembers what a decoder warned of, for jobs that are strict") func strictOverARecord() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body(SampleImages.jpeg(1).dropLast(2), type: "image/jpeg"))
+    let full = loader.context(verification: VerificationRules(depth: .full))
+    let strict = loader.context(verification: VerificationRules(depth: .full, isStrict: true))
+    let first = try await loader.load(origin.url("/image"), full)
+    #expect(first.outcome == .downloaded && first.details?.warnings.isEmpty == false)
+    #expect(try await loader.load(origin.url("/image"), strict).failure?.kind == .format)
+    #expect(try await loader.load(origin.url("/image"), full).outcome == .hitDisk)
+    // By its header alone it was not looked at: the strict job reads the body, and asks again.
+    origin.set("/other", .body(SampleImages.jpeg(2).dropLast(2), type: "image/jpeg"))
+    #expect(try await loader.load(origin.url("/other")).outcome == .downloaded)
+    #expect(try await loader.load(origin.url("/other"), strict).failure?.kind == .format)
+    #expect(origin.count(of: "/other") == 2)
   }
 
   @Test("a record that breaks another job's rules is asked for again, and stays where the new one breaks them too")

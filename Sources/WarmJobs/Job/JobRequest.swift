@@ -4,6 +4,10 @@ extension Job {
     /// How an entry is asked for.
     public enum Method: String, Sendable, CaseIterable {
       case get
+      /// What the server says of it, without its bytes.
+      case head
+      /// By a range: its first 64 KiB, and more where its header needs more.
+      case probe
     }
 
     /// A header field that is sent: its name is a token, its value holds no control characters (RFC 9110, section 5), and

@@ -12,6 +12,14 @@ extension Job {
       case ignore
     }
 
+    /// Whether an image may move.
+    public enum Animated: String, Sendable, CaseIterable {
+      case allow
+      case forbid
+      /// Nothing else is good.
+      case require
+    }
+
     /// Bounds that are part of what is allowed; a nil maximum is none.
     public struct Bounds: Sendable, Hashable {
       /// The least that is good.
@@ -28,6 +36,8 @@ extension Job {
 
     /// How deeply an image is proven good.
     public var decode: ProofDepth
+    /// Whether a decoder's warning is a failure; false by default.
+    public var isStrict: Bool
     /// How the declared type must fit; ``ContentType/match`` by default.
     public var contentType: ContentType
     /// The formats that are good; nil: any.
@@ -40,5 +50,7 @@ extension Job {
     public var maxPixels: Int?
     /// Bytes of the body.
     public var bytes: Bounds
+    /// Whether an image may move; ``Animated/allow`` by default.
+    public var animated: Animated
   }
 }

@@ -108,6 +108,7 @@ extension Job.Verify {
   fileprivate init(_ values: JobSection) {
     let depth = values.word("decode")
     decode = ProofDepth.allCases.first { $0.name == depth } ?? .header
+    isStrict = values.boolean("strict")
     contentType = values.choice("content-type")
     formats = values.unlessWord("formats") { name in
       Set(values.list(name).compactMap { if case .word(let word) = $0.value { ImageFormat(name: word) } else { nil } })
@@ -116,6 +117,7 @@ extension Job.Verify {
     height = Bounds(values.section("height"))
     maxPixels = values.unlessWord("max-pixels", values.integer)
     bytes = Bounds(values.section("bytes"))
+    animated = values.choice("animated")
   }
 }
 

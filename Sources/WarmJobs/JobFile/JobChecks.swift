@@ -7,6 +7,7 @@ extension JobReader {
     case "":
       checkReports(section.entries("report"))
       if section.values["manifests"] != nil { checkStandardInput(section.entries("manifests")) }
+      checkMethod(section)
     case "cache": checkCache(section)
     case "verify.width", "verify.height", "verify.bytes":
       if let maximum = section.unlessWord("max", section.integer), maximum < section.integer("min") {
@@ -54,9 +55,27 @@ extension JobReader {
 
   /// Refuses a key that has no effect in this mode. A mode that the command line sets over the job file silences the file's keys.
   private func refuse(_ name: String, since reason: String, in cache: JobSection) {
-    guard let node = cache.nodes[name] else { return }
-    if let mode = cache.nodes["mode"], mistakes.isOption(mode), !mistakes.isOption(node) { return }
+    refuse(name, since: reason, in: cache, chosenBy: cache.nodes["mode"])
+  }
+
+  /// The same for what a key of another section, `choice`, rules out.
+  private func refuse(_ name: String, since reason: String, in section: JobSection, chosenBy choice: YAMLNode?) {
+    guard let node = section.nodes[name] else { return }
+    if let choice, mistakes.isOption(choice), !mistakes.isOption(node) { return }
     mistakes.add("'\(name)' has no effect: \(reason)", at: node)
+  }
+
+  /// Keys that need whole images, which `head` and `probe` do not bring.
+  private func checkMethod(_ job: JobSection) {
+    let method = job.section("request").choice("method", Job.Request.Method.self)
+    guard method != .get else { return }
+    let reason = "method: \(method.rawValue) fetches no whole images"
+    let verify = job.section("verify")
+    if verify.word("decode") == "full" {
+      refuse("decode", since: reason, in: verify, chosenBy: job.section("request").nodes["method"])
+    }
+    let cache = job.section("cache")
+    if !cache.isWord("memory") { refuse("memory", since: reason, in: cache, chosenBy: job.section("request").nodes["method"]) }
   }
 
   private func checkReports(_ reports: [JobSection]) {

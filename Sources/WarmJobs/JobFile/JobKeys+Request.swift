@@ -1,14 +1,20 @@
+internal import ImageCoding
+internal import ImageManaging
+
 extension JobKeys {
+  /// Asks for AVIF where it can be decoded.
+  private static let defaultAccept = "\"\(ImageCoderRegistry.available.acceptedTypes)\""
+
   static let request: [JobKey] = [
     JobKey("request", .section, "what is asked, how patiently, and which answers are good"),
     JobKey(
       "request.method",
-      .choice("a method", Job.Request.Method.self, later: ["head", "probe"]),
+      .choice("a method", Job.Request.Method.self),
       default: "get",
-      "how entries are asked for"
+      "get, head, or probe: a ranged GET of the first 64 KiB, for the header"
     ),
     JobKey("request.headers", .headers, default: "{}", "sent to the entry's own scheme, host and port only"),
-    JobKey("request.accept", .text(.headerValue), default: #""image/webp,image/*;q=0.8""#, "the Accept field"),
+    JobKey("request.accept", .text(.headerValue), default: defaultAccept, "the Accept field"),
     JobKey(
       "request.variants",
       .planned("{NAME: {HEADER: VALUE}}"),

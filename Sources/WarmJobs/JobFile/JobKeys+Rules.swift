@@ -1,8 +1,15 @@
+internal import ImageCoding
+internal import ImageManaging
 internal import ImagePrimitives
 
 extension JobKeys {
   private static let length = JobValueType.integer(0...Int.max)
   private static let size = JobValueType.size(0...Int.max)
+
+  /// The formats that can be told good or bad; AVIF where it was built in.
+  private static let decodedFormats = ImageFormat.allCases
+    .filter { ImageCoderRegistry.available.coder(for: $0) != nil }
+    .map(\.name)
 
   static let verify: [JobKey] = [
     JobKey("verify", .section, "what makes the bytes that came a good image"),
@@ -12,7 +19,7 @@ extension JobKeys {
       default: "header",
       "how deeply an image is proven good"
     ),
-    JobKey("verify.strict", .boolean, default: "false", works: false, "a decoder's warning is a failure"),
+    JobKey("verify.strict", .boolean, default: "false", "a decoder's warning is a failure"),
     JobKey(
       "verify.content-type",
       .choice("a rule", Job.Verify.ContentType.self),
@@ -21,7 +28,7 @@ extension JobKeys {
     ),
     JobKey(
       "verify.formats",
-      .either(word: "any", .list(of: .choice(noun: "a format", words: ["jpeg", "png", "webp"], later: ["gif", "avif"]))),
+      .either(word: "any", .list(of: .choice(noun: "a format", words: decodedFormats, later: []))),
       default: "any",
       "the formats that are good"
     ),
@@ -37,9 +44,8 @@ extension JobKeys {
     JobKey("verify.bytes.max", .orNone(size), default: "none", "the most"),
     JobKey(
       "verify.animated",
-      .choice(noun: "a rule", words: ["allow", "forbid", "require"], later: []),
+      .choice("a rule", Job.Verify.Animated.self),
       default: "allow",
-      works: false,
       "moving images"
     ),
     JobKey(

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives
@@ -8,6 +9,7 @@ import Reporting
 extension Job {
   fileprivate var downloadOptions: DownloadOptions {
     DownloadOptions(
+      method: request.method.downloadMethod,
       headers: request.headers.map { ($0.name, $0.value) },
       accept: request.accept,
       userAgent: request.userAgent,
@@ -29,13 +31,16 @@ extension Job {
 
   fileprivate var verificationRules: VerificationRules {
     VerificationRules(
-      depth: verify.decode,
+      // Of a HEAD there is nothing to decode.
+      depth: request.method == .head ? .none : verify.decode,
+      isStrict: verify.isStrict,
       contentType: verify.contentType.rule,
       formats: verify.formats,
       width: VerificationRules.Bounds(minimum: verify.width.minimum, maximum: verify.width.maximum),
       height: VerificationRules.Bounds(minimum: verify.height.minimum, maximum: verify.height.maximum),
       maximumPixels: verify.maxPixels ?? .max,
-      bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum)
+      bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum),
+      animated: verify.animated.rule
     )
   }
 }
@@ -113,6 +118,26 @@ extension Job.Verify.ContentType {
   }
 }
 
+extension Job.Verify.Animated {
+  fileprivate var rule: VerificationRules.AnimationRule {
+    switch self {
+    case .allow: .allow
+    case .forbid: .forbid
+    case .require: .require
+    }
+  }
+}
+
+extension Job.Request.Method {
+  fileprivate var downloadMethod: DownloadOptions.Method {
+    switch self {
+    case .get: .get
+    case .head: .head
+    case .probe: .probe
+    }
+  }
+}
+
 extension Job.Cache.Mode {
   fileprivate var cacheMode: CacheMode {
     switch self {
@@ -148,6 +173,7 @@ extension LoadContext {
         memory: memory,
         keyRule: job.keyRule,
         verifiesHits: job.cache.verifiesHits,
+        coders: .available,
         verification: job.verificationRules,
         blacklist: BlacklistRules(
           isEnabled: job.blacklist.isEnabled,

@@ -110,8 +110,9 @@ import WarmJobs
 
   @Test(arguments: [
     ("prefetch: {rate: 200/s}", "4:12: 'rate' is not supported yet"),
-    ("request: {method: probe}", "4:19: 'probe' is not supported yet; use get"),
-    ("verify: {formats: [jpeg, gif]}", "4:26: 'gif' is not supported yet; use jpeg, png or webp"),
+    ("request: {method: probe}\nverify: {decode: full}", "5:18: 'decode' has no effect: method: probe fetches no whole images"),
+    ("request: {method: head}\ncache: {memory: {}}", "5:9: 'memory' has no effect: method: head fetches no whole images"),
+    ("verify: {formats: [jpeg, bmp]}", "4:26: 'bmp' is no format; it is jpeg, png, gif, webp or avif"),
     ("transform: {format: webp}", "4:1: 'transform' is not supported yet"),
     ("request: {tls: {verify: false}}", "4:17: 'verify' is not supported yet"),
     ("report: [{html: a.html}]", "4:11: 'html' is not supported yet"),

@@ -141,7 +141,7 @@ import WarmJobs
     #expect(job.prefetch.deadline == nil)
     #expect(job.request.method == .get)
     #expect(job.request.headers == [])
-    #expect(job.request.accept == "image/webp,image/*;q=0.8")
+    #expect(job.request.accept == "image/avif,image/webp,image/*;q=0.8")
     #expect(job.request.userAgent == "prewarm/\(PrewarmVersion.current)")
     #expect(job.request.timeout == .seconds(60))
     #expect(job.request.connectTimeout == .seconds(10))

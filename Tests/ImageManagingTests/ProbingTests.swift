@@ -1,0 +1,151 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Images that are judged by less than their bodies: stopped early, probed, or asked for by HEAD.
+@Suite struct ProbingTests {
+  /// A JPEG of 100 KB in comments before its frame header, and 2 MB behind its end.
+  private static let long = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 2 << 20)
+  private static let lateHeader = SampleImages.jpeg(1, padding: 100_000) + [UInt8](repeating: 0, count: 2 << 20)
+  private static let page = Array("<!DOCTYPE html><title>Gone</title>".utf8) + [UInt8](repeating: 0x20, count: 2 << 20)
+
+  private struct Refused: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let body: [UInt8]
+    var rules = VerificationRules()
+    let kind: FailureKind
+  }
+
+  @Test(
+    "D19: what cannot become a good image is stopped by its first bytes",
+    arguments: [
+      Refused(testDescription: "a page", body: page, kind: .notAnImage),
+      Refused(testDescription: "another format", body: long, rules: VerificationRules(formats: [.png]), kind: .format),
+      Refused(testDescription: "too small", body: long, rules: .init(width: .init(minimum: 100)), kind: .dimensions),
+      Refused(testDescription: "too many pixels", body: long, rules: .init(maximumPixels: 100), kind: .dimensions),
+      Refused(testDescription: "a late header", body: lateHeader, rules: .init(width: .init(minimum: 100)), kind: .dimensions),
+      Refused(testDescription: "too long", body: long, rules: .init(bytes: .init(maximum: 1 << 20)), kind: .size),
+    ]
+  )
+  private func stoppedEarly(row: Refused) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    let gate = Gate()
+    // The second half is never sent.
+    origin.set("/image", .paused(row.body, after: row.body.count / 2, gate))
+    let result = try await loader.load(origin.url("/image"), loader.context(verification: row.rules))
+    #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")
+    #expect(result.receivedBytes < row.body.count / 2 + 1)
+    gate.open()
+  }
+
+  @Test("D19: a body that is good so far comes whole") func goodSoFar() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body(Self.lateHeader, type: "image/jpeg"))
+    let result = try await loader.load(origin.url("/image"))
+    #expect(result.outcome == .downloaded && result.bytes == Self.lateHeader.count)
+  }
+
+  @Test("D19: a load under other rules that shared a refused transfer asks for itself") func sharedUnderOtherRules() async throws
+  {
+    let loader = try Loader()
+    let origin = try Origin()
+    let gate = Gate()
+    origin.set("/image", .sequence([.held(gate, then: .body(Self.long)), .body(Self.long)]))
+    let strict = loader.context(verification: VerificationRules(maximumPixels: 100))
+    let (first, second) = (Loader.Waiter(), Loader.Waiter())
+    try loader.ask([origin.url("/image")], strict, as: first)
+    try await gate.waitForWaiting(1)
+    try loader.ask([origin.url("/image")], loader.context(), as: second)
+    gate.open()
+    #expect(try await first.completions(1)[0].result.failure?.kind == .dimensions)
+    #expect(try await second.completions(1)[0].result.outcome == .downloaded)
+  }
+
+  private func context(_ loader: Loader, _ method: DownloadOptions.Method, _ rules: VerificationRules = .init()) -> LoadContext {
+    LoadContext(
+      cache: loader.cache,
+      download: DownloadOptions(method: method, retries: 0),
+      parts: LoadContext.Parts(verification: rules),
+      startedAt: loader.clock.source.wall()
+    )
+  }
+
+  @Test("K3: a probe judges format, size and length by the first bytes, and keeps nothing", arguments: [true, false])
+  func probe(hasLateHeader: Bool) async throws {
+    let body = hasLateHeader ? Self.lateHeader : Self.long
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .ranged(body, type: "image/jpeg"))
+    let result = try await loader.load(origin.url("/image"), context(loader, .probe))
+    #expect(result.outcome == .checked && result.format == .jpeg && result.width == 32 && result.height == 24)
+    #expect(result.bytes == body.count && result.receivedBytes <= 256 << 10)
+    #expect(try loader.cache.totals().entries == 0)
+
+    let short = context(loader, .probe, VerificationRules(bytes: .init(maximum: 1 << 20)))
+    #expect(try await loader.load(origin.url("/image"), short).failure?.kind == .size)
+    origin.set("/page", .ranged(Self.page, type: "image/jpeg"))
+    #expect(try await loader.load(origin.url("/page"), context(loader, .probe)).failure?.kind == .notAnImage)
+    origin.set("/nothing", .ranged([], type: "image/jpeg"))
+    #expect(try await loader.load(origin.url("/nothing"), context(loader, .probe)).failure?.kind == .empty)
+    origin.set("/small", .ranged(SampleImages.jpeg(2), type: "image/jpeg"))
+    #expect(try await loader.load(origin.url("/small"), context(loader, .probe)).outcome == .checked)
+    #expect(try loader.cache.totals().entries == 0)
+  }
+
+  @Test("K3: a server that ignores ranges costs little more than the prefix") func ignoredRange() async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body(Self.long, type: "image/jpeg"))
+    let result = try await loader.load(origin.url("/image"), context(loader, .probe))
+    #expect(result.outcome == .checked && result.bytes == Self.long.count)
+    #expect(result.receivedBytes <= 192 << 10)
+  }
+
+  private struct Declared: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let type: String?
+    var length = 500
+    var rules = VerificationRules(depth: .none)
+    let kind: FailureKind?
+    var warnings = 0
+  }
+
+  @Test(
+    "a HEAD is judged by the declared type and length",
+    arguments: [
+      Declared(testDescription: "an image", type: "image/png", kind: nil),
+      Declared(testDescription: "no type", type: nil, kind: nil, warnings: 1),
+      Declared(testDescription: "a page", type: "text/html", kind: .contentType),
+      Declared(testDescription: "nothing", type: "image/png", length: 0, kind: .empty),
+      Declared(
+        testDescription: "too long",
+        type: "image/png",
+        rules: VerificationRules(depth: .none, bytes: .init(maximum: 400)),
+        kind: .size
+      ),
+      Declared(
+        testDescription: "another format",
+        type: "image/png",
+        rules: VerificationRules(depth: .none, formats: [.jpeg]),
+        kind: .format
+      ),
+    ]
+  )
+  private func head(row: Declared) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .body([UInt8](repeating: 0, count: row.length), type: row.type))
+    let result = try await loader.load(origin.url("/image"), context(loader, .head, row.rules))
+    #expect(result.failure?.kind == row.kind, "\(result.failure?.message ?? "good")")
+    #expect(result.outcome == (row.kind == nil ? .checked : .failed))
+    #expect(result.details?.warnings.count ?? 0 == row.warnings)
+    #expect(origin.requests.map(\.method) == ["HEAD"])
+  }
+}
