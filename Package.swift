@@ -59,9 +59,9 @@ let package = Package(
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLinux"),
 
-    // Whole decode calls in C, since `setjmp` may not cross Swift.
+    // Calls that begin and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16")]),
+    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
 
     library("ImagePrimitives", []),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),

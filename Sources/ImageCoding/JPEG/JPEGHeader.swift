@@ -1,41 +1,70 @@
 import ImagePrimitives
 
-/// The header of a JPEG: the marker segments up to the frame header (ITU-T T.81, annex B).
+/// The header of a JPEG: the marker segments up to the first scan (ITU-T T.81, annex B).
 ///
 /// Segments are hopped over by their lengths, so that a profile or a thumbnail of 60 KB costs nothing.
 struct JPEGHeader {
-  var size: ImageSize
-  var orientation = 1
+  private(set) var size = ImageSize(width: 0, height: 0)
+  private(set) var orientation = 1
+  private(set) var profile: ICCProfile?
+  /// The sampling factors of each component (A.1.1).
+  private(set) var components: [Component] = []
+  /// Whether the file has more than one scan, so that a decoder keeps coefficients until it has read them all.
+  private(set) var hasSeveralScans = false
+  /// Marker segments before the first scan.
+  private(set) var segments = 0
 
-  init(_ bytes: ByteView, isComplete: Bool) throws(ImageError) {
+  private var isProgressive = false
+  private var hasJFIF = false
+  /// The colour transform of Adobe's marker (Adobe Technical Note 5116, section 18): 0 none, 1 YCbCr, 2 YCCK.
+  private var adobeTransform: UInt8?
+
+  struct Component {
+    var identifier: UInt8
+    var horizontal: Int
+    var vertical: Int
+  }
+
+  init(_ prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
+    let bytes = ByteView(prefix)
     guard bytes.bigEndian16(at: 0) == 0xFFD8 else {
       throw ImageError(.notAnImage, "not a JPEG file: it does not begin with a start-of-image marker")
     }
     var offset = 2
     while true {
       let marker = try Self.nextMarker(in: bytes, at: &offset, isComplete: isComplete)
+      let isBeforeFrame = components.isEmpty
       switch marker {
       case 0x01, 0xD0...0xD7:  // TEM and RSTn stand alone
         continue
-      case 0xD8, 0xD9, 0xDA:
-        throw .undecodable(
-          "the JPEG file has no frame header (SOF) before marker 0x\(String(marker, radix: 16)) at byte \(offset - 2)"
-        )
+      case 0xD8, 0xD9:
+        try Self.refuse(marker, before: isBeforeFrame ? "frame header (SOF)" : "scan (SOS)", at: offset - 2)
+      case 0xDA where isBeforeFrame:
+        try Self.refuse(marker, before: "frame header (SOF)", at: offset - 2)
       default:
         guard let length = bytes.bigEndian16(at: offset) else {
           throw .endsEarly("JPEG", needed: offset + 2, of: bytes.count, isComplete: isComplete)
         }
         guard length >= 2 else { throw .undecodable("a JPEG segment of impossible length \(length) at byte \(offset)") }
-        if marker == 0xE1, orientation == 1 {
-          orientation = EXIFOrientation.read(bytes, segment: offset + 2..<offset + length) ?? 1
-        }
-        if Self.isFrameHeader(marker) {
-          size = try Self.size(bytes, at: offset, length: length, isComplete: isComplete)
+        segments += 1
+        let segment = offset + 2..<offset + length
+        if marker == 0xDA {
+          let inScan = bytes.byte(at: segment.lowerBound).map(Int.init)
+          hasSeveralScans = isProgressive || (inScan ?? components.count) < components.count
           return
         }
+        if Self.isFrameHeader(marker), isBeforeFrame {
+          isProgressive = marker & 3 == 2
+          try readFrameHeader(bytes, segment, isComplete: isComplete)
+        }
+        if (0xE0...0xEE).contains(marker) { readApplicationSegment(marker, prefix, segment) }
         offset += length
       }
     }
+  }
+
+  private static func refuse(_ marker: UInt8, before what: String, at offset: Int) throws(ImageError) -> Never {
+    throw .undecodable("the JPEG file has no \(what) before marker 0x\(String(marker, radix: 16)) at byte \(offset)")
   }
 
   /// Moves behind the next marker and returns its second byte. Like libjpeg, it skips fill bytes and garbage between segments.
@@ -54,14 +83,75 @@ struct JPEGHeader {
     (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }
 
-  /// Length, precision, height, width: B.2.2.
-  private static func size(_ bytes: ByteView, at offset: Int, length: Int, isComplete: Bool) throws(ImageError) -> ImageSize {
-    guard length >= 8 else { throw .undecodable("a JPEG frame header of \(length) bytes at byte \(offset)") }
-    guard let height = bytes.bigEndian16(at: offset + 3), let width = bytes.bigEndian16(at: offset + 5) else {
-      throw .endsEarly("JPEG", needed: offset + 7, of: bytes.count, isComplete: isComplete)
-    }
+  /// Precision, height, width, and the components: B.2.2.
+  private mutating func readFrameHeader(_ bytes: ByteView, _ segment: Range<Int>, isComplete: Bool) throws(ImageError) {
+    let start = segment.lowerBound
+    guard segment.count >= 6 else { throw .undecodable("a JPEG frame header of \(segment.count + 2) bytes at byte \(start - 2)") }
+    guard bytes.has(segment.count, at: start), let height = bytes.bigEndian16(at: start + 1),
+      let width = bytes.bigEndian16(at: start + 3), let count = bytes.byte(at: start + 5)
+    else { throw .endsEarly("JPEG", needed: segment.upperBound, of: bytes.count, isComplete: isComplete) }
     // A height of 0 is one that a DNL marker brings later, which no common decoder reads.
     guard width > 0, height > 0 else { throw .undecodable("a JPEG frame of \(width) x \(height) pixels") }
-    return ImageSize(width: width, height: height)
+    guard count > 0, segment.count == 6 + 3 * Int(count) else {
+      throw .undecodable("a JPEG frame header of \(segment.count + 2) bytes for \(count) components at byte \(start - 2)")
+    }
+    size = ImageSize(width: width, height: height)
+    components = (0..<Int(count)).map { index in
+      let factors = bytes.byte(at: start + 7 + 3 * index) ?? 0x11
+      return Component(
+        identifier: bytes.byte(at: start + 6 + 3 * index) ?? 0,
+        horizontal: Int(factors >> 4),
+        vertical: Int(factors & 15)
+      )
+    }
+  }
+
+  private mutating func readApplicationSegment(_ marker: UInt8, _ file: UnsafeRawBufferPointer, _ segment: Range<Int>) {
+    let bytes = ByteView(file)
+    let start = segment.lowerBound
+    switch marker {
+    case 0xE0:
+      if bytes.matches("JFIF\0", at: start) { hasJFIF = true }
+    case 0xE1:
+      if orientation == 1 { orientation = EXIFOrientation.read(bytes, segment: segment) ?? 1 }
+    case 0xE2:
+      // A profile is cut to pieces that are numbered from 1 (ICC.1:2022, annex B.4); the first one has its name.
+      guard bytes.matches("ICC_PROFILE\0", at: start), bytes.byte(at: start + 12) == 1, start + 14 <= file.count else { break }
+      profile = ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[start + 14..<max(start + 14, min(segment.upperBound, file.count))]))
+    case 0xEE:
+      if bytes.matches("Adobe", at: start), segment.count >= 12 { adobeTransform = bytes.byte(at: start + 11) }
+    default:
+      break
+    }
+  }
+}
+
+extension JPEGHeader {
+  /// What the components stand for, by the same rules as libjpeg's; nil where their number has none.
+  var colorSpace: ImageHeader.ColorSpace? {
+    switch components.count {
+    case 1: .gray
+    case 3: hasRGB ? .rgb : .ycbcr
+    case 4: adobeTransform == 2 ? .ycck : .cmyk
+    default: nil
+    }
+  }
+
+  private var hasRGB: Bool {
+    if hasJFIF { return false }
+    if let adobeTransform { return adobeTransform == 0 }
+    return components.map(\.identifier) == Array("RGB".utf8)
+  }
+}
+
+extension ImageHeader {
+  init(_ header: JPEGHeader) {
+    self.init(
+      format: .jpeg,
+      size: header.size,
+      orientation: header.orientation,
+      colorSpace: header.colorSpace,
+      profile: header.profile
+    )
   }
 }

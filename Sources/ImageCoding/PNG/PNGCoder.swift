@@ -1,9 +1,10 @@
-import CPNG
 public import ImagePrimitives
 
-/// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Of an animated PNG, its still picture.
+/// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Animated PNG by frames that libpng reads as files of
+/// their own.
 ///
-/// A wrong checksum in any chunk is an error, as is missing image data. A missing IEND behind complete data is a warning.
+/// A wrong checksum in any chunk up to the picture's end, or in an animation's, is an error, as is missing image data. What is wrong behind the picture is a
+/// warning, as is an animation against the specification, which is shown as a still image.
 public struct PNGCoder: ImageCoder {
   /// A coder; all are alike.
   public init() {}
@@ -11,52 +12,59 @@ public struct PNGCoder: ImageCoder {
   /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
-  /// Reads IHDR, and the chunks' names up to the first IDAT; of a whole file, up to the last one.
+  /// Reads the chunks up to the first IDAT; of a whole file, all of them, so that an orientation behind the picture is seen, and each frame.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    let header = try PNGHeader(ByteView(prefix), isComplete: isComplete)
-    return ImageHeader(format: .png, size: header.size, hasAlpha: header.hasAlpha)
+    ImageHeader(try PNGHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
-  /// Decodes to RGBA.
+  /// Decodes to upright RGBA; a smaller size is the mean of areas.
+  ///
+  /// ``DecodedImage/pixels`` are the still picture, which is what a viewer without animations shows: the animation's first frame, or one that is no
+  /// part of it, as the file has it.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
-    let header = try header(of: bytes, isComplete: true)
-    try limits.check(header.size)
-    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    var warnings: [String] = []
-    let pixels = try PixelBuffer(size: header.size) { pixels throws(ImageError) in
-      var report = CPNGReport()
-      let status = cpng_decode(start, bytes.count, .init(header.size), pixels.baseAddress, &report)
-      warnings = try report.warnings(after: status)
+    let png = try checkedHeader(of: bytes, limits)
+    let header = ImageHeader(png, isComplete: true)
+    let stored = options.storedSize(of: header)
+    let animation = header.isAnimated && !options.firstFrameOnly ? png.animation : nil
+    let memory = PNGMemory(png)
+    let needed =
+      memory.still(animation == nil ? stored : png.size, isTurned: header.orientation > 1)
+      + (animation.map { memory.frames(of: $0, stored) } ?? 0)
+    return try limits.spending(needed) { () throws(ImageError) in
+      func convert(_ pixels: PixelBuffer) -> PixelBuffer { pixels.reduced(to: stored).upright(orientation: header.orientation) }
+      let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
+      // An animation's first frame is needed in full size to draw the others on.
+      let (pixels, warnings) = try picture.still(of: animation == nil ? stored : png.size)
+      var image = DecodedImage(header: header, pixels: convert(pixels), warnings: png.warnings + warnings)
+      if let animation {
+        let frames = try picture.frames(of: animation, still: pixels, convert: convert)
+        image.animation = Animation(frames: frames, loopCount: animation.loopCount)
+      }
+      return image
     }
-    return DecodedImage(header: header, pixels: pixels, warnings: warnings)
   }
 
-  /// Decodes row by row.
+  /// Decodes row by row, every frame.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-    let header = try header(of: bytes, isComplete: true)
-    try limits.check(header.size)
-    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    var report = CPNGReport()
-    let status = cpng_prove(start, bytes.count, .init(header.size), &report)
-    return Proof(header: header, warnings: try report.warnings(after: status))
-  }
-}
-
-extension CPNGExpectation {
-  fileprivate init(_ size: ImageSize) { self.init(width: UInt32(size.width), height: UInt32(size.height)) }
-}
-
-extension CPNGReport {
-  /// What was odd, after a call that ended well; throws what another was refused for.
-  fileprivate func warnings(after status: CPNGStatus) throws(ImageError) -> [String] {
-    switch status {
-    case CPNG_OK: return LibraryText(warnings).lines(of: "libpng")
-    case CPNG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libpng: \(LibraryText(message))")
-    default: throw .undecodable("libpng: \(LibraryText(message))")
+    let png = try checkedHeader(of: bytes, limits)
+    let header = ImageHeader(png, isComplete: true)
+    let animation = header.isAnimated ? png.animation : nil
+    let memory = PNGMemory(png)
+    return try limits.spending(memory.rows + (animation.map { memory.files(of: $0) } ?? 0)) { () throws(ImageError) in
+      let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
+      let warnings = try picture.proveStill()
+      if let animation { try picture.prove(animation) }
+      return Proof(header: header, warnings: png.warnings + warnings)
     }
+  }
+
+  private func checkedHeader(of bytes: UnsafeRawBufferPointer, _ limits: DecodingLimits) throws(ImageError) -> PNGHeader {
+    let header = try PNGHeader(bytes, isComplete: true)
+    try header.check(limits, bytes)
+    return header
   }
 }

@@ -1,80 +1,128 @@
+import CPNG
 import ImagePrimitives
 
-/// The header of a PNG: IHDR, and the chunks up to the first IDAT, where tRNS may stand (PNG specification, third edition, section 5).
+/// The header of a PNG: IHDR, and the chunks up to the first IDAT; of a whole file, all chunks (PNG specification, third edition, section 5).
 struct PNGHeader {
-  var size: ImageSize
-  var hasAlpha: Bool
-  private let bytes: ByteView
-  private let isComplete: Bool
+  private(set) var size = ImageSize(width: 0, height: 0)
+  private(set) var colorSpace: ImageHeader.ColorSpace?
+  private(set) var hasAlpha = false
+  private(set) var isInterlaced = false
+  private(set) var orientation = 1
+  private(set) var profile: ICCProfile?
+  /// Frames that the animation has by its acTL chunk; nil where there is none.
+  private(set) var declaredFrames: Int?
+  /// Chunks other than those of picture data.
+  private(set) var chunks = 0
+  /// The animation of a whole file, where it has one.
+  private(set) var animation: PNGAnimation?
+  /// What is wrong with the animation of a whole file, which is shown as a still image then.
+  private(set) var warnings: [String] = []
 
-  init(_ bytes: ByteView, isComplete: Bool) throws(ImageError) {
-    self.bytes = bytes
-    self.isComplete = isComplete
+  init(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
+    try readImageHeader(ByteView(file), file, isComplete: isComplete)
+    try walkChunks(file, isComplete: isComplete)
+    guard isComplete, declaredFrames != nil else { return }
+    switch try PNGAnimation.read(file, canvas: size) {
+    case .animation(let animation): self.animation = animation
+    case .broken(let sentence): warnings = ["its animation is left out: \(sentence)"]
+    }
+  }
+
+  private static let imageHeaderEnd = 8 + 25
+
+  private mutating func readImageHeader(_ bytes: ByteView, _ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     guard bytes.bigEndian32(at: 0) == 0x8950_4E47, bytes.bigEndian32(at: 4) == 0x0D0A_1A0A else {
       throw ImageError(.notAnImage, "not a PNG file: it does not begin with PNG's signature")
     }
-    guard let length = bytes.bigEndian32(at: 8), bytes.has(13 + 12, at: 8) else {
-      throw .endsEarly("PNG", needed: 8 + 25, of: bytes.count, isComplete: isComplete)
-    }
-    guard length == 13, bytes.matches("IHDR", at: 12) else {
+    guard bytes.has(Self.imageHeaderEnd, at: 0), let chunk = PNGChunk(in: file, at: 8), let width = bytes.bigEndian32(at: 16),
+      let height = bytes.bigEndian32(at: 20), let colorType = bytes.byte(at: 25), let interlacing = bytes.byte(at: 28)
+    else { throw .endsEarly("PNG", needed: Self.imageHeaderEnd, of: bytes.count, isComplete: isComplete) }
+    guard chunk.data.count == 13, chunk.isNamed("IHDR") else {
       throw .undecodable("the PNG file does not begin with an IHDR chunk")
     }
-    guard let sum = bytes.bigEndian32(at: 29), sum == Int(Self.cyclicRedundancyCheck(of: bytes, 12..<29)) else {
-      throw .undecodable("the PNG file's IHDR chunk has a wrong checksum (CRC)")
-    }
-    guard let width = bytes.bigEndian32(at: 16), let height = bytes.bigEndian32(at: 20), let colourType = bytes.byte(at: 25)
-    else {
-      throw .endsEarly("PNG", needed: 8 + 25, of: bytes.count, isComplete: isComplete)
-    }
-    guard (1...Self.largestNumber).contains(width), (1...Self.largestNumber).contains(height) else {
+    guard chunk.isSound else { throw .undecodable("the PNG file's IHDR chunk has a wrong checksum (CRC)") }
+    guard (1...PNGChunk.largestNumber).contains(width), (1...PNGChunk.largestNumber).contains(height) else {
       throw .undecodable("a PNG image of \(width) x \(height) pixels")
     }
     size = ImageSize(width: width, height: height)
-    hasAlpha = colourType & 4 != 0
-    try walkChunks(from: 33)
+    hasAlpha = colorType & 4 != 0
+    isInterlaced = interlacing != 0
+    colorSpace =
+      switch colorType {
+      case 0, 4: .gray
+      case 2, 6: .rgb
+      case 3: .indexed
+      default: nil
+      }
   }
 
-  /// Looks at the chunks' names and lengths: up to the first IDAT of a prefix, to the last one of a whole file.
-  private mutating func walkChunks(from start: Int) throws(ImageError) {
-    var offset = start
+  /// Looks at the chunks' names and lengths.
+  private mutating func walkChunks(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     var hasData = false
-    while true {
-      if let length = bytes.bigEndian32(at: offset), bytes.has(4, at: offset + 4) {
-        let isData = bytes.matches("IDAT", at: offset + 4)
-        if hasData, !isData { return }  // What follows the picture does not matter to it.
-        if isData, !isComplete { return }
-        hasData = hasData || isData
-        guard length <= Self.largestNumber else {
-          throw .undecodable("a PNG chunk of impossible length \(length) at byte \(offset)")
-        }
-        if bytes.matches("IEND", at: offset + 4) { break }
-        if bytes.matches("tRNS", at: offset + 4) { hasAlpha = true }
-        offset += 12 + length
-        guard isComplete, offset > bytes.count else { continue }
+    var walk = PNGChunks(file, from: Self.imageHeaderEnd)
+    while let chunk = walk.next() {
+      let isData = chunk.isNamed("IDAT")
+      if isData, !isComplete { return }
+      hasData = hasData || isData
+      if chunk.isNamed("IEND") { break }
+      guard chunk.isComplete || !isComplete else {
         throw .undecodable(
-          "the PNG file is cut: it has \(bytes.count) bytes, and the chunk at byte \(offset - 12 - length) ends at \(offset)"
+          "the PNG file is cut: it has \(file.count) bytes, and the chunk at byte \(chunk.offset) ends at \(chunk.end)"
         )
-      } else if hasData {
-        return
-      } else if !isComplete {
-        throw .endsEarly("PNG", needed: offset + 8, of: bytes.count, isComplete: false)
-      } else {
-        break
       }
+      if !isData, !chunk.isNamed("fdAT") { chunks += 1 }
+      read(chunk, file, isBeforeData: !hasData)
     }
+    if hasData { return }  // What is odd behind the picture does not matter to it.
+    if let chunk = PNGChunk(in: file, at: walk.offset), !chunk.isPlausible {
+      throw .undecodable("a PNG chunk of impossible name or length at byte \(walk.offset)")
+    }
+    guard isComplete else { throw .endsEarly("PNG", needed: walk.offset + 8, of: file.count, isComplete: false) }
     throw .undecodable("the PNG file has no image data (IDAT)")
   }
 
-  /// PNG's numbers are below 2³¹ (section 7.1).
-  private static let largestNumber = 0x7FFF_FFFF
-
-  /// CRC-32 of ISO 3309 (annex D), bit by bit: it is for the 17 bytes of IHDR alone.
-  private static func cyclicRedundancyCheck(of bytes: ByteView, _ range: Range<Int>) -> UInt32 {
-    var sum = UInt32.max
-    for offset in range {
-      sum ^= UInt32(bytes.byte(at: offset) ?? 0)
-      for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+  private mutating func read(_ chunk: PNGChunk, _ file: UnsafeRawBufferPointer, isBeforeData: Bool) {
+    if chunk.isNamed("eXIf") {
+      orientation = EXIFOrientation.read(tiff: ByteView(file), chunk.data) ?? orientation
+    } else if !isBeforeData {
+      return
+    } else if chunk.isNamed("tRNS") {
+      hasAlpha = true
+    } else if chunk.isNamed("iCCP") {
+      // A name of up to 79 characters, Latin-1, and a zero (section 11.3.2.3).
+      let name = String(chunk.content.prefix(79).prefix { $0 != 0 }.map { Character(UnicodeScalar($0)) })
+      profile = ICCProfile(name: name.isEmpty ? nil : name)
+    } else if chunk.isNamed("acTL"), declaredFrames == nil {
+      declaredFrames = ByteView(file).bigEndian32(at: chunk.data.lowerBound)
     }
-    return ~sum
+  }
+}
+
+extension PNGHeader {
+  /// Refuses a picture that is too large, too many frames, too many chunks, and chunks that unpack to too much.
+  func check(_ limits: DecodingLimits, _ file: UnsafeRawBufferPointer) throws(ImageError) {
+    try limits.check(size)
+    if let declaredFrames { try limits.check(frames: declaredFrames) }
+    guard chunks <= limits.maximumChunks else {
+      throw .undecodable("the PNG file has \(chunks) chunks besides its picture's, and \(limits.maximumChunks) are allowed")
+    }
+    try PNGPackedChunks.check(file)
+  }
+}
+
+extension ImageHeader {
+  /// `isComplete` says that the header was read from a whole file.
+  init(_ header: PNGHeader, isComplete: Bool) {
+    let frames = header.animation?.frames.count ?? 1
+    self.init(
+      format: .png,
+      size: header.size,
+      frames: frames,
+      isAnimated: isComplete ? frames > 1 : (header.declaredFrames ?? 1) > 1,
+      hasAlpha: header.hasAlpha,
+      orientation: header.orientation,
+      colorSpace: header.colorSpace,
+      profile: header.profile
+    )
   }
 }

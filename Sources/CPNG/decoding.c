@@ -1,0 +1,26 @@
+#include "decoding.h"
+
+void cpng_restrict(png_structp png, CPNGExpectation expected) {
+  png_set_user_limits(png, expected.width, expected.height);
+  // None but PLTE and tRNS is kept, so that no profile or text is unpacked.
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+  // A wrong sum means damage on the way, in whatever chunk.
+  png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+}
+
+void cpng_check_size(png_structp png, png_infop info, CPNGExpectation expected) {
+  if (png_get_image_width(png, info) != expected.width || png_get_image_height(png, info) != expected.height)
+    cpng_fail(png, CPNG_UNDECODABLE, "the size changed while it was read");
+}
+
+int cpng_configure(png_structp png, png_infop info, CPNGExpectation expected) {
+  cpng_check_size(png, info, expected);
+  png_set_expand(png);
+  png_set_scale_16(png);
+  png_set_gray_to_rgb(png);
+  png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
+  int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  if (png_get_rowbytes(png, info) != (size_t)expected.width * 4) cpng_fail(png, CPNG_UNDECODABLE, "a row that is not RGBA");
+  return passes;
+}

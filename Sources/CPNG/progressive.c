@@ -1,0 +1,107 @@
+#include "decoding.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct CPNGProgressive {
+  png_structp png;
+  png_infop info;
+  Failures failures;
+  CPNGExpectation expected;
+  uint8_t *pixels;
+  uint64_t drawn_rows;
+  int passes;
+  int is_whole;    // the last row of the last pass is drawn
+  int has_ended;   // what may follow does not matter
+  uint8_t *exif;
+  size_t exif_count;
+};
+
+static void on_info(png_structp png, png_infop info) {
+  CPNGProgressive *progressive = png_get_progressive_ptr(png);
+  progressive->passes = cpng_configure(png, info, progressive->expected);
+  progressive->pixels = calloc(progressive->expected.height, (size_t)progressive->expected.width * 4);
+  if (progressive->pixels == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+}
+
+// `row` is NULL where a pass of an interlaced picture has nothing for it.
+static void on_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
+  CPNGProgressive *progressive = png_get_progressive_ptr(png);
+  if (y % ROWS_PER_LOOK == 0) cpng_fail_if_late(png);
+  if (pass + 1 == progressive->passes && y + 1 == progressive->expected.height) progressive->is_whole = 1;
+  if (row == NULL) return;
+  png_progressive_combine_row(png, progressive->pixels + (size_t)y * progressive->expected.width * 4, row);
+  progressive->drawn_rows++;
+}
+
+static void on_end(png_structp png, png_infop info) {
+  (void)info;
+  ((CPNGProgressive *)png_get_progressive_ptr(png))->has_ended = 1;
+}
+
+static int on_chunk(png_structp png, png_unknown_chunkp chunk) {
+  CPNGProgressive *progressive = png_get_user_chunk_ptr(png);
+  if (progressive->exif != NULL || memcmp(chunk->name, "eXIf", 4) != 0) return 1;
+  progressive->exif = malloc(chunk->size + 1);
+  if (progressive->exif == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+  memcpy(progressive->exif, chunk->data, chunk->size);
+  progressive->exif_count = chunk->size;
+  return 1;
+}
+
+static void configure(CPNGProgressive *progressive) {
+  png_structp png = progressive->png;
+  cpng_restrict(png, progressive->expected);
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_ALWAYS, (png_const_bytep)"eXIf", 1);
+  png_set_read_user_chunk_fn(png, progressive, on_chunk);
+  png_set_progressive_read_fn(png, progressive, on_info, on_row, on_end);
+}
+
+CPNGProgressive *cpng_progressive_create(CPNGExpectation expected) {
+  CPNGProgressive *progressive = calloc(1, sizeof *progressive);
+  if (progressive == NULL) return NULL;
+  progressive->expected = expected;
+  progressive->png =
+      png_create_read_struct(PNG_LIBPNG_VER_STRING, &progressive->failures, cpng_on_error, cpng_on_warning);
+  if (progressive->png != NULL) progressive->info = png_create_info_struct(progressive->png);
+  if (progressive->info != NULL) {
+    if (setjmp(png_jmpbuf(progressive->png)) == 0) configure(progressive);
+    if (progressive->failures.status == CPNG_OK) return progressive;
+  }
+  cpng_progressive_destroy(progressive);
+  return NULL;
+}
+
+void cpng_progressive_destroy(CPNGProgressive *progressive) {
+  png_destroy_read_struct(&progressive->png, &progressive->info, NULL);
+  free(progressive->pixels);
+  free(progressive->exif);
+  free(progressive);
+}
+
+const CPNGReport *cpng_progressive_report(const CPNGProgressive *progressive) { return &progressive->failures.report; }
+
+const uint8_t *cpng_progressive_pixels(const CPNGProgressive *progressive) { return progressive->pixels; }
+
+uint64_t cpng_progressive_drawn_rows(const CPNGProgressive *progressive) { return progressive->drawn_rows; }
+
+const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t *count) {
+  *count = progressive->exif_count;
+  return progressive->exif;
+}
+
+CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
+  png_structp png = progressive->png;
+  if (progressive->has_ended) return CPNG_OK;
+  progressive->failures.deadline = deadline;
+  if (setjmp(png_jmpbuf(png)) == 0) {
+    png_process_data(png, progressive->info, (png_bytep)bytes, count);
+  } else if (progressive->is_whole && progressive->failures.status == CPNG_UNDECODABLE
+             && png_get_io_chunk_type(png) != 0x49444154 /* IDAT */) {
+    // The picture is there, and its sums were right: what is wrong behind it does not matter to it.
+    progressive->failures.status = CPNG_OK;
+    progressive->has_ended = 1;
+  }
+  return progressive->failures.status;
+}
