@@ -16,7 +16,7 @@ struct GIFCanvas {
     self.size = size
     self.background = background
     bytes = Array(repeating: 0, count: size.pixels * 4)
-    if background != 0 { fill(0..<size.width, 0..<size.height) }
+    if background != 0 { fill(0..<size.width, 0..<size.height, with: background) }
   }
 
   /// Begins to draw a frame.
@@ -48,17 +48,19 @@ struct GIFCanvas {
       bytes = saved
       saved = []
     case .background:
+      // Where a frame has a transparent colour, browsers and others make its area transparent.
+      let color = frame.control.transparentIndex == nil ? background : 0
       let right = min(size.width, frame.left + frame.size.width)
       let bottom = min(size.height, frame.top + frame.size.height)
       guard frame.left < right, frame.top < bottom else { return }
-      fill(frame.left..<right, frame.top..<bottom)
+      fill(frame.left..<right, frame.top..<bottom, with: color)
     }
   }
 
-  private mutating func fill(_ columns: Range<Int>, _ rows: Range<Int>) {
+  private mutating func fill(_ columns: Range<Int>, _ rows: Range<Int>, with color: UInt32) {
     bytes.withUnsafeMutableBytes { bytes in
       for y in rows {
-        for x in columns { bytes.storeBytes(of: background, toByteOffset: (y * size.width + x) * 4, as: UInt32.self) }
+        for x in columns { bytes.storeBytes(of: color, toByteOffset: (y * size.width + x) * 4, as: UInt32.self) }
       }
     }
   }

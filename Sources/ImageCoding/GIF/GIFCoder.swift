@@ -26,17 +26,18 @@ public struct GIFCoder: ImageCoder {
     options: DecodingOptions,
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
-    let header = try header(of: bytes, isComplete: true)
+    let parts = try GIFHeader(ByteView(bytes), isComplete: true)
+    let header = ImageHeader(parts, isComplete: true)
     try limits.check(header.size)
     let isStill = options.firstFrameOnly || header.frames == 1
-    if !isStill { try limits.check(frames: header.frames) }
+    try limits.check(frames: header.frames)
     let size = options.decodedSize(of: header.size)
     // The canvas, what it showed before, and all that is kept of it.
     let memory = header.size.pixels * 8 + (isStill ? 1 : header.frames) * size.pixels * 4 + GIFStream.tablesInBytes
     let deadline = DecodingDeadline(limits)
     return try limits.spending(memory) { () throws(ImageError) in
       var stream = try GIFStream(bytes)
-      var canvas = GIFCanvas(size: header.size, background: header.hasAlpha ? 0 : stream.background)
+      var canvas = GIFCanvas(size: header.size, background: parts.beginsTransparent ? 0 : stream.background)
       var frames: [Animation.Frame] = []
       while let frame = try stream.nextFrame(limits: limits) {
         try stream.checkCodes(deadline: deadline)

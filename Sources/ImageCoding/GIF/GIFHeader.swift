@@ -8,7 +8,9 @@ struct GIFHeader {
   private(set) var size: ImageSize
   /// Pictures whose descriptors were seen.
   private(set) var frames = 0
-  /// Whether the first frame has a transparent colour; without one, all of the canvas is opaque.
+  /// Whether the first frame has a transparent colour, so that the canvas begins transparent.
+  private(set) var beginsTransparent = false
+  /// Whether pixels can be transparent: from the beginning, or where a frame that was seen is taken away.
   private(set) var hasAlpha = false
   /// Whether an extension says how often the frames are shown, which is only there where they move.
   private(set) var hasLoopCount = false
@@ -59,8 +61,11 @@ struct GIFHeader {
         let width = bytes.littleEndian16(at: offset + 5), let height = bytes.littleEndian16(at: offset + 7)
       else { throw .endsEarly("GIF", needed: offset + Self.descriptorLength, of: bytes.count, isComplete: isComplete) }
       size = ImageSize(width: max(size.width, left + width), height: max(size.height, top + height))
-      hasAlpha = control.transparentIndex != nil
+      beginsTransparent = control.transparentIndex != nil
+      hasAlpha = beginsTransparent
     }
+    hasAlpha = hasAlpha || control.transparentIndex != nil && control.disposal == .background
+    control = GIFGraphicControl()
     frames += 1
   }
 

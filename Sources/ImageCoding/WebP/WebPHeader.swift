@@ -1,15 +1,26 @@
 import ImagePrimitives
 
-/// The header of a WebP: the RIFF container and its first chunk (RFC 9649, section 2).
+/// The header of a WebP: the RIFF container and its first chunk, and what other chunks say, as far as they are here (RFC 9649, section 2).
 struct WebPHeader {
-  var size: ImageSize
-  var hasAlpha = false
-  var frames = 1
-  var isAnimated = false
+  private(set) var size = ImageSize(width: 0, height: 0)
+  private(set) var hasAlpha = false
+  /// Pictures that were seen, at least 1.
+  private(set) var frames = 1
+  /// Whether the file is of the kind that has frames, be it only one.
+  private(set) var isAnimated = false
+  private(set) var colorSpace: ImageHeader.ColorSpace?
+  private(set) var orientation = 1
+  private(set) var profile: ICCProfile?
+  /// Chunks of the container that were seen.
+  private(set) var chunks = 1
+  /// The first picture of an animation, as far as its chunk was seen.
+  private(set) var firstFrame: Range<Int>?
+  private let file: UnsafeRawBufferPointer
   private let bytes: ByteView
 
-  init(_ bytes: ByteView, isComplete: Bool) throws(ImageError) {
-    self.bytes = bytes
+  init(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
+    self.file = file
+    bytes = ByteView(file)
     guard bytes.matches("RIFF"), bytes.matches("WEBP", at: 8) else {
       throw ImageError(.notAnImage, "not a WebP file: it does not begin with a RIFF header of type WEBP")
     }
@@ -19,7 +30,6 @@ struct WebPHeader {
     if isComplete, declared + 8 > bytes.count {
       throw .undecodable("the WebP file is cut: it has \(bytes.count) bytes, and its RIFF header declares \(declared + 8)")
     }
-    size = ImageSize(width: 0, height: 0)
     if bytes.matches("VP8 ", at: 12) {
       try readLossy(at: 20)
     } else if bytes.matches("VP8L", at: 12) {
@@ -36,6 +46,7 @@ struct WebPHeader {
     guard bytes.bigEndian16(at: offset + 3) == 0x9D01, bytes.byte(at: offset + 5) == 0x2A,
       let width = bytes.littleEndian16(at: offset + 6), let height = bytes.littleEndian16(at: offset + 8)
     else { throw .undecodable("the WebP file's VP8 chunk does not begin with a key frame") }
+    colorSpace = .ycbcr
     try setSize(width: width & 0x3FFF, height: height & 0x3FFF)
   }
 
@@ -44,6 +55,7 @@ struct WebPHeader {
     guard bytes.byte(at: offset) == 0x2F, let bits = bytes.littleEndian32(at: offset + 1) else {
       throw .undecodable("the WebP file's VP8L chunk does not begin with its signature")
     }
+    colorSpace = .rgb
     hasAlpha = bits >> 28 & 1 == 1
     try setSize(width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
   }
@@ -56,23 +68,45 @@ struct WebPHeader {
     hasAlpha = flags & 0x10 != 0
     isAnimated = flags & 0x02 != 0
     try setSize(width: width + 1, height: height + 1)
-    let pictures = countPictures(end: end)
+    let pictures = walkChunks(end: end)
     guard pictures > 0 || !isComplete else { throw .undecodable("the WebP file has no image data") }
-    frames = max(1, pictures)
+    frames = max(1, isAnimated ? pictures : min(pictures, 1))
   }
 
-  /// The chunks with a picture among those that begin before `end`.
-  private func countPictures(end: Int) -> Int {
+  /// Reads the chunks that begin before `end`, and returns how many of them have a picture.
+  private mutating func walkChunks(end: Int) -> Int {
     var offset = 12
     var pictures = 0
     while offset + 8 <= end, let length = bytes.littleEndian32(at: offset + 4) {
-      let isPicture =
-        isAnimated
-        ? bytes.matches("ANMF", at: offset) : bytes.matches("VP8 ", at: offset) || bytes.matches("VP8L", at: offset)
-      if isPicture { pictures += 1 }
+      let data = offset + 8..<min(offset + 8 + length, end)
+      if offset > 12 { chunks += 1 }
+      if isAnimated, bytes.matches("ANMF", at: offset) {
+        pictures += 1
+        if firstFrame == nil, bytes.has(length, at: offset + 8) { firstFrame = data }
+        colorSpace = colorSpace ?? colorSpaceOfFrame(at: data.lowerBound + 16)
+      } else if !isAnimated, let space = colorSpace(ofChunkAt: offset) {
+        pictures += 1
+        colorSpace = colorSpace ?? space
+      } else if bytes.matches("ICCP", at: offset) {
+        profile = profile ?? ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[data]))
+      } else if bytes.matches("EXIF", at: offset) {
+        orientation = EXIFOrientation.read(tiff: bytes, data) ?? orientation
+      }
       offset += 8 + length + length % 2
     }
-    return isAnimated ? pictures : min(pictures, 1)
+    return pictures
+  }
+
+  /// A frame's picture comes first, or behind its alpha.
+  private func colorSpaceOfFrame(at offset: Int) -> ImageHeader.ColorSpace? {
+    guard bytes.matches("ALPH", at: offset), let length = bytes.littleEndian32(at: offset + 4) else {
+      return colorSpace(ofChunkAt: offset)
+    }
+    return colorSpace(ofChunkAt: offset + 8 + length + length % 2)
+  }
+
+  private func colorSpace(ofChunkAt offset: Int) -> ImageHeader.ColorSpace? {
+    bytes.matches("VP8 ", at: offset) ? .ycbcr : bytes.matches("VP8L", at: offset) ? .rgb : nil
   }
 
   private mutating func setSize(width: Int, height: Int) throws(ImageError) {
