@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 import TestOrigin

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 import Synchronization

@@ -1,5 +1,6 @@
 import Foundation
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives

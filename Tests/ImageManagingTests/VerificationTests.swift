@@ -80,7 +80,7 @@ import Testing
       case "binary": (0..<200).map { UInt8($0) }
       // The file header with its length, then one of BITMAPINFOHEADER's.
       case "bitmap": Array("BM".utf8) + [58, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40] + [UInt8](repeating: 0, count: 43)
-      case "without end": SampleImages.jpeg(1).dropLast(2)
+      case "without end": Array(SampleImages.jpeg(1).dropLast(2))
       default: Fixtures.bytes("images/\(row.fixture)")
       }
     origin.set("/image", .body(body, type: row.type))
@@ -95,7 +95,7 @@ import Testing
   @Test("a record remembers what a decoder warned of, for jobs that are strict") func strictOverARecord() async throws {
     let loader = try Loader()
     let origin = try Origin()
-    origin.set("/image", .body(SampleImages.jpeg(1).dropLast(2), type: "image/jpeg"))
+    origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
     let full = loader.context(verification: VerificationRules(depth: .full))
     let strict = loader.context(verification: VerificationRules(depth: .full, isStrict: true))
     let first = try await loader.load(origin.url("/image"), full)
@@ -103,7 +103,7 @@ import Testing
     #expect(try await loader.load(origin.url("/image"), strict).failure?.kind == .format)
     #expect(try await loader.load(origin.url("/image"), full).outcome == .hitDisk)
     // By its header alone it was not looked at: the strict job reads the body, and asks again.
-    origin.set("/other", .body(SampleImages.jpeg(2).dropLast(2), type: "image/jpeg"))
+    origin.set("/other", .body(Array(SampleImages.jpeg(2).dropLast(2)), type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/other")).outcome == .downloaded)
     #expect(try await loader.load(origin.url("/other"), strict).failure?.kind == .format)
     #expect(origin.count(of: "/other") == 2)
