@@ -1,4 +1,4 @@
-import TestSupport
+public import TestSupport
 
 /// A gate that holds answers back until a test opens it: order without sleeping.
 public final class Gate: Sendable {
@@ -49,12 +49,12 @@ public final class Gate: Sendable {
   public var waiting: Int { state.value.waiting }
 
   /// Blocks until at least `count` answers stand before the gate.
-  public func waitForWaiting(_ count: Int, timeout: Duration = .seconds(30)) throws {
+  public func waitForWaiting(_ count: Int, timeout: Duration = .patience) throws {
     try state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
   }
 
   /// Suspends until at least `count` answers stand before the gate.
-  public func waitForWaiting(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+  public func waitForWaiting(_ count: Int, timeout: Duration = .patience) async throws {
     try await state.wait(for: "\(count) before the gate", timeout: timeout) { $0.waiting >= count }
   }
 

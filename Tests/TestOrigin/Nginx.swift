@@ -1,5 +1,5 @@
 import Glibc
-import TestSupport
+public import TestSupport
 
 /// Debian's nginx on a port of 127.0.0.1, serving a folder: a server that is not ours.
 ///
@@ -44,7 +44,7 @@ public final class Nginx: Sendable {
   public var requestCount: Int { command.outputLineCount }
 
   /// Suspends until at least `count` requests have been answered.
-  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await command.waitForOutputLines(count, timeout: timeout)
   }
 

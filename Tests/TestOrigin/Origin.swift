@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import TestSupport
+public import TestSupport
 
 /// An HTTP/1.1 server on loopback that does what a test tells it, right or wrong, and remembers what it was asked.
 ///
@@ -134,25 +134,25 @@ extension Origin {
   public var openConnections: Int { ledger.value.connections.count }
 }
 
-/// Waiting, blocking or not, for at most half a minute unless said otherwise.
+/// Waiting, blocking or not, for at most ``Swift/Duration/patience`` unless said otherwise.
 extension Origin {
   /// Blocks until at least `count` requests have come in all.
-  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) throws {
+  public func waitForRequests(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
   }
 
   /// Suspends until at least `count` requests have come in all.
-  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests", timeout: timeout) { $0.requests.count >= count }
   }
 
   /// Blocks until at least `count` requests have come for `path`.
-  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .seconds(30)) throws {
+  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) { $0.counts[path] ?? 0 >= count }
   }
 
   /// Suspends until at least `count` requests have come for `path`.
-  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .seconds(30)) async throws {
+  public func waitForRequests(_ count: Int, of path: String, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests of \(path)", timeout: timeout) {
       $0.counts[path] ?? 0 >= count
     }
@@ -160,22 +160,22 @@ extension Origin {
 
   /// Blocks until just `count` requests are in flight: with 0, until every response has ended and every client that gave
   /// up is seen to be gone.
-  public func waitForInFlight(_ count: Int, timeout: Duration = .seconds(30)) throws {
+  public func waitForInFlight(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
   }
 
   /// Suspends until just `count` requests are in flight.
-  public func waitForInFlight(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+  public func waitForInFlight(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) requests in flight", timeout: timeout) { $0.totalInFlight == count }
   }
 
   /// Blocks until just `count` connections are open.
-  public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(30)) throws {
+  public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) throws {
     try ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
   }
 
   /// Suspends until just `count` connections are open.
-  public func waitForOpenConnections(_ count: Int, timeout: Duration = .seconds(30)) async throws {
+  public func waitForOpenConnections(_ count: Int, timeout: Duration = .patience) async throws {
     try await ledger.wait(for: "\(count) open connections", timeout: timeout) { $0.connections.count == count }
   }
 }

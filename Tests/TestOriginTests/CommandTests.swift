@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunningCommandTests {
   @Test func givesArgumentsEnvironmentFolderAndInputAndTakesAllOutput() async throws {
     let folder = TemporaryDirectory()

@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct GateTests {
   @Test func heldAnswersWaitForTheirGate() async throws {
     let origin = try Origin(fallback: .body(bytes("x")))

@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MisbehaviourTests {
   @Test func aCutBodyEndsEarlyInGoodOrder() throws {
     let origin = try Origin(["/": .cut(afterBytes: 3, declared: 5, of: bytes("hello"))])

@@ -2,7 +2,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct NginxTests {
   @Test func servesAFolderAndCountsItsRequests() async throws {
     let folder = TemporaryDirectory()

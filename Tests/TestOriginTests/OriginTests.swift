@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
   @Test func answersItsRoutesAndRemembersTheRequests() throws {
     let origin = try Origin(["/a.jpg": .body(bytes("hello"), type: "image/jpeg", headers: ["ETag": "\"1\""])])

@@ -14,7 +14,7 @@ final class RawClient: Sendable {
   init(port: Int, ipv6: Bool = false) throws {
     descriptor = socket(ipv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     // A test that would hang fails instead.
-    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    var limit = timeval(tv_sec: Int(Duration.patience.components.seconds), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     guard connect(descriptor, port: port, ipv6: ipv6) == 0 else { throw SystemFailure(code: errno) }
   }

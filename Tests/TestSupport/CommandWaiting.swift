@@ -1,4 +1,4 @@
-/// Waiting, blocking or not, for at most two minutes unless said otherwise.
+/// Waiting, blocking or not, for at most ``Swift/Duration/patience`` unless said otherwise.
 extension Command {
   /// Runs a command to its end; the parameters are those of the initializer.
   public static func run(
@@ -9,7 +9,7 @@ extension Command {
     input: Input = .none,
     output: Output = .captured,
     terminal: Terminal? = nil,
-    timeout: Duration = .seconds(120)
+    timeout: Duration = .patience
   ) async throws -> Result {
     let command = try Command(
       executable,
@@ -26,7 +26,7 @@ extension Command {
   /// Suspends until the process has ended and all it said has been read.
   ///
   /// - Throws: ``WaitTimeout``, with what it had said until then.
-  public func wait(timeout: Duration = .seconds(120)) async throws -> Result {
+  public func wait(timeout: Duration = .patience) async throws -> Result {
     try await wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
     return result(state.value)
   }
@@ -34,7 +34,7 @@ extension Command {
   /// Blocks until the process has ended and all it said has been read.
   ///
   /// - Throws: ``WaitTimeout``, with what it had said until then.
-  public func wait(timeout: Duration = .seconds(120)) throws -> Result {
+  public func wait(timeout: Duration = .patience) throws -> Result {
     try wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
     return result(state.value)
   }
@@ -42,7 +42,7 @@ extension Command {
   /// Suspends until standard output, or the terminal in its place, has shown `text` so many times.
   ///
   /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
-  public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .seconds(120)) async throws {
+  public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
     try await waitToSee(text, times, in: \.output, timeout: timeout)
   }
 
@@ -51,7 +51,7 @@ extension Command {
   /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
   public func waitForOutput(
     that what: String,
-    timeout: Duration = .seconds(120),
+    timeout: Duration = .patience,
     _ condition: @escaping @Sendable (String) -> Bool
   ) async throws {
     let isMet = { @Sendable (state: State) in condition(String(decoding: state.output, as: UTF8.self)) }
@@ -62,12 +62,12 @@ extension Command {
   /// Suspends until standard error has shown `text` so many times.
   ///
   /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
-  public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .seconds(120)) async throws {
+  public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
     try await waitToSee(text, times, in: \.error, timeout: timeout)
   }
 
   /// Suspends until standard output has at least `count` whole lines.
-  public func waitForOutputLines(_ count: Int, timeout: Duration = .seconds(120)) async throws {
+  public func waitForOutputLines(_ count: Int, timeout: Duration = .patience) async throws {
     try await wait(for: "\(count) lines from \(name)", timeout: timeout) { $0.outputLines >= count }
   }
 

@@ -46,10 +46,10 @@ public final class Watched<State: Sendable>: Sendable {
 
   /// Blocks the calling thread until `condition` holds; it is called under the lock.
   ///
-  /// - Throws: ``WaitTimeout`` after `timeout`, by default 30 seconds.
+  /// - Throws: ``WaitTimeout`` after `timeout`.
   public func wait(
     for what: String,
-    timeout: Duration = .seconds(30),
+    timeout: Duration = .patience,
     until condition: @escaping @Sendable (State) -> Bool
   ) throws {
     let semaphore = DispatchSemaphore(value: 0)
@@ -60,10 +60,10 @@ public final class Watched<State: Sendable>: Sendable {
 
   /// Suspends the calling task until `condition` holds; it is called under the lock.
   ///
-  /// - Throws: ``WaitTimeout`` after `timeout`, by default 30 seconds.
+  /// - Throws: ``WaitTimeout`` after `timeout`.
   public func wait(
     for what: String,
-    timeout: Duration = .seconds(30),
+    timeout: Duration = .patience,
     until condition: @escaping @Sendable (State) -> Bool
   ) async throws {
     let isMet = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
@@ -92,6 +92,9 @@ public final class Watched<State: Sendable>: Sendable {
 }
 
 extension Duration {
+  /// How long tests wait by default for what must come: far longer than a busy machine needs, so that it only ends a wait in vain.
+  public static let patience = Duration.seconds(120)
+
   /// The whole nanoseconds, as Dispatch counts them.
   var nanoseconds: Int { Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000) }
 }
