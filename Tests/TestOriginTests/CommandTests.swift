@@ -23,6 +23,8 @@ struct RunningCommandTests {
     let command = try Command("/bin/sh", ["-c", "trap 'echo stopping; exit 9' TERM; echo ready; read line"], input: .open)
     try await command.waitForOutput("ready")
     command.send(SIGTERM)
+    // A signal that comes just before the shell reads does not interrupt that; the end of the pipe does.
+    command.closeInput()
     #expect(try await command.wait().ending == .exited(9))
     let killed = try Command("/bin/cat", input: .open)
     killed.kill()
