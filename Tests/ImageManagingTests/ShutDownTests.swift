@@ -67,6 +67,8 @@ import Testing
     )
     if isCached { _ = try await gallery.manager.image(for: gallery.url(1)) }
     gallery.memory.removeAll()
+    // The network answers nothing more, so that it is not faster than the shutdown.
+    let gate = gallery.origin.holdAll()
     isShut.withLock { $0 = true }
     let manager = gallery.manager
     let request = gallery.request(1)
@@ -95,6 +97,7 @@ import Testing
     case .failure(let error): #expect(error == .cancelled)
     case nil: Issue.record("no load")
     }
+    gate.open()
     #expect(!manager.isRunning)
   }
 
