@@ -6,6 +6,8 @@ import ImagePrimitives
 final class RequestTemplate {
   /// libcurl reads from a socket in pieces of this size, at most.
   private static let bufferBytes = 64 << 10
+  /// The same for probes: what lies beyond the prefix is read in vain.
+  private static let probeBufferBytes = 16 << 10
 
   /// What tells one template from another.
   struct Kind {
@@ -54,7 +56,7 @@ final class RequestTemplate {
     curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-    curl_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferBytes)
+    curl_set_long(easy, CURLOPT_BUFFERSIZE, kind.method == .probe ? Self.probeBufferBytes : Self.bufferBytes)
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
     // Starts the handling of cookies; those themselves are the share's.
     if options.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }

@@ -207,7 +207,7 @@ struct ProbeContinuationTests {
     #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
   }
 
-  @Test("D3: a probe that waits for its next request can be cancelled, and does not count as waiting to begin")
+  @Test("D3: a probe that goes on can be cancelled")
   func cancel() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.ranged(body), .held(gate, then: .ranged(body))])])

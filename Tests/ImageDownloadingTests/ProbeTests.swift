@@ -1,6 +1,7 @@
 import ImageDownloading
 import ImagePrimitives
 import TestOrigin
+import TestSupport
 import Testing
 
 /// Images of which only the beginning is asked for.
@@ -154,6 +155,21 @@ struct ProbeTests {
     let (end, requests) = try probe(.part(0..<coded.count - 10, of: coded, headers: headers), judge: judge)
     #expect(end.image?.totalBytes == nil && end.image?.isPrefix == true && end.image?.body.isEmpty == false)
     #expect(requests.count == 1)
+  }
+
+  @Test("nginx answers as a probe and HEAD expect")
+  func nginx() async throws {
+    let folder = TemporaryDirectory()
+    folder.write(body, to: "a.png")
+    folder.write([], to: "empty.png")
+    let nginx = try await Nginx(serving: folder.path)
+    let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
+    let image = try #require(try await Fetcher().fetch(nginx.url("/a.png"), options: options).image)
+    #expect(image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000 && image.contentType == "image/png")
+    #expect(try await Fetcher().fetch(nginx.url("/empty.png"), options: options).image?.totalBytes == 0)
+    #expect(try await Fetcher().fetch(nginx.url("/a.png"), options: .forTests(method: .head)).image?.totalBytes == 400_000)
+    try await nginx.waitForRequests(4)
+    #expect(nginx.requests.sorted() == ["GET /a.png 206", "GET /a.png 206", "GET /empty.png 200", "HEAD /a.png 200"])
   }
 
   // MARK: Servers that ignore ranges
