@@ -90,10 +90,10 @@ package struct DecodingDeadline {
   package let nanoseconds: UInt64
   private let allowed: Duration
 
-  /// The deadline of a file whose decoding begins now, on this thread.
-  package init(_ limits: DecodingLimits) {
+  /// The deadline of a file whose decoding begins or goes on now, on this thread, after so much of its time was spent.
+  package init(_ limits: DecodingLimits, spent: Duration = .zero) {
     allowed = limits.maximumTime
-    let (seconds, attoseconds) = allowed.components
+    let (seconds, attoseconds) = max(.zero, allowed - spent).components
     let (nanoseconds, overflow) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
     let (end, further) = Self.now.addingReportingOverflow(nanoseconds &+ UInt64(clamping: attoseconds / 1_000_000_000))
     self.nanoseconds = overflow || further ? 0 : end
