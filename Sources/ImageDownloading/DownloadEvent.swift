@@ -15,7 +15,7 @@ public enum DownloadEvent: Sendable {
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
   /// The chunks so far are void: the attempt failed and a retry follows.
   case restarted(id: UInt64)
-  /// Fetched whole, with an accepted status.
+  /// Fetched as ``DownloadOptions/method-swift.property`` asked, with an accepted status.
   case finished(id: UInt64, DownloadedImage)
   /// The server answered 304: what ``Download/validators`` stand for is still right. The body is empty; freshness and validators
   /// are those of the 304.

@@ -10,7 +10,8 @@ public final class DownloadOptions: Sendable {
   public let method: Method
   /// Names and values sent with each request, to the download's own scheme, host and port only: a redirect elsewhere drops them.
   /// They replace ``accept``, ``userAgent`` and the downloader's own headers where they name the same header; a value of nil
-  /// removes it.
+  /// removes it. A `Range` of theirs is sent as it is, so that a 206 must be among ``acceptStatus``; but for a probe, whose own
+  /// `Range`, `If-Range` and `Accept-Encoding` replace all others, those of hooks too.
   public let headers: [(name: String, value: String?)]
   /// The `Accept` header; images by default.
   public let accept: String
@@ -38,12 +39,14 @@ public final class DownloadOptions: Sendable {
   public let backoff: Backoff
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public let redirects: Int
-  /// The statuses whose body is the image; 200 by default.
+  /// The statuses whose body is the image; 200 by default. To a probe's own range 206 counts as 200, and 416 as an empty body
+  /// where it says so.
   public let acceptStatus: Set<Int>
   /// The media types that are taken, such as `image/png` or `image/*`, whatever their case and parameters; an answer of another
   /// or of none fails as `content-type`. Nil by default: all are.
   public let acceptContentTypes: Set<String>?
-  /// Bodies with more bytes fail as `too-large`; 64 MiB by default.
+  /// Bodies with more bytes fail as `too-large`; 64 MiB by default. The length that a server tells counts, also where less is
+  /// asked for.
   public let maxBytes: Int
   /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default. Each running
   /// transfer may hold that much in memory, so that a large value is bounded by ``maxBytes`` alone.

@@ -26,14 +26,15 @@ public struct DownloadedImage: Sendable {
   /// The length of the whole body in bytes: ``bodyBytes`` where all of it came; else as the server told it, and nil where it did
   /// not, or where what it told is the length of a coded body. Nil for a 304.
   public var totalBytes: Int?
-  /// Whether the body is only the beginning of the whole one, or none of it, as ``DownloadOptions/method`` asked.
+  /// Whether the body is only the beginning of the whole one, or none of it, as ``DownloadOptions/method-swift.property`` asked.
   public var isPrefix: Bool
   /// Whether the body went out as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
   /// What it cost, over all attempts.
   public var summary: TransferSummary
 
-  /// An answer with those parts. Its freshness, unless it says nothing, counts as said by all headers where `freshnessHeaders` is nil.
+  /// An answer with those parts. Its freshness, unless it says nothing, counts as said by all headers where `freshnessHeaders` is
+  /// nil.
   public init(
     status: Int,
     contentType: String? = nil,

@@ -19,7 +19,8 @@ public struct LoaderRequest: Sendable {
   public var url: String
   /// What the caller has already, so that the loader may answer ``LoaderAnswer/notModified``.
   public var validators: Validators?
-  /// How the download is made.
+  /// How the download is made. A loader may bring the whole image whatever the method, and its images are not judged by their
+  /// first bytes: they come whole.
   public var options: DownloadOptions
 
   /// A request.

@@ -35,10 +35,11 @@ public struct PrefixJudge: Sendable, Hashable {
 
   /// A judge of beginnings, which are valid during the call only.
   ///
-  /// With ``DownloadOptions/Method/get`` it is asked while the body arrives: first when 512 bytes are here, then as it asks for
-  /// more, up to 1 MiB and within the first chunk of a body that is streamed. A body that is whole by then is left to who takes
-  /// it. With ``DownloadOptions/Method/probe`` it is asked when the prefix is here. Bytes are those of the body, decoded where it
-  /// came coded; with a ``Decryptor`` nobody is asked.
+  /// With ``DownloadOptions/Method-swift.enum/get`` it is asked while the body arrives: first when 512 bytes are here, then as it
+  /// asks for more, but with 512 more each time; up to 1 MiB, and within the first chunk of a body that is streamed. A body that
+  /// is whole by then is left to who takes it. With ``DownloadOptions/Method-swift.enum/probe`` it is asked when the prefix is
+  /// here, or the whole body, but not of an empty one. The bytes are those of the body, decoded where it came coded; with a
+  /// ``Decryptor`` nobody is asked.
   public init(
     name: String,
     judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict

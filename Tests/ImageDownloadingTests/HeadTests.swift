@@ -60,7 +60,7 @@ struct HeadTests {
     let options = DownloadOptions.forTests(method: .head)
     fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
-    #expect(origin.requests[0].headers["If-None-Match"] == "\"1\"" && origin.requests[0].method == "HEAD")
+    #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
 
   @Test("a server that answers no HEAD is probed in the same attempt", arguments: [405, 501])
@@ -73,7 +73,7 @@ struct HeadTests {
     #expect(image.body == Array(body.prefix(64 << 10)))
     #expect(end.summary.attempts == 1)
     #expect(origin.requests.map(\.method) == ["HEAD", "GET"])
-    #expect(origin.requests[1].headers["Range"] == "bytes=0-65535")
+    #expect(origin.requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
   }
 
   @Test("other URLs of a server that answers no HEAD are probed at once, those of others are not")
@@ -87,7 +87,9 @@ struct HeadTests {
 
   @Test("D15: a retry after the fall-back probes again")
   func retriesAsProbe() throws {
-    let origin = try Origin(["/a": .sequence([.redirect(to: "/b"), .body([1])]), "/b": .sequence([.status(501), .status(503)])])
+    // The first origin is not known to answer no HEAD.
+    let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
+    origin.set("/a", .sequence([.redirect(to: origin.url("/b", host: 1)), .body([1])]))
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, retries: 1))
     #expect(end.image?.body == [1] && end.summary.attempts == 2)
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
