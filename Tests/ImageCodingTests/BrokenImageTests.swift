@@ -64,16 +64,47 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
   }
 
-  @Test func aWrongSumOfAnyPNGChunkIsAnError() throws {
+  @Test func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd() throws {
     let bytes = FixtureImage.named("transparent-key.png").bytes
-    for name in ["IHDR", "tRNS", "IDAT", "IEND"] {
+    func damaged(_ name: String) throws -> [UInt8] {
       var damaged = bytes
       let start = try #require(bytes.indices.dropLast(4).first { bytes[$0...].starts(with: name.utf8) })
       let length = Int(bytes[start - 2]) << 8 | Int(bytes[start - 1])
       damaged[start + 4 + length] ^= 1
-      let error = imageError { try Standard.prove(damaged) }
+      return damaged
+    }
+    for name in ["IHDR", "tRNS", "IDAT"] {
+      let error = imageError { try Standard.prove(damaged(name)) }
       #expect(error?.kind == .undecodable && error?.message.contains("CRC") == true, "\(name)")
     }
+    #expect(try Standard.prove(damaged("IEND")).warnings == ["libpng: IEND: CRC error"])
+  }
+
+  @Test func whatIsWrongBehindThePictureIsOdd() throws {
+    let picture = PNGBuilder(width: 3, height: 2)
+    let text = PNGBuilder.chunk("tEXt", Array("Comment\0behind".utf8))
+    var wrongSum = text
+    wrongSum[wrongSum.count - 1] ^= 1
+    #expect(try Standard.decode(picture.file(behind: text)).warnings == [])
+    #expect(try Standard.decode(picture.file(behind: wrongSum)).warnings == ["libpng: tEXt: CRC error"])
+    // A file that ends within a chunk is cut.
+    let cut = Array(picture.file(behind: text).dropLast(12 + 5))
+    #expect(imageError { try Standard.decode(cut) }?.message.hasPrefix("the PNG file is cut") == true)
+  }
+
+  @Test func wrongCodesInAJPEGAreOddUnlessRowsAreMissing() throws {
+    let bytes = FixtureImage.named("photo.jpg").bytes
+    var warned = 0
+    for place in stride(from: 2000, to: bytes.count - 200, by: 300) {
+      var damaged = bytes
+      damaged[place] ^= 0x10
+      guard damaged[place] != 0xFF, damaged[place - 1] != 0xFF, bytes[place] != 0xFF, let image = try? Standard.decode(damaged) else {
+        continue
+      }
+      warned += image.warnings.isEmpty ? 0 : 1
+      #expect(image.warnings.allSatisfy { $0.hasPrefix("libjpeg: Corrupt JPEG data: ") })
+    }
+    #expect(warned > 10)
   }
 
   @Test func aWholeFileShorterThanItsContainerSaysIsCutByItsHeader() {

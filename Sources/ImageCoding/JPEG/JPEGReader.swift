@@ -94,8 +94,16 @@ extension ImageSize {
     ImageSize(width: (width * count + 7) / 8, height: (height * count + 7) / 8)
   }
 
-  /// The fewest eighths in which the picture is at least as large as `target`.
+  /// A side has so many pixels at least, where the picture has: the picture's last blocks may lie partly beyond it and are still given a whole pixel,
+  /// which in a smaller one would be seen to squeeze the rest.
+  private static let leastSide = 128
+
+  /// The fewest eighths in which the picture is at least as large as `target`, and not too small to be reduced from.
   func fewestEighths(for target: ImageSize) -> Int {
-    (1...8).first { eighths($0).width >= target.width && eighths($0).height >= target.height } ?? 8
+    let least = ImageSize(
+      width: max(target.width, min(width, Self.leastSide)),
+      height: max(target.height, min(height, Self.leastSide))
+    )
+    return (1...8).first { eighths($0).width >= least.width && eighths($0).height >= least.height } ?? 8
   }
 }

@@ -1,0 +1,212 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K5: animated PNG") struct APNGTests {
+  private static let red: [UInt8] = [255, 0, 0, 255]
+  private static let green: [UInt8] = [0, 255, 0, 255]
+  private static let blue: [UInt8] = [0, 0, 255, 255]
+  private static let clear: [UInt8] = [0, 0, 0, 0]
+
+  /// A red canvas of 4 x 2, on which `frames` are drawn one by one.
+  private func animation(_ frames: Int, _ draw: (inout APNGBuilder) -> Void) -> APNGBuilder {
+    var builder = APNGBuilder()
+    builder.control(frames: frames + 1)
+    builder.frame(4, 2)
+    builder.still(Self.red)
+    draw(&builder)
+    return builder
+  }
+
+  /// The first row of each frame.
+  private func rows(_ file: [UInt8]) throws -> [[[UInt8]]] {
+    let animation = try #require(try Standard.decode(file).animation)
+    return animation.frames.map { frame in (0..<4).map { Array(frame.pixels.bytes[$0 * 4..<$0 * 4 + 4]) } }
+  }
+
+  @Test("K5: frames are what Pillow shows, and the first is the still picture")
+  func agreesWithPillow() throws {
+    let image = try Standard.decode(FixtureImage.named("animated.png").bytes)
+    let animation = try #require(image.animation)
+    #expect(animation.frames.map(\.duration) == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
+    #expect(animation.loopCount == 2)
+    #expect(animation.frames[0].pixels == image.pixels)
+    #expect(Set(animation.frames.map(\.pixels.bytes)).count == 3)
+    #expect(image.byteCount == 3 * image.pixels.bytes.count)
+  }
+
+  @Test("K5: a frame stays, is cleared, or gives way to what was before it")
+  func disposal() throws {
+    let file = animation(3) {
+      $0.frame(2, 1, x: 1, disposal: 2)
+      $0.data(2, 1, Self.green, by: 5)
+      $0.frame(1, 2, disposal: 1)
+      $0.data(1, 2, Self.blue)
+      $0.frame(1, 1, x: 3)
+      $0.data(1, 1, Self.green)
+    }.file
+    let (red, green, blue, clear) = (Self.red, Self.green, Self.blue, Self.clear)
+    #expect(try rows(file) == [[red, red, red, red], [red, green, green, red], [blue, red, red, red], [clear, red, red, green]])
+  }
+
+  @Test("K5: what was before the first frame is nothing")
+  func firstFrameGivesWayToNothing() throws {
+    var builder = APNGBuilder()
+    builder.control(frames: 2)
+    builder.frame(4, 2, disposal: 2)
+    builder.still(Self.red)
+    builder.frame(1, 1)
+    builder.data(1, 1, Self.blue)
+    #expect(try rows(builder.file)[1] == [Self.blue, Self.clear, Self.clear, Self.clear])
+  }
+
+  @Test("K5: a frame replaces what is there, or lies over it")
+  func blending() throws {
+    let half: [UInt8] = [0, 0, 255, 128]
+    let file = animation(3) {
+      $0.frame(1, 1, blending: 0)
+      $0.data(1, 1, half)
+      $0.frame(1, 1, x: 1, blending: 1)
+      $0.data(1, 1, half)
+      $0.frame(2, 1, blending: 1)
+      $0.data(2, 1, [0, 255, 0, 51])
+    }.file
+    let frames = try rows(file)
+    #expect(frames[1][0] == half)
+    #expect(frames[2][1] == [127, 0, 128, 255])
+    // A fifth of green over a half of blue: 0.2 + 0.8 * 0.502 = 0.602 of alpha, in which green has 0.332.
+    #expect(frames[3][0] == [0, 85, 170, 153])
+    #expect(frames[3][1] == [102, 51, 102, 255])
+  }
+
+  @Test("K5: durations are fractions of a second; short ones, and none, count as a tenth")
+  func durations() throws {
+    let delays: [((UInt16, UInt16), Int)] = [((1, 3), 333), ((5, 0), 50), ((0, 7), 100), ((1, 100), 100), ((11, 1000), 11)]
+    let file = animation(delays.count) { builder in
+      for (delay, _) in delays {
+        builder.frame(1, 1, delay: delay)
+        builder.data(1, 1, Self.blue)
+      }
+    }.file
+    let animation = try #require(try Standard.decode(file).animation)
+    #expect(animation.frames.dropFirst().map(\.duration) == delays.map { .milliseconds($0.1) })
+  }
+
+  @Test("K5: a still picture without a frame control is no frame, and is what the pixels are")
+  func stillApart() throws {
+    var builder = APNGBuilder()
+    builder.control(frames: 2)
+    builder.still(Self.red)
+    for pixel in [Self.green, Self.blue] {
+      builder.frame(4, 2)
+      builder.data(4, 2, pixel)
+    }
+    let image = try Standard.decode(builder.file)
+    #expect(image.header.frames == 2 && image.header.isAnimated)
+    #expect(Array(image.pixels.bytes.prefix(4)) == Self.red)
+    #expect(try rows(builder.file).map { $0[0] } == [Self.green, Self.blue])
+    #expect(try Standard.prove(builder.file).header == image.header)
+  }
+
+  @Test("K5: the first frame alone on request; each frame in a smaller size")
+  func options() throws {
+    let bytes = FixtureImage.named("animated.png").bytes
+    let coder = PNGCoder()
+    let first = try bytes.withUnsafeBytes { try coder.decode($0, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits()) }
+    #expect(first.animation == nil && first.header.frames == 3)
+    let box = DecodingOptions(thumbnail: ImageSize(width: 24, height: 24))
+    let small = try bytes.withUnsafeBytes { try coder.decode($0, options: box, limits: DecodingLimits()) }
+    #expect(small.pixels.size == ImageSize(width: 24, height: 16))
+    #expect(small.animation?.frames.map(\.pixels.size) == Array(repeating: ImageSize(width: 24, height: 16), count: 3))
+  }
+
+  @Test("K5: an animation against the specification is shown as its still picture, with a warning")
+  func broken() throws {
+    var gap = APNGBuilder()
+    gap.control(frames: 2)
+    gap.frame(4, 2)
+    gap.still(Self.red)
+    gap.skipSequenceNumber()
+    gap.frame(1, 1)
+    gap.data(1, 1, Self.blue)
+    let cases: [(APNGBuilder, String)] = [
+      (gap, "an fcTL chunk cut short or out of sequence at byte "),
+      (animation(1) { $0.frame(2, 2, x: 3) }, "a frame that lies outside the canvas, at byte "),
+      (animation(1) { $0.frame(1, 1, disposal: 3) }, "a frame of unknown disposal or blending at byte "),
+      (animation(3) { $0.frame(1, 1); $0.data(1, 1, Self.blue) }, "it has 2 frames, and declares 4"),
+      (animation(0) { $0.frame(1, 1); $0.data(1, 1, Self.blue) }, "it has 2 frames, and declares 1"),
+      (animation(1) { $0.data(1, 1, Self.blue) }, "an fdAT chunk of no frame at byte "),
+      (animation(2) { $0.frame(1, 1); $0.frame(1, 1) }, "a frame without data before byte "),
+      (animation(1) { $0.control(frames: 2) }, "an acTL chunk that is not the first, or behind the picture"),
+    ]
+    for (builder, sentence) in cases {
+      let image = try Standard.decode(builder.file)
+      #expect(image.animation == nil && !image.header.isAnimated && image.header.frames == 1, "\(sentence)")
+      #expect(Array(image.pixels.bytes.prefix(4)) == Self.red)
+      #expect(image.warnings.count == 1 && image.warnings[0].hasPrefix("its animation is left out: \(sentence)"), "\(image.warnings)")
+      #expect(try Standard.prove(builder.file).warnings == image.warnings)
+    }
+  }
+
+  @Test("K11: an animation that is damaged or breaks off is refused")
+  func damaged() throws {
+    let sound = animation(2) {
+      $0.frame(4, 2)
+      $0.data(4, 2, Self.blue)
+      $0.frame(4, 2)
+      $0.data(4, 2, Self.green)
+    }
+    func expectRefusal(_ bytes: [UInt8], _ sentence: String) {
+      for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
+        #expect(error?.kind == .undecodable && error?.message.contains(sentence) == true, "\(error?.message ?? "no error")")
+      }
+    }
+    expectRefusal(Array(sound.unended.dropLast(20)), "the PNG file is cut")
+    var twoFrames = animation(2) {
+      $0.frame(4, 2)
+      $0.data(4, 2, Self.blue)
+    }
+    expectRefusal(twoFrames.unended, "the PNG file is cut: it has 2 of 3 frames, and no IEND chunk")
+    // Data that is not what its control says.
+    twoFrames.frame(4, 2)
+    twoFrames.data(4, 1, Self.green)
+    expectRefusal(twoFrames.file, "libpng: Not enough image data")
+    for name in ["fdAT", "fcTL"] {
+      var bytes = sound.file
+      let last = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: name.utf8) })
+      bytes[last + 10] ^= 1
+      expectRefusal(bytes, "\(name) chunk at byte \(last - 4) has a wrong checksum (CRC)")
+    }
+  }
+
+  @Test("K11: more frames than are allowed are refused, whether or not they are there")
+  func tooManyFrames() throws {
+    var lying = APNGBuilder()
+    lying.control(frames: 0x7FFF_FFFF)
+    lying.frame(4, 2)
+    lying.still(Self.red)
+    #expect(imageError { try Standard.prove(lying.file) }?.message == "the animation has 2147483647 frames or more, and 5000 are allowed")
+    let three = FixtureImage.named("animated.png").bytes
+    #expect(imageError { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 2)) }?.kind == .undecodable)
+    #expect(throws: Never.self) { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 3)) }
+  }
+
+  @Test("K11: all frames that are kept count as memory")
+  func memory() throws {
+    var builder = APNGBuilder()
+    builder.canvas = PNGBuilder(width: 100, height: 100)
+    builder.control(frames: 200)
+    builder.frame(100, 100)
+    builder.still(Self.red)
+    for _ in 1..<200 {
+      builder.frame(1, 1)
+      builder.data(1, 1, Self.blue)
+    }
+    let limits = DecodingLimits(maximumBytes: 200 * 40_000)
+    #expect(imageError { try Standard.decode(builder.file, limits: limits) }?.kind == .memory(maximumBytes: 8_000_000))
+    #expect(throws: Never.self) { try Standard.prove(builder.file, limits: limits) }
+    let first = DecodingOptions(firstFrameOnly: true)
+    #expect(throws: Never.self) { try builder.file.withUnsafeBytes { try PNGCoder().decode($0, options: first, limits: limits) } }
+  }
+}

@@ -1,0 +1,102 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K3: what headers tell") struct StillHeaderTests {
+  @Test(
+    "K3: the colour space is the file's",
+    arguments: [
+      ("photo.jpg", .ycbcr), ("grey.jpg", .gray), ("cmyk.jpg", .cmyk), ("cmyk-unmarked.jpg", .cmyk), ("ycck.jpg", .ycck),
+      ("rgb.png", .rgb), ("rgba.png", .rgb), ("palette.png", .indexed), ("grey.png", .gray), ("bilevel.png", .gray),
+    ] as [(String, ImageHeader.ColorSpace)]
+  )
+  func colorSpace(name: String, colorSpace: ImageHeader.ColorSpace) throws {
+    #expect(try Standard.header(FixtureImage.named(name).bytes).colorSpace == colorSpace)
+  }
+
+  @Test("K3: a JPEG's profile is named by its first piece")
+  func profileOfJPEG() throws {
+    #expect(try Standard.header(FixtureImage.named("profile.jpg").bytes).profile == ICCProfile(name: "sRGB built-in"))
+    #expect(try Standard.header(FixtureImage.named("photo.jpg").bytes).profile == nil)
+  }
+
+  @Test("K3: a PNG's profile is named by its iCCP chunk")
+  func profileOfPNG() throws {
+    var png = PNGBuilder(width: 2, height: 2)
+    png.before = PNGBuilder.chunk("iCCP", Array("Display P3\0\0".utf8) + PNGBuilder.stored([1, 2, 3]))
+    #expect(try Standard.header(png.file()).profile == ICCProfile(name: "Display P3"))
+    #expect(try Standard.header(png.file(), prefix: png.file().count - 20).profile == ICCProfile(name: "Display P3"))
+  }
+
+  @Test("K3: a PNG's orientation may stand behind its picture, where only the whole file tells it")
+  func orientationOfPNG() throws {
+    let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
+    var before = PNGBuilder(width: 3, height: 2)
+    before.before = exif
+    let behind = PNGBuilder(width: 3, height: 2).file(behind: exif)
+    #expect(try Standard.header(before.file()).orientation == 6)
+    #expect(try Standard.header(before.file(), prefix: before.file().count - 30).orientation == 6)
+    #expect(try Standard.header(behind).orientation == 6)
+    #expect(try Standard.header(behind, prefix: behind.count - 50).orientation == 1)
+    #expect(try Standard.decode(behind).pixels.size == ImageSize(width: 2, height: 3))
+  }
+
+  @Test("K3: a prefix tells that a PNG will move, the whole file how many frames it has")
+  func animation() throws {
+    let bytes = FixtureImage.named("animated.png").bytes
+    let whole = try Standard.header(bytes)
+    #expect(whole.isAnimated && whole.frames == 3)
+    let prefix = try Standard.header(bytes, prefix: 200)
+    #expect(prefix.isAnimated && prefix.frames == 1)
+    #expect(try !Standard.header(FixtureImage.named("rgb.png").bytes).isAnimated)
+  }
+
+  @Test("K3: an orientation that stands behind the frame header counts")
+  func orientationBehindTheFrameHeader() throws {
+    let bytes = FlatJPEG(width: 16, height: 8).bytes
+    let exif = FlatJPEG.segment(
+      0xE1,
+      Array("Exif\0\0MM\0*".utf8) + [0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 8, 0, 0]
+    )
+    let scan = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
+    #expect(try Standard.header(Array(bytes[..<scan]) + exif + bytes[scan...]).orientation == 8)
+  }
+
+  @Test("K3: a JPEG's file without a scan is refused by its header")
+  func withoutScan() throws {
+    let bytes = FlatJPEG(width: 16, height: 8).bytes
+    let scan = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
+    let error = imageError { try Standard.header(Array(bytes[..<scan]) + [0xFF, 0xD9]) }
+    #expect(error?.message == "the JPEG file has no scan (SOS) before marker 0xd9 at byte \(scan)")
+  }
+}
+
+@Suite("K3: profiles' names") struct ICCProfileNameTests {
+  private func profile(_ tag: [UInt8], offset: Int = 144) -> [UInt8] {
+    let table = PNGBuilder.number(1) + Array("desc".utf8) + PNGBuilder.number(offset) + PNGBuilder.number(tag.count)
+    return [UInt8](repeating: 0, count: 128) + table + tag
+  }
+
+  private func name(_ bytes: [UInt8]) -> String? { bytes.withUnsafeBytes { ICCProfile(data: $0).name } }
+
+  @Test("K3: version 2 has ASCII, version 4 UTF-16")
+  func bothVersions() {
+    let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0rest".utf8)
+    #expect(name(profile(plain)) == "Adobe RGB")
+    let localized =
+      Array("mluc\0\0\0\0".utf8) + PNGBuilder.number(1) + PNGBuilder.number(12) + Array("enUS".utf8) + PNGBuilder.number(4)
+      + PNGBuilder.number(28) + [0, 0x50, 0x22, 0x08]
+    #expect(name(profile(localized)) == "P∈")
+  }
+
+  @Test("K3: what is cut, empty or lies about its lengths has no name")
+  func damaged() {
+    let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0".utf8)
+    #expect(name([]) == nil)
+    #expect(name(profile(plain, offset: 0x7FFF_FFFF)) == nil)
+    #expect(name(profile(Array("desc\0\0\0\0".utf8) + PNGBuilder.number(-1))) == nil)
+    #expect(name(profile(Array("desc\0\0\0\0".utf8) + PNGBuilder.number(0))) == nil)
+    for count in 0..<profile(plain).count { _ = name(Array(profile(plain).prefix(count))) }
+  }
+}

@@ -1,0 +1,126 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K7: JPEG and PNG while they arrive") struct StillProgressiveTests {
+  /// The images after each piece of so many bytes.
+  private func images(_ bytes: [UInt8], by count: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
+    let coder = try Standard.coder(for: bytes)
+    let format = try #require(bytes.withUnsafeBytes { ImageFormat(prefix: $0) })
+    let decoder = try #require(coder.progressiveDecoder(for: format, limits: limits))
+    var images: [DecodedImage] = []
+    for start in stride(from: 0, to: bytes.count, by: count) {
+      try bytes[start..<min(start + count, bytes.count)].withUnsafeBytes { try decoder.append($0) }
+      if let image = try decoder.image() { images.append(image) }
+    }
+    #expect(try decoder.image() == nil)
+    return images
+  }
+
+  private static let files = FixtureImage.all.filter { $0.name.hasSuffix(".jpg") || $0.name.hasSuffix(".png") }
+
+  @Test("K7: the last image is the whole one, however the bytes come", arguments: files.filter { $0.name != "arithmetic.jpg" })
+  func endsAsTheWhole(_ image: FixtureImage) throws {
+    var whole = try Standard.decode(image.bytes)
+    whole.animation = nil
+    for count in [1 << 20, image.bytes.count / 7 + 1, 61] {
+      let last = try #require(try images(image.bytes, by: count).last)
+      #expect(last.pixels == whole.pixels, "by \(count)")
+      #expect(last.header.orientation == whole.header.orientation && last.header.size == whole.header.size)
+    }
+  }
+
+  @Test("K7: arithmetic coding cannot stop midway, and says so")
+  func arithmetic() {
+    let error = imageError { try images(FixtureImage.named("arithmetic.jpg").bytes, by: 1000) }
+    #expect(error?.kind == .undecodable && error?.message.hasPrefix("libjpeg: ") == true)
+  }
+
+  @Test("K7: each image is nearer to the whole one", arguments: ["progressive.jpg", "photo.jpg", "interlaced.png", "rgb.png"])
+  func growsBetter(name: String) throws {
+    let image = FixtureImage.named(name)
+    let whole = try Standard.decode(image.bytes).pixels
+    let images = try images(image.bytes, by: max(100, image.bytes.count / 25))
+    #expect(images.count >= 6)
+    var last = Int.max
+    for image in images {
+      let difference = zip(image.pixels.bytes, whole.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+      #expect(difference < last)
+      last = difference
+    }
+    #expect(last == 0)
+  }
+
+  @Test("K7: what has not arrived is transparent", arguments: ["photo.jpg", "rgb.png"])
+  func restIsTransparent(name: String) throws {
+    let image = FixtureImage.named(name)
+    let half = try #require(try images(Array(image.bytes.prefix(image.bytes.count / 2)), by: 1000).last)
+    let whole = try Standard.decode(image.bytes).pixels
+    let row = image.size.width * 4
+    #expect(half.pixels.size == image.size)
+    #expect(half.pixels.bytes.prefix(row * 20) == whole.bytes.prefix(row * 20))
+    #expect(half.pixels.bytes.suffix(row * 20).allSatisfy { $0 == 0 })
+  }
+
+  @Test("K7: a progressive JPEG is shown whole as soon as its first scan is")
+  func firstScan() throws {
+    let image = FixtureImage.named("progressive.jpg")
+    let scans = image.bytes.indices.dropLast().filter { image.bytes[$0] == 0xFF && image.bytes[$0 + 1] == 0xDA }
+    let first = try #require(try images(Array(image.bytes[..<(scans[1] + 20)]), by: 500).last)
+    #expect(first.pixels.bytes.indices.filter { $0 % 4 == 3 }.allSatisfy { first.pixels.bytes[$0] == 255 })
+    #expect(first.pixels != (try Standard.decode(image.bytes).pixels))
+  }
+
+  @Test("K7: an image is made only where there is something new")
+  func nothingNew() throws {
+    let bytes = FixtureImage.named("photo.jpg").bytes
+    let images = try images(bytes, by: 10)
+    #expect(images.count < 60)
+    #expect(images.allSatisfy { $0.warnings.isEmpty })
+  }
+
+  @Test("K7: an orientation behind a PNG's picture turns it in the end")
+  func lateOrientation() throws {
+    let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
+    let images = try images(PNGBuilder(width: 30, height: 20).file(behind: exif), by: 16)
+    #expect(images.first?.pixels.size == ImageSize(width: 30, height: 20))
+    #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
+  }
+
+  @Test("K11: limits hold while bytes arrive")
+  func limits() throws {
+    let jpeg = FlatJPEG(width: 2000, height: 1000, isProgressive: true).bytes
+    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumPixels: 1_999_999)) }?.kind == .dimensions(maximumPixels: 1_999_999))
+    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumBytes: 8 << 20)) }?.kind == .memory(maximumBytes: 8 << 20))
+    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumScans: 2)) }?.message == "libjpeg: more scans than allowed")
+    let huge = Fixtures.bytes("images/broken/huge.png")
+    #expect(imageError { try images(huge, by: 10) }?.kind == .dimensions(maximumPixels: 100_000_000))
+    let png = PNGBuilder(width: 200, height: 200).file()
+    #expect(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumBytes: 200_000)) }?.kind == .memory(maximumBytes: 200_000))
+    #expect(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message.hasPrefix("decoding it took more than") == true)
+  }
+
+  @Test("K11: what is broken is refused while it arrives, and a decoder waits for no shared memory")
+  func broken() throws {
+    #expect(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message == "libpng: IDAT: CRC error")
+    #expect(imageError { try images(Fixtures.bytes("images/broken/lying-height.jpg"), by: 100) }?.kind == .undecodable)
+    let budget = DecodingBudget(bytes: 1)
+    let decoder = try #require(JPEGCoder().progressiveDecoder(for: .jpeg, limits: DecodingLimits(budget: budget)))
+    try FlatJPEG(width: 64, height: 64).bytes.withUnsafeBytes { try decoder.append($0) }
+    #expect(budget.takenBytes == 0)
+    #expect(try decoder.image() != nil)
+  }
+
+  @Test("K11: wherever a file is cut or wrong, no crash", arguments: ["photo-small.jpg", "progressive.jpg", "interlaced.png", "animated.png"])
+  func damage(name: String) throws {
+    let bytes = FixtureImage.named(name).bytes
+    var random = SeededRandom(seed: 5)
+    for _ in 0..<60 {
+      var damaged = bytes
+      damaged[Int.random(in: 8..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+      let error = imageError { try images(damaged, by: Int.random(in: 200...5000, using: &random), limits: DecodingLimits(maximumPixels: 1_000_000)) }
+      if let error { #expect(!error.message.isEmpty) }
+    }
+  }
+}

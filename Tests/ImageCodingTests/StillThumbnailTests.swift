@@ -1,0 +1,123 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K6: smaller sizes") struct StillThumbnailTests {
+  private static func decode(
+    _ bytes: [UInt8],
+    _ options: DecodingOptions,
+    limits: DecodingLimits = DecodingLimits()
+  ) throws -> DecodedImage {
+    let coder = try Standard.coder(for: bytes)
+    return try bytes.withUnsafeBytes { try coder.decode($0, options: options, limits: limits) }
+  }
+
+  private static func thumbnail(_ width: Int, _ height: Int) -> DecodingOptions {
+    DecodingOptions(thumbnail: ImageSize(width: width, height: height))
+  }
+
+  @Test(
+    "K6: an image fits the box, keeps its aspect, and is never enlarged",
+    arguments: [
+      (100, 200, 150, 150, 75, 150), (5250, 3450, 400, 300, 400, 263), (64, 48, 640, 480, 64, 48), (64, 48, 64, 48, 64, 48),
+      (1000, 10, 100, 100, 100, 1), (37, 53, 36, 53, 36, 52),
+    ]
+  )
+  func fits(width: Int, height: Int, boxWidth: Int, boxHeight: Int, resultWidth: Int, resultHeight: Int) throws {
+    let expected = ImageSize(width: resultWidth, height: resultHeight)
+    for bytes in [FlatJPEG(width: width, height: height).bytes, FlatJPEG(width: width, height: height, isProgressive: true).bytes] {
+      let image = try Self.decode(bytes, Self.thumbnail(boxWidth, boxHeight))
+      #expect(image.pixels.size == expected)
+      #expect(image.pixels.bytes.allSatisfy { $0 == 128 || $0 == 255 })
+      #expect(image.header.size == ImageSize(width: width, height: height))
+    }
+    guard width * height < 65_000 else { return }
+    let image = try Self.decode(SampleImages.makePNG(width: width, height: height), Self.thumbnail(boxWidth, boxHeight))
+    #expect(image.pixels.size == expected)
+  }
+
+  @Test("K6: a thumbnail shows what the whole image does", arguments: ["jpg", "png"])
+  func looksLikeTheWhole(type: String) throws {
+    for image in FixtureImage.all where image.name.hasSuffix(".\(type)") && image.size.width <= 251 {
+      let whole = try Standard.decode(image.bytes).pixels
+      for side in [image.size.width - 1, image.size.width * 2 / 3, image.size.width / 8, 7] {
+        let pixels = try Self.decode(image.bytes, Self.thumbnail(side, 10_000)).pixels
+        #expect(pixels.size.width == side)
+        // libjpeg's scaling and the mean of areas are different filters: alike on the whole, not pixel by pixel.
+        let difference = pixels.meanDifference(from: whole)
+        #expect(difference < 4, "\(image.name) at \(side): \(difference)")
+      }
+    }
+  }
+
+  @Test("K6: a turned image fits the box as it is shown")
+  func turned() throws {
+    for name in ["rotated.jpg", "rotated.png"] {
+      let image = FixtureImage.named(name)
+      #expect(image.size.height > image.size.width)
+      let pixels = try Self.decode(image.bytes, Self.thumbnail(1000, 24)).pixels
+      #expect(pixels.size == ImageSize(width: 16, height: 24), "\(name)")
+      #expect(pixels.meanDifference(from: try Standard.decode(image.bytes).pixels) < 3, "\(name)")
+    }
+  }
+
+  @Test("M11: a limit on the pixels' bytes decodes larger images smaller")
+  func maximumBytes() throws {
+    for name in ["photo.jpg", "progressive.jpg", "rgb.png", "interlaced.png"] {
+      let image = FixtureImage.named(name)
+      let limit = image.size.pixels
+      let pixels = try Self.decode(image.bytes, DecodingOptions(maximumBytes: limit)).pixels
+      #expect(pixels.bytes.count <= limit && pixels.bytes.count > limit * 9 / 10, "\(name)")
+      #expect(try Self.decode(image.bytes, DecodingOptions(maximumBytes: limit * 4)).pixels.size == image.size)
+    }
+  }
+
+  @Test("K6: a baseline JPEG of 100 megapixels becomes a thumbnail within 32 MB; a progressive one's coefficients count")
+  func hundredMegapixels() throws {
+    let limits = DecodingLimits(maximumBytes: 32 << 20)
+    let image = try Self.decode(FlatJPEG(width: 10_000, height: 10_000).bytes, Self.thumbnail(400, 300), limits: limits)
+    #expect(image.pixels.size == ImageSize(width: 300, height: 300))
+    let progressive = FlatJPEG(width: 10_000, height: 10_000, isProgressive: true).bytes
+    let error = imageError { try Self.decode(progressive, Self.thumbnail(400, 300), limits: limits) }
+    #expect(error?.kind == .memory(maximumBytes: 32 << 20))
+    let whole = imageError { try Self.decode(FlatJPEG(width: 10_000, height: 10_000).bytes, DecodingOptions(), limits: limits) }
+    #expect(whole?.kind == .memory(maximumBytes: 32 << 20))
+  }
+}
+
+extension PixelBuffer {
+  /// The mean difference of the colours, weighted by alpha, from the mean of the area that each pixel covers in `whole`.
+  func meanDifference(from whole: PixelBuffer) -> Double {
+    var sum = 0.0
+    for y in 0..<size.height {
+      for x in 0..<size.width {
+        let mean = whole.mean(
+          x: Double(x * whole.size.width) / Double(size.width)..<Double((x + 1) * whole.size.width) / Double(size.width),
+          y: Double(y * whole.size.height) / Double(size.height)..<Double((y + 1) * whole.size.height) / Double(size.height)
+        )
+        let offset = (y * size.width + x) * 4
+        let alpha = Double(bytes[offset + 3]) / 255
+        for channel in 0..<3 { sum += abs(Double(bytes[offset + channel]) * alpha - mean[channel]) }
+      }
+    }
+    return sum / Double(size.pixels * 3)
+  }
+
+  /// Colours times alpha over whole pixels that lie mostly in an area.
+  private func mean(x: Range<Double>, y: Range<Double>) -> [Double] {
+    var sums = [0.0, 0, 0]
+    var weight = 0.0
+    for row in Int(y.lowerBound)..<min(size.height, Int(y.upperBound.rounded(.up))) {
+      let height = min(y.upperBound, Double(row + 1)) - max(y.lowerBound, Double(row))
+      for column in Int(x.lowerBound)..<min(size.width, Int(x.upperBound.rounded(.up))) {
+        let share = height * (min(x.upperBound, Double(column + 1)) - max(x.lowerBound, Double(column)))
+        let offset = (row * size.width + column) * 4
+        let alpha = Double(bytes[offset + 3]) / 255
+        for channel in 0..<3 { sums[channel] += Double(bytes[offset + channel]) * alpha * share }
+        weight += share
+      }
+    }
+    return sums.map { $0 / weight }
+  }
+}
