@@ -1,0 +1,146 @@
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K8: JPEG and PNG written") struct StillEncodingTests {
+  private static let photo = try! Standard.decode(FixtureImage.named("photo-small.jpg").bytes)
+  private static let disc = try! Standard.decode(FixtureImage.named("rgba.png").bytes)
+
+  private func worst(_ left: PixelBuffer, _ right: PixelBuffer) -> (Int, mean: Double) {
+    let differences = zip(left.bytes, right.bytes).map { abs(Int($0) - Int($1)) }
+    return (differences.max() ?? 0, Double(differences.reduce(0, +)) / Double(differences.count))
+  }
+
+  @Test("K8: a PNG comes back as it was", arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
+  func png(name: String) throws {
+    let image = try Standard.decode(FixtureImage.named(name).bytes)
+    let file = try PNGCoder().encode(image, as: .png, options: EncodingOptions())
+    let back = try Standard.decode(file)
+    #expect(back.pixels == image.pixels)
+    #expect(back.warnings == [])
+  }
+
+  @Test("K8: a PNG has the least colour type that holds its pixels")
+  func colorTypes() throws {
+    func colorType(_ pixels: [UInt8]) throws -> UInt8 {
+      let image = DecodedImage(
+        header: ImageHeader(format: .png, size: ImageSize(width: 2, height: 1)),
+        pixels: PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: pixels)
+      )
+      let file = try PNGCoder().encode(image, as: .png, options: EncodingOptions())
+      #expect(try Standard.decode(file).pixels == image.pixels)
+      return file[25]
+    }
+    #expect(try colorType([1, 1, 1, 255, 2, 2, 2, 255]) == 0)
+    #expect(try colorType([1, 1, 1, 255, 2, 3, 2, 255]) == 2)
+    #expect(try colorType([1, 1, 1, 255, 2, 2, 2, 254]) == 4)
+    #expect(try colorType([1, 1, 2, 255, 2, 2, 2, 0]) == 6)
+  }
+
+  @Test("K8: a JPEG comes back nearly as it was, the nearer the higher its quality")
+  func jpeg() throws {
+    var last = Double.infinity
+    var size = 0
+    for quality in [30, 85, 90, 100] {
+      let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: quality))
+      let back = try Standard.decode(file)
+      #expect(back.warnings == [] && back.pixels.size == Self.photo.pixels.size)
+      let mean = worst(back.pixels, Self.photo.pixels).mean
+      #expect(mean < last && file.count > size)
+      (last, size) = (mean, file.count)
+    }
+    #expect(last < 1)
+  }
+
+  @Test("K8: colour is halved below a quality of 90, and kept from there on")
+  func subsampling() throws {
+    for (quality, factors) in [(89, 0x22), (90, 0x11)] as [(Int, UInt8)] {
+      let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: quality))
+      let frame = try #require(file.indices.dropLast().first { file[$0] == 0xFF && file[$0 + 1] == 0xC0 })
+      #expect(file[frame + 11] == factors)
+    }
+  }
+
+  @Test("K8: a JPEG has no alpha: what is transparent lies on white")
+  func flattened() throws {
+    let file = try JPEGCoder().encode(Self.disc, as: .jpeg, options: EncodingOptions(quality: 100))
+    let back = try Standard.decode(file).pixels.bytes
+    let source = Self.disc.pixels.bytes
+    for offset in stride(from: 0, to: source.count, by: 4) {
+      let alpha = Int(source[offset + 3])
+      let expected = (Int(source[offset + 1]) * alpha + 255 * (255 - alpha)) / 255
+      if abs(Int(back[offset + 1]) - expected) > 8 { Issue.record("\(back[offset + 1]) for \(expected) at \(offset)") }
+    }
+  }
+
+  @Test("K8: the quality is lowered until a JPEG fits, and no further", arguments: [3_000, 6_000, 12_000])
+  func maximumBytes(_ limit: Int) throws {
+    let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: 95, maximumBytes: limit))
+    #expect(file.count <= limit)
+    let sizes = try (1...95).map { try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: $0)).count }
+    #expect(file.count == sizes.last { $0 <= limit })
+  }
+
+  @Test("K8: what never fits is not written")
+  func neverFits() {
+    let small = imageError { try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(maximumBytes: 200)) }
+    #expect(small?.kind == .unencodable)
+    #expect(small?.message == "the image takes more than 200 bytes as JPEG of the lowest quality")
+    let png = imageError { try PNGCoder().encode(Self.photo, as: .png, options: EncodingOptions(maximumBytes: 20_000)) }
+    #expect(png?.kind == .unencodable)
+    for format in [ImageFormat.png, .webp] {
+      #expect(imageError { try JPEGCoder().encode(Self.photo, as: format, options: EncodingOptions()) }?.kind == .unencodable)
+    }
+    let wide = PixelBuffer(size: ImageSize(width: 65_501, height: 1), bytes: [UInt8](repeating: 9, count: 65_501 * 4))
+    let image = DecodedImage(header: ImageHeader(format: .png, size: wide.size), pixels: wide)
+    let error = imageError { try JPEGCoder().encode(image, as: .jpeg, options: EncodingOptions()) }
+    #expect(error?.kind == .unencodable && error?.message.contains("65500") == true)
+  }
+
+  @Test("K8: an image is reduced to the box that is asked for")
+  func maximumSize() throws {
+    let options = EncodingOptions(maximumSize: ImageSize(width: 100, height: 100))
+    let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: options)
+    #expect(try Standard.header(file).size == ImageSize(width: 100, height: 67))
+    let whole = EncodingOptions(maximumSize: ImageSize(width: 1000, height: 1000))
+    #expect(try Standard.header(PNGCoder().encode(Self.photo, as: .png, options: whole)).size == Self.photo.pixels.size)
+  }
+
+  @Test("K8: of an animation the first frame is written, upright")
+  func upright() throws {
+    let animated = try Standard.decode(FixtureImage.named("animated.png").bytes)
+    #expect(try Standard.decode(PNGCoder().encode(animated, as: .png, options: EncodingOptions())).pixels == animated.pixels)
+    let turned = try Standard.decode(FixtureImage.named("rotated.jpg").bytes)
+    let header = try Standard.header(JPEGCoder().encode(turned, as: .jpeg, options: EncodingOptions()))
+    #expect(header.size == turned.header.displaySize && header.orientation == 1)
+  }
+
+  @Test(
+    "K8: the libraries' own tools read what is written",
+    .enabled(if: ["djpeg", "pngtopnm"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") })
+  )
+  func tools() throws {
+    let folder = TemporaryDirectory()
+    let files = [
+      ("djpeg", try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions())),
+      ("pngtopnm", try PNGCoder().encode(Self.photo, as: .png, options: EncodingOptions())),
+    ]
+    for (tool, bytes) in files {
+      let path = folder.file(tool)
+      try Data(bytes).write(to: URL(fileURLWithPath: path))
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/\(tool)")
+      process.arguments = [path]
+      let output = Pipe()
+      process.standardOutput = output
+      try process.run()
+      let pixels = [UInt8](try #require(try output.fileHandleForReading.readToEnd())).suffix(240 * 160 * 3)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0)
+      let ours = try Standard.decode(bytes).pixels.bytes
+      #expect(Array(pixels) == ours.indices.filter { $0 % 4 != 3 }.map { ours[$0] }, "\(tool)")
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("K11: limits of JPEG and PNG") struct StillLimitTests {
+  /// Decoding and proving end in the same sentence.
+  private func refusal(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
+    let error = imageError { try Standard.decode(bytes, limits: limits) }
+    #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
+    return error
+  }
+
+  @Test("K11: text and profiles of a PNG that unpack to too much are refused, and are not kept", arguments: ["zTXt", "iTXt", "iCCP"])
+  func bomb(name: String) throws {
+    let head: [UInt8] = name == "iTXt" ? [0x61, 0, 1, 0, 0, 0] : [0x61, 0, 0]
+    func file(_ matches: Int) -> [UInt8] {
+      var png = PNGBuilder(width: 2, height: 2)
+      png.before = PNGBuilder.chunk(name, head + PNGBuilder.bomb(matches))
+      return png.file()
+    }
+    let limit = 16 << 20
+    #expect(throws: Never.self) { try Standard.prove(file(limit / 258 - 1)) }
+    let error = refusal(file(400 << 20 / 258))
+    #expect(error?.kind == .undecodable)
+    #expect(error?.message == "the PNG file's text and profile unpack to more than \(limit) bytes, at its \(name) chunk")
+  }
+
+  @Test("K11: too many chunks and segments are refused")
+  func chunks() {
+    var png = PNGBuilder(width: 2, height: 2)
+    png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
+    #expect(refusal(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
+    #expect(refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message == "the PNG file has 20 chunks besides its picture's, and 19 are allowed")
+    png.before = Array(repeatElement(PNGBuilder.chunk("prVt", []), count: 10_001).joined())
+    #expect(refusal(png.file())?.kind == .undecodable)
+    let flat = FlatJPEG(width: 8, height: 8).bytes
+    let comments = Array(repeatElement(FlatJPEG.segment(0xFE, [0x61]), count: 10_001).joined())
+    #expect(refusal(flat, DecodingLimits(maximumChunks: 4)) == nil)
+    #expect(
+      refusal(flat[..<2] + comments + flat[2...])?.message
+        == "the JPEG file has more than 10000 segments, which are allowed, before its first scan"
+    )
+  }
+
+  @Test("K11: picture data in many pieces is no abuse")
+  func pieces() throws {
+    let data = PNGBuilder.rows(50, 50, [7])
+    let pieces = data.flatMap { PNGBuilder.chunk("IDAT", [$0]) }
+    let png = PNGBuilder(width: 50, height: 50)
+    let file = PNGBuilder.signature + png.header + pieces + PNGBuilder.end
+    #expect(try Standard.decode(file, limits: DecodingLimits(maximumChunks: 10)).pixels == Standard.decode(png.file(grey: 7)).pixels)
+  }
+
+  @Test("K11: a file that takes too long is refused", arguments: [false, true])
+  func time(isProgressive: Bool) {
+    let bytes = FlatJPEG(width: 4000, height: 4000, isProgressive: isProgressive).bytes
+    let error = imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
+    #expect(error?.kind == .undecodable && error?.message.hasPrefix("decoding it took more than") == true)
+    let proof = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
+    #expect(proof == error)
+    let png = imageError { try Standard.prove(FixtureImage.named("rgb.png").bytes, limits: DecodingLimits(maximumTime: .zero)) }
+    #expect(png == imageError { try Standard.decode(FixtureImage.named("interlaced.png").bytes, limits: DecodingLimits(maximumTime: .zero)) })
+    #expect(png?.kind == .undecodable)
+  }
+
+  @Test("K11: decoding counts its pixels, turned ones twice, and a progressive JPEG's coefficients")
+  func memory() throws {
+    func least(_ bytes: [UInt8]) -> Int {
+      var (low, high) = (0, 1 << 30)
+      while low < high {
+        let middle = (low + high) / 2
+        if imageError({ try Standard.decode(bytes, limits: DecodingLimits(maximumBytes: middle)) })?.kind == .memory(maximumBytes: middle) {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      return low
+    }
+    let pixels = 800 * 600 * 4
+    let baseline = least(FlatJPEG(width: 800, height: 600).bytes)
+    #expect((pixels..<pixels + 2 << 20).contains(baseline))
+    // 4:2:0 has one and a half samples a pixel, of 2 bytes each.
+    let progressive = least(FlatJPEG(width: 800, height: 608, isProgressive: true).bytes)
+    #expect(progressive - least(FlatJPEG(width: 800, height: 608).bytes) == 800 * 608 * 3)
+    let upright = PNGBuilder(width: 200, height: 100)
+    var turned = upright
+    turned.before = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
+    #expect(least(turned.file()) - least(upright.file()) >= 200 * 100 * 4 - 100 * 32)
+  }
+
+  @Test("K11: what decoders share is given back, also after a refusal")
+  func budget() throws {
+    let budget = DecodingBudget(bytes: 1 << 20)
+    let limits = DecodingLimits(budget: budget)
+    for name in ["photo.jpg", "rgb.png", "animated.png"] { _ = try Standard.decode(FixtureImage.named(name).bytes, limits: limits) }
+    for name in ["cut.jpg", "bad-crc.png"] {
+      #expect(imageError { try Standard.decode(Fixtures.bytes("images/broken/\(name)"), limits: limits) } != nil)
+    }
+    #expect(budget.takenBytes == 0)
+  }
+
+  @Test("K11: a JPEG of 12 bits is refused in the library's words")
+  func twelveBits() throws {
+    var bytes = FlatJPEG(width: 8, height: 8).bytes
+    let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
+    bytes[frame + 4] = 12
+    #expect(refusal(bytes)?.message == "libjpeg: Unsupported JPEG data precision 12")
+  }
+}
