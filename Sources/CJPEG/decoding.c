@@ -19,8 +19,8 @@ void cjpeg_check_scan(j_decompress_ptr jpeg, unsigned maximum_scans) {
     cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "more scans than allowed");
 }
 
-// In place from CMYK to RGBA. JPEGs of four colours store ink inverted, 255 being none: Adobe's programs write them so, and since they came
-// first, decoders (those of browsers, Pillow) take them so whether or not Adobe's marker is there.
+// In place from CMYK to RGBA. JPEGs of four colours store ink inverted, 255 being none: Adobe's programs write them so, and since
+// they came first, decoders (those of browsers, Pillow) take them so whether or not Adobe's marker is there.
 static void convert_from_cmyk(uint8_t *row, unsigned width) {
   for (unsigned x = 0; x < width; x++, row += 4) {
     unsigned light = row[3];

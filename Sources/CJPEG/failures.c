@@ -52,16 +52,16 @@ static void on_error(j_common_ptr jpeg) {
   fail_in_words_of_library(jpeg, memory ? CJPEG_OUT_OF_MEMORY : CJPEG_UNDECODABLE);
 }
 
-// Whether rows of blocks will have no data when the data of a scan ends now. A scan that refines others brings no rows of its own, and behind
-// a restart marker data goes on.
+// Whether rows of blocks will have no data when the data of a scan ends now. A scan that refines others brings no rows of its
+// own, and behind a restart marker data goes on.
 static int rows_are_missing(j_decompress_ptr jpeg) {
   int restarts = jpeg->unread_marker >= JPEG_RST0 && jpeg->unread_marker <= JPEG_RST0 + 7;
   int refines = jpeg->progressive_mode && (jpeg->Ss > 0 || jpeg->Ah > 0);
   return !restarts && !refines && jpeg->input_iMCU_row + 1 < jpeg->total_iMCU_rows;
 }
 
-// libjpeg fills what is missing with grey and calls it a warning. Where rows are missing, that is an error here; wrong codes stay warnings, as
-// for other decoders: something is shown for every block.
+// libjpeg fills what is missing with grey and calls it a warning. Where rows are missing, that is an error here; wrong codes stay
+// warnings, as for other decoders: something is shown for every block.
 static void on_message(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   Failures *failures = failures_of(jpeg);
@@ -69,8 +69,8 @@ static void on_message(j_common_ptr jpeg, int level) {
   int code = failures->manager.msg_code;
   failures->manager.num_warnings++;
   if (code == JWRN_JPEG_EOF) {
-    // All data may have come. If not, JWRN_HIT_MARKER follows as soon as a block finds none; the arithmetic decoder says no such thing, and
-    // reads a few bytes ahead.
+    // All data may have come. If not, JWRN_HIT_MARKER follows as soon as a block finds none; the arithmetic decoder says no such
+    // thing, and reads a few bytes ahead.
     failures->file_ended = 1;
     if (decoder->arith_code && decoder->input_iMCU_row + 1 < decoder->total_iMCU_rows) cjpeg_fail_as_cut(jpeg);
     return;

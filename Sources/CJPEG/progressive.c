@@ -102,8 +102,8 @@ static void append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t c
   }
 }
 
-// Passes over the picture until the last whole scan is drawn. The first scan is drawn while it arrives: its pass stops where data does, and is
-// taken up again.
+// Passes over the picture until the last whole scan is drawn. The first scan is drawn while it arrives: its pass stops where data
+// does, and is taken up again.
 static void draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed) {
   j_decompress_ptr jpeg = &progressive->jpeg;
   while (progressive->progress != READING_HEADER) {

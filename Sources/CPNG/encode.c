@@ -58,7 +58,8 @@ static void run(Encoder *encoder, const uint8_t *pixels, uint32_t width, uint32_
   // libpng's own default is a million a side.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_write_fn(png, encoder, on_write, on_flush);
-  png_set_IHDR(png, encoder->info, width, height, 8, type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(
+      png, encoder->info, width, height, 8, type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, encoder->info);
   encoder->row = malloc((size_t)width * 4);
   if (encoder->row == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
@@ -75,7 +76,8 @@ static void run_until_error(Encoder *encoder, const uint8_t *pixels, uint32_t wi
 }
 
 CPNGStatus cpng_encode(
-    const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes, uint8_t **bytes, size_t *count, CPNGReport *report) {
+    const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes,
+    uint8_t **bytes, size_t *count, CPNGReport *report) {
   Encoder encoder = {.maximum_bytes = maximum_bytes};
   encoder.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &encoder.failures, cpng_on_error, cpng_on_warning);
   if (encoder.png != NULL) encoder.info = png_create_info_struct(encoder.png);

@@ -47,7 +47,9 @@ import Testing
       $0.data(1, 1, Self.green)
     }.file
     let (red, green, blue, clear) = (Self.red, Self.green, Self.blue, Self.clear)
-    #expect(try rows(file) == [[red, red, red, red], [red, green, green, red], [blue, red, red, red], [clear, red, red, green]])
+    #expect(
+      try rows(file) == [[red, red, red, red], [red, green, green, red], [blue, red, red, red], [clear, red, red, green]]
+    )
   }
 
   @Test("K5: what was before the first frame is nothing")
@@ -113,7 +115,9 @@ import Testing
   func options() throws {
     let bytes = FixtureImage.named("animated.png").bytes
     let coder = PNGCoder()
-    let first = try bytes.withUnsafeBytes { try coder.decode($0, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits()) }
+    let first = try bytes.withUnsafeBytes {
+      try coder.decode($0, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits())
+    }
     #expect(first.animation == nil && first.header.frames == 3)
     let box = DecodingOptions(thumbnail: ImageSize(width: 24, height: 24))
     let small = try bytes.withUnsafeBytes { try coder.decode($0, options: box, limits: DecodingLimits()) }
@@ -134,17 +138,32 @@ import Testing
       (gap, "an fcTL chunk cut short or out of sequence at byte "),
       (animation(1) { $0.frame(2, 2, x: 3) }, "a frame that lies outside the canvas, at byte "),
       (animation(1) { $0.frame(1, 1, disposal: 3) }, "a frame of unknown disposal or blending at byte "),
-      (animation(3) { $0.frame(1, 1); $0.data(1, 1, Self.blue) }, "it has 2 frames, and declares 4"),
-      (animation(0) { $0.frame(1, 1); $0.data(1, 1, Self.blue) }, "it has 2 frames, and declares 1"),
+      (
+        animation(3) {
+          $0.frame(1, 1); $0.data(1, 1, Self.blue)
+        }, "it has 2 frames, and declares 4"
+      ),
+      (
+        animation(0) {
+          $0.frame(1, 1); $0.data(1, 1, Self.blue)
+        }, "it has 2 frames, and declares 1"
+      ),
       (animation(1) { $0.data(1, 1, Self.blue) }, "an fdAT chunk of no frame at byte "),
-      (animation(2) { $0.frame(1, 1); $0.frame(1, 1) }, "a frame without data before byte "),
+      (
+        animation(2) {
+          $0.frame(1, 1); $0.frame(1, 1)
+        }, "a frame without data before byte "
+      ),
       (animation(1) { $0.control(frames: 2) }, "an acTL chunk that is not the first, or behind the picture"),
     ]
     for (builder, sentence) in cases {
       let image = try Standard.decode(builder.file)
       #expect(image.animation == nil && !image.header.isAnimated && image.header.frames == 1, "\(sentence)")
       #expect(Array(image.pixels.bytes.prefix(4)) == Self.red)
-      #expect(image.warnings.count == 1 && image.warnings[0].hasPrefix("its animation is left out: \(sentence)"), "\(image.warnings)")
+      #expect(
+        image.warnings.count == 1 && image.warnings[0].hasPrefix("its animation is left out: \(sentence)"),
+        "\(image.warnings)"
+      )
       #expect(try Standard.prove(builder.file).warnings == image.warnings)
     }
   }
@@ -186,7 +205,10 @@ import Testing
     lying.control(frames: 0x7FFF_FFFF)
     lying.frame(4, 2)
     lying.still(Self.red)
-    #expect(imageError { try Standard.prove(lying.file) }?.message == "the animation has 2147483647 frames or more, and 5000 are allowed")
+    #expect(
+      imageError { try Standard.prove(lying.file) }?.message
+        == "the animation has 2147483647 frames or more, and 5000 are allowed"
+    )
     let three = FixtureImage.named("animated.png").bytes
     #expect(imageError { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 2)) }?.kind == .undecodable)
     #expect(throws: Never.self) { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 3)) }

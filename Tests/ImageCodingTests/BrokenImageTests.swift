@@ -98,7 +98,8 @@ import Testing
     for place in stride(from: 2000, to: bytes.count - 200, by: 300) {
       var damaged = bytes
       damaged[place] ^= 0x10
-      guard damaged[place] != 0xFF, damaged[place - 1] != 0xFF, bytes[place] != 0xFF, let image = try? Standard.decode(damaged) else {
+      guard damaged[place] != 0xFF, damaged[place - 1] != 0xFF, bytes[place] != 0xFF, let image = try? Standard.decode(damaged)
+      else {
         continue
       }
       warned += image.warnings.isEmpty ? 0 : 1

@@ -1,4 +1,5 @@
-/// A JPEG of any size whose pixels are all of the same grey: its Huffman tables have one code of one bit, 0, so that its data is zeros.
+/// A JPEG of any size whose pixels are all of the same grey: its Huffman tables have one code of one bit, 0, so that its data is
+/// zeros.
 struct FlatJPEG {
   var width: Int
   var height: Int
@@ -20,7 +21,9 @@ struct FlatJPEG {
     if isProgressive {
       // The DC coefficients, a bit a block; then a component's other coefficients, an end of block (a bit) each.
       file += Self.segment(0xDA, [UInt8(components.count)] + everyComponent + [0, 0, 0]) + Self.zeros(bits: blocks)
-      for component in components { file += Self.segment(0xDA, [1, component[0], 0, 1, 63, 0]) + Self.zeros(bits: blocks(of: component)) }
+      for component in components {
+        file += Self.segment(0xDA, [1, component[0], 0, 1, 63, 0]) + Self.zeros(bits: blocks(of: component))
+      }
     } else {
       file += Self.segment(0xDA, [UInt8(components.count)] + everyComponent + [0, 63, 0]) + Self.zeros(bits: 2 * blocks)
     }

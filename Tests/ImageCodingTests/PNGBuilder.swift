@@ -49,7 +49,8 @@ struct PNGBuilder {
     return stream + number(high << 16 | low)
   }
 
-  /// A zlib stream that unpacks to 258 zeros for every 13 bits, so many times: one literal, then matches of the greatest length (RFC 1951, section 3.2.6).
+  /// A zlib stream that unpacks to 258 zeros for every 13 bits, so many times: one literal, then matches of the greatest length
+  /// (RFC 1951, section 3.2.6).
   static func bomb(_ count: Int) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
     var (bits, filled) = (UInt32(0), UInt32(0))

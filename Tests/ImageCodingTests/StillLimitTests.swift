@@ -11,7 +11,10 @@ import Testing
     return error
   }
 
-  @Test("K11: text and profiles of a PNG that unpack to too much are refused, and are not kept", arguments: ["zTXt", "iTXt", "iCCP"])
+  @Test(
+    "K11: text and profiles of a PNG that unpack to too much are refused, and are not kept",
+    arguments: ["zTXt", "iTXt", "iCCP"]
+  )
   func bomb(name: String) throws {
     let head: [UInt8] = name == "iTXt" ? [0x61, 0, 1, 0, 0, 0] : [0x61, 0, 0]
     func file(_ matches: Int) -> [UInt8] {
@@ -31,7 +34,10 @@ import Testing
     var png = PNGBuilder(width: 2, height: 2)
     png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
     #expect(refusal(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
-    #expect(refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message == "the PNG file has 20 chunks besides its picture's, and 19 are allowed")
+    #expect(
+      refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message
+        == "the PNG file has 20 chunks besides its picture's, and 19 are allowed"
+    )
     png.before = Array(repeatElement(PNGBuilder.chunk("prVt", []), count: 10_001).joined())
     #expect(refusal(png.file())?.kind == .undecodable)
     let flat = FlatJPEG(width: 8, height: 8).bytes
@@ -49,7 +55,9 @@ import Testing
     let pieces = data.flatMap { PNGBuilder.chunk("IDAT", [$0]) }
     let png = PNGBuilder(width: 50, height: 50)
     let file = PNGBuilder.signature + png.header + pieces + PNGBuilder.end
-    #expect(try Standard.decode(file, limits: DecodingLimits(maximumChunks: 10)).pixels == Standard.decode(png.file(grey: 7)).pixels)
+    #expect(
+      try Standard.decode(file, limits: DecodingLimits(maximumChunks: 10)).pixels == Standard.decode(png.file(grey: 7)).pixels
+    )
   }
 
   @Test("K11: a file that takes too long is refused", arguments: [false, true])
@@ -60,7 +68,12 @@ import Testing
     let proof = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
     #expect(proof == error)
     let png = imageError { try Standard.prove(FixtureImage.named("rgb.png").bytes, limits: DecodingLimits(maximumTime: .zero)) }
-    #expect(png == imageError { try Standard.decode(FixtureImage.named("interlaced.png").bytes, limits: DecodingLimits(maximumTime: .zero)) })
+    #expect(
+      png
+        == imageError {
+          try Standard.decode(FixtureImage.named("interlaced.png").bytes, limits: DecodingLimits(maximumTime: .zero))
+        }
+    )
     #expect(png?.kind == .undecodable)
   }
 
@@ -70,7 +83,9 @@ import Testing
       var (low, high) = (0, 1 << 30)
       while low < high {
         let middle = (low + high) / 2
-        if imageError({ try Standard.decode(bytes, limits: DecodingLimits(maximumBytes: middle)) })?.kind == .memory(maximumBytes: middle) {
+        if imageError({ try Standard.decode(bytes, limits: DecodingLimits(maximumBytes: middle)) })?.kind
+          == .memory(maximumBytes: middle)
+        {
           low = middle + 1
         } else {
           high = middle
@@ -94,7 +109,9 @@ import Testing
   func budget() throws {
     let budget = DecodingBudget(bytes: 1 << 20)
     let limits = DecodingLimits(budget: budget)
-    for name in ["photo.jpg", "rgb.png", "animated.png"] { _ = try Standard.decode(FixtureImage.named(name).bytes, limits: limits) }
+    for name in ["photo.jpg", "rgb.png", "animated.png"] {
+      _ = try Standard.decode(FixtureImage.named(name).bytes, limits: limits)
+    }
     for name in ["cut.jpg", "bad-crc.png"] {
       #expect(imageError { try Standard.decode(Fixtures.bytes("images/broken/\(name)"), limits: limits) } != nil)
     }

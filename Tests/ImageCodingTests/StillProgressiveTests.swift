@@ -93,14 +93,30 @@ import Testing
   @Test("K11: limits hold while bytes arrive")
   func limits() throws {
     let jpeg = FlatJPEG(width: 2000, height: 1000, isProgressive: true).bytes
-    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumPixels: 1_999_999)) }?.kind == .dimensions(maximumPixels: 1_999_999))
-    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumBytes: 8 << 20)) }?.kind == .memory(maximumBytes: 8 << 20))
-    #expect(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumScans: 2)) }?.message == "libjpeg: more scans than allowed")
+    #expect(
+      imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumPixels: 1_999_999)) }?.kind
+        == .dimensions(maximumPixels: 1_999_999)
+    )
+    #expect(
+      imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumBytes: 8 << 20)) }?.kind
+        == .memory(maximumBytes: 8 << 20)
+    )
+    #expect(
+      imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumScans: 2)) }?.message
+        == "libjpeg: more scans than allowed"
+    )
     let huge = Fixtures.bytes("images/broken/huge.png")
     #expect(imageError { try images(huge, by: 10) }?.kind == .dimensions(maximumPixels: 100_000_000))
     let png = PNGBuilder(width: 200, height: 200).file()
-    #expect(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumBytes: 200_000)) }?.kind == .memory(maximumBytes: 200_000))
-    #expect(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message.hasPrefix("decoding it took more than") == true)
+    #expect(
+      imageError { try images(png, by: 1000, limits: DecodingLimits(maximumBytes: 200_000)) }?.kind
+        == .memory(maximumBytes: 200_000)
+    )
+    #expect(
+      imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message.hasPrefix(
+        "decoding it took more than"
+      ) == true
+    )
   }
 
   @Test("K11: what is broken is refused while it arrives, and a decoder waits for no shared memory")
@@ -114,14 +130,19 @@ import Testing
     #expect(try decoder.image() != nil)
   }
 
-  @Test("K11: wherever a file is cut or wrong, no crash", arguments: ["photo-small.jpg", "progressive.jpg", "interlaced.png", "animated.png"])
+  @Test(
+    "K11: wherever a file is cut or wrong, no crash",
+    arguments: ["photo-small.jpg", "progressive.jpg", "interlaced.png", "animated.png"]
+  )
   func damage(name: String) throws {
     let bytes = FixtureImage.named(name).bytes
     var random = SeededRandom(seed: 5)
     for _ in 0..<60 {
       var damaged = bytes
       damaged[Int.random(in: 8..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
-      let error = imageError { try images(damaged, by: Int.random(in: 200...5000, using: &random), limits: DecodingLimits(maximumPixels: 1_000_000)) }
+      let error = imageError {
+        try images(damaged, by: Int.random(in: 200...5000, using: &random), limits: DecodingLimits(maximumPixels: 1_000_000))
+      }
       if let error { #expect(!error.message.isEmpty) }
     }
   }

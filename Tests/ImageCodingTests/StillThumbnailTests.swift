@@ -26,7 +26,9 @@ import Testing
   )
   func fits(width: Int, height: Int, boxWidth: Int, boxHeight: Int, resultWidth: Int, resultHeight: Int) throws {
     let expected = ImageSize(width: resultWidth, height: resultHeight)
-    for bytes in [FlatJPEG(width: width, height: height).bytes, FlatJPEG(width: width, height: height, isProgressive: true).bytes] {
+    for bytes in [
+      FlatJPEG(width: width, height: height).bytes, FlatJPEG(width: width, height: height, isProgressive: true).bytes,
+    ] {
       let image = try Self.decode(bytes, Self.thumbnail(boxWidth, boxHeight))
       #expect(image.pixels.size == expected)
       #expect(image.pixels.bytes.allSatisfy { $0 == 128 || $0 == 255 })

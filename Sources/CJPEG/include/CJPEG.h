@@ -1,8 +1,8 @@
 #ifndef CJPEG_H
 #define CJPEG_H
 
-// libjpeg-turbo behind calls that each begin and end in C: libjpeg reports errors by longjmp, which may not cross Swift frames. A call
-// brings back a status; the library's own sentence is in the report.
+// libjpeg-turbo behind calls that each begin and end in C: libjpeg reports errors by longjmp, which may not cross Swift frames. A
+// call brings back a status; the library's own sentence is in the report.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,8 +65,8 @@ const CJPEGReport *cjpeg_progressive_report(const CJPEGProgressive *progressive)
 // Takes the next bytes of the file and reads what they bring.
 CJPEGStatus cjpeg_progressive_append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline);
 
-// Brings `pixels`, RGBA of the whole picture, up to what was read: of a first scan the rows that are there, later each scan that is whole.
-// `pixels` has to be what the last call left. `changed` becomes whether anything was written.
+// Brings `pixels`, RGBA of the whole picture, up to what was read: of a first scan the rows that are there, later each scan that
+// is whole. `pixels` has to be what the last call left. `changed` becomes whether anything was written.
 CJPEGStatus cjpeg_progressive_draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed, uint64_t deadline);
 
 // MARK: Writing

@@ -1,8 +1,8 @@
 #ifndef CPNG_H
 #define CPNG_H
 
-// libpng behind calls that each begin and end in C: libpng reports errors by longjmp, which may not cross Swift frames. A call brings back a
-// status; the library's own sentence is in the report.
+// libpng behind calls that each begin and end in C: libpng reports errors by longjmp, which may not cross Swift frames. A call
+// brings back a status; the library's own sentence is in the report.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,8 +60,8 @@ CPNGProgressive *cpng_progressive_create(CPNGExpectation expected);
 void cpng_progressive_destroy(CPNGProgressive *progressive);
 const CPNGReport *cpng_progressive_report(const CPNGProgressive *progressive);
 
-// Takes the next bytes of the file and draws what they bring: rows, or passes of an interlaced picture, whose pixels stand for their
-// neighbours to come.
+// Takes the next bytes of the file and draws what they bring: rows, or passes of an interlaced picture, whose pixels stand for
+// their neighbours to come.
 CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline);
 
 // RGBA of the whole picture as far as it is drawn, the rest transparent; NULL before its first row.
@@ -75,10 +75,11 @@ const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t 
 
 // MARK: Writing
 
-// Writes RGBA pixels: as grey, RGB, grey with alpha or RGBA, whatever is the least that holds them. `*bytes` is the caller's to free; NULL after a
-// failure. CPNG_TOO_LARGE as soon as the file is longer than `maximum_bytes`.
+// Writes RGBA pixels: as grey, RGB, grey with alpha or RGBA, whatever is the least that holds them. `*bytes` is the caller's to
+// free; NULL after a failure. CPNG_TOO_LARGE as soon as the file is longer than `maximum_bytes`.
 CPNGStatus cpng_encode(
-    const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes, uint8_t **bytes, size_t *count, CPNGReport *report);
+    const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes,
+    uint8_t **bytes, size_t *count, CPNGReport *report);
 
 // MARK: Chunks
 

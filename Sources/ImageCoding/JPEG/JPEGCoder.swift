@@ -1,11 +1,12 @@
 public import ImagePrimitives
 
-/// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits a sample, grey, RGB, YCbCr, CMYK and YCCK.
+/// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits a sample, grey, RGB, YCbCr, CMYK and
+/// YCCK.
 ///
 /// CMYK and YCCK are taken as inverted ink, as Adobe's programs write them and browsers read them.
 ///
-/// Rows of the picture without data are an error. Wrong codes within complete rows, an end-of-image marker that is missing behind complete data, and
-/// bytes too many between segments are warnings.
+/// Rows of the picture without data are an error. Wrong codes within complete rows, an end-of-image marker that is missing behind
+/// complete data, and bytes too many between segments are warnings.
 public struct JPEGCoder: ImageCoder {
   /// A coder; all are alike.
   public init() {}
@@ -20,8 +21,8 @@ public struct JPEGCoder: ImageCoder {
 
   /// Decodes to upright RGBA.
   ///
-  /// A smaller size comes from libjpeg's own scaling to the eighth above it, and the mean of areas from there, row by row: a baseline file is never
-  /// in memory as a whole. One of several scans has its coefficients there, which count.
+  /// A smaller size comes from libjpeg's own scaling to the eighth above it, and the mean of areas from there, row by row: a
+  /// baseline file is never in memory as a whole. One of several scans has its coefficients there, which count.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,

@@ -117,7 +117,9 @@ struct JPEGHeader {
     case 0xE2:
       // A profile is cut to pieces that are numbered from 1 (ICC.1:2022, annex B.4); the first one has its name.
       guard bytes.matches("ICC_PROFILE\0", at: start), bytes.byte(at: start + 12) == 1, start + 14 <= file.count else { break }
-      profile = ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[start + 14..<max(start + 14, min(segment.upperBound, file.count))]))
+      profile = ICCProfile(
+        data: UnsafeRawBufferPointer(rebasing: file[start + 14..<max(start + 14, min(segment.upperBound, file.count))])
+      )
     case 0xEE:
       if bytes.matches("Adobe", at: start), segment.count >= 12 { adobeTransform = bytes.byte(at: start + 11) }
     default:

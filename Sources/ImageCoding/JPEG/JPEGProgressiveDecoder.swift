@@ -2,10 +2,11 @@ import CJPEG
 public import ImagePrimitives
 
 extension JPEGCoder {
-  /// Of a baseline file it draws the rows that are there, the others transparent; of a progressive one each scan that is whole, and of the first one rows.
+  /// Of a baseline file it draws the rows that are there, the others transparent; of a progressive one each scan that is whole,
+  /// and of the first one rows.
   ///
-  /// It keeps the coefficients of the whole picture, 2 bytes each, and counts them against ``DecodingLimits/maximumBytes``; of the shared budget it takes
-  /// nothing, since it lives as long as a transfer does.
+  /// It keeps the coefficients of the whole picture, 2 bytes each, and counts them against ``DecodingLimits/maximumBytes``; of
+  /// the shared budget it takes nothing, since it lives as long as a transfer does.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? JPEGProgressiveDecoder(limits) : nil
   }

@@ -94,8 +94,8 @@ extension ImageSize {
     ImageSize(width: (width * count + 7) / 8, height: (height * count + 7) / 8)
   }
 
-  /// A side has so many pixels at least, where the picture has: the picture's last blocks may lie partly beyond it and are still given a whole pixel,
-  /// which in a smaller one would be seen to squeeze the rest.
+  /// A side has so many pixels at least, where the picture has: the picture's last blocks may lie partly beyond it and are still
+  /// given a whole pixel, which in a smaller one would be seen to squeeze the rest.
   private static let leastSide = 128
 
   /// The fewest eighths in which the picture is at least as large as `target`, and not too small to be reduced from.

@@ -4,10 +4,11 @@ package import ImagePrimitives
 package enum EXIFOrientation {
   private static let tag = 0x0112
 
-  /// The orientation, 1…8, that a TIFF file holds which takes up `range` of `bytes`; nil where it is cut, of another kind, or without one.
+  /// The orientation, 1…8, that a TIFF file holds which takes up `range` of `bytes`; nil where it is cut, of another kind, or
+  /// without one.
   ///
-  /// This is what a PNG's eXIf chunk, a WebP's EXIF chunk and an AVIF's Exif item hold; a name in front of it (`Exif\0\0`), as the latter two
-  /// may have, is skipped.
+  /// This is what a PNG's eXIf chunk, a WebP's EXIF chunk and an AVIF's Exif item hold; a name in front of it (`Exif\0\0`), as
+  /// the latter two may have, is skipped.
   package static func read(tiff bytes: ByteView, _ range: Range<Int>) -> Int? {
     let isNamed = range.count >= 6 && bytes.matches("Exif\0\0", at: range.lowerBound)
     let start = isNamed ? range.lowerBound + 6 : range.lowerBound

@@ -1,8 +1,9 @@
 import ImagePrimitives
 
 extension ICCProfile {
-  /// The profile whose bytes are `data`, or begin so: its name is read out of the tag `desc`, which is a textDescriptionType in profiles of
-  /// version 2 (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022, section 10.15).
+  /// The profile whose bytes are `data`, or begin so: its name is read out of the tag `desc`, which is a textDescriptionType in
+  /// profiles of version 2 (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022,
+  /// section 10.15).
   ///
   /// A profile that is cut before its name, or none at all, has no name; that is no error, as nothing here applies it.
   package init(data: UnsafeRawBufferPointer) {

@@ -33,7 +33,8 @@ struct PNGAnimation {
 }
 
 extension PNGAnimation {
-  /// Reads the control chunks of a whole file that has an acTL chunk; throws where a control chunk is damaged, or the file ends before its last frame.
+  /// Reads the control chunks of a whole file that has an acTL chunk; throws where a control chunk is damaged, or the file ends
+  /// before its last frame.
   static func read(_ file: UnsafeRawBufferPointer, canvas: ImageSize) throws(ImageError) -> Reading {
     var parser = PNGAnimationParser(ByteView(file), canvas: canvas)
     for chunk in PNGChunks(file) {
@@ -126,7 +127,9 @@ struct PNGAnimationParser {
   private mutating func readFrameData(_ chunk: PNGChunk) -> String? {
     guard chunk.data.count >= 4, takeSequenceNumber(at: chunk.data.lowerBound) else { return Self.sequenceError(chunk) }
     let frames = animation.frames.count
-    guard hasStill, frames > (animation.beginsWithStill ? 1 : 0) else { return "an fdAT chunk of no frame at byte \(chunk.offset)" }
+    guard hasStill, frames > (animation.beginsWithStill ? 1 : 0) else {
+      return "an fdAT chunk of no frame at byte \(chunk.offset)"
+    }
     extendFrame(by: chunk)
     return nil
   }

@@ -1,6 +1,7 @@
 import ImagePrimitives
 
-/// What an animated PNG shows: frames are drawn one after another as their disposal and blending ask (PNG specification, third edition, section 11.3.6.2).
+/// What an animated PNG shows: frames are drawn one after another as their disposal and blending ask (PNG specification, third
+/// edition, section 11.3.6.2).
 struct PNGCanvas {
   /// What is shown now; transparent at first.
   private(set) var pixels: PixelBuffer
@@ -43,7 +44,10 @@ struct PNGCanvas {
       pixels.bytes.withUnsafeMutableBytes { target in
         for row in frame.y..<frame.y + frame.size.height {
           let start = (row * width + frame.x) * 4
-          UnsafeMutableRawBufferPointer(rebasing: target[start..<start + frame.size.width * 4]).initializeMemory(as: UInt8.self, repeating: 0)
+          UnsafeMutableRawBufferPointer(rebasing: target[start..<start + frame.size.width * 4]).initializeMemory(
+            as: UInt8.self,
+            repeating: 0
+          )
         }
       }
     }

@@ -8,7 +8,8 @@ extension PNGCoder {
 
   /// Writes an image's first frame without loss: grey or RGB, with alpha or not, whatever is the least that holds its pixels.
   ///
-  /// There is no quality to lower, so that what is larger than ``EncodingOptions/maximumBytes`` throws ``ImageError/Kind/unencodable``.
+  /// There is no quality to lower, so that what is larger than ``EncodingOptions/maximumBytes`` throws
+  /// ``ImageError/Kind/unencodable``.
   public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
     let pixels = image.pixels.fitting(options)

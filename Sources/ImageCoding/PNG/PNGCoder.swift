@@ -1,10 +1,10 @@
 public import ImagePrimitives
 
-/// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Animated PNG by frames that libpng reads as files of
-/// their own.
+/// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Animated PNG by frames that
+/// libpng reads as files of their own.
 ///
-/// A wrong checksum in any chunk up to the picture's end, or in an animation's, is an error, as is missing image data. What is wrong behind the picture is a
-/// warning, as is an animation against the specification, which is shown as a still image.
+/// A wrong checksum in any chunk up to the picture's end, or in an animation's, is an error, as is missing image data. What is
+/// wrong behind the picture is a warning, as is an animation against the specification, which is shown as a still image.
 public struct PNGCoder: ImageCoder {
   /// A coder; all are alike.
   public init() {}
@@ -12,15 +12,16 @@ public struct PNGCoder: ImageCoder {
   /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
-  /// Reads the chunks up to the first IDAT; of a whole file, all of them, so that an orientation behind the picture is seen, and each frame.
+  /// Reads the chunks up to the first IDAT; of a whole file, all of them, so that an orientation behind the picture is seen, and
+  /// each frame.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try PNGHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
   /// Decodes to upright RGBA; a smaller size is the mean of areas.
   ///
-  /// ``DecodedImage/pixels`` are the still picture, which is what a viewer without animations shows: the animation's first frame, or one that is no
-  /// part of it, as the file has it.
+  /// ``DecodedImage/pixels`` are the still picture, which is what a viewer without animations shows: the animation's first frame,
+  /// or one that is no part of it, as the file has it.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,

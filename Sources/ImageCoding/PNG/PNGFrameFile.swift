@@ -1,7 +1,7 @@
 import ImagePrimitives
 
-/// A frame of an animated PNG as a PNG file of its own, since libpng knows no animations: IHDR with the frame's size, the file's PLTE and tRNS, and the
-/// content of its fdAT chunks as IDAT.
+/// A frame of an animated PNG as a PNG file of its own, since libpng knows no animations: IHDR with the frame's size, the file's
+/// PLTE and tRNS, and the content of its fdAT chunks as IDAT.
 struct PNGFrameFile {
   private(set) var bytes: [UInt8] = []
 

@@ -1,7 +1,8 @@
 import CPNG
 import ImagePrimitives
 
-/// The header of a PNG: IHDR, and the chunks up to the first IDAT; of a whole file, all chunks (PNG specification, third edition, section 5).
+/// The header of a PNG: IHDR, and the chunks up to the first IDAT; of a whole file, all chunks (PNG specification, third edition,
+/// section 5).
 struct PNGHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
   private(set) var colorSpace: ImageHeader.ColorSpace?

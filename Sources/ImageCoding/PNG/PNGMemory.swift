@@ -20,7 +20,8 @@ struct PNGMemory {
     return rows + whole + result * (isTurned ? 2 : 1) + target.width * MemoryLayout<SIMD4<Double>>.stride
   }
 
-  /// To decode an animation's frames to `target` besides: the canvas, the one to come back to, the frame's own picture, and all that is kept.
+  /// To decode an animation's frames to `target` besides: the canvas, the one to come back to, the frame's own picture, and all
+  /// that is kept.
   func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
     let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
     let largest = animation.frames.lazy.map { $0.size.pixels * 4 }.max() ?? 0

@@ -1,8 +1,8 @@
 import CPNG
 import ImagePrimitives
 
-/// Chunks whose text or profile is packed, so that a few bytes may become many. Nothing here unpacks them to keep; what reads the file
-/// later might.
+/// Chunks whose text or profile is packed, so that a few bytes may become many. Nothing here unpacks them to keep; what reads the
+/// file later might.
 enum PNGPackedChunks {
   /// What they may unpack to, all together.
   static let mostBytes = 16 << 20

@@ -2,8 +2,8 @@ import CPNG
 public import ImagePrimitives
 
 extension PNGCoder {
-  /// It draws the rows that are there, the others transparent; of an interlaced file each pass, its pixels standing for those to come. Of an animated one,
-  /// the still picture.
+  /// It draws the rows that are there, the others transparent; of an interlaced file each pass, its pixels standing for those to
+  /// come. Of an animated one, the still picture.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? PNGProgressiveDecoder(limits) : nil
   }
