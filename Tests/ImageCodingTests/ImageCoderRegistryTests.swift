@@ -20,9 +20,9 @@ import Testing
     }
   }
 
-  @Test func standardReadsJPEGAndPNGAndWebP() {
+  @Test func standardReadsJPEGAndPNGAndGIFAndWebP() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
-    #expect(readable == [.jpeg, .png, .webp])
+    #expect(readable == [.jpeg, .png, .gif, .webp])
   }
 
   @Test func theCoderAddedLastIsAskedFirst() {
@@ -38,6 +38,8 @@ import Testing
     registry.add(Refusing())
     registry.remove(Refusing.self)
     #expect(registry.coder(for: .png) is PNGCoder)
+    #expect(registry.coder(for: .gif) is GIFCoder)
+    registry.remove(GIFCoder.self)
     #expect(registry.coder(for: .gif) == nil)
   }
 }

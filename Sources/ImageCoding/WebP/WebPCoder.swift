@@ -93,6 +93,29 @@ public struct WebPCoder: ImageCoder {
     }
     return Proof(header: ImageHeader(parts, isComplete: true))
   }
+
+  /// Whether `format` is this one.
+  public func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
+
+  /// Encodes with loss at the quality asked for, or without any; alpha is kept whole in both. An animation is written as one.
+  ///
+  /// Where a maximum of bytes asks for it, the quality is searched that fits, with an attempt at each step. Sides above 16,383 pixels, and sizes in bytes that
+  /// cannot be kept, throw ``ImageError/Kind/unencodable``.
+  public func encode(
+    _ image: DecodedImage,
+    as format: ImageFormat,
+    options: EncodingOptions
+  ) throws(ImageError) -> [UInt8] {
+    guard format == .webp else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    return try WebPEncoder(options).encode(image)
+  }
+
+  /// A decoder that shows the rows that are there, those below being transparent; of an animation, the first frame once all of it is there.
+  ///
+  /// The orientation comes behind the picture, so that all images but the last one are as stored.
+  public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+    format == .webp ? WebPProgressiveDecoder(limits: limits) : nil
+  }
 }
 
 extension WebPHeader {
@@ -105,7 +128,7 @@ extension WebPHeader {
   }
 
   /// What libwebp allocates for a picture as large as the canvas at most, beside its pixels.
-  fileprivate var workingBytes: Int {
+  var workingBytes: Int {
     WebPBitstream.workingBytes(size, isOpaqueLossy: colorSpace == .ycbcr && !hasAlpha && !isAnimated)
   }
 }

@@ -26,12 +26,32 @@ struct WebPContainer: ~Copyable {
   init(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     var data = WebPData(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, size: bytes.count)
     guard let demuxer = WebPDemux(&data) else { throw .undecodable("libwebp: the file's chunks are corrupt, or not all are here") }
+    self.init(demuxer)
+  }
+
+  /// Reads the beginning of a file; nil where not even the first chunk's header is here.
+  init?(partOf bytes: UnsafeRawBufferPointer) {
+    var data = WebPData(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, size: bytes.count)
+    var state = WEBP_DEMUX_PARSING_HEADER
+    guard let demuxer = WebPDemuxPartial(&data, &state) else { return nil }
+    self.init(demuxer)
+  }
+
+  private init(_ demuxer: OpaquePointer) {
     self.demuxer = demuxer
     frames = Int(WebPDemuxGetI(demuxer, WEBP_FF_FRAME_COUNT))
     loopCount = Int(WebPDemuxGetI(demuxer, WEBP_FF_LOOP_COUNT))
   }
 
   deinit { WebPDemuxDelete(demuxer) }
+
+  /// Calls `body` with the first frame, if all of it is here.
+  func withFirstWholeFrame(_ body: (Frame) throws(ImageError) -> Void) throws(ImageError) {
+    var iterator = WebPIterator()
+    defer { WebPDemuxReleaseIterator(&iterator) }
+    guard WebPDemuxGetFrame(demuxer, 1, &iterator) != 0, iterator.complete != 0 else { return }
+    try body(Frame(iterator))
+  }
 
   /// Calls `body` with each frame in turn until it returns false; what it throws tells which frame it was, where there are several.
   func forEachFrame(_ body: (Frame) throws(ImageError) -> Bool) throws(ImageError) {

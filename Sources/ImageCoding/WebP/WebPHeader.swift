@@ -13,8 +13,6 @@ struct WebPHeader {
   private(set) var profile: ICCProfile?
   /// Chunks of the container that were seen.
   private(set) var chunks = 1
-  /// The first picture of an animation, as far as its chunk was seen.
-  private(set) var firstFrame: Range<Int>?
   private let file: UnsafeRawBufferPointer
   private let bytes: ByteView
 
@@ -82,7 +80,6 @@ struct WebPHeader {
       if offset > 12 { chunks += 1 }
       if isAnimated, bytes.matches("ANMF", at: offset) {
         pictures += 1
-        if firstFrame == nil, bytes.has(length, at: offset + 8) { firstFrame = data }
         colorSpace = colorSpace ?? colorSpaceOfFrame(at: data.lowerBound + 16)
       } else if !isAnimated, let space = colorSpace(ofChunkAt: offset) {
         pictures += 1

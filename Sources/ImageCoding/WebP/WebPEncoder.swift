@@ -1,0 +1,63 @@
+import CWebP
+import ImagePrimitives
+
+/// Writes WebP: a still picture, or an animation.
+struct WebPEncoder {
+  private let options: EncodingOptions
+
+  init(_ options: EncodingOptions) { self.options = options }
+
+  /// Sides have 14 bits in a bitstream (RFC 9649, section 2.6).
+  static let longestSide = 16_383
+
+  func encode(_ image: DecodedImage) throws(ImageError) -> [UInt8] {
+    let size = DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: image.pixels.size)
+    guard max(size.width, size.height) <= Self.longestSide else {
+      throw ImageError(
+        .unencodable,
+        "the image is \(size.width) x \(size.height) pixels, and a WebP's sides have \(Self.longestSide) at most"
+      )
+    }
+    let frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []
+    guard let animation = image.animation, frames.count > 1 else {
+      let pixels = image.pixels.reduced(to: size)
+      return try fitting { config throws(ImageError) in try Self.still(pixels, config) }
+    }
+    return try fitting { config throws(ImageError) in
+      var encoder = try WebPAnimationEncoder(size: size, loopCount: animation.loopCount, config: config)
+      for frame in frames { try encoder.append(frame.pixels.reduced(to: size), duration: frame.duration) }
+      return try encoder.finish()
+    }
+  }
+
+  private func fitting(_ encode: (WebPConfig) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
+    guard options.isLossless else {
+      return try options.fitting { quality throws(ImageError) in try encode(Self.config(quality: quality)) }
+    }
+    let bytes = try encode(Self.losslessConfig)
+    guard let allowed = options.maximumBytes, bytes.count > allowed else { return bytes }
+    throw ImageError(.unencodable, "the image takes \(bytes.count) bytes without loss, and \(allowed) are allowed")
+  }
+
+  private static func still(_ pixels: PixelBuffer, _ config: WebPConfig) throws(ImageError) -> [UInt8] {
+    var config = config
+    var picture = try WebPSource(pixels, isLossless: config.lossless != 0)
+    return try picture.encode(&config)
+  }
+
+  private static func config(quality: Int) -> WebPConfig {
+    var config = WebPConfig()
+    guard WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, Float(quality)) != 0 else {
+      preconditionFailure("libwebp has another ABI than its headers")
+    }
+    return config
+  }
+
+  /// libwebp's usual effort; colours that nobody sees are kept too.
+  private static var losslessConfig: WebPConfig {
+    var config = config(quality: 75)
+    config.lossless = 1
+    config.exact = 1
+    return config
+  }
+}

@@ -1,0 +1,76 @@
+import ImagePrimitives
+
+/// Shows a WebP while it arrives: a still picture row by row, of an animation the first frame at once.
+///
+/// It is unchecked since its calls come one after another, as the protocol says, and nothing of it is handed out.
+final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
+  private let limits: DecodingLimits
+  /// The file until now, which libwebp reads where it lies.
+  private var bytes: [UInt8] = []
+  private var header: WebPHeader?
+  private var rows: WebPRowDecoder?
+  /// The newest image, until it is taken.
+  private var unseen: PixelBuffer?
+  private var shownRows = 0
+  private var shownOrientation = 1
+  private var hasShownFrame = false
+
+  init(limits: DecodingLimits) { self.limits = limits }
+
+  func append(_ more: UnsafeRawBufferPointer) throws(ImageError) {
+    bytes.append(contentsOf: more)
+    // Fewer are not even enough to be refused.
+    guard bytes.count >= 12, try readHeader(), let header else { return }
+    try bytes.withRawBytes { file throws(ImageError) in
+      if header.isAnimated {
+        try readFirstFrame(file, of: header)
+      } else {
+        if rows == nil { rows = try WebPRowDecoder(size: header.size) }
+        try rows?.read(file)
+      }
+    }
+  }
+
+  func image() throws(ImageError) -> DecodedImage? {
+    guard let header else { return nil }
+    let image = ImageHeader(header, isComplete: false)
+    let orientation = image.orientation
+    if let rows, rows.count > shownRows || rows.count > 0 && orientation != shownOrientation {
+      (shownRows, shownOrientation) = (rows.count, orientation)
+      let pixels = try limits.spending(header.size.pixels * 8) { () throws(ImageError) in
+        rows.pixels.upright(orientation: orientation)
+      }
+      return DecodedImage(header: image, pixels: pixels)
+    }
+    defer { unseen = nil }
+    return unseen.map { DecodedImage(header: image, pixels: $0) }
+  }
+
+  /// False where the header is not yet here.
+  private func readHeader() throws(ImageError) -> Bool {
+    do throws(ImageError) {
+      let isFirst = header == nil
+      let header = try bytes.withRawBytes { file throws(ImageError) in try WebPHeader(file, isComplete: false) }
+      try header.check(limits)
+      // What is shown meanwhile is not taken from what others share, since nobody knows for how long; but it may not be more than one file may need.
+      if isFirst { try limits.spending(header.workingBytes + header.size.pixels * 8) {} }
+      self.header = header
+      return true
+    } catch {
+      guard case .needsMoreBytes = error.kind else { throw error }
+      return false
+    }
+  }
+
+  private func readFirstFrame(_ file: UnsafeRawBufferPointer, of header: WebPHeader) throws(ImageError) {
+    guard !hasShownFrame, let container = WebPContainer(partOf: file) else { return }
+    try container.withFirstWholeFrame { frame throws(ImageError) in
+      hasShownFrame = true
+      unseen = try limits.spending(header.workingBytes + header.size.pixels * 8) { () throws(ImageError) in
+        var canvas = WebPCanvas(size: header.size)
+        try canvas.draw(frame)
+        return canvas.pixels
+      }
+    }
+  }
+}
