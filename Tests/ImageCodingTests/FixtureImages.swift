@@ -48,9 +48,13 @@ enum Standard {
     }
   }
 
-  static func decode(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> DecodedImage {
+  static func decode(
+    _ bytes: [UInt8],
+    options: DecodingOptions = DecodingOptions(),
+    limits: DecodingLimits = DecodingLimits()
+  ) throws -> DecodedImage {
     let coder = try coder(for: bytes)
-    return try bytes.withUnsafeBytes { try coder.decode($0, limits: limits) }
+    return try bytes.withUnsafeBytes { try coder.decode($0, options: options, limits: limits) }
   }
 
   static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {

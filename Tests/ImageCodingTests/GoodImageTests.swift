@@ -34,7 +34,8 @@ import Testing
       do {
         let header = try Standard.header(bytes, prefix: length)
         #expect(header.size == whole.size)
-        #expect(header.orientation == whole.orientation)
+        // A WebP says it behind the picture.
+        #expect(header.orientation == whole.orientation || image.name.hasSuffix(".webp"))
         #expect(header.hasAlpha == whole.hasAlpha)
         return
       } catch let error as ImageError {

@@ -1,6 +1,6 @@
 extension EncodingOptions {
-  /// The file that `encode` makes at the best quality up to ``quality`` at which it is no larger than ``maximumBytes``; what is too large even at the
-  /// lowest cannot be written.
+  /// The file that `encode` makes at the best quality up to ``quality`` at which it is no larger than ``maximumBytes``; what is
+  /// too large even at the lowest cannot be written.
   ///
   /// A larger quality is taken to give a larger file, as it nearly always does, so that 8 attempts are enough.
   func fitting(_ encode: (_ quality: Int) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {

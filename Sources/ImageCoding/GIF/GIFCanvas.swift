@@ -24,7 +24,8 @@ struct GIFCanvas {
     if frame.control.disposal == .previous { saved = bytes }
   }
 
-  /// Draws a row of a frame's pixels, `y` from its top; what lies outside of the screen is dropped, and a colour of 0 leaves what is there.
+  /// Draws a row of a frame's pixels, `y` from its top; what lies outside of the screen is dropped, and a colour of 0 leaves what
+  /// is there.
   mutating func draw(_ indices: UnsafeBufferPointer<UInt8>, y: Int, of frame: GIFStream.Frame, _ palette: [UInt32]) {
     let row = frame.top + y
     let visible = min(indices.count, size.width - frame.left)

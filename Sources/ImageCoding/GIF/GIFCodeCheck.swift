@@ -1,7 +1,7 @@
 /// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts the pixels they stand for, making none.
 ///
-/// A code stands for a pixel, or for an entry of a table that grows by one with every code: what the code before stood for, and one pixel more. So the
-/// lengths of entries are all that has to be kept.
+/// A code stands for a pixel, or for an entry of a table that grows by one with every code: what the code before stood for, and
+/// one pixel more. So the lengths of entries are all that has to be kept.
 struct GIFCodeCheck {
   /// Pixels until now.
   private(set) var pixels = 0

@@ -2,12 +2,12 @@ public import ImagePrimitives
 
 /// GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation; it is not written.
 ///
-/// Frames are shown over one another as they say. A first frame larger than the screen enlarges it; what later ones have outside of it is dropped, as
-/// in browsers. An image whose first frame names a transparent colour begins transparent, and others in the screen's background colour. How often an animation is
-/// shown is the number in the file, and once where there is none.
+/// Frames are shown over one another as they say. A first frame larger than the screen enlarges it; what later ones have outside
+/// of it is dropped, as in browsers. An image whose first frame names a transparent colour begins transparent, and others in the
+/// screen's background colour. How often an animation is shown is the number in the file, and once where there is none.
 ///
-/// Any code without a meaning, and a picture that is cut, in whatever frame, are errors. A file without its trailer, or one that goes on with something that
-/// is no block, ends there with a warning.
+/// Any code without a meaning, and a picture that is cut, in whatever frame, are errors. A file without its trailer, or one that
+/// goes on with something that is no block, ends there with a warning.
 public struct GIFCoder: ImageCoder {
   /// A coder; all are alike.
   public init() {}

@@ -1,6 +1,7 @@
 import ImagePrimitives
 
-/// How a frame is shown: the last Graphic Control Extension before it (GIF89a, section 23). By default opaque, for no time, and left in place.
+/// How a frame is shown: the last Graphic Control Extension before it (GIF89a, section 23). By default opaque, for no time, and
+/// left in place.
 struct GIFGraphicControl {
   /// What becomes of a frame's area before the next frame is drawn.
   enum Disposal {
@@ -46,7 +47,8 @@ enum GIFLoopCount {
       && (bytes.matches("NETSCAPE2.0", at: block.lowerBound) || bytes.matches("ANIMEXTS1.0", at: block.lowerBound))
   }
 
-  /// The number in a sub-block behind that one, as it stands there, 0 being for ever; nil where the sub-block is about something else.
+  /// The number in a sub-block behind that one, as it stands there, 0 being for ever; nil where the sub-block is about something
+  /// else.
   static func read(_ bytes: ByteView, _ block: Range<Int>) -> Int? {
     guard block.count >= 3, bytes.byte(at: block.lowerBound) == 1 else { return nil }
     return bytes.littleEndian16(at: block.lowerBound + 1)

@@ -2,8 +2,8 @@ import ImagePrimitives
 
 /// What a GIF's blocks say of it, read without unpacking any picture (GIF89a specification, sections 17 to 27).
 ///
-/// The canvas is the logical screen, enlarged where the first frame lies partly outside of it, as browsers and Pillow have it. All blocks of a whole
-/// file are walked, of a prefix those that are there.
+/// The canvas is the logical screen, enlarged where the first frame lies partly outside of it, as browsers and Pillow have it.
+/// All blocks of a whole file are walked, of a prefix those that are there.
 struct GIFHeader {
   private(set) var size: ImageSize
   /// Pictures whose descriptors were seen.

@@ -1,8 +1,8 @@
 import CGIF
 
 extension GIFStream {
-  /// The frame's colours as RGBA in the order of memory, 256 of them: of its own table, else of the screen's, else grey; those beyond a table are black.
-  /// The transparent one is 0.
+  /// The frame's colours as RGBA in the order of memory, 256 of them: of its own table, else of the screen's, else grey; those
+  /// beyond a table are black. The transparent one is 0.
   func palette(_ frame: Frame) -> [UInt32] {
     var colors = [UInt32](repeating: Self.pixel(0, 0, 0), count: 256)
     if let map = (file.pointee.Image.ColorMap ?? file.pointee.SColorMap)?.pointee {

@@ -6,6 +6,7 @@ extension GIFStream {
   ///
   /// giflib itself makes some pixels out of codes that have no meaning.
   func checkCodes(deadline: DecodingDeadline) throws(ImageError) {
+    try deadline.check()
     // The byte that giflib read last.
     var codes = GIFCodeCheck(codeSize: Int(source.pointee.bytes[source.pointee.offset - 1]))
     let pixels = Int(file.pointee.Image.Width) * Int(file.pointee.Image.Height)
@@ -28,8 +29,8 @@ extension GIFStream {
     } while block != nil
   }
 
-  /// Calls `body` with each row of a picture whose codes were checked, and its place from the top: interlaced ones come in four passes (GIF89a,
-  /// appendix E).
+  /// Calls `body` with each row of a picture whose codes were checked, and its place from the top: interlaced ones come in four
+  /// passes (GIF89a, appendix E).
   mutating func readRows(
     deadline: DecodingDeadline,
     _ body: (_ y: Int, _ indices: UnsafeBufferPointer<UInt8>) -> Void

@@ -2,8 +2,8 @@ import CGIF
 import ImagePrimitives
 
 extension GIFStream {
-  /// Goes to the next frame; nil at the end: at the trailer, or, which is odd, where the file stops between two blocks or goes on with something
-  /// that is no block.
+  /// Goes to the next frame; nil at the end: at the trailer, or, which is odd, where the file stops between two blocks or goes on
+  /// with something that is no block.
   mutating func nextFrame(limits: DecodingLimits) throws(ImageError) -> Frame? {
     var control = GIFGraphicControl()
     var hasExtension = false

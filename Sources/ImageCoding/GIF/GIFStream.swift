@@ -3,7 +3,8 @@ import ImagePrimitives
 
 /// A GIF as giflib reads it, record by record; giflib keeps nothing of what was read but the tables of one picture.
 ///
-/// Of each frame, in this order: ``nextFrame(limits:)``, ``checkCodes(deadline:)``, and then ``skipPicture()``, or ``readRows(deadline:_:)``.
+/// Of each frame, in this order: ``nextFrame(limits:)``, ``checkCodes(deadline:)``, and then ``skipPicture()``, or
+/// ``readRows(deadline:_:)``.
 struct GIFStream: ~Copyable {
   /// A frame whose picture is the next to be read.
   struct Frame {

@@ -12,12 +12,14 @@ struct WebPBitstream {
     self.size = size
   }
 
-  /// What libwebp allocates for a picture at most, beside its pixels: for a lossless one, or for alpha, all pixels once more and a few rows; for others, rows.
+  /// What libwebp allocates for a picture at most, beside its pixels: for a lossless one, or for alpha, all pixels once more and
+  /// a few rows; for others, rows.
   static func workingBytes(_ size: ImageSize, isOpaqueLossy: Bool) -> Int {
     (isOpaqueLossy ? 0 : size.pixels * 5) + size.width * 512 + 1 << 20
   }
 
-  /// Decodes to RGBA in `target` whose rows are `stride` bytes from one another; made smaller on the way where `scaled` is another size than its own.
+  /// Decodes to RGBA in `target` whose rows are `stride` bytes from one another; made smaller on the way where `scaled` is
+  /// another size than its own.
   func decode(into target: UnsafeMutableBufferPointer<UInt8>, stride: Int, scaled: ImageSize? = nil) throws(ImageError) {
     try run { config in
       if let scaled, scaled != size {
@@ -33,8 +35,8 @@ struct WebPBitstream {
     }
   }
 
-  /// Decodes the whole bitstream, and has just its last corner made into pixels: libwebp gets there through all that comes before, and needs
-  /// no loop filter, no colour conversion, and no memory for a picture.
+  /// Decodes the whole bitstream, and has just its last corner made into pixels: libwebp gets there through all that comes
+  /// before, and needs no loop filter, no colour conversion, and no memory for a picture.
   func prove() throws(ImageError) {
     try run { config in
       config.options.bypass_filtering = 1

@@ -1,7 +1,7 @@
 import ImagePrimitives
 
-/// The canvas on which an animation's frames are drawn one over another (RFC 9649, section 2.7.1.1), transparent at first: like browsers, this gives no heed
-/// to the background colour in the file.
+/// The canvas on which an animation's frames are drawn one over another (RFC 9649, section 2.7.1.1), transparent at first: like
+/// browsers, this gives no heed to the background colour in the file.
 struct WebPCanvas {
   /// What it shows now.
   var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
@@ -88,7 +88,7 @@ struct WebPCanvas {
   /// Section 2.7.1.1's formula, rounded as libwebp's own animation decoder does, so that both give the same pixels.
   private static func blend(_ source: SIMD4<UInt8>, over below: SIMD4<UInt8>) -> SIMD4<UInt8> {
     guard source.w < 255 else { return source }
-    let share = UInt32(below.w) * (256 - UInt32(source.w)) >> 8
+    let share = (UInt32(below.w) * (256 - UInt32(source.w))) >> 8
     let alpha = UInt32(source.w) + share
     let scale = (1 << 24) / alpha
     let sum = SIMD4<UInt32>(truncatingIfNeeded: source) &* UInt32(source.w) &+ SIMD4(truncatingIfNeeded: below) &* share

@@ -2,8 +2,8 @@ public import ImagePrimitives
 
 /// WebP by libwebp: lossy and lossless, with or without alpha, and all frames of an animation; written as either, too.
 ///
-/// A file shorter than its RIFF header declares is an error, as is a chunk that is not whole, and any fault in the bitstream of any frame; libwebp knows no
-/// warnings. What stands behind the RIFF chunk does not matter.
+/// A file shorter than its RIFF header declares is an error, as is a chunk that is not whole, and any fault in the bitstream of
+/// any frame; libwebp knows no warnings. What stands behind the RIFF chunk does not matter.
 public struct WebPCoder: ImageCoder {
   /// A coder; all are alike.
   public init() {}
@@ -11,7 +11,8 @@ public struct WebPCoder: ImageCoder {
   /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
-  /// Reads the RIFF header and the first chunk, and the others that are there: the orientation comes behind the picture, so that a prefix does not tell it.
+  /// Reads the RIFF header and the first chunk, and the others that are there: the orientation comes behind the picture, so that
+  /// a prefix does not tell it.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try WebPHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
@@ -99,8 +100,8 @@ public struct WebPCoder: ImageCoder {
 
   /// Encodes with loss at the quality asked for, or without any; alpha is kept whole in both. An animation is written as one.
   ///
-  /// Where a maximum of bytes asks for it, the quality is searched that fits, with an attempt at each step. Sides above 16,383 pixels, and sizes in bytes that
-  /// cannot be kept, throw ``ImageError/Kind/unencodable``.
+  /// Where a maximum of bytes asks for it, the quality is searched that fits, with an attempt at each step. Sides above 16,383
+  /// pixels, and sizes in bytes that cannot be kept, throw ``ImageError/Kind/unencodable``.
   public func encode(
     _ image: DecodedImage,
     as format: ImageFormat,
@@ -110,7 +111,8 @@ public struct WebPCoder: ImageCoder {
     return try WebPEncoder(options).encode(image)
   }
 
-  /// A decoder that shows the rows that are there, those below being transparent; of an animation, the first frame once all of it is there.
+  /// A decoder that shows the rows that are there, those below being transparent; of an animation, the first frame once all of it
+  /// is there.
   ///
   /// The orientation comes behind the picture, so that all images but the last one are as stored.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {

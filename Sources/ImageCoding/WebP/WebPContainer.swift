@@ -25,7 +25,9 @@ struct WebPContainer: ~Copyable {
   /// Reads the container, whose bytes have to outlive this; libwebp finds all of its faults here, and none of its pictures'.
   init(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     var data = WebPData(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, size: bytes.count)
-    guard let demuxer = WebPDemux(&data) else { throw .undecodable("libwebp: the file's chunks are corrupt, or not all are here") }
+    guard let demuxer = WebPDemux(&data) else {
+      throw .undecodable("libwebp: the file's chunks are corrupt, or not all are here")
+    }
     self.init(demuxer)
   }
 
@@ -53,7 +55,8 @@ struct WebPContainer: ~Copyable {
     try body(Frame(iterator))
   }
 
-  /// Calls `body` with each frame in turn until it returns false; what it throws tells which frame it was, where there are several.
+  /// Calls `body` with each frame in turn until it returns false; what it throws tells which frame it was, where there are
+  /// several.
   func forEachFrame(_ body: (Frame) throws(ImageError) -> Bool) throws(ImageError) {
     var iterator = WebPIterator()
     defer { WebPDemuxReleaseIterator(&iterator) }

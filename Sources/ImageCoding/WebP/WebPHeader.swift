@@ -1,6 +1,7 @@
 import ImagePrimitives
 
-/// The header of a WebP: the RIFF container and its first chunk, and what other chunks say, as far as they are here (RFC 9649, section 2).
+/// The header of a WebP: the RIFF container and its first chunk, and what other chunks say, as far as they are here (RFC 9649,
+/// section 2).
 struct WebPHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
   private(set) var hasAlpha = false

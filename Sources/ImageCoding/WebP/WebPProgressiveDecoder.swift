@@ -52,7 +52,8 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
       let isFirst = header == nil
       let header = try bytes.withRawBytes { file throws(ImageError) in try WebPHeader(file, isComplete: false) }
       try header.check(limits)
-      // What is shown meanwhile is not taken from what others share, since nobody knows for how long; but it may not be more than one file may need.
+      // What is shown meanwhile is not taken from what others share, since nobody knows for how long; but it may not be more than
+      // one file may need.
       if isFirst { try limits.spending(header.workingBytes + header.size.pixels * 8) {} }
       self.header = header
       return true

@@ -27,7 +27,8 @@ final class WebPRowDecoder {
     memory.deallocate()
   }
 
-  /// Reads on in a file of which `bytes` are all that is here; libwebp keeps no copy of them, and finds its place again wherever they lie now.
+  /// Reads on in a file of which `bytes` are all that is here; libwebp keeps no copy of them, and finds its place again wherever
+  /// they lie now.
   func read(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     guard !isDone else { return }
     let status = WebPIUpdate(decoder, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)

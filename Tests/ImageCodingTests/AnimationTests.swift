@@ -1,0 +1,137 @@
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// What Pillow sees in a file of `images/good` that moves.
+struct FixtureAnimation: CustomTestStringConvertible, Sendable {
+  struct Frame: Decodable, Sendable {
+    let milliseconds: Int
+    /// Rows of x, y, red, green, blue, alpha.
+    let samples: [[Int]]
+  }
+
+  let name: String
+  /// As in the file; nil where a GIF says nothing.
+  let loops: Int?
+  let frames: [Frame]
+
+  var testDescription: String { name }
+
+  static let all: [FixtureAnimation] = {
+    struct Reference: Decodable {
+      let loops: Int?
+      let frames: [Frame]
+    }
+    let json = Data(Fixtures.bytes("images/animations.json"))
+    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("animations.json") }
+    return references.sorted { $0.key < $1.key }.map { FixtureAnimation(name: $0, loops: $1.loops, frames: $1.frames) }
+  }()
+}
+
+@Suite("K5: animations") struct AnimationTests {
+  @Test("K5: every frame, its duration and the loop count are what Pillow sees", arguments: FixtureAnimation.all)
+  func framesArePillows(_ expected: FixtureAnimation) throws {
+    let image = try Standard.decode(FixtureImage.named(expected.name).bytes)
+    let animation = try #require(image.animation)
+    #expect(animation.loopCount == expected.loops ?? 1)
+    #expect(animation.frames.count == expected.frames.count)
+    #expect(image.header.frames == expected.frames.count && image.header.isAnimated)
+    #expect(image.pixels == animation.frames[0].pixels)
+    for (frame, expected) in zip(animation.frames, expected.frames) {
+      // Below 11 ms count as 100.
+      #expect(frame.duration == .milliseconds(expected.milliseconds < 11 ? 100 : expected.milliseconds))
+      for sample in expected.samples {
+        let offset = (sample[1] * frame.pixels.size.width + sample[0]) * 4
+        let pixel = frame.pixels.bytes[offset..<offset + 4].map(Int.init)
+        if sample[5] == 0, pixel[3] == 0 { continue }
+        #expect(zip(pixel, sample[2...]).allSatisfy { abs($0 - $1) <= 2 }, "\(pixel) at \(sample)")
+      }
+    }
+  }
+
+  @Test("K5: on request there is only the first frame, of whatever follows", arguments: FixtureAnimation.all)
+  func firstFrameOnly(_ fixture: FixtureAnimation) throws {
+    let bytes = FixtureImage.named(fixture.name).bytes
+    let whole = try Standard.decode(bytes)
+    let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
+    #expect(first.animation == nil)
+    #expect(first.pixels == whole.pixels)
+    #expect(first.header == whole.header)
+    #expect(first.byteCount * fixture.frames.count == whole.byteCount)
+  }
+
+  @Test("K6: all frames are made as small as asked for", arguments: FixtureAnimation.all)
+  func thumbnails(_ fixture: FixtureAnimation) throws {
+    let bytes = FixtureImage.named(fixture.name).bytes
+    let size = ImageSize(width: 40, height: 30)
+    let small = try Standard.decode(bytes, options: DecodingOptions(thumbnail: ImageSize(width: 40, height: 100)))
+    let whole = try Standard.decode(bytes)
+    #expect(small.header == whole.header)
+    #expect(try #require(small.animation).frames.allSatisfy { $0.pixels.size == size })
+    #expect(small.animation?.frames.map(\.duration) == whole.animation?.frames.map(\.duration))
+    let fewBytes = try Standard.decode(bytes, options: DecodingOptions(maximumBytes: 40 * 30 * 4))
+    #expect(fewBytes.pixels == small.pixels)
+  }
+
+  @Test("K3: a prefix says that it will move, and the whole file how many frames it has", arguments: FixtureAnimation.all)
+  func prefixes(_ fixture: FixtureAnimation) throws {
+    let bytes = FixtureImage.named(fixture.name).bytes
+    #expect(try Standard.header(bytes).frames == fixture.frames.count)
+    let prefix = try Standard.header(bytes, prefix: bytes.count / 4)
+    #expect(prefix.frames < fixture.frames.count)
+    // A GIF that is shown once has nothing in its head about it.
+    #expect(prefix.isAnimated == (fixture.loops != nil))
+  }
+
+  @Test("K11: frames, and the memory for all of them, have limits", arguments: FixtureAnimation.all)
+  func limits(_ fixture: FixtureAnimation) throws {
+    let bytes = FixtureImage.named(fixture.name).bytes
+    let count = fixture.frames.count
+    let tooMany = "the animation has \(count) frames or more, and \(count - 1) are allowed"
+    for error in [
+      imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },
+      imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },
+    ] { #expect(error?.kind == .undecodable && error?.message == tooMany) }
+    #expect(throws: Never.self) { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: count)) }
+
+    let image = try Standard.decode(bytes)
+    let tight = DecodingLimits(maximumBytes: image.byteCount)
+    #expect(imageError { try Standard.decode(bytes, limits: tight) }?.kind == .memory(maximumBytes: image.byteCount))
+    let budget = DecodingBudget(bytes: 64 << 20)
+    #expect(throws: Never.self) { try Standard.decode(bytes, limits: DecodingLimits(budget: budget)) }
+    #expect(budget.takenBytes == 0)
+  }
+
+  @Test("K11: a file has so much time and no more", arguments: FixtureAnimation.all)
+  func time(_ fixture: FixtureAnimation) throws {
+    let bytes = FixtureImage.named(fixture.name).bytes
+    let limits = DecodingLimits(maximumTime: .nanoseconds(1))
+    for error in [
+      imageError { try Standard.decode(bytes, limits: limits) }, imageError { try Standard.prove(bytes, limits: limits) },
+    ] {
+      #expect(error?.message.contains("of processor time") == true, "\(String(describing: error))")
+    }
+  }
+
+  @Test("K11: an animation that breaks off is refused, its first frame alone is not", arguments: FixtureAnimation.all)
+  func brokenOff(_ fixture: FixtureAnimation) throws {
+    var bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(20))
+    if fixture.name.hasSuffix(".webp") {
+      // The container is whole all the same: by its word, the file, the last frame and its picture are 40 bytes shorter.
+      bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(40))
+      let picture = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: "VP8".utf8) })
+      let frame = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: "ANMF".utf8) })
+      for chunk in [0, frame, picture] {
+        let length = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: chunk + 4, as: UInt32.self) }
+        withUnsafeBytes(of: length - 40) { bytes.replaceSubrange(chunk + 4..<chunk + 8, with: $0) }
+      }
+    }
+    let error = imageError { try Standard.decode(bytes) }
+    #expect(error?.kind == .undecodable)
+    #expect(error?.message.hasSuffix(", in frame \(fixture.frames.count)") == true, "\(String(describing: error))")
+    #expect(imageError { try Standard.prove(bytes) } == error)
+    #expect(throws: Never.self) { try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true)) }
+  }
+}

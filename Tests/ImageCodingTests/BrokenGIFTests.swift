@@ -1,0 +1,172 @@
+import ImageCoding
+import ImagePrimitives
+import Testing
+
+@Suite("K11: broken GIFs") struct BrokenGIFTests {
+  /// The error in which decoding and proving end, and have to end alike.
+  private func refusal(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
+    let error = imageError { try Standard.decode(bytes, limits: limits) }
+    #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
+    return error
+  }
+
+  /// What decoding and proving warn of, and have to warn of alike.
+  private func warnings(_ bytes: [UInt8]) throws -> [String] {
+    let warnings = try Standard.decode(bytes).warnings
+    #expect(try Standard.prove(bytes).warnings == warnings)
+    return warnings
+  }
+
+  private func twoFrames() -> GIFMaker {
+    var gif = GIFMaker(width: 2, height: 1)
+    gif.picture([0, 1], width: 2)
+    gif.picture([2, 3], width: 2)
+    return gif
+  }
+
+  @Test(
+    "K11: codes without a meaning are errors",
+    arguments: [
+      ([0, 1], "Failed to read from given file"),  // Not all pixels.
+      ([4, 0, 5], "Image EOF detected before image complete"),
+      ([4, 6, 0, 5], "Image is defective, decoding aborted"),  // An entry in an empty table.
+      ([4, 0, 7, 5], "Image is defective, decoding aborted"),  // The entry after the next one.
+    ]
+  )
+  func codes(_ codes: [Int], words: String) {
+    var gif = GIFMaker(width: 4, height: 1)
+    gif.descriptor(width: 4, height: 1)
+    gif.codes(codes)
+    let error = refusal(codes == [0, 1] ? Array(gif.bytes.dropLast(2)) : gif.finished)
+    #expect(error?.kind == .undecodable)
+    #expect(error?.message == "giflib: \(words), in frame 1")
+  }
+
+  @Test("K4: an entry may be the one that its own code brings")
+  func theNextEntry() throws {
+    var gif = GIFMaker(width: 3, height: 1)
+    gif.descriptor(width: 3, height: 1)
+    gif.codes([4, 1, 6, 5])
+    #expect(try letters(Standard.decode(gif.finished).pixels) == "ggg")
+    #expect(throws: Never.self) { try Standard.prove(gif.finished) }
+  }
+
+  @Test("K11: codes begin with 8 bits at most", arguments: [9, 12, 13, 255] as [UInt8])
+  func codeSize(_ size: UInt8) {
+    var gif = GIFMaker(width: 1, height: 1)
+    gif.descriptor(width: 1, height: 1)
+    gif.codes([4, 0, 5], size: size)
+    let error = refusal(gif.finished)
+    #expect(error?.kind == .undecodable && error?.message.hasPrefix("giflib: ") == true, "\(String(describing: error))")
+  }
+
+  @Test("K11: a file is cut wherever it ends in a block; between blocks only its trailer is missing")
+  func everyCut() throws {
+    let whole = twoFrames()
+    var one = GIFMaker(width: 2, height: 1)
+    one.picture([0, 1], width: 2)
+    for length in 6..<whole.finished.count {
+      let bytes = Array(whole.finished[..<length])
+      if length == whole.bytes.count || length == one.bytes.count {
+        #expect(try warnings(bytes) == ["giflib: the file ends without its trailer"], "\(length)")
+      } else if length == whole.bytes.count - 1 || length == one.bytes.count - 1 {
+        #expect(try warnings(bytes).count == 2, "\(length)")
+        #expect(try warnings(bytes).first?.hasPrefix("giflib: the file ends behind the pixels of frame ") == true, "\(length)")
+      } else {
+        #expect(refusal(bytes)?.kind == .undecodable, "\(length)")
+      }
+    }
+  }
+
+  @Test("K11: a frame that is announced and does not come is missing")
+  func announcedFrame() {
+    var gif = twoFrames()
+    gif.control()
+    #expect(refusal(gif.bytes)?.message == "giflib: Failed to read from given file, behind frame 2")
+    #expect(throws: Never.self) { try Standard.prove(gif.finished) }
+  }
+
+  @Test("K11: what begins no block ends the animation, with a warning")
+  func noBlock() throws {
+    var gif = twoFrames()
+    gif.append([0, 0x2C, 0x21])
+    #expect(try warnings(gif.finished) == ["giflib: Wrong record type detected, behind frame 2"])
+    #expect(try Standard.header(gif.finished).frames == 2)
+    var first = GIFMaker(width: 1, height: 1)
+    first.append([0])
+    first.picture([0], width: 1)
+    #expect(refusal(first.finished)?.message == "the GIF file has no picture")
+  }
+
+  @Test("K11: what follows the trailer does not matter")
+  func behindTheTrailer() throws {
+    #expect(try warnings(twoFrames().finished + Array("!,;garbage".utf8)) == [])
+  }
+
+  @Test("K11: impossible sizes are refused", arguments: [(0, 1), (1, 0), (0, 0)])
+  func noSize(width: Int, height: Int) {
+    var first = GIFMaker(width: 0, height: 0)
+    first.picture([0], width: width, height: height)
+    #expect(refusal(first.finished)?.message == "a GIF image of \(width) x \(height) pixels")
+    var second = GIFMaker(width: 2, height: 2)
+    second.picture([0, 0, 0, 0], width: 2)
+    second.picture([0], width: width, height: height)
+    #expect(refusal(second.finished)?.message == "the GIF file's frame 2 is of \(width) x \(height) pixels")
+  }
+
+  @Test("K11: many pixels claimed by few bytes are refused, by the screen and by a frame")
+  func manyPixels() {
+    var screen = GIFMaker(width: 65_535, height: 65_535)
+    screen.picture([0], width: 1)
+    #expect(refusal(screen.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+    var first = GIFMaker(width: 1, height: 1)
+    first.picture([0], left: 65_535, top: 65_535, width: 65_535, height: 65_535)
+    #expect(try! Standard.header(first.finished).size == ImageSize(width: 131_070, height: 131_070))
+    #expect(refusal(first.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+    var second = GIFMaker(width: 1, height: 1)
+    second.picture([0], width: 1)
+    second.picture([0], width: 65_535, height: 65_535)
+    #expect(refusal(second.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+  }
+
+  @Test("K11: thousands of frames of many pixels in few bytes end by what they need")
+  func manyFrames() throws {
+    var gif = GIFMaker(width: 1_000, height: 1_000)
+    for _ in 0..<1_000 { gif.picture([0], width: 1) }
+    #expect(gif.finished.count < 20_000)
+    let limits = DecodingLimits()
+    let error = imageError { try Standard.decode(gif.finished, limits: limits) }
+    #expect(error?.kind == .memory(maximumBytes: 1_667_108_864))
+    #expect(throws: Never.self) { try Standard.prove(gif.finished, limits: limits) }
+    #expect(throws: Never.self) { try Standard.decode(gif.finished, options: DecodingOptions(firstFrameOnly: true)) }
+    #expect(refusal(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
+  }
+
+  @Test("K11: blocks have a limit")
+  func manyBlocks() {
+    var gif = GIFMaker(width: 1, height: 1)
+    for _ in 0..<100 { gif.control() }
+    gif.picture([0], width: 1)
+    let error = refusal(gif.finished, limits: DecodingLimits(maximumChunks: 100))
+    #expect(error?.message == "the GIF file has more than 100 blocks, which is what one file may have")
+    #expect(refusal(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
+  }
+
+  @Test("K3: a header comes with the first frame's descriptor, and asks for it until then")
+  func needsMore() throws {
+    var gif = GIFMaker(width: 2, height: 1)
+    gif.application("XMP DataXMP", [UInt8](repeating: 1, count: 200))
+    let before = gif.bytes.count
+    gif.picture([0, 1], width: 2)
+    for length in 6..<before + 9 {
+      let error = imageError { try Standard.header(gif.finished, prefix: length) }
+      guard case .needsMoreBytes(let minimum)? = error?.kind else {
+        Issue.record("\(length): \(String(describing: error))")
+        continue
+      }
+      #expect(minimum > length)
+      #expect(imageError { try Standard.header(Array(gif.finished[..<length])) }?.kind == .undecodable)
+    }
+    #expect(try Standard.header(gif.finished, prefix: before + 9).size == ImageSize(width: 2, height: 1))
+  }
+}

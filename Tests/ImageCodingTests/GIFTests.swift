@@ -1,0 +1,162 @@
+import ImageCoding
+import ImagePrimitives
+import Testing
+
+/// Pixels as letters: red, green, blue, white, black, and a dot where it is transparent.
+func letters(_ pixels: PixelBuffer) -> String {
+  stride(from: 0, to: pixels.bytes.count, by: 4).map { offset in
+    switch Array(pixels.bytes[offset..<offset + 4]) {
+    case [255, 0, 0, 255]: "r"
+    case [0, 255, 0, 255]: "g"
+    case [0, 0, 255, 255]: "b"
+    case [255, 255, 255, 255]: "w"
+    case [0, 0, 0, 255]: "k"
+    case let pixel: pixel[3] == 0 ? "." : "?"
+    }
+  }.joined()
+}
+
+@Suite("K4: GIF pictures") struct GIFTests {
+  private func decodedLetters(_ gif: GIFMaker) throws -> String { letters(try Standard.decode(gif.finished).pixels) }
+
+  @Test("K4: both versions, with the screen's colours or a picture's own", arguments: ["GIF87a", "GIF89a"])
+  func tablesOfColors(version: String) throws {
+    var gif = GIFMaker(width: 2, height: 2, version: version)
+    gif.picture([0, 1, 2, 3], width: 2)
+    #expect(try decodedLetters(gif) == "rgbw")
+
+    var local = GIFMaker(width: 2, height: 2, version: version)
+    local.picture([0, 1, 2, 3], width: 2, colors: GIFMaker.colors.reversed())
+    #expect(try decodedLetters(local) == "wbgr")
+  }
+
+  @Test("K4: without any colours they are grey, and those beyond a table black")
+  func missingColors() throws {
+    var grey = GIFMaker(width: 4, height: 1, colors: nil)
+    grey.picture([0, 1, 2, 3], width: 4)
+    #expect(try Standard.decode(grey.finished).pixels.bytes == [0, 0, 0, 255, 1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255])
+
+    var beyond = GIFMaker(width: 4, height: 1, colors: nil)
+    beyond.append([0x2C, 0, 0, 0, 0, 4, 0, 1, 0, 0x80, 255, 0, 0, 0, 255, 0])
+    beyond.codes(GIFMaker.codes(for: [0, 1, 2, 3]))
+    #expect(try decodedLetters(beyond) == "rgkk")
+  }
+
+  @Test("K4: interlaced rows come in four passes")
+  func interlaced() throws {
+    // Rows as they are stored: every eighth from the first and from the fifth, every fourth from the third, every second from the
+    // second.
+    let stored: [UInt8] = [0, 8, 4, 2, 6, 1, 3, 5, 7].map { $0 % 4 }
+    var gif = GIFMaker(width: 1, height: 9)
+    gif.picture(stored, width: 1, isInterlaced: true)
+    #expect(try decodedLetters(gif) == "rgbwrgbwr")
+  }
+
+  @Test("K4: around a small first frame is the background, or nothing where it has a transparent colour")
+  func smallFirstFrame() throws {
+    var opaque = GIFMaker(width: 3, height: 2, background: 2)
+    opaque.picture([1], left: 1, top: 1, width: 1)
+    #expect(try decodedLetters(opaque) == "bbbbgb")
+    #expect(try !Standard.header(opaque.finished).hasAlpha)
+
+    var transparent = GIFMaker(width: 3, height: 2, background: 2)
+    transparent.control(transparent: 3)
+    transparent.picture([1, 3], left: 1, top: 1, width: 2)
+    #expect(try decodedLetters(transparent) == "....g.")
+    #expect(try Standard.header(transparent.finished).hasAlpha)
+  }
+
+  @Test("K4: a first frame outside of the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
+  func firstFrameOutside(width: Int, height: Int) throws {
+    var gif = GIFMaker(width: width, height: height)
+    gif.picture([1, 1], left: 2, top: 1, width: 2)
+    let size = ImageSize(width: 4, height: max(2, height))
+    #expect(try Standard.header(gif.finished).size == size)
+    #expect(try letters(Standard.decode(gif.finished).pixels).prefix(8) == "rrrrrrgg")
+  }
+
+  @Test("K5: what later frames have outside of the screen is dropped")
+  func laterFrameOutside() throws {
+    var gif = GIFMaker(width: 2, height: 2)
+    gif.picture([0, 0, 0, 0], width: 2)
+    gif.picture([1, 2, 3, 3], left: 1, top: 1, width: 2)
+    gif.picture([1], left: 70, top: 70, width: 1)
+    let frames = try #require(try Standard.decode(gif.finished).animation).frames
+    #expect(frames.map { letters($0.pixels) } == ["rrrr", "rrrg", "rrrg"])
+  }
+
+  @Test("K5: a frame stays, or becomes background, or what it was before")
+  func disposal() throws {
+    var gif = GIFMaker(width: 3, height: 1, background: 3)
+    gif.control(disposal: 1)
+    gif.picture([0, 0, 0], width: 3)
+    gif.control(disposal: 3)
+    gif.picture([1], left: 0, width: 1)
+    gif.control(disposal: 2)
+    gif.picture([2], left: 1, width: 1)
+    gif.control(disposal: 0)
+    gif.picture([2], left: 2, width: 1)
+    gif.control(disposal: 7)
+    gif.picture([1], left: 0, width: 1)
+    gif.picture([1], left: 1, width: 1)
+    let frames = try #require(try Standard.decode(gif.finished).animation).frames
+    #expect(frames.map { letters($0.pixels) } == ["rrr", "grr", "rbr", "rwb", "gwb", "ggb"])
+  }
+
+  @Test("K5: a frame with a transparent colour leaves a hole where it was background")
+  func transparentDisposal() throws {
+    var gif = GIFMaker(width: 2, height: 1)
+    gif.picture([0, 0], width: 2)
+    gif.control(disposal: 2, transparent: 3)
+    gif.picture([3, 1], width: 2)
+    gif.picture([2], width: 1)
+    let image = try Standard.decode(gif.finished)
+    #expect(try #require(image.animation).frames.map { letters($0.pixels) } == ["rr", "rg", "b."])
+    #expect(image.header.hasAlpha)
+  }
+
+  @Test("K5: loops are counted as in the file, by either name, and once where nothing is said")
+  func loops() throws {
+    func loopCount(_ change: (inout GIFMaker) -> Void) throws -> Int? {
+      var gif = GIFMaker(width: 1, height: 1)
+      change(&gif)
+      gif.picture([0], width: 1)
+      gif.picture([1], width: 1)
+      return try Standard.decode(gif.finished).animation?.loopCount
+    }
+    #expect(try loopCount { _ in } == 1)
+    #expect(try loopCount { $0.loops(0) } == 0)
+    #expect(try loopCount { $0.loops(7, name: "ANIMEXTS1.0") } == 7)
+    #expect(try loopCount { $0.loops(0xFFFF) } == 65_535)
+    #expect(try loopCount { $0.loops(7, name: "SOMETHING1.0") } == 1)
+    #expect(try loopCount { $0.application("NETSCAPE2.0", [2, 9, 9, 9, 9]) } == 1)
+  }
+
+  @Test("K5: durations are hundredths of seconds, and below 11 ms count as 100")
+  func durations() throws {
+    var gif = GIFMaker(width: 1, height: 1)
+    for centiseconds in [0, 1, 2, 65_535] {
+      gif.control(centiseconds: centiseconds)
+      gif.picture([0], width: 1)
+    }
+    gif.picture([1], width: 1)
+    let frames = try #require(try Standard.decode(gif.finished).animation).frames
+    #expect(frames.map(\.duration) == [100, 100, 20, 655_350, 100].map { .milliseconds($0) })
+  }
+
+  @Test("K3: the header has the profile's name, and a still image is none that moves")
+  func header() throws {
+    var gif = GIFMaker(width: 2, height: 1)
+    gif.loops(0)
+    var profile = [UInt8](repeating: 0, count: 128) + [0, 0, 0, 1] + Array("desc".utf8) + [0, 0, 0, 144, 0, 0, 0, 20]
+    profile += Array("desc".utf8) + [0, 0, 0, 0, 0, 0, 0, 5] + Array("Mine\0".utf8)
+    gif.application("ICCRGBG1012", Array(profile[..<100]), Array(profile[100...]))
+    gif.picture([0, 1], width: 2)
+    let header = try Standard.header(gif.finished)
+    #expect(header.profile == ICCProfile(name: "Mine"))
+    #expect(header.colorSpace == .indexed)
+    #expect(header.frames == 1 && !header.isAnimated)
+    #expect(try Standard.decode(gif.finished).animation == nil)
+    #expect(try Standard.header(gif.finished, prefix: gif.bytes.count - 3).isAnimated)
+  }
+}

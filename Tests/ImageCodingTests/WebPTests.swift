@@ -1,0 +1,111 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@Suite("WebP") struct WebPTests {
+  /// A still fixture's bytes with the canvas size in its VP8X chunk changed.
+  private func withCanvas(_ name: String, width: Int, height: Int) -> [UInt8] {
+    var bytes = FixtureImage.named(name).bytes
+    for (offset, number) in [(24, width - 1), (27, height - 1)] {
+      for byte in 0..<3 { bytes[offset + byte] = UInt8(truncatingIfNeeded: number >> (8 * byte)) }
+    }
+    return bytes
+  }
+
+  /// A file with chunks more at its end, its length mended.
+  private func with(_ chunks: [UInt8], behind name: String) -> [UInt8] {
+    var bytes = FixtureImage.named(name).bytes + chunks
+    withUnsafeBytes(of: UInt32(bytes.count - 8).littleEndian) { bytes.replaceSubrange(4..<8, with: $0) }
+    return bytes
+  }
+
+  @Test("K4: an orientation behind the picture is applied once")
+  func orientation() throws {
+    let image = try Standard.decode(FixtureImage.named("rotated.webp").bytes)
+    #expect(image.header.orientation == 6)
+    #expect(image.header.size == ImageSize(width: 120, height: 80))
+    #expect(image.pixels.size == ImageSize(width: 80, height: 120))
+  }
+
+  @Test(
+    "K3: the header has the colour space, and the profile's name",
+    arguments: [
+      ("lossy.webp", ImageHeader.ColorSpace.ycbcr), ("alpha.webp", .ycbcr), ("lossless.webp", .rgb), ("animated.webp", .ycbcr),
+      ("moving-lossless.webp", .rgb), ("blended.webp", .ycbcr),
+    ]
+  )
+  func colorSpace(name: String, colorSpace: ImageHeader.ColorSpace) throws {
+    let header = try Standard.header(FixtureImage.named(name).bytes)
+    #expect(header.colorSpace == colorSpace)
+    #expect(header.profile == nil)
+    guard name != "lossy.webp", name != "lossless.webp" else { return }
+    // Where the file has a VP8X chunk, a profile may follow.
+    let bytes = FixtureImage.named(name).bytes
+    let profiled = Array(bytes[..<30] + Array("ICCP".utf8) + [4, 0, 0, 0, 1, 2, 3, 4] + bytes[30...])
+    #expect(try Standard.header(profiled, prefix: profiled.count).profile == ICCProfile(name: nil))
+  }
+
+  @Test(
+    "K6: a still is made smaller by libwebp on its way",
+    arguments: ["lossy.webp", "lossless.webp", "alpha.webp", "rotated.webp"]
+  )
+  func thumbnails(name: String) throws {
+    let image = FixtureImage.named(name)
+    let whole = try Standard.decode(image.bytes)
+    let options = DecodingOptions(thumbnail: ImageSize(width: image.size.width / 4, height: 1_000))
+    let small = try Standard.decode(image.bytes, options: options)
+    #expect(small.header == whole.header)
+    #expect(small.pixels.size == options.decodedSize(of: image.size))
+    // About the mean of what it stands for, as far as it is opaque.
+    let expected = whole.pixels.bytes.enumerated().reduce(into: [0.0, 0, 0, 0]) { $0[$1.offset % 4] += Double($1.element) }
+    let found = small.pixels.bytes.enumerated().reduce(into: [0.0, 0, 0, 0]) { $0[$1.offset % 4] += Double($1.element) }
+    for channel in name == "alpha.webp" ? 3..<4 : 0..<4 {
+      let difference = expected[channel] / Double(whole.pixels.bytes.count) - found[channel] / Double(small.pixels.bytes.count)
+      #expect(abs(difference * 4) < 3, "channel \(channel)")
+    }
+  }
+
+  @Test("K6: a thumbnail of a lossy still never has the whole picture in memory")
+  func memoryOfThumbnails() throws {
+    let bytes = FixtureImage.named("lossy.webp").bytes
+    let limits = DecodingLimits(maximumBytes: 1_400_000)
+    #expect(imageError { try Standard.decode(bytes, limits: limits) }?.kind == .memory(maximumBytes: 1_400_000))
+    let options = DecodingOptions(thumbnail: ImageSize(width: 120, height: 80))
+    #expect(try Standard.decode(bytes, options: options, limits: limits).byteCount == 120 * 80 * 4)
+  }
+
+  @Test("K11: a canvas of another size than its pictures is refused")
+  func lyingCanvas() {
+    for name in ["rotated.webp", "alpha.webp", "animated.webp", "blended.webp"] {
+      for (width, height) in [(1, 1), (79, 60), (80, 59), (16_384, 16_384), (1 << 24, 1 << 24)] {
+        let bytes = withCanvas(name, width: width, height: height)
+        let error = imageError { try Standard.decode(bytes) }
+        #expect(error != nil && imageError { try Standard.prove(bytes) } == error, "\(name) as \(width) x \(height)")
+        if width > 10_000 { #expect(error?.kind == .dimensions(maximumPixels: 100_000_000)) }
+      }
+    }
+  }
+
+  @Test("K11: a chunk that is not whole is refused, whole ones and what is behind the container are not")
+  func furtherChunks() {
+    for name in ["lossy.webp", "alpha.webp", "animated.webp"] {
+      let more = Array("abcd".utf8)
+      #expect(throws: Never.self) { try Standard.decode(with(more + [4, 0, 0, 0] + more, behind: name)) }
+      #expect(throws: Never.self) { try Standard.decode(FixtureImage.named(name).bytes + more) }
+      for bytes in [with(more + [8, 0, 0, 0] + more, behind: name), with(more + [3, 0, 0, 0, 1, 2, 3], behind: name)] {
+        let error = imageError { try Standard.decode(bytes) }
+        #expect(error?.message == "libwebp: the file's chunks are corrupt, or not all are here", "\(name)")
+        #expect(imageError { try Standard.prove(bytes) } == error, "\(name)")
+      }
+    }
+  }
+
+  @Test("K11: chunks have a limit")
+  func manyChunks() {
+    let bytes = with(Array(repeating: Array("abcd".utf8) + [0, 0, 0, 0], count: 50).flatMap(\.self), behind: "animated.webp")
+    #expect(throws: Never.self) { try Standard.prove(bytes) }
+    let error = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumChunks: 50)) }
+    #expect(error?.message == "the WebP file has 54 chunks, and 50 are allowed")
+  }
+}
