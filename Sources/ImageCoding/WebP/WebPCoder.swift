@@ -33,8 +33,9 @@ public struct WebPCoder: ImageCoder {
       return try limits.spending(memory) { () throws(ImageError) in try still(bytes, header: header, size: size) }
     }
     let kept = options.firstFrameOnly ? 1 : header.frames
-    // The canvas, a frame to lay over it, what is being turned or reduced, and all that is kept.
-    let memory = parts.workingBytes + header.size.pixels * 12 + kept * size.pixels * 4
+    // The canvas, a frame to lay over it, the canvas turned, and all that is kept.
+    let canvases = 1 + (kept > 1 ? 1 : 0) + (header.orientation == 1 ? 0 : 1)
+    let memory = parts.workingBytes + header.size.pixels * canvases * 4 + kept * size.pixels * 4
     return try limits.spending(memory) { () throws(ImageError) in
       try animation(bytes, header: header, size: size, keepsFirstOnly: options.firstFrameOnly, limits: limits)
     }
