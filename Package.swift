@@ -14,7 +14,7 @@ func system(_ name: String, pkgConfig: String, debian: String) -> Target {
 }
 
 /// What AVIF images are decoded with, by libavif; empty: prewarm is built without them.
-let avif = ["AVIFCoding"]
+let avif: [String] = ["AVIFCoding"]
 
 /// The settings of what has to know whether AVIF is built in.
 let strictAboutAVIF = avif.isEmpty ? strict : strict + [.define("AVIF")]
@@ -148,4 +148,16 @@ if !avif.isEmpty {
     library("AVIFCoding", ["ImagePrimitives", "ImageCoding", "CAVIF"]),
     tests("AVIFCodingTests", ["AVIFCoding", "ImagePrimitives", "ImageCoding"]),
   ]
+}
+
+// For scripts/fuzz: what libFuzzer runs. Built otherwise, it would lack a `main`.
+if Context.environment["PREWARM_FUZZ"] == "1" {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: ["ImagePrimitives", "ImageCoding"] + avif.map { .init(stringLiteral: $0) },
+      path: "Tests/Fuzzing",
+      swiftSettings: strictAboutAVIF + [.unsafeFlags(["-parse-as-library"])]
+    )
+  )
 }

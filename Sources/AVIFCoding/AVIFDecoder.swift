@@ -67,7 +67,7 @@ struct AVIFDecoder: ~Copyable {
       hasAlpha: decoder.pointee.alphaPresent != AVIF_FALSE,
       orientation: image.exifOrientation,
       colorSpace: image.colorSpace,
-      profile: image.icc.size > 0 ? ICCProfile(name: nil) : nil
+      profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil
     )
   }
 

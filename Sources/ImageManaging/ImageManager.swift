@@ -35,7 +35,7 @@ public final class ImageManager: Sendable {
     public var downloadOptions: DownloadOptions
     /// Memory that the coding threads share for pixels and what it takes to make them; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
-    /// Who decodes which format; by default ``/ImageCoding/ImageCoderRegistry/available``.
+    /// Who decodes which format; by default `ImageCoderRegistry.available`.
     public var coders: ImageCoderRegistry
     /// What of a URL tells single images apart.
     public var keyRule: KeyRule

@@ -1,0 +1,28 @@
+import ImageCoding
+import ImagePrimitives
+
+/// That every encoder writes what was decoded, and that its coder reads it again.
+struct EncodingChecks {
+  private let image: DecodedImage
+  private let limits: DecodingLimits
+
+  init(_ image: DecodedImage, limits: DecodingLimits) {
+    self.image = image
+    self.limits = limits
+  }
+
+  func run() {
+    for format in ImageFormat.allCases {
+      guard let encoder = FuzzTarget.coders.encoder(for: format), let coder = FuzzTarget.coders.coder(for: format) else { continue }
+      let options = EncodingOptions(quality: 50, isLossless: true)
+      do throws(ImageError) {
+        let bytes = try encoder.encode(image, as: format, options: options)
+        let again = try bytes.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, limits: limits) }
+        demand(again.pixels.size == image.pixels.size, "written as \(format.name): \(again.pixels.size), not \(image.pixels.size)")
+        if format == .png { demand(again.pixels == image.pixels, "written as PNG, it has other pixels") }
+      } catch {
+        demand(error.isOfLimits, "written as \(format.name): \(error.message)")
+      }
+    }
+  }
+}

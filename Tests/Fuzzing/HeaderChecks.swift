@@ -1,0 +1,37 @@
+import ImageCoding
+import ImagePrimitives
+
+/// The header probe: the format by the first bytes, and its coder's header of whatever prefix there is.
+struct HeaderChecks {
+  private let bytes: UnsafeRawBufferPointer
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  func run() {
+    _ = ContentSniff(prefix: bytes)
+    guard let format = ImageFormat(prefix: bytes), let coder = FuzzTarget.coders.coder(for: format) else { return }
+    Self.check(coder, format, bytes)
+  }
+
+  /// A header of a prefix is that of the file as far as it goes, and one that wants more wants more than it has.
+  static func check(_ coder: any ImageCoder, _ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) {
+    let whole = Result { () throws(ImageError) in try coder.header(of: bytes, isComplete: true) }
+    if case .failure(let error) = whole {
+      if case .needsMoreBytes = error.kind { fatalError("a whole file wants more bytes: \(error.message)") }
+    }
+    for length in [0, 3, 12, 64, bytes.count / 4, bytes.count / 2, bytes.count - 1, bytes.count] where (0...bytes.count).contains(length) {
+      let prefix = UnsafeRawBufferPointer(rebasing: bytes[..<length])
+      do throws(ImageError) {
+        let header = try coder.header(of: prefix, isComplete: false)
+        demand(header.format == format, "a header of format \(header.format)")
+        demand(header.size.width > 0 && header.size.height > 0, "a header of size \(header.size)")
+        demand((1...8).contains(header.orientation), "a header of orientation \(header.orientation)")
+        guard case .success(let whole) = whole else { continue }
+        demand(whole.size == header.size, "\(length) bytes say \(header.size), all of them \(whole.size)")
+      } catch {
+        guard case .needsMoreBytes(let minimum) = error.kind else { continue }
+        demand(minimum > length, "a header of \(length) bytes wants \(minimum)")
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import ImageCoding
+import ImagePrimitives
+
+/// A file that arrives in pieces: it ends as the image that it is when decoded at once.
+struct ProgressiveChecks {
+  private let coder: any ImageCoder
+  private let format: ImageFormat
+  private let bytes: UnsafeRawBufferPointer
+  private let expected: DecodedImage?
+  private let limits: DecodingLimits
+
+  init(
+    _ coder: any ImageCoder,
+    _ format: ImageFormat,
+    _ bytes: UnsafeRawBufferPointer,
+    expected: DecodedImage?,
+    limits: DecodingLimits
+  ) {
+    self.coder = coder
+    self.format = format
+    self.bytes = bytes
+    self.expected = expected
+    self.limits = limits
+  }
+
+  func run() {
+    guard let decoder = coder.progressiveDecoder(for: format, limits: limits) else { return }
+    do throws(ImageError) {
+      let last = try append(to: decoder)
+      guard let expected else { return }
+      demand(last != nil, "decoded, yet nothing came of its pieces")
+      demand(last?.pixels == expected.pixels, "its pieces end as another image")
+    } catch {
+      demand(expected == nil || error.isOfLimits, "decoded, yet not in pieces: \(error.message)")
+    }
+  }
+
+  /// Appends all bytes in about ten pieces, whose lengths follow from the file, and returns the last image.
+  private func append(to decoder: any ProgressiveDecoder) throws(ImageError) -> DecodedImage? {
+    var last: DecodedImage?
+    var offset = 0
+    var random = UInt64(bytes.count) &* 0x9E37_79B9_7F4A_7C15 | 1
+    while offset < bytes.count {
+      random ^= random << 13
+      random ^= random >> 7
+      random ^= random << 17
+      let length = min(bytes.count - offset, 1 + Int(random % UInt64(bytes.count / 5 + 1)))
+      try decoder.append(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
+      offset += length
+      guard let image = try decoder.image() else { continue }
+      demand(image.pixels.size == image.header.displaySize, "a part of \(image.pixels.size), shown as \(image.header.displaySize)")
+      last = image
+    }
+    return last
+  }
+}
