@@ -1,0 +1,86 @@
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import Testing
+
+#if AVIF
+  import AVIFCoding
+#endif
+
+/// The half of `scripts/agreement` that asks the coders here: of each file in a folder, whether it is good, how large it is, and how far its
+/// pixels are from those in the file beside it.
+@Suite("Agreement with another decoder", .enabled(if: Agreement.folder != nil, "scripts/agreement runs it"))
+struct AgreementTests {
+  @Test func writesWhatTheCodersSayOfEachFile() throws {
+    let folder = try #require(Agreement.folder)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    let encoder = JSONEncoder()
+    var lines = Data()
+    for name in names where Agreement.extensions.contains((name as NSString).pathExtension) {
+      lines += try encoder.encode(Agreement.judge(folder.appendingPathComponent(name))) + Data("\n".utf8)
+    }
+    try lines.write(to: folder.appendingPathComponent("ours.jsonl"))
+  }
+}
+
+private enum Agreement {
+  static let folder = ProcessInfo.processInfo.environment["PREWARM_AGREEMENT"].map { URL(fileURLWithPath: $0) }
+  static let extensions: Set<String> = ["jpg", "png", "webp", "gif", "avif"]
+
+  struct Row: Encodable {
+    let name: String
+    var refused: String?
+    /// As stored, and as shown.
+    var size: [Int]?
+    var shown: [Int]?
+    /// The largest difference of a channel, and how many pixels have one above 2.
+    var difference: Int?
+    var different: Int?
+  }
+
+  private static let coders: ImageCoderRegistry = {
+    #if AVIF
+      var coders = ImageCoderRegistry.standard
+      coders.add(AVIFCoder())
+      return coders
+    #else
+      return .standard
+    #endif
+  }()
+
+  static func judge(_ file: URL) throws -> Row {
+    let bytes = try Data(contentsOf: file)
+    var row = Row(name: file.lastPathComponent)
+    do {
+      let image = try bytes.withUnsafeBytes { bytes in
+        guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else {
+          throw ImageError(.notAnImage, "no format that is decoded here")
+        }
+        // A file is good when all of it is.
+        _ = try coder.proveDecodable(bytes, limits: DecodingLimits())
+        return try coder.decode(bytes, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits())
+      }
+      row.size = [image.header.size.width, image.header.size.height]
+      row.shown = [image.pixels.size.width, image.pixels.size.height]
+      let reference = file.appendingPathExtension("rgba")
+      if FileManager.default.fileExists(atPath: reference.path) {
+        (row.difference, row.different) = compare(image.pixels.bytes, [UInt8](try Data(contentsOf: reference)))
+      }
+    } catch let error as ImageError {
+      row.refused = error.message
+    }
+    return row
+  }
+
+  /// Where nothing shows in either, colours do not matter.
+  private static func compare(_ ours: [UInt8], _ theirs: [UInt8]) -> (difference: Int, different: Int) {
+    guard ours.count == theirs.count else { return (255, ours.count / 4) }
+    var (largest, count) = (0, 0)
+    for start in stride(from: 0, to: ours.count, by: 4) where ours[start + 3] != 0 || theirs[start + 3] != 0 {
+      let difference = (start..<start + 4).map { abs(Int(ours[$0]) - Int(theirs[$0])) }.max() ?? 0
+      largest = max(largest, difference)
+      if difference > 2 { count += 1 }
+    }
+    return (largest, count)
+  }
+}
