@@ -102,7 +102,7 @@ struct AVIFDecoder: ~Copyable {
       )
     }
     let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
-      try convert(UnsafePointer(image), into: pixels)
+      try check(UnsafePointer(image).convert(into: pixels))
     }
     return pixels.upright(orientation: header.orientation).reduced(to: size)
   }
@@ -115,17 +115,7 @@ struct AVIFDecoder: ~Copyable {
     var area = avifCropRect(x: 0, y: 0, width: min(2, image.pointee.width), height: min(2, image.pointee.height))
     try check(avifImageSetViewRect(corner, image, &area))
     let size = ImageSize(width: Int(area.width), height: Int(area.height))
-    _ = try PixelBuffer(size: size) { pixels throws(ImageError) in try convert(UnsafePointer(corner), into: pixels) }
-  }
-
-  private func convert(_ image: UnsafePointer<avifImage>, into pixels: UnsafeMutableBufferPointer<UInt8>) throws(ImageError) {
-    var target = avifRGBImage()
-    avifRGBImageSetDefaults(&target, image)
-    target.format = AVIF_RGB_FORMAT_RGBA
-    target.depth = 8
-    target.pixels = pixels.baseAddress
-    target.rowBytes = target.width * 4
-    try check(avifImageYUVToRGB(image, &target))
+    _ = try PixelBuffer(size: size) { pixels throws(ImageError) in try check(UnsafePointer(corner).convert(into: pixels)) }
   }
 
   private func check(_ result: avifResult) throws(ImageError) {

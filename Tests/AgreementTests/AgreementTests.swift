@@ -29,7 +29,10 @@ private enum Agreement {
 
   struct Row: Encodable {
     let name: String
+    /// Why its first frame is not good.
     var refused: String?
+    /// Why another is not.
+    var later: String?
     /// As stored, and as shown.
     var size: [Int]?
     var shown: [Int]?
@@ -52,12 +55,15 @@ private enum Agreement {
     let bytes = try Data(contentsOf: file)
     var row = Row(name: file.lastPathComponent)
     do {
-      let image = try bytes.withUnsafeBytes { bytes in
+      let image = try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
         guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else {
           throw ImageError(.notAnImage, "no format that is decoded here")
         }
-        // A file is good when all of it is.
-        _ = try coder.proveDecodable(bytes, limits: DecodingLimits())
+        do throws(ImageError) {
+          _ = try coder.proveDecodable(bytes, limits: DecodingLimits())
+        } catch {
+          row.later = error.message
+        }
         return try coder.decode(bytes, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits())
       }
       row.size = [image.header.size.width, image.header.size.height]

@@ -13,12 +13,17 @@ struct EncodingChecks {
 
   func run() {
     for format in ImageFormat.allCases {
-      guard let encoder = FuzzTarget.coders.encoder(for: format), let coder = FuzzTarget.coders.coder(for: format) else { continue }
+      guard let encoder = FuzzTarget.coders.encoder(for: format), let coder = FuzzTarget.coders.coder(for: format) else {
+        continue
+      }
       let options = EncodingOptions(quality: 50, isLossless: true)
       do throws(ImageError) {
         let bytes = try encoder.encode(image, as: format, options: options)
         let again = try bytes.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, limits: limits) }
-        demand(again.pixels.size == image.pixels.size, "written as \(format.name): \(again.pixels.size), not \(image.pixels.size)")
+        demand(
+          again.pixels.size == image.pixels.size,
+          "written as \(format.name): \(again.pixels.size), not \(image.pixels.size)"
+        )
         if format == .png { demand(again.pixels == image.pixels, "written as PNG, it has other pixels") }
       } catch {
         demand(error.isOfLimits, "written as \(format.name): \(error.message)")

@@ -29,7 +29,9 @@ enum FuzzTarget {
     guard let value = getenv("PREWARM_FUZZ_TARGET") else { fatalError("PREWARM_FUZZ_TARGET is not set; scripts/fuzz sets it") }
     let name = String(cString: value)
     if name == "header" { return .header }
-    guard let format = ImageFormat(name: name), let coder = coders.coder(for: format) else { fatalError("no coder reads '\(name)'") }
+    guard let format = ImageFormat(name: name), let coder = coders.coder(for: format) else {
+      fatalError("no coder reads '\(name)'")
+    }
     return .coder(coder, format)
   }()
 

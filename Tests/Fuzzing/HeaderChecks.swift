@@ -19,7 +19,8 @@ struct HeaderChecks {
     if case .failure(let error) = whole {
       if case .needsMoreBytes = error.kind { fatalError("a whole file wants more bytes: \(error.message)") }
     }
-    for length in [0, 3, 12, 64, bytes.count / 4, bytes.count / 2, bytes.count - 1, bytes.count] where (0...bytes.count).contains(length) {
+    for length in [0, 3, 12, 64, bytes.count / 4, bytes.count / 2, bytes.count - 1, bytes.count]
+    where (0...bytes.count).contains(length) {
       let prefix = UnsafeRawBufferPointer(rebasing: bytes[..<length])
       do throws(ImageError) {
         let header = try coder.header(of: prefix, isComplete: false)

@@ -48,7 +48,10 @@ struct ProgressiveChecks {
       try decoder.append(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
       offset += length
       guard let image = try decoder.image() else { continue }
-      demand(image.pixels.size == image.header.displaySize, "a part of \(image.pixels.size), shown as \(image.header.displaySize)")
+      demand(
+        image.pixels.size == image.header.displaySize,
+        "a part of \(image.pixels.size), shown as \(image.header.displaySize)"
+      )
       last = image
     }
     return last

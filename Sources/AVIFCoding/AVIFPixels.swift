@@ -1,0 +1,77 @@
+import CAVIF
+
+/// Making RGBA of 8 bits of a decoded picture.
+extension UnsafePointer<avifImage> {
+  /// Writes `width * height * 4` bytes to `pixels`, upright or not as they are stored, not premultiplied.
+  func convert(into pixels: UnsafeMutableBufferPointer<UInt8>) -> avifResult {
+    guard pointee.losesLowBits else { return convertDirectly(into: pixels) }
+    guard let shallow = avifImageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
+    defer { avifImageDestroy(shallow) }
+    let result = copyHighBits(to: shallow)
+    return result == AVIF_RESULT_OK ? UnsafePointer(shallow).convertDirectly(into: pixels) : result
+  }
+
+  private func convertDirectly(into pixels: UnsafeMutableBufferPointer<UInt8>) -> avifResult {
+    var target = avifRGBImage()
+    avifRGBImageSetDefaults(&target, self)
+    target.format = AVIF_RGB_FORMAT_RGBA
+    target.depth = 8
+    target.pixels = pixels.baseAddress
+    target.rowBytes = target.width * 4
+    return avifImageYUVToRGB(self, &target)
+  }
+
+  /// Makes `target` the picture with the highest 8 bits of each sample.
+  private func copyHighBits(to target: UnsafeMutablePointer<avifImage>) -> avifResult {
+    let copied = avifImageCopy(target, self, 0)
+    guard copied == AVIF_RESULT_OK else { return copied }
+    target.pointee.depth = 8
+    let planes = AVIF_PLANES_YUV.rawValue | (pointee.alphaPlane == nil ? 0 : AVIF_PLANES_A.rawValue)
+    let allocated = avifImageAllocatePlanes(target, planes)
+    guard allocated == AVIF_RESULT_OK else { return allocated }
+    for (source, target) in zip(pointee.planes, target.pointee.planes) {
+      for y in 0..<source.height {
+        guard let deep = source.row(y), let shallow = target.row(y) else { continue }
+        deep.withMemoryRebound(to: UInt16.self, capacity: source.width) { deep in
+          for x in 0..<source.width { shallow[x] = UInt8(truncatingIfNeeded: deep[x] >> UInt16(pointee.depth - 8)) }
+        }
+      }
+    }
+    return AVIF_RESULT_OK
+  }
+}
+
+extension avifImage {
+  /// Whether libavif from 1.0 on would drop the lowest bits before it makes colours. This older one computes in full depth for some formats and
+  /// with another filter for others; what is seen should not depend on whose libavif it is.
+  fileprivate var losesLowBits: Bool {
+    guard depth > 8, yuvFormat != AVIF_PIXEL_FORMAT_YUV400 else { return false }
+    return alphaPlane == nil || (depth > 10 && yuvFormat != AVIF_PIXEL_FORMAT_YUV420)
+  }
+
+  /// The planes that it can have, in the same order for images of one format.
+  fileprivate var planes: [Plane] {
+    var info = avifPixelFormatInfo()
+    avifGetPixelFormatInfo(yuvFormat, &info)
+    let (width, height) = (Int(width), Int(height))
+    let chromaWidth = (width + Int(info.chromaShiftX)) >> Int(info.chromaShiftX)
+    let chromaHeight = (height + Int(info.chromaShiftY)) >> Int(info.chromaShiftY)
+    return [
+      Plane(start: yuvPlanes.0, rowBytes: Int(yuvRowBytes.0), width: width, height: height),
+      Plane(start: yuvPlanes.1, rowBytes: Int(yuvRowBytes.1), width: chromaWidth, height: chromaHeight),
+      Plane(start: yuvPlanes.2, rowBytes: Int(yuvRowBytes.2), width: chromaWidth, height: chromaHeight),
+      Plane(start: alphaPlane, rowBytes: Int(alphaRowBytes), width: width, height: height),
+    ]
+  }
+}
+
+/// Samples of one kind.
+private struct Plane {
+  /// Nil where the image has none.
+  let start: UnsafeMutablePointer<UInt8>?
+  let rowBytes: Int
+  let width: Int
+  let height: Int
+
+  func row(_ y: Int) -> UnsafeMutablePointer<UInt8>? { start.map { $0 + y * rowBytes } }
+}
