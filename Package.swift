@@ -113,7 +113,11 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("ImageURLsTests", ["ImageURLs"]),
     tests("ImageCodingTests", ["ImageCoding"]),
-    tests("AgreementTests", ["ImageCoding", "ImagePrimitives"] + avif.map { .init(stringLiteral: $0) }, settings: strictAboutAVIF),
+    tests(
+      "AgreementTests",
+      ["ImageCoding", "ImagePrimitives"] + avif.map { .init(stringLiteral: $0) },
+      settings: strictAboutAVIF
+    ),
     tests("ImageCachingTests", ["ImageCaching"]),
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin"]),
     tests(
