@@ -12,6 +12,13 @@ extension UnsafeRawBufferPointer {
     let pixel = pixel(at: index)
     return pixel &* SIMD4(pixel.w, pixel.w, pixel.w, 1)
   }
+
+  /// Whether all pixels have an alpha of 255.
+  var isOpaque: Bool {
+    var all = UInt32.max
+    for offset in stride(from: 0, to: count, by: 4) { all &= loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+    return UInt32(littleEndian: all) >> 24 == 255
+  }
 }
 
 extension UnsafeMutableBufferPointer<UInt8> {

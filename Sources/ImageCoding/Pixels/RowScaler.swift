@@ -145,12 +145,3 @@ private struct ColumnSums {
     return sum
   }
 }
-
-extension UnsafeRawBufferPointer {
-  /// Whether all pixels have an alpha of 255.
-  fileprivate var isOpaque: Bool {
-    var all = UInt32.max
-    for offset in stride(from: 0, to: count, by: 4) { all &= loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
-    return UInt32(littleEndian: all) >> 24 == 255
-  }
-}

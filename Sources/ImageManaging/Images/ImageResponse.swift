@@ -16,15 +16,18 @@ public struct ImageResponse: Sendable {
   public var source: Source?
   /// The outcome, as a report has it, with size, format and what the transfer cost.
   public var result: EntryResult
+  /// How many pixels make one point of a layout, by the name in the request's URL: 2 for `a@2x.png`; see ``/ImageCoding/ImageScale``.
+  public var scale: Double
   private let coders: ImageCoderRegistry
   private let options: DecodingOptions
 
-  init(_ completion: LoadCompletion, coders: ImageCoderRegistry, options: DecodingOptions) {
+  init(_ completion: LoadCompletion, of request: ImageRequest, coders: ImageCoderRegistry) {
     image = completion.payload?.image
     data = completion.payload?.data
     result = completion.result
+    scale = ImageScale.factor(inName: request.url)
     self.coders = coders
-    self.options = options
+    options = request.decoding.options
     source =
       switch completion.result.outcome {
       case .hitMemory: .memory
@@ -35,8 +38,9 @@ public struct ImageResponse: Sendable {
   }
 
   /// What has come of an image that is still on its way.
-  init(partial image: DecodedImage) {
+  init(partial image: DecodedImage, of request: ImageRequest) {
     self.image = image
+    scale = ImageScale.factor(inName: request.url)
     source = .network
     result = EntryResult(.downloaded)
     result.format = image.header.format

@@ -88,7 +88,7 @@ final class SingleLoad: LoadReceiver {
   }
 
   func partialImage(_ id: UInt64, _ image: DecodedImage) {
-    if !isFinished { report(.preview(ImageResponse(partial: image))) }
+    if !isFinished { report(.preview(ImageResponse(partial: image, of: request))) }
   }
 
   func joined(_ id: UInt64, flight: UInt64) {
@@ -134,7 +134,7 @@ final class SingleLoad: LoadReceiver {
   }
 
   private func response(_ completion: LoadCompletion) -> ImageResponse {
-    ImageResponse(completion, coders: coders, options: request.decoding.options)
+    ImageResponse(completion, of: request, coders: coders)
   }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {
@@ -147,6 +147,10 @@ final class SingleLoad: LoadReceiver {
     case .skipped: return .failure(.notCached)
     case .cancelled: return .failure(.cancelled)
     }
+  }
+
+  private func response(_ completion: LoadCompletion) -> ImageResponse {
+    ImageResponse(completion, of: request, coders: coders)
   }
 
   // MARK: The end

@@ -1,0 +1,106 @@
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What a program stores itself.
+@Suite struct StoringTests {
+  /// Writes JPEG and PNG: always the same file of each, and counts.
+  private final class Writer: ImageCoder {
+    static let jpeg = SampleImages.jpeg(70)
+    static let png = SampleImages.png(71)
+    private let count = Atomic(0)
+
+    var encodes: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func canDecode(_ format: ImageFormat) -> Bool { false }
+    func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg || format == .png }
+    func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+      count.add(1, ordering: .sequentiallyConsistent)
+      return format == .jpeg ? Self.jpeg : Self.png
+    }
+    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+      throw ImageError(.undecodable, "it only writes")
+    }
+    func decode(
+      _ bytes: UnsafeRawBufferPointer,
+      options: DecodingOptions,
+      limits: DecodingLimits
+    ) throws(ImageError) -> DecodedImage {
+      throw ImageError(.undecodable, "it only writes")
+    }
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+      throw ImageError(.undecodable, "it only writes")
+    }
+  }
+
+  private let writer = Writer()
+  private let album: Album
+  private let url: String
+
+  init() throws {
+    album = try Album { [writer] in $0.coders.add(writer) }
+    url = album.url("/a.jpg")
+  }
+
+  /// A red pixel.
+  private func image(_ format: ImageFormat, alpha: UInt8 = 255) -> DecodedImage {
+    let size = ImageSize(width: 1, height: 1)
+    return DecodedImage(
+      header: ImageHeader(format: format, size: size),
+      pixels: PixelBuffer(size: size, bytes: [200, 0, 0, alpha])
+    )
+  }
+
+  private func bytesOnDisk() async throws -> [UInt8]? {
+    var request = album.request("/a.jpg", mode: .only)
+    request.decoding.time = .lazy
+    return try await album.manager.response(for: request).data
+  }
+
+  @Test("C5: an image without bytes is encoded for the disk, and is itself in memory") func withoutBytes() async throws {
+    try album.manager.store(image(.gif), for: url)
+    #expect(try await album.manager.image(for: url) == image(.gif))
+    #expect(try await bytesOnDisk() == Writer.jpeg)
+    try album.manager.store(image(.gif, alpha: 0), for: url)
+    #expect(try await bytesOnDisk() == Writer.png)
+    #expect(try await album.manager.image(for: url) == image(.gif, alpha: 0))
+    try album.manager.store(image(.gif), as: .png, for: url)
+    #expect(try await bytesOnDisk() == Writer.png)
+    #expect(album.origin.requests.isEmpty)
+  }
+
+  @Test("C5: bytes as they came are stored as they are, unless recalculation is asked for") func withBytes() async throws {
+    try album.manager.store(image(.jpeg), data: SampleImages.jpeg(5), for: url)
+    #expect(try await bytesOnDisk() == SampleImages.jpeg(5))
+    #expect(writer.encodes == 0)
+    try album.manager.store(image(.jpeg), data: SampleImages.jpeg(5), recalculatesData: true, for: url)
+    #expect(try await bytesOnDisk() == Writer.jpeg)
+    #expect(writer.encodes == 1)
+  }
+
+  @Test("C5: memory alone needs no bytes, and disk alone leaves memory empty") func oneLayer() async throws {
+    try album.manager.store(image(.jpeg), for: url, in: .memory)
+    #expect(writer.encodes == 0)
+    #expect(try album.manager.isInMemory(url) && !album.manager.isOnDisk(url))
+    try album.manager.store(image(.jpeg), for: url, in: .disk)
+    #expect(try !album.manager.isInMemory(url) && album.manager.isOnDisk(url))
+  }
+
+  @Test("C5: what cannot be encoded, or is no image by the rules, is not stored") func refused() throws {
+    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), as: .avif, for: url) }
+    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), data: Array("text".utf8), for: url) }
+    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), for: "no url") }
+    #expect(try !album.manager.isCached(url))
+  }
+
+  @Test("K10: a response knows the scale factor of its URL") func scale() async throws {
+    album.origin.set("/b@2x.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    #expect(try await album.manager.response(for: album.request("/b@2x.jpg")).scale == 2)
+    #expect(try await album.manager.response(for: album.request("/b%402x.jpg?a=1")).scale == 2)
+    #expect(try await album.manager.response(for: album.request("/a.jpg")).scale == 1)
+  }
+}
