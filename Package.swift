@@ -82,8 +82,8 @@ let package = Package(
     library(
       "WarmJobs",
       [
-        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCaching", "ImageCoding", "ImageDownloading", "ImageURLs",
-        "ImagePrimitives", "Reporting",
+        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "ImageURLs", "ImagePrimitives", "Reporting",
       ]
     ),
     .executableTarget(

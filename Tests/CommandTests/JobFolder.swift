@@ -88,6 +88,11 @@ struct Run {
     let shared: Bool?
     let message: String?
     let warnings: [String]?
+    let format: String?
+    let width: Int?
+    let height: Int?
+    let bytes: Int?
+    let storedBytes: Int?
   }
 
   init(_ result: Command.Result, _ folder: TemporaryDirectory) throws {
@@ -96,8 +101,10 @@ struct Run {
       throw MissingReport(description: "no report; the command said: \(result.errorText)")
     }
     report = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: any Sendable] ?? [:]
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
     rows = try (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).map {
-      try JSONDecoder().decode(Row.self, from: Data($0))
+      try decoder.decode(Row.self, from: Data($0))
     }
   }
 

@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test("K10: a response knows the scale factor of its URL") func scale() async throws {
-    album.origin.set("/b@2x.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    album.origin.setFallback { _ in .body(SampleImages.jpeg(2), type: "image/jpeg") }
     #expect(try await album.manager.response(for: album.request("/b@2x.jpg")).scale == 2)
     #expect(try await album.manager.response(for: album.request("/b%402x.jpg?a=1")).scale == 2)
     #expect(try await album.manager.response(for: album.request("/a.jpg")).scale == 1)

@@ -2,7 +2,8 @@ package import ImagePrimitives
 
 extension PixelBuffer {
   /// A buffer of `size` whose every byte `fill` writes, unless it throws; memory is touched as `fill` goes.
-  package init(size: ImageSize, filledBy fill: (UnsafeMutableBufferPointer<UInt8>) throws(ImageError) -> Void) throws(ImageError) {
+  package init(size: ImageSize, filledBy fill: (UnsafeMutableBufferPointer<UInt8>) throws(ImageError) -> Void) throws(ImageError)
+  {
     let length = size.pixels * 4
     var refusal: ImageError?
     // The standard library's closure knows no typed errors, so the error goes around it.

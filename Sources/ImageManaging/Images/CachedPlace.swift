@@ -1,5 +1,4 @@
 import ImageCaching
-import ImageCoding
 import ImagePrimitives
 import ImageURLs
 
@@ -40,7 +39,7 @@ struct CachedPlace {
 
   /// What the transformed image is known by on disk; nil where the request transforms nothing.
   var transformedIdentity: [UInt8]? {
-    context.parts.transformer.map { ImageIdentity.identity(of: identity, transformedBy: $0.key) }
+    context.transform?.identity(of: identity)
   }
 
   func withIdentity<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {

@@ -1,4 +1,4 @@
-public import ImageCaching
+import ImageCaching
 public import ImageCoding
 public import ImagePrimitives
 import ImageURLs

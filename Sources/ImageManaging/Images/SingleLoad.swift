@@ -149,10 +149,6 @@ final class SingleLoad: LoadReceiver {
     }
   }
 
-  private func response(_ completion: LoadCompletion) -> ImageResponse {
-    ImageResponse(completion, of: request, coders: coders)
-  }
-
   // MARK: The end
 
   var isFinished: Bool { state.withLock { $0.outcome != nil } }

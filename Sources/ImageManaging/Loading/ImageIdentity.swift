@@ -1,4 +1,5 @@
 public import ImageCaching
+import ImageCoding
 import ImagePrimitives
 public import ImageURLs
 
@@ -37,8 +38,22 @@ public enum ImageIdentity {
     return url[..<parts.userInfo.lowerBound] + hasher.digest(userInfo) + rest
   }
 
-  /// The identity of what a transform makes of the image of `identity`: no normalised URL has a fragment.
-  static func identity(of identity: some Collection<UInt8>, transformedBy key: String) -> [UInt8] {
-    identity + [UInt8(ascii: "#")] + Array("transform=\(key)".utf8)
+}
+
+/// What tells images that a context makes from those that it makes them of, and from those of others.
+struct TransformIdentity: Sendable {
+  /// The keys of the transformer and of the encoding.
+  let key: String
+  /// What goes behind the original's identity: no normalised URL has a fragment.
+  private let suffix: [UInt8]
+
+  /// nil where the parts make nothing of images.
+  init?(_ parts: LoadContext.Parts) {
+    guard parts.transformer != nil || parts.encoding != nil else { return nil }
+    key = [parts.transformer?.key, parts.encoding?.key].compactMap(\.self).joined(separator: "-")
+    suffix = Array("#transform=\(key)".utf8)
   }
+
+  /// The identity of what is made of the image of `identity`.
+  func identity(of identity: some Collection<UInt8>) -> [UInt8] { identity + suffix }
 }

@@ -38,6 +38,9 @@ public final class LoadContext: Sendable {
     public var showsPartialImages: Bool
     /// What is made of the decoded image; nothing by default.
     public var transformer: (any ImageTransformer)?
+    /// How what the transformer made is encoded for the disk, the image as it is where there is no transformer; nil, the default: it goes there only through a
+    /// ``LoadHooks/cacheSerializer``.
+    public var encoding: TransformEncoding?
     /// Who decodes; nil: the manager's coders.
     public var coders: ImageCoderRegistry?
     /// Who fetches; nil: the manager's downloader.
@@ -66,6 +69,7 @@ public final class LoadContext: Sendable {
       decoding: DecodingOptions = DecodingOptions(),
       showsPartialImages: Bool = false,
       transformer: (any ImageTransformer)? = nil,
+      encoding: TransformEncoding? = nil,
       coders: ImageCoderRegistry? = nil,
       downloader: ImageDownloader? = nil,
       hooks: LoadHooks = LoadHooks(),
@@ -86,6 +90,7 @@ public final class LoadContext: Sendable {
       self.decoding = decoding
       self.showsPartialImages = showsPartialImages
       self.transformer = transformer
+      self.encoding = encoding
       self.coders = coders
       self.downloader = downloader
       self.hooks = hooks
@@ -102,6 +107,8 @@ public final class LoadContext: Sendable {
   /// When the run of this context began: what it stores is trimmed last.
   public let startedAt: Timestamp
   let parts: Parts
+  /// What is made of the images; nil where they stay as they are.
+  let transform: TransformIdentity?
 
   /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
@@ -136,8 +143,9 @@ public final class LoadContext: Sendable {
     )
     self.cache = usesDisk ? cache : nil
     self.parts = parts
+    transform = TransformIdentity(parts)
     self.startedAt = startedAt
-    processing = parts.decoding.processing + (parts.transformer.map { "|\($0.key)" } ?? "")
+    processing = parts.decoding.processing + (transform.map { "|\($0.key)" } ?? "")
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
@@ -170,6 +178,10 @@ public final class LoadContext: Sendable {
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
   /// Whether the image's pixels are needed.
   var needsPixels: Bool { fetchesBodies && (parts.delivery.contains(.image) || writesMemory) }
+  /// Whether what is made of an image is encoded for the disk.
+  var encodesTransformed: Bool { fetchesBodies && parts.encoding != nil && writeCache != nil && layers.writes.contains(.disk) }
+  /// Whether images that are not transformed yet are decoded.
+  var decodesOriginals: Bool { needsPixels || encodesTransformed }
   /// Whether the bytes of the body are.
   var needsData: Bool { fetchesBodies && parts.delivery.contains(.data) }
   /// Whether images are fetched whole, and not only probed.
@@ -179,7 +191,7 @@ public final class LoadContext: Sendable {
   /// Whether images are put into the memory layer.
   var writesMemory: Bool {
     fetchesBodies && keepsInMemory && mode.writesMemory
-      && (layers.writes.contains(.memory) || parts.transformer != nil && layers.writesOriginal.contains(.memory))
+      && (layers.writes.contains(.memory) || transform != nil && layers.writesOriginal.contains(.memory))
   }
   /// Whether the server's word on freshness counts.
   var followsHTTPFreshness: Bool { cache?.configuration.freshness == .http }
@@ -218,7 +230,7 @@ public final class LoadContext: Sendable {
 extension LoadContext {
   /// Whether the image that came is kept on disk; where the context transforms, that is the original.
   var keepsOriginalOnDisk: Bool {
-    fetchesBodies && mode.writesDisk && (parts.transformer == nil ? layers.writes : layers.writesOriginal).contains(.disk)
+    fetchesBodies && mode.writesDisk && (transform == nil ? layers.writes : layers.writesOriginal).contains(.disk)
   }
 
   /// The time by which freshness is judged.

@@ -38,6 +38,7 @@ extension BatchLookUp {
     // What must be asked about is asked about, whoever else has a copy.
     guard request.revalidation == nil else { return misses.append(request) }
     try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
+      if try decideByTransformed(index, identity, cache, reader, isOwn: false) { return }
       switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
       case .hit(let head):
         decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
@@ -95,7 +96,7 @@ extension BatchLookUp {
       decide(index, as: EntryResult(.skipped))
       return
     }
-    if context.needsPixels || context.needsData {
+    if context.decodesOriginals || context.needsData {
       let place = identities.withIdentity(index) { identity in
         CachedCopy.Place.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
       }

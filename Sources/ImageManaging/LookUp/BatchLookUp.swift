@@ -1,5 +1,4 @@
 import ImageCaching
-import ImageCoding
 import ImagePrimitives
 import ImageURLs
 
@@ -80,7 +79,7 @@ struct BatchLookUp {
 
   /// Where the image as it came is looked for.
   var originalLayers: CacheLayers {
-    context.parts.transformer == nil ? context.layers.reads : context.layers.readsOriginal
+    context.transform == nil ? context.layers.reads : context.layers.readsOriginal
   }
 
   mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
@@ -110,7 +109,7 @@ struct BatchLookUp {
       decided.append((index, completion(index, remembered)))
       return true
     }
-    guard context.parts.transformer != nil, context.layers.readsOriginal.contains(.memory) else { return false }
+    guard context.transform != nil, context.layers.readsOriginal.contains(.memory) else { return false }
     guard let original = remembered(index, at: context.originalMemoryKey(keys[index])) else { return false }
     undecided.append(Undecided(index: index, copy: CachedCopy(place: .memory(original))))
     return true
@@ -149,11 +148,11 @@ struct BatchLookUp {
   ) throws(CacheError) {
     var request = Undecided(index: index)
     if context.mode.reads {
-      if try decideByTransformed(index, identity, cache, reader) { return }
+      if try decideByTransformed(index, identity, cache, reader, isOwn: true) { return }
       if originalLayers.contains(.disk) {
         switch try finding(index, keys[index], identity, cache, reader) {
         case .nothing: break
-        case .hit(let head): return decide(index, head, identity, cache, reader)
+        case .hit(let head): return decide(index, head, keys[index], identity, cache, reader)
         case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
         case .stale(let revalidation): request.revalidation = revalidation
         }
@@ -167,34 +166,14 @@ struct BatchLookUp {
   mutating func decide(
     _ index: Int,
     _ head: EntryHead,
+    _ key: CacheKey,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
     _ reader: borrowing CacheReader
   ) {
     decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
     if context.mode.writesDisk && reader.needsTouch(head) {
-      staleTouches.append(EntryTouch(key: keys[index], identity: Array(identity)))
-    }
-  }
-
-  /// A transformed image that a serializer has kept is read instead of the original.
-  mutating func decideByTransformed(
-    _ index: Int,
-    _ identity: UnsafeRawBufferPointer,
-    _ cache: ImageCache,
-    _ reader: borrowing CacheReader
-  ) throws(CacheError) -> Bool {
-    guard let transformer = context.parts.transformer, context.parts.hooks.cacheSerializer != nil else { return false }
-    guard context.layers.reads.contains(.disk), !context.mode.refreshes else { return false }
-    let transformed = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
-    return try transformed.withRawBytes { transformed throws(CacheError) in
-      let key = CacheKey(identity: transformed)
-      guard case .fresh(let head) = try reader.lookUp(key, identity: transformed) else { return false }
-      let vary = head.hasVary ? try reader.vary(of: key, identity: transformed) : []
-      guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
-      let place = CachedCopy.Place.entry(cache, key: key, identity: Array(transformed), head: head, isOwn: true)
-      undecided.append(Undecided(index: index, copy: CachedCopy(place: place, vary: vary, isTransformed: true)))
-      return true
+      staleTouches.append(EntryTouch(key: key, identity: Array(identity)))
     }
   }
 
@@ -227,7 +206,7 @@ struct BatchLookUp {
     if judgement == .broken { return .nothing }
     let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
     if isFresh || isServedAllTheSame(head, cache, reader), !context.mode.refreshes || isKept {
-      let isEnough = judgement == .good && !context.needsPixels && !context.needsData && !context.parts.verifiesHits
+      let isEnough = judgement == .good && !context.decodesOriginals && !context.needsData && !context.parts.verifiesHits
       return isEnough || context.mode.isDryRun ? .hit(head) : .copy(head)
     }
     guard context.mode == .refresh || context.followsHTTPFreshness && context.mode.asksNetwork else { return .nothing }

@@ -1,5 +1,4 @@
 import ImageCaching
-import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 
@@ -14,6 +13,8 @@ struct CommitBatch {
     case store(FetchedImage, ProcessedImage)
     case blacklist(Failure)
     case raiseProof(EntryHead, VerifiedImage)
+    /// What was made of a cached image, of which nothing else is new.
+    case keepTransformed
     /// The server has said that the record is right; with a deeper proof of it, where there is one.
     case revalidate(EntryHead, DownloadedImage, VerifiedImage?)
     /// A good image that is not kept, but whose URL was known bad.
@@ -82,11 +83,8 @@ struct CommitBatch {
     try flight.identity.withRawBytes { identity throws(CacheError) in
       switch item.change {
       case .store(let image, let processed):
-        guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
-        try store(flight, identity, image, processed, checksum, with: writer)
+        try store(&item, identity, image, processed, with: writer)
         if flight.known != nil { item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity) }
-        item.head = try writer.head(of: flight.key, identity: identity)
-        item.result.freshUntil = item.head.flatMap { flight.context.cache?.expiry(of: $0) }
       case .unblacklist:
         item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity)
       case .blacklist(let failure):
@@ -97,6 +95,7 @@ struct CommitBatch {
         }
       case .raiseProof(let head, let verified):
         try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
+      case .keepTransformed: break
       case .revalidate(let head, let answer, let verified):
         let validators = Validators(etag: answer.etag, lastModified: answer.lastModified)
         try writer.revalidate(
@@ -113,67 +112,55 @@ struct CommitBatch {
         item.head = try writer.head(of: flight.key, identity: identity)
         item.isVoid = item.head == nil
         item.result.freshUntil = item.head.flatMap { flight.context.cache?.expiry(of: $0) }
+        try revalidateTransformed(item, identity, made: head, freshness: answer.freshness(renewing: head.freshness), with: writer)
       }
+      if !item.isVoid { try storeTransformed(&item, identity, with: writer) }
     }
   }
 
+  /// Stores the original, where it is kept.
   private static func store(
-    _ flight: Flight,
+    _ item: inout Item,
     _ identity: UnsafeRawBufferPointer,
     _ image: FetchedImage,
     _ processed: ProcessedImage,
-    _ checksum: Checksum,
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
+    let flight = item.flight
+    guard flight.context.keepsOriginalOnDisk else {
+      // An older one is out of date.
+      _ = try writer.remove(flight.key, identity: identity)
+      return
+    }
+    guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
     try flight.shownURL.withRawBytes { url throws(CacheError) in
-      if flight.context.keepsOriginalOnDisk {
-        let entry = NewEntry(flight, identity: identity, url: url, image: image, verified: processed.verified, checksum: checksum)
-        switch (processed.stored, image.body) {
-        case (.nothing, _): break
-        case (.instead(let serialized), _):
-          try store(serialized, flight, identity, url, image, with: writer)
-        case (.asItCame, .bytes(let bytes)):
-          try bytes.withRawBytes { bytes throws(CacheError) in try writer.store(entry, body: .bytes(bytes)) }
-        case (.asItCame, .staged(let blob)): try writer.store(entry, body: .staged(blob))
-        case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
+      var entry = NewEntry(flight, identity: identity, url: url, image: image, verified: processed.verified, checksum: checksum)
+      switch (processed.stored, image.body) {
+      case (.nothing, _): item.result.storedBytes = 0
+      case (.instead(let serialized), _):
+        item.result.storedBytes = UInt64(serialized.bytes.count)
+        try serialized.bytes.withRawBytes { bytes throws(CacheError) in
+          entry.describe(serialized.verified, checksum: ImageCaching.checksum(of: bytes))
+          try writer.store(entry, body: .bytes(bytes))
         }
-      }
-      if let transformed = processed.product?.transformed, let transformer = flight.context.parts.transformer {
-        let identity = ImageIdentity.identity(of: identity, transformedBy: transformer.key)
-        try identity.withRawBytes { identity throws(CacheError) in
-          try store(transformed, flight, identity, url, image, with: writer)
-        }
+      case (.asItCame, .bytes(let bytes)):
+        try bytes.withRawBytes { bytes throws(CacheError) in try writer.store(entry, body: .bytes(bytes)) }
+      case (.asItCame, .staged(let blob)): try writer.store(entry, body: .staged(blob))
+      case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
       }
     }
-  }
-
-  private static func store(
-    _ serialized: SerializedImage,
-    _ flight: Flight,
-    _ identity: UnsafeRawBufferPointer,
-    _ url: UnsafeRawBufferPointer,
-    _ image: FetchedImage,
-    with writer: borrowing CacheWriter
-  ) throws(CacheError) {
-    try serialized.bytes.withRawBytes { bytes throws(CacheError) in
-      let entry = NewEntry(
-        flight,
-        identity: identity,
-        url: url,
-        image: image,
-        verified: serialized.verified,
-        checksum: ImageCaching.checksum(of: bytes)
-      )
-      try writer.store(entry, body: .bytes(bytes))
-    }
+    item.head = try writer.head(of: flight.key, identity: identity)
+    item.result.freshUntil = item.head.flatMap { flight.context.cache?.expiry(of: $0) }
   }
 }
 
 extension CommitBatch.Item {
   /// What a failed transaction means for this item.
   fileprivate mutating func fail(_ error: CacheError) {
+    result.storedBytes = nil
     switch change {
-    case .store:
+    case .store, .keepTransformed,
+      _ where product?.transformed != nil:
       let failure = Failure(.cacheWrite, message: "\(error)")
       result.outcome = .failed
       result.details = EntryResult.Details(failure: failure, contentType: result.details?.contentType)

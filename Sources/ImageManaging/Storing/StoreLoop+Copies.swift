@@ -21,7 +21,7 @@ extension StoreLoop {
       preconditionFailure("only what is cached is asked about")
     }
     let context = flight.context
-    if context.needsPixels || context.needsData || context.parts.verifiesHits
+    if context.needsPixels || context.needsData || context.parts.verifiesHits || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = answer
@@ -31,6 +31,25 @@ extension StoreLoop {
     var result = EntryResult(.revalidated, summary: answer.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
     revalidate(number, flight, revalidation.head, answer, result, nil)
+  }
+
+  /// Whether what the context makes of an image was made of this one, so that it need not be made again; true where nothing is.
+  private func hasTransformed(_ flight: Flight, of original: EntryHead) -> Bool {
+    let context = flight.context
+    guard context.encodesTransformed, let cache = context.cache, let transform = context.transform else { return true }
+    do throws(CacheError) {
+      return try transform.identity(of: flight.identity).withRawBytes { identity throws(CacheError) in
+        try cache.read { reader throws(CacheError) in
+          switch try reader.lookUp(CacheKey(identity: identity), identity: identity) {
+          case .missing: false
+          case .fresh(let head), .expired(let head): head.storedAt >= original.storedAt
+          }
+        }
+      }
+    } catch {
+      // Made anew, it is stored over whatever is there.
+      return false
+    }
   }
 
   private func revalidate(
@@ -85,9 +104,10 @@ extension StoreLoop {
       return revalidate(number, flight, head, answer, result, processed)
     }
     touch(flight, copy)
-    let needsRaising = copy.ownHead.map { processed.verified.proof > $0.proof } ?? false
-    if needsRaising, let head = copy.ownHead, let cache = flight.context.cache, cache.configuration.access == .readWrite {
-      let change = CommitBatch.Change.raiseProof(head, processed.verified)
+    let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
+    let isNew = raised != nil || processed.product?.transformed != nil
+    if isNew, let cache = flight.context.cache, cache.configuration.access == .readWrite {
+      let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed
       let held = Held(bytes: hold(processed))
       add(
         CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)

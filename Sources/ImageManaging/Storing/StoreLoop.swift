@@ -210,9 +210,9 @@ final class StoreLoop {
     answer.freshness.isStorable || !context.followsHTTPFreshness
   }
 
-  /// Counts pixels that wait for their commit; returns their bytes.
+  /// Counts what waits for its commit; returns its bytes.
   func hold(_ processed: ProcessedImage) -> Int {
-    let bytes = processed.product?.pixelBytes ?? 0
+    let bytes = processed.product?.heldBytes ?? 0
     if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
     return bytes
   }

@@ -3,7 +3,7 @@ import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 
-/// Makes of a body what its context asks for: proves it, decodes it, transforms it, and chooses what goes to disk.
+/// Makes of a body what its context asks for: proves it, decodes it, transforms it, and chooses and encodes what goes to disk.
 struct BodyProcessor: Sendable {
   let coders: ImageCoderRegistry
   let context: LoadContext
@@ -15,15 +15,15 @@ struct BodyProcessor: Sendable {
     self.budget = budget
   }
 
-  private var verifier: BodyVerifier { verifier(context.verification) }
+  private var verifier: BodyVerifier { verifier(context.verification, decodes: context.decodesOriginals) }
 
-  private func verifier(_ rules: VerificationRules) -> BodyVerifier {
-    BodyVerifier(coders: coders, rules: rules, decodes: context.needsPixels, options: context.parts.decoding, budget: budget)
+  private func verifier(_ rules: VerificationRules, decodes: Bool) -> BodyVerifier {
+    BodyVerifier(coders: coders, rules: rules, decodes: decodes, options: context.parts.decoding, budget: budget)
   }
 
   /// Whether this is work for a coding thread: decoding, or code of the user's.
   var isHeavy: Bool {
-    context.needsPixels || context.verification.depth == .full || context.parts.hooks.cacheSerializer != nil
+    context.decodesOriginals || context.verification.depth == .full || context.parts.hooks.cacheSerializer != nil
   }
 
   /// Processes a body as it came from a server.
@@ -37,7 +37,9 @@ struct BodyProcessor: Sendable {
     }
     let body = try verifier.verify(bytes, byteCount: answer.imageBytes, contentType: answer.contentType)
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
-    guard let serializer = context.parts.hooks.cacheSerializer else { return try finish(body, bytes, origin) }
+    guard let serializer = context.parts.hooks.cacheSerializer else {
+      return try finish(body, bytes, origin, serialize: encoded)
+    }
     let url = String(decoding: flight.written, as: UTF8.self)
     var stored = ProcessedImage.Stored.asItCame
     if let own = serializer(url, body.decoded, Array(bytes)) {
@@ -56,7 +58,7 @@ struct BodyProcessor: Sendable {
   func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedImage {
     if copy.isTransformed {
       // The rules were for the original.
-      let plain = verifier(VerificationRules(depth: .header))
+      let plain = verifier(VerificationRules(depth: .header), decodes: context.needsPixels)
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil
@@ -64,13 +66,14 @@ struct BodyProcessor: Sendable {
       return ProcessedImage(verified: body.verified, product: product)
     }
     let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)
-    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
+    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) }, serialize: encoded)
   }
 
   /// Makes of an original that memory has what the context asks for.
   func process(_ original: RememberedImage) throws(Failure) -> ProcessedImage {
     let body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
-    return try finish(body, UnsafeRawBufferPointer(start: nil, count: 0), { Origin(head: original.head, vary: original.vary) })
+    let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+    return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) }, serialize: encoded)
   }
 
   /// What is known of where an image comes from.
@@ -94,18 +97,19 @@ struct BodyProcessor: Sendable {
     _ bytes: UnsafeRawBufferPointer,
     _ origin: () -> Origin,
     stored: ProcessedImage.Stored = .asItCame,
-    serialize: (DecodedImage) throws(Failure) -> SerializedImage? = { _ in nil }
+    serialize: (DecodedImage) throws(Failure) -> SerializedImage?
   ) throws(Failure) -> ProcessedImage {
     var (image, original) = (body.decoded, DecodedImage?.none)
     var transformed: SerializedImage?
-    if let transformer = context.parts.transformer, let decoded = body.decoded {
-      let new = try transformer.applied(to: decoded)
+    if context.transform != nil, let decoded = body.decoded {
+      let new = try context.parts.transformer?.applied(to: decoded) ?? decoded
       transformed = try serialize(new)
       image = new
       if context.layers.writesOriginal.contains(.memory) { original = decoded }
     }
+    if !context.needsPixels { (image, original) = (nil, nil) }
     let data = context.needsData ? Array(bytes) : nil
-    if image == nil, data == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
+    if image == nil, data == nil, transformed == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
     let origin = origin()
     let product = ProcessedImage.Product(
       image: image,
@@ -119,13 +123,25 @@ struct BodyProcessor: Sendable {
     return ProcessedImage(verified: body.verified, product: product)
   }
 
+  /// The transformed image as the context has it encoded for the disk; nil where it has not.
+  private func encoded(_ image: DecodedImage) throws(Failure) -> SerializedImage? {
+    guard let encoding = context.parts.encoding, context.encodesTransformed else { return nil }
+    let bytes: [UInt8]
+    do throws(ImageError) {
+      bytes = try coders.encode(image, as: encoding.format, options: encoding.options)
+    } catch {
+      throw Failure(error)
+    }
+    return try serialized(bytes)
+  }
+
   private func serialized(_ bytes: [UInt8]) throws(Failure) -> SerializedImage {
     let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: false)
     do throws(Failure) {
       let body = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
       return SerializedImage(bytes: bytes, verified: body.verified)
     } catch {
-      throw Failure(.internal, message: "the bytes that the cache serializer made are no image to keep: \(error.message)")
+      throw Failure(.internal, message: "the bytes that were made of it for the cache are no image to keep: \(error.message)")
     }
   }
 }

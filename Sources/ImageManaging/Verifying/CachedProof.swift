@@ -56,8 +56,9 @@ extension CachedProof {
 
   private init(_ bytes: [UInt8], facts: Body?, copy: CachedCopy, processor: BodyProcessor) {
     let context = processor.context
+    let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
     // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
-    if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !context.needsPixels {
+    if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !isDecoded {
       let product = ProcessedImage.Product(
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,

@@ -75,8 +75,8 @@ struct ProcessedImage: Sendable {
       (stored, transformed, isRemembered) = (.nothing, nil, false)
     }
 
-    /// Bytes of pixels that it holds.
-    var pixelBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) }
+    /// Bytes that it holds: pixels, and what goes to disk of a transformed image.
+    var heldBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) + (transformed?.bytes.count ?? 0) }
 
     /// What of it goes out with a completion.
     func payload(for delivery: LoadDelivery) -> LoadPayload? {
@@ -93,7 +93,7 @@ struct ProcessedImage: Sendable {
   var stored: Stored { product?.stored ?? .asItCame }
 }
 
-/// Bytes that a serializer made, with what they were found to be.
+/// Bytes that an encoder or a serializer made, with what they were found to be.
 struct SerializedImage: Sendable {
   let bytes: [UInt8]
   let verified: VerifiedImage

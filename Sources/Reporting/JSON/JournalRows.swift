@@ -32,7 +32,7 @@ struct JournalRows: ~Copyable {
     append(#","attempts":"#, UInt64(result.attempts))
     if result.durationNanoseconds > 0 { appendMilliseconds(result.durationNanoseconds) }
     if let failure = details?.failure { append(#","message":"#, failure.message) }
-    if result.outcome == .downloaded { append(#","stored_bytes":"#, result.bytes) }
+    if let stored = result.newBytes { append(#","stored_bytes":"#, stored) }
     if result.isShared { buffer.appendLiteral(#","shared":true"#) }
     if let details { appendAnswer(details) }
     if let checksum = result.checksum { appendHash(checksum) }

@@ -77,9 +77,9 @@ public struct Traffic: Sendable, Equatable {
   public internal(set) var receivedBytes: UInt64 = 0
   /// Bytes of bodies that were hits.
   public internal(set) var cachedBytes: UInt64 = 0
-  /// Bytes of downloaded images as they came.
+  /// Bytes of the images that something new was stored of, as they came.
   public internal(set) var originalBytes: UInt64 = 0
-  /// Bytes of downloaded images as they were stored.
+  /// Bytes of what was stored of them; an original that is kept beside what was made of it is not counted.
   public internal(set) var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
   public internal(set) var attempts: UInt64 = 0

@@ -31,14 +31,14 @@ struct Tally {
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
-      if outcome == .downloaded, !result.isShared {
-        traffic.originalBytes += result.bytes
-        traffic.storedBytes += result.bytes
-      }
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
       failures.record(result, of: entry, host: host, manifests: manifests)
     case .skipped, .cancelled: break
+    }
+    if let stored = result.newBytes, !result.isShared {
+      traffic.originalBytes += result.bytes
+      traffic.storedBytes += stored
     }
     if result.attempts > 0, !result.isShared { recordTransfer(result, host: host) }
     if let details = result.details, !details.warnings.isEmpty {
@@ -56,5 +56,16 @@ struct Tally {
     guard result.durationNanoseconds > 0, result.outcome != .cancelled else { return }
     traffic.latency.record(nanoseconds: result.durationNanoseconds)
     if let host { hosts.update(host) { $0.latency.record(nanoseconds: result.durationNanoseconds) } }
+  }
+}
+
+extension EntryResult {
+  /// Bytes of what this entry put into the cache; nil where it put nothing there.
+  var newBytes: UInt64? {
+    switch outcome {
+    case .downloaded: storedBytes ?? bytes
+    case .hitDisk, .hitMemory, .revalidated: storedBytes
+    case .checked, .failed, .blacklisted, .skipped, .cancelled: nil
+    }
   }
 }

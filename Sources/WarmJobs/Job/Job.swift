@@ -19,6 +19,8 @@ public struct Job: Sendable {
   public var cache: Cache
   /// What makes bytes a good image.
   public var verify: Verify
+  /// What is stored in place of the original; nil, the default: the original.
+  public var transform: Transform?
   /// What is remembered as bad for good.
   public var blacklist: Blacklist
   /// Where reports go; the same file, or standard output, never twice.

@@ -12,6 +12,7 @@ extension Job {
     request = Request(values.section("request"))
     cache = Cache(values.section("cache"), defaultDirectory: cacheDirectory)
     verify = Verify(values.section("verify"))
+    transform = values.unlessWord("transform", values.section).map(Transform.init)
     blacklist = Blacklist(values.section("blacklist"))
     reports = values.entries("report").compactMap(ReportTarget.init)
     failOn = FailOn(values.section("fail-on"))
@@ -124,6 +125,17 @@ extension Job.Verify {
 extension Job.Verify.Bounds {
   fileprivate init(_ values: JobSection) {
     self.init(minimum: values.integer("min"), maximum: values.unlessWord("max", values.integer))
+  }
+}
+
+extension Job.Transform {
+  fileprivate init(_ values: JobSection) {
+    let size = values.section("resize")
+    let (width, height) = (size.unlessWord("width", size.integer), size.unlessWord("height", size.integer))
+    resize = width == nil && height == nil ? nil : Resize(width: width, height: height, fit: size.choice("fit"))
+    format = values.choice("format")
+    quality = values.integer("quality")
+    keepsOriginal = values.boolean("keep-original")
   }
 }
 

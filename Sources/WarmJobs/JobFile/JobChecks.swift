@@ -8,6 +8,7 @@ extension JobReader {
       checkReports(section.entries("report"))
       if section.values["manifests"] != nil { checkStandardInput(section.entries("manifests")) }
       checkMethod(section)
+      checkTransform(section)
     case "cache": checkCache(section)
     case "verify.width", "verify.height", "verify.bytes":
       if let maximum = section.unlessWord("max", section.integer), maximum < section.integer("min") {
@@ -15,6 +16,10 @@ extension JobReader {
       }
     case "request.backoff":
       if section.duration("maximum") < section.duration("initial") { refuse("maximum", lessThan: "initial", in: section) }
+    case "transform.resize":
+      if section.isWord("width"), section.isWord("height"), let node = section.nodes["fit"] {
+        mistakes.add("'fit' has no effect without a 'width' or a 'height'", at: node)
+      }
     default: break
     }
   }
@@ -53,6 +58,13 @@ extension JobReader {
     }
   }
 
+  /// What nothing is stored of need not be transformed.
+  private func checkTransform(_ job: JobSection) {
+    let cache = job.section("cache")
+    guard !job.isWord("transform"), cache.choice("mode", Job.Cache.Mode.self) == .bypass else { return }
+    refuse("transform", since: "nothing is stored with mode: bypass", in: job, chosenBy: cache.nodes["mode"])
+  }
+
   /// Refuses a key that has no effect in this mode. A mode that the command line sets over the job file silences the file's keys.
   private func refuse(_ name: String, since reason: String, in cache: JobSection) {
     refuse(name, since: reason, in: cache, chosenBy: cache.nodes["mode"])
@@ -67,15 +79,16 @@ extension JobReader {
 
   /// Keys that need whole images, which `head` and `probe` do not bring.
   private func checkMethod(_ job: JobSection) {
-    let method = job.section("request").choice("method", Job.Request.Method.self)
+    let request = job.section("request")
+    let method = request.choice("method", Job.Request.Method.self)
     guard method != .get else { return }
     let reason = "method: \(method.rawValue) fetches no whole images"
+    let choice = request.nodes["method"]
     let verify = job.section("verify")
-    if verify.word("decode") == "full" {
-      refuse("decode", since: reason, in: verify, chosenBy: job.section("request").nodes["method"])
-    }
+    if verify.word("decode") == "full" { refuse("decode", since: reason, in: verify, chosenBy: choice) }
     let cache = job.section("cache")
-    if !cache.isWord("memory") { refuse("memory", since: reason, in: cache, chosenBy: job.section("request").nodes["method"]) }
+    if !cache.isWord("memory") { refuse("memory", since: reason, in: cache, chosenBy: choice) }
+    if !job.isWord("transform") { refuse("transform", since: reason, in: job, chosenBy: choice) }
   }
 
   private func checkReports(_ reports: [JobSection]) {

@@ -62,13 +62,36 @@ extension JobKeys {
       works: false,
       "the CDN's own answer to a second request"
     ),
+  ]
+
+  static let transform: [JobKey] = [
     JobKey(
       "transform",
-      .planned("none | {resize: {width, height, fit}, format, quality, keep-original}"),
+      .wordOrSection(
+        ["none"],
+        example: "{resize: {width: 400, height: none, fit: inside}, format: auto, quality: 85, keep-original: false}"
+      ),
       default: "none",
-      works: false,
-      "what is stored instead of the original"
+      "what is stored instead of the original: resized, to lie inside the box and never enlarged, to cover it, or to fill it; "
+        + "as jpeg, png, webp, or auto: as it came"
     ),
+    JobKey("transform.resize", .section, "the new size; neither side: as it is"),
+    JobKey("transform.resize.width", .orNone(.integer(1...65_535)), default: "none", "pixels; none: as the height has it"),
+    JobKey("transform.resize.height", .orNone(.integer(1...65_535)), default: "none", "pixels; none: as the width has it"),
+    JobKey(
+      "transform.resize.fit",
+      .choice("a fit", Job.Transform.Fit.self),
+      default: "inside",
+      "inside: never enlarged; cover: what is beyond is cut off; fill: stretched"
+    ),
+    JobKey(
+      "transform.format",
+      .choice("a format", Job.Transform.Format.self),
+      default: "auto",
+      "auto: as it came, where that can be"
+    ),
+    JobKey("transform.quality", .integer(1...100), default: "85", "of jpeg and webp"),
+    JobKey("transform.keep-original", .boolean, default: "false", "true: the original is stored too"),
   ]
 
   static let blacklist: [JobKey] = [

@@ -55,7 +55,8 @@ public struct JobKey: Sendable {
 /// Every key of the job file, described once: validation, the list of keys in help and README, and schemas come from here.
 public enum JobKeys {
   /// All keys in the order in which a job file is best written.
-  public static let all: [JobKey] = job + manifests + prefetch + request + cache + verify + blacklist + report + failOn
+  public static let all: [JobKey] =
+    job + manifests + prefetch + request + cache + verify + transform + blacklist + report + failOn
 
   /// The keys of each section, by the section's path; the job's own by the empty one.
   static let bySection = Dictionary(grouping: all, by: \.parent)

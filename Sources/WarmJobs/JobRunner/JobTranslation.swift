@@ -138,6 +138,39 @@ extension Job.Request.Method {
   }
 }
 
+extension Job {
+  fileprivate var layers: CacheLayerUse {
+    var layers = CacheLayerUse()
+    if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
+    return layers
+  }
+}
+
+extension Job.Transform {
+  fileprivate var encoding: TransformEncoding {
+    let format: ImageFormat? =
+      switch format {
+      case .auto: nil
+      case .jpeg: .jpeg
+      case .png: .png
+      case .webp: .webp
+      }
+    return TransformEncoding(format: format, options: EncodingOptions(quality: quality))
+  }
+}
+
+extension Job.Transform.Resize {
+  fileprivate var transformer: ResizingTransformer {
+    let fit: ResizingTransformer.Fit =
+      switch fit {
+      case .inside: .inside
+      case .cover: .cover
+      case .fill: .fill
+      }
+    return ResizingTransformer(width: width, height: height, fit: fit)
+  }
+}
+
 extension Job.Cache.Mode {
   fileprivate var cacheMode: CacheMode {
     switch self {
@@ -171,8 +204,11 @@ extension LoadContext {
         mode: isDryRun ? job.cache.mode.dryRunMode : job.cache.mode.cacheMode,
         readOnly: prepared.readOnlyCaches,
         memory: memory,
+        layers: job.layers,
         keyRule: job.keyRule,
         verifiesHits: job.cache.verifiesHits,
+        transformer: job.transform?.resize?.transformer,
+        encoding: job.transform?.encoding,
         coders: .available,
         verification: job.verificationRules,
         blacklist: BlacklistRules(

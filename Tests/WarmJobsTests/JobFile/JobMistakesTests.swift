@@ -113,7 +113,18 @@ import WarmJobs
     ("request: {method: probe}\nverify: {decode: full}", "5:18: 'decode' has no effect: method: probe fetches no whole images"),
     ("request: {method: head}\ncache: {memory: {}}", "5:9: 'memory' has no effect: method: head fetches no whole images"),
     ("verify: {formats: [jpeg, bmp]}", "4:26: 'bmp' is no format; it is jpeg, png, gif, webp or avif"),
-    ("transform: {format: webp}", "4:1: 'transform' is not supported yet"),
+    (
+      "transform: webp",
+      "4:12: 'transform' needs none, or keys below it such as {resize: {width: 400, height: none, fit: inside}, format: auto, "
+        + "quality: 85, keep-original: false}, not 'webp'"
+    ),
+    ("transform: {format: gif}", "4:21: 'gif' is not a format; use auto, jpeg, png or webp"),
+    ("transform: {quality: 0}", "4:22: 'quality' needs a whole number from 1 to 100, not '0'"),
+    ("transform: {resize: {width: 0}}", "4:29: 'width' needs a whole number from 1 to 65535, or none, not '0'"),
+    ("transform: {resize: {fit: contain}}", "4:27: 'contain' is not a fit; use inside, cover or fill"),
+    ("transform: {resize: {fit: cover}}", "4:27: 'fit' has no effect without a 'width' or a 'height'"),
+    ("transform: {resize: {widht: 4}}", "4:22: unknown key 'widht'; did you mean 'width'?"),
+    ("transform: {}\ncache: {mode: bypass}", "4:12: 'transform' has no effect: nothing is stored with mode: bypass"),
     ("request: {tls: {verify: false}}", "4:17: 'verify' is not supported yet"),
     ("report: [{html: a.html}]", "4:11: 'html' is not supported yet"),
     ("concurrency: 8", "4:1: unknown key 'concurrency'; did you mean 'prefetch.concurrency'?"),

@@ -49,6 +49,7 @@ import WarmJobs
         height: {max: 30}
         max-pixels: 2MP
         bytes: {min: 0, max: 2kB}
+      transform: {resize: {width: 400, height: 300, fit: cover}, format: webp, quality: 70, keep-original: true}
       blacklist: {enabled: false, retry: true, ttl: none, statuses: [400-599]}
       report: [{json: r/a.json}, {jsonl: /r/a.jsonl}, {text: "-"}]
       fail-on: {failures: 0.5%, empty: false, unfinished: never, evicted: true}
@@ -112,6 +113,11 @@ import WarmJobs
     #expect(job.verify.maxPixels == 2_000_000)
     #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 0, maximum: 2000))
 
+    #expect(job.transform?.resize == Job.Transform.Resize(width: 400, height: 300, fit: .cover))
+    #expect(job.transform?.format == .webp)
+    #expect(job.transform?.quality == 70)
+    #expect(job.transform?.keepsOriginal == true)
+
     #expect(job.blacklist.isEnabled == false)
     #expect(job.blacklist.retry)
     #expect(job.blacklist.ttl == nil)
@@ -123,6 +129,13 @@ import WarmJobs
     #expect(reports[2].destination == .standardOutput)
     #expect(job.failOn.failures == .fraction(0.005))
     #expect((job.failOn.empty, job.failOn.unfinished, job.failOn.evicted) == (false, false, true))
+  }
+
+  @Test func aTransformHasDefaultsOfItsOwn() throws {
+    let plain = try #require(try job(shortestJob + "transform: {}\n").transform)
+    #expect(plain.resize == nil && plain.format == .auto && plain.quality == 85 && !plain.keepsOriginal)
+    let resized = try job(shortestJob + "transform: {resize: {height: 9}}\n").transform?.resize
+    #expect(resized == Job.Transform.Resize(width: nil, height: 9, fit: .inside))
   }
 
   @Test func everyDefaultIsTheContracts() throws {
@@ -172,6 +185,7 @@ import WarmJobs
     #expect(job.verify.height == Job.Verify.Bounds(minimum: 1))
     #expect(job.verify.maxPixels == 100_000_000)
     #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 1))
+    #expect(job.transform == nil)
     #expect(job.blacklist.isEnabled)
     #expect(job.blacklist.retry == false)
     #expect(job.blacklist.ttl == .seconds(6 * 3600))

@@ -1,0 +1,134 @@
+import Foundation
+import ImageCaching
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Jobs with `transform`, over images of real encoders.
+@Suite struct TransformTests {
+  private let origin: Origin
+
+  init() throws {
+    origin = try Origin()
+    origin.setFallback { request in
+      let name = String(request.path.dropFirst().prefix { $0 != "?" })
+      let types = ["jpg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif"]
+      guard let type = types[String(name.split(separator: ".").last ?? "")] else { return .status(404) }
+      return .body(Fixtures.bytes("images/good/\(name)"), type: type, headers: ["ETag": "\"\(name)\""])
+    }
+  }
+
+  private func job(_ names: [String], _ transform: String) -> JobFolder {
+    JobFolder(urls: names.map { origin.url("/\($0)") }, keys: "transform: \(transform)")
+  }
+
+  /// Format and size of all that is cached, by the last part of the URL.
+  private func cached(_ job: JobFolder) throws -> [String: [String]] {
+    let cache = try ImageCache(ImageCache.Configuration(directory: "\(job.cacheDirectory)/default"))
+    var found: [String: [String]] = [:]
+    for entry in try cache.entries(after: nil, limit: 100) {
+      let name = String(decoding: entry.url, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
+      found[name, default: []].append("\(entry.head.format?.name ?? "?") \(entry.head.width)x\(entry.head.height)")
+    }
+    return found.mapValues { $0.sorted() }
+  }
+
+  @Test("M14, K8, K9: resized images are stored, and are hits without network and without coding")
+  func resizedAndHit() async throws {
+    let job = job(["photo.jpg", "rgb.png", "lossy.webp"], "{resize: {width: 100, height: 60}}")
+    let first = try await job.runJob()
+    #expect(first.status == 0 && first.totals["downloaded"] == 3)
+    let stored = try cached(job)
+    #expect(stored.count == 3 && stored["photo.jpg"] == ["jpeg 90x60"])
+    #expect(stored["rgb.png"]?.first?.hasPrefix("png ") == true && stored["lossy.webp"]?.first?.hasPrefix("webp ") == true)
+    let bytes = first.section("bytes")
+    let (original, kept) = (bytes["original"] as? Int ?? 0, bytes["stored"] as? Int ?? 0)
+    #expect(original == first.rows.compactMap(\.bytes).reduce(0, +) && original == bytes["downloaded"] as? Int)
+    #expect(kept == first.rows.compactMap(\.storedBytes).reduce(0, +) && kept < original)
+    #expect(first.section("cache")["body_bytes"] as? Int == kept)
+
+    let second = try await job.runJob()
+    #expect(second.status == 0 && second.totals["hit_disk"] == 3 && origin.requests.count == 3)
+    #expect(second.section("bytes")["from_cache"] as? Int == kept && second.section("bytes")["stored"] as? Int == 0)
+    #expect(try cached(job) == stored)
+    let row = try #require(second.rows.first { $0.url.hasSuffix("photo.jpg") })
+    #expect(row.width == 90 && row.height == 60 && row.storedBytes == nil)
+  }
+
+  @Test("M14: with keep-original both are stored, and another size needs no network") func keepOriginal() async throws {
+    let job = job(["photo.jpg"], "{resize: {width: 48}, keep-original: true}")
+    #expect(try await job.runJob().totals["downloaded"] == 1)
+    #expect(try cached(job)["photo.jpg"] == ["jpeg 480x320", "jpeg 48x32"])
+    let other = try await job.runJob("--set", "transform.resize.width=24")
+    #expect(other.totals["hit_disk"] == 1 && other.rows[0].storedBytes ?? 0 > 0)
+    #expect(try cached(job)["photo.jpg"] == ["jpeg 24x16", "jpeg 480x320", "jpeg 48x32"])
+    let plain = try await job.runJob("--set", "transform=none")
+    #expect(plain.totals["hit_disk"] == 1 && plain.rows[0].width == 480)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("M14: of an original that is cached it is made without network") func ofTheCachedOriginal() async throws {
+    let job = job(["photo.jpg"], "{resize: {width: 48}}")
+    #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
+    let made = try await job.runJob()
+    #expect(made.totals["hit_disk"] == 1 && made.rows[0].storedBytes ?? 0 > 0)
+    #expect(made.section("bytes")["original"] as? Int == Fixtures.bytes("images/good/photo.jpg").count)
+    let hit = try await job.runJob()
+    #expect(hit.totals["hit_disk"] == 1 && hit.rows[0].width == 48 && hit.rows[0].storedBytes == nil)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("K8, M14: a format is another image, in whatever format it came", arguments: ["jpeg", "png", "webp"])
+  func formats(format: String) async throws {
+    let job = job(["photo.jpg", "rgba.png", "alpha.webp"], "{format: \(format)}")
+    #expect(try await job.runJob().totals["downloaded"] == 3)
+    for (name, kept) in try cached(job) { #expect(kept.count == 1 && kept[0].hasPrefix("\(format) "), "\(name)") }
+    #expect(try await job.runJob().totals["hit_disk"] == 3)
+    #expect(try await job.runJob("--set", "transform.quality=30").totals["downloaded"] == 3)
+    #expect(origin.requests.count == 6)
+  }
+
+  @Test("K5, K8, C5: animations stay animated where the format can: a GIF becomes WebP") func animations() async throws {
+    let job = job(["animation.gif", "animated.webp"], "{resize: {width: 10}}")
+    #expect(try await job.runJob().totals["downloaded"] == 2)
+    let cache = try ImageCache(ImageCache.Configuration(directory: "\(job.cacheDirectory)/default"))
+    let entries = try cache.entries(after: nil, limit: 9)
+    #expect(entries.count == 2)
+    for entry in entries { #expect(entry.head.format == .webp && entry.head.width == 10 && entry.head.frames > 1) }
+    #expect(try await job.runJob().totals["hit_disk"] == 2)
+    let still = try await job.runJob("--set", "transform.format=png")
+    #expect(still.totals["downloaded"] == 2)
+    #expect(try cached(job)["animation.gif"]?.contains { $0.hasPrefix("png 10x") } == true)
+  }
+
+  @Test("K9: cover and fill give the whole box") func coverAndFill() async throws {
+    let job = job(["photo.jpg"], "{resize: {width: 50, height: 50, fit: cover}}")
+    #expect(try await job.runJob().status == 0)
+    #expect(try await job.runJob("--set", "transform.resize.fit=fill").status == 0)
+    #expect(try cached(job)["photo.jpg"] == ["jpeg 50x50", "jpeg 50x50"])
+  }
+
+  @Test("M14: what verify says is said of the original") func verifyIsForTheOriginal() async throws {
+    let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 8}, format: png}\nverify: {formats: [jpeg], width: {min: 100}}")
+    let first = try await job.runJob()
+    #expect(first.status == 2 && first.totals["downloaded"] == 1 && first.failuresByKind == ["format": 1])
+    let second = try await job.runJob()
+    #expect(second.totals["hit_disk"] == 1 && second.failuresByKind == ["format": 1])
+  }
+
+  @Test("M6: a refresh whose original is kept asks conditionally, and makes nothing again") func refreshed() async throws {
+    origin.set(
+      "/photo.jpg",
+      .computed { request in
+        let headers: HeaderFields = ["ETag": "\"1\""]
+        if request.headers["If-None-Match"] == "\"1\"" { return .status(304, headers: headers) }
+        return .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg", headers: headers)
+      }
+    )
+    let job = job(["photo.jpg"], "{resize: {width: 48}, keep-original: true}")
+    #expect(try await job.runJob().totals["downloaded"] == 1)
+    let refreshed = try await job.runJob("--cache-mode", "refresh")
+    #expect(refreshed.totals["revalidated"] == 1 && refreshed.rows[0].storedBytes == nil)
+  }
+}

@@ -1,0 +1,234 @@
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What a context makes of images, encoded and kept on disk.
+@Suite struct TransformedOnDiskTests {
+  /// Writes black PNGs of the right size, counts, and counts what is decoded.
+  private final class Writer: ImageCoder {
+    private let jpeg = JPEGCoder()
+    private let written = Atomic(0)
+    private let read = Atomic(0)
+
+    var encodes: Int { written.load(ordering: .sequentiallyConsistent) }
+    var decodes: Int { read.load(ordering: .sequentiallyConsistent) }
+
+    func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
+    func canEncode(_ format: ImageFormat) -> Bool { format == .png }
+    func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+      written.add(1, ordering: .sequentiallyConsistent)
+      return SampleImages.makePNG(width: image.pixels.size.width, height: image.pixels.size.height)
+    }
+    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+      try jpeg.header(of: prefix, isComplete: isComplete)
+    }
+    func decode(
+      _ bytes: UnsafeRawBufferPointer,
+      options: DecodingOptions,
+      limits: DecodingLimits
+    ) throws(ImageError) -> DecodedImage {
+      read.add(1, ordering: .sequentiallyConsistent)
+      return try jpeg.decode(bytes, options: options, limits: limits)
+    }
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+      try jpeg.proveDecodable(bytes, limits: limits)
+    }
+  }
+
+  private let loader: Loader
+  private let origin: Origin
+  private let writer = Writer()
+  private let url: String
+  private let transformed: String
+
+  init() throws {
+    loader = try Loader()
+    origin = try Origin()
+    origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    url = origin.url("/a.jpg")
+    transformed = url + "#transform=resize(8x-,inside)-encode(png,85)"
+  }
+
+  /// What makes a PNG of 8 × 6 pixels of an image of 32 × 24.
+  private func context(
+    mode: CacheMode = .use,
+    keepsOriginal: Bool = false,
+    _ change: (inout LoadContext.Parts) -> Void = { _ in }
+  ) -> LoadContext {
+    var coders = ImageCoderRegistry.standard
+    coders.add(writer)
+    var parts = LoadContext.Parts(mode: mode, transformer: ResizingTransformer(width: 8), coders: coders)
+    parts.encoding = TransformEncoding(format: .png)
+    parts.layers.writesOriginal = keepsOriginal ? .disk : []
+    change(&parts)
+    return loader.context(parts)
+  }
+
+  private let smallBytes = UInt64(SampleImages.makePNG(width: 8, height: 6).count)
+
+  private func identities() throws -> Set<String> {
+    Set(try loader.cache.entries(after: nil, limit: 9).map { String(decoding: $0.identity, as: UTF8.self) })
+  }
+
+  @Test("M14, C5: what is made of an image is stored in its place, and is a hit without network and without coding")
+  func inPlaceOfTheOriginal() async throws {
+    let first = try await loader.load(url, context())
+    #expect(first.outcome == .downloaded && first.format == .jpeg && first.width == 32 && first.freshUntil != nil)
+    #expect(first.bytes == SampleImages.jpeg(1).count && first.storedBytes == smallBytes)
+    #expect(try identities() == [transformed])
+    #expect(try loader.cache.totals().bodyBytes == smallBytes)
+    let (encodes, decodes) = (writer.encodes, writer.decodes)
+    #expect(encodes == 1 && decodes == 1)
+    let second = try await loader.load(url, context())
+    #expect(second.outcome == .hitDisk && second.format == .png && second.width == 8 && second.height == 6)
+    #expect(second.bytes == smallBytes && second.storedBytes == nil && second.freshUntil == first.freshUntil)
+    #expect(origin.requests.count == 1 && writer.encodes == encodes && writer.decodes == decodes)
+  }
+
+  @Test("M14, M8: the original is kept beside it where that is asked for") func besideTheOriginal() async throws {
+    let first = try await loader.load(url, context(keepsOriginal: true))
+    #expect(first.outcome == .downloaded && first.storedBytes == smallBytes)
+    #expect(try identities() == [url, transformed])
+    #expect(try await loader.load(url).outcome == .hitDisk)
+    #expect(try await loader.load(url, context(keepsOriginal: true)).width == 8)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("M14: of a cached original it is made without network, and lives no longer than that")
+  func ofACachedOriginal() async throws {
+    let original = try await loader.load(url)
+    loader.clock.advance(by: .seconds(3600))
+    let made = try await loader.load(url, context())
+    #expect(made.outcome == .hitDisk && made.storedBytes == smallBytes && made.bytes == original.bytes)
+    #expect(made.freshUntil == original.freshUntil)
+    #expect(try identities() == [url, transformed])
+    let hit = try await loader.load(url, context())
+    #expect(hit.outcome == .hitDisk && hit.width == 8 && hit.freshUntil == original.freshUntil)
+    #expect(writer.encodes == 1 && origin.requests.count == 1)
+  }
+
+  @Test("M14: another size, format or quality is another image") func othersDoNotMix() async throws {
+    _ = try await loader.load(url, context(keepsOriginal: true))
+    let quality = context { $0.encoding?.options.quality = 84 }
+    #expect(try await loader.load(url, quality).storedBytes == smallBytes)
+    let size = context { $0.transformer = ResizingTransformer(width: 16) }
+    #expect(try await loader.load(url, size).storedBytes ?? 0 > smallBytes)
+    let plain = context { $0.transformer = nil }
+    #expect(try await loader.load(url, plain).storedBytes ?? 0 > smallBytes)
+    #expect(try identities().contains(url + "#transform=encode(png,85)"))
+    #expect(try loader.cache.totals().entries == 5 && writer.encodes == 4 && origin.requests.count == 1)
+  }
+
+  @Test("M14: the rules are for the original") func rulesForTheOriginal() async throws {
+    let rules = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
+    for outcome in [Outcome.downloaded, .hitDisk] {
+      #expect(try await loader.load(url, context { $0.verification = rules }).outcome == outcome)
+    }
+    let strict = VerificationRules(width: .init(minimum: 33))
+    origin.set("/b.jpg", .body(SampleImages.jpeg(4), type: "image/jpeg"))
+    let refused = try await loader.load(origin.url("/b.jpg"), context { $0.verification = strict })
+    #expect(refused.failure?.kind == .dimensions)
+  }
+
+  @Test("M6, M14: a 304 keeps both, a new body replaces both") func refreshed() async throws {
+    _ = try await loader.load(url, context(keepsOriginal: true))
+    loader.clock.advance(by: .seconds(3600))
+    let kept = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
+    #expect(kept.outcome == .revalidated && kept.storedBytes == nil && writer.encodes == 1)
+    // Both are as fresh as the answer.
+    loader.clock.advance(by: .seconds(7 * 86_400 - 60))
+    #expect(try await loader.load(url, context()).width == 8)
+    #expect(origin.requests.count == 2)
+    origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(2), etag: "\"2\""))
+    let new = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
+    #expect(new.outcome == .downloaded && new.storedBytes == smallBytes && writer.encodes == 2)
+    #expect(try identities() == [url, transformed])
+  }
+
+  @Test("M6, M14: a 304 for an original of which nothing was made yet makes it") func refreshedForTheFirstTime() async throws {
+    _ = try await loader.load(url)
+    let made = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
+    #expect(made.outcome == .revalidated && made.storedBytes == smallBytes)
+    #expect(try identities() == [url, transformed])
+  }
+
+  @Test("M14: an original that is out of date does not outlive a new one that is not kept") func oldOriginals() async throws {
+    _ = try await loader.load(url)
+    loader.clock.advance(by: .seconds(8 * 86_400))
+    #expect(try await loader.load(url, context()).outcome == .downloaded)
+    #expect(try identities() == [transformed])
+  }
+
+  @Test("M14: large bodies, which stream to files, leave none behind") func largeBodies() async throws {
+    let body = SampleImages.jpeg(3, padding: 300_000)
+    origin.set("/large.jpg", .body(body, type: "image/jpeg"))
+    let result = try await loader.load(origin.url("/large.jpg"), context())
+    #expect(result.outcome == .downloaded && result.bytes == body.count && result.storedBytes == smallBytes)
+    #expect(try loader.cache.totals().bodyBytes == smallBytes)
+  }
+
+  @Test("C5: what cannot be encoded fails as internal, and nothing is stored or blacklisted") func unencodable() async throws {
+    let result = try await loader.load(url, context { $0.encoding?.format = .avif })
+    #expect(result.outcome == .failed && result.failure?.kind == .internal)
+    let totals = try loader.cache.totals()
+    #expect(totals.entries == 0 && totals.blacklistEntries == 0)
+  }
+
+  @Test("M8: where nothing is written to disk nothing is encoded", arguments: [CacheMode.bypass, .memoryOnly])
+  func nothingIsWritten(mode: CacheMode) async throws {
+    #expect(try await loader.load(url, context(mode: mode)).outcome == .checked)
+    #expect(writer.encodes == 0 && writer.decodes == 0)
+  }
+
+  @Test("M7: only and a dry run know what was made, and make nothing") func onlyLooking() async throws {
+    for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).outcome == .skipped) }
+    _ = try await loader.load(url, context())
+    for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).width == 8) }
+    #expect(writer.encodes == 1 && origin.requests.count == 1)
+  }
+
+  @Test("C12, M14: a read-only cache serves what was made, and what it can be made of") func readOnlyCaches() async throws {
+    _ = try await loader.load(url, context())
+    let other = try Loader()
+    _ = try await other.load(origin.url("/a.jpg"))
+    let third = try Loader()
+    for (number, store) in [loader.cache, other.cache].enumerated() {
+      var parts = LoadContext.Parts(readOnly: [.cache(store)], transformer: ResizingTransformer(width: 8))
+      var coders = ImageCoderRegistry.standard
+      coders.add(writer)
+      parts.coders = coders
+      parts.encoding = TransformEncoding(format: .png)
+      let result = try await third.load(url, third.context(parts))
+      #expect(result.outcome == .hitDisk && result.storedBytes == (number == 0 ? nil : smallBytes))
+    }
+    #expect(try third.cache.totals().entries == 1 && origin.requests.count == 2)
+  }
+
+  @Test("C14: bytes of it that are damaged are made again") func damaged() async throws {
+    _ = try await loader.load(url, context(keepsOriginal: true))
+    let identity = Array(transformed.utf8)
+    #expect(try loader.cache.remove(identity: identity))
+    #expect(try await loader.load(url, context(keepsOriginal: true)).storedBytes == smallBytes)
+    #expect(try await loader.load(url, context { $0.verifiesHits = true }).width == 8)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("C5: every encoding has the key that it has always had") func keys() {
+    #expect(TransformEncoding().key == "encode(auto,85)")
+    let options = EncodingOptions(
+      quality: 7,
+      isLossless: true,
+      maximumBytes: 1000,
+      maximumSize: ImageSize(width: 8, height: 9),
+      firstFrameOnly: true
+    )
+    let key = "encode(webp,7,lossless,max-bytes=1000,max-size=8x9,first-frame)"
+    #expect(TransformEncoding(format: .webp, options: options).key == key)
+  }
+}
