@@ -12,7 +12,8 @@ struct CPNGReader {
   CPNGExpectation expected;
   const uint8_t *next;
   size_t left;
-  int passes;    // over the picture; 0 until pixels are read
+  int passes;           // over the picture; 0 until pixels are read
+  uint64_t rows_read;   // in all passes
   uint8_t *row;
 };
 
@@ -56,16 +57,17 @@ static void start(CPNGReader *reader) {
   cpng_check_size(png, reader->info, reader->expected);
 }
 
+static void read_row(CPNGReader *reader, uint8_t *row) {
+  if (reader->rows_read++ % ROWS_PER_LOOK == 0) cpng_fail_if_late(reader->png);
+  png_read_row(reader->png, row, NULL);
+}
+
 static void read_rows(CPNGReader *reader, uint8_t *rows, uint32_t count) {
   png_structp png = reader->png;
   size_t stride = (size_t)reader->expected.width * 4;
   if (reader->passes == 0) reader->passes = cpng_configure(png, reader->info, reader->expected);
-  for (int pass = 0; pass < reader->passes; pass++) {
-    for (uint32_t row = 0; row < count; row++) {
-      if (row % ROWS_PER_LOOK == 0) cpng_fail_if_late(png);
-      png_read_row(png, rows + row * stride, NULL);
-    }
-  }
+  for (int pass = 0; pass < reader->passes; pass++)
+    for (uint32_t row = 0; row < count; row++) read_row(reader, rows + row * stride);
 }
 
 // Without libpng's interlace handling each pass is a small image of its own.
@@ -80,10 +82,7 @@ static void skip_rows(CPNGReader *reader) {
   for (int pass = 0; pass < (interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1); pass++) {
     if (interlaced && PNG_PASS_COLS(reader->expected.width, pass) == 0) continue;
     uint32_t rows = interlaced ? PNG_PASS_ROWS(reader->expected.height, pass) : reader->expected.height;
-    for (uint32_t row = 0; row < rows; row++) {
-      if (row % ROWS_PER_LOOK == 0) cpng_fail_if_late(png);
-      png_read_row(png, reader->row, NULL);
-    }
+    for (uint32_t row = 0; row < rows; row++) read_row(reader, reader->row);
   }
 }
 
