@@ -43,8 +43,8 @@ extension Transfer {
 
   /// Ends a transfer that is decided: at once, which closes its connection, or after the little that is left of its body.
   func endEarly() -> Bool {
-    guard let declaredBytes, declaredBytes - bodyBytes <= Self.drainedBytes else { return false }
     disposition = .discarded
+    guard let declaredBytes, declaredBytes - bodyBytes <= Self.drainedBytes else { return false }
     drainLimit = declaredBytes
     deadline = min(deadline, turn.now.advanced(by: Self.drainTime))
     turn.nextTimeLimit = min(turn.nextTimeLimit, deadline)

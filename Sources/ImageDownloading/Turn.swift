@@ -1,6 +1,7 @@
 import ImagePrimitives
 
-/// What one turn of the transfer loop gathers: its time, and what libcurl's callbacks note for when they have returned.
+/// What one turn of the transfer loop gathers: its time, and what libcurl's callbacks note for when they have returned; and when
+/// the loop has to look at its transfers' time limits.
 final class Turn {
   /// A part of a streamed body.
   struct Chunk {

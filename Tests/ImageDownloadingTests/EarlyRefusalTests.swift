@@ -191,5 +191,7 @@ struct EarlyRefusalTests {
     _ = try fetcher.recorder.waitForEnds(1)
     let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
     #expect(heads == [200])
+    let received = fetcher.recorder.events.compactMap { if case .progress(_, let count, _) = $0 { count } else { nil } }
+    #expect(received.allSatisfy { $0 < 512 })
   }
 }
