@@ -19,7 +19,9 @@ enum AnsweredPart {
     let range = fields.bytes(.contentRange).flatMap { ContentRange($0) }
     switch status {
     case 206:
-      guard let range, let bytes = range.bytes, bytes.lowerBound == start else {
+      // What is decoded of a later part of a coded body is none of the image.
+      let isUsable = start == 0 || !fields.has(.contentEncoding)
+      guard let range, let bytes = range.bytes, bytes.lowerBound == start, isUsable else {
         self = .mismatch(.otherRange)
         return
       }
