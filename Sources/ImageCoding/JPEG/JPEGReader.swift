@@ -100,6 +100,8 @@ extension ImageSize {
 
   /// The fewest eighths in which the picture is at least as large as `target`, and not too small to be reduced from.
   func fewestEighths(for target: ImageSize) -> Int {
+    // A picture of less than 8 pixels keeps its size in 7 eighths too.
+    if target == self { return 8 }
     let least = ImageSize(
       width: max(target.width, min(width, Self.leastSide)),
       height: max(target.height, min(height, Self.leastSide))
