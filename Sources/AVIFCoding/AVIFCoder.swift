@@ -4,7 +4,8 @@ public import ImagePrimitives
 /// AVIF by libavif: still images, grids and sequences, 8 to 12 bits a sample, with or without alpha.
 ///
 /// What is read, and how strictly, is what Pillow's plug-in asks of libavif too: `clap` and `pixi` boxes may be wrong or absent, and a clean
-/// aperture (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif knows no warnings.
+/// aperture (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif knows no warnings; before its version 1.0 it lets
+/// dav1d write what that finds odd to standard error.
 ///
 /// A frame is decoded in one call that cannot be interrupted, so that ``/ImageCoding/DecodingLimits/maximumTime`` is looked at between frames.
 public struct AVIFCoder: ImageCoder {

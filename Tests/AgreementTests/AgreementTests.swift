@@ -33,6 +33,8 @@ private enum Agreement {
     var refused: String?
     /// Why another is not.
     var later: String?
+    /// What was odd of a good one.
+    var warning: String?
     /// As stored, and as shown.
     var size: [Int]?
     var shown: [Int]?
@@ -66,6 +68,7 @@ private enum Agreement {
         }
         return try coder.decode(bytes, options: DecodingOptions(firstFrameOnly: true), limits: DecodingLimits())
       }
+      row.warning = image.warnings.first
       row.size = [image.header.size.width, image.header.size.height]
       row.shown = [image.pixels.size.width, image.pixels.size.height]
       let reference = file.appendingPathExtension("rgba")
