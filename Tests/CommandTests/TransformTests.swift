@@ -25,7 +25,7 @@ import Testing
 
   /// Format and size of all that is cached, by the last part of the URL.
   private func cached(_ job: JobFolder) throws -> [String: [String]] {
-    let cache = try ImageCache(ImageCache.Configuration(directory: "\(job.cacheDirectory)/default"))
+    let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     var found: [String: [String]] = [:]
     for entry in try cache.entries(after: nil, limit: 100) {
       let name = String(decoding: entry.url, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
@@ -59,12 +59,12 @@ import Testing
   @Test("M14: with keep-original both are stored, and another size needs no network") func keepOriginal() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}, keep-original: true}")
     #expect(try await job.runJob().totals["downloaded"] == 1)
-    #expect(try cached(job)["photo.jpg"] == ["jpeg 480x320", "jpeg 48x32"])
+    #expect(try cached(job)["photo.jpg"] == ["jpeg 48x32", "jpeg 640x427"])
     let other = try await job.runJob("--set", "transform.resize.width=24")
     #expect(other.totals["hit_disk"] == 1 && other.rows[0].storedBytes ?? 0 > 0)
-    #expect(try cached(job)["photo.jpg"] == ["jpeg 24x16", "jpeg 480x320", "jpeg 48x32"])
+    #expect(try cached(job)["photo.jpg"] == ["jpeg 24x16", "jpeg 48x32", "jpeg 640x427"])
     let plain = try await job.runJob("--set", "transform=none")
-    #expect(plain.totals["hit_disk"] == 1 && plain.rows[0].width == 480)
+    #expect(plain.totals["hit_disk"] == 1 && plain.rows[0].width == 640)
     #expect(origin.requests.count == 1)
   }
 
@@ -92,7 +92,7 @@ import Testing
   @Test("K5, K8, C5: animations stay animated where the format can: a GIF becomes WebP") func animations() async throws {
     let job = job(["animation.gif", "animated.webp"], "{resize: {width: 10}}")
     #expect(try await job.runJob().totals["downloaded"] == 2)
-    let cache = try ImageCache(ImageCache.Configuration(directory: "\(job.cacheDirectory)/default"))
+    let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     let entries = try cache.entries(after: nil, limit: 9)
     #expect(entries.count == 2)
     for entry in entries { #expect(entry.head.format == .webp && entry.head.width == 10 && entry.head.frames > 1) }
