@@ -11,7 +11,7 @@ extension JobKeys {
       "request.method",
       .choice("a method", Job.Request.Method.self),
       default: "get",
-      "get, head, or probe: a ranged GET of the first 64 KiB, for the header"
+      "probe: a ranged GET of the first 64 KiB, for the header; head: no decoding"
     ),
     JobKey("request.headers", .headers, default: "{}", "sent to the entry's own scheme, host and port only"),
     JobKey("request.accept", .text(.headerValue), default: defaultAccept, "the Accept field"),

@@ -111,8 +111,8 @@ import WarmJobs
   @Test(arguments: [
     ("prefetch: {rate: 200/s}", "4:12: 'rate' is not supported yet"),
     ("request: {method: probe}\nverify: {decode: full}", "5:18: 'decode' has no effect: method: probe fetches no whole images"),
-    ("request: {method: head}\ncache: {memory: {}}", "5:9: 'memory' has no effect: method: head fetches no whole images"),
-    ("verify: {formats: [jpeg, bmp]}", "4:26: 'bmp' is no format; it is jpeg, png, gif, webp or avif"),
+    ("request: {method: head}\ncache: {memory: {}}", "5:17: 'memory' has no effect: method: head fetches no whole images"),
+    ("verify: {formats: [jpeg, bmp]}", "4:26: 'bmp' is not a format; use jpeg, png, gif, webp or avif"),
     (
       "transform: webp",
       "4:12: 'transform' needs none, or keys below it such as {resize: {width: 400, height: none, fit: inside}, format: auto, "
