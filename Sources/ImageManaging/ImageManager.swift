@@ -41,6 +41,8 @@ public final class ImageManager: Sendable {
     public var keyRule: KeyRule
     /// What is made of every single image; nothing by default.
     public var transformer: (any ImageTransformer)?
+    /// How transformed images are encoded for the disk; nil, the default: they are kept in memory only.
+    public var encoding: TransformEncoding?
     /// What a single image must be to be good.
     public var verification: VerificationRules
     /// Which failures of single images are remembered.
@@ -60,6 +62,7 @@ public final class ImageManager: Sendable {
       coders: ImageCoderRegistry = .available,
       keyRule: KeyRule = .url,
       transformer: (any ImageTransformer)? = nil,
+      encoding: TransformEncoding? = nil,
       verification: VerificationRules = VerificationRules(),
       blacklist: BlacklistRules = BlacklistRules(),
       hooks: LoadHooks = LoadHooks()
@@ -74,6 +77,7 @@ public final class ImageManager: Sendable {
       self.coders = coders
       self.keyRule = keyRule
       self.transformer = transformer
+      self.encoding = encoding
       self.verification = verification
       self.blacklist = blacklist
       self.hooks = hooks

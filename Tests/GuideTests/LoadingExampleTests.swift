@@ -37,6 +37,10 @@ import Testing
     #expect(site.memory.count == 0)
   }
 
+  @Test("K6: a thumbnail fits its box") func aThumbnailFitsItsBox() async throws {
+    #expect(try await loadThumbnail(site.manager, url: site.image(1))?.pixels.size == ImageSize(width: 16, height: 12))
+  }
+
   @Test("M1, D10: a task can be watched to its end") func aTaskCanBeWatched() async throws {
     #expect(try await watchTask(site.manager, url: site.image(1)).source == .network)
   }

@@ -99,6 +99,34 @@ import Testing
     #expect(try await manager.response(for: boxed).decoded().pixels.size == ImageSize(width: 8, height: 6))
   }
 
+  @Test("M14, C5: what a manager transforms is encoded for the disk, under an identity of how it was decoded and encoded")
+  func encodedForTheDisk() async throws {
+    let folder = TemporaryDirectory()
+    let origin = try Origin()
+    origin.set("/image", .body(SampleImages.jpeg(1), type: "image/jpeg"))
+    let memory = ImageMemory(pressure: nil)
+    let manager = try ImageManager(
+      ImageManager.Configuration(
+        cache: try ImageCache(ImageCache.Configuration(directory: folder.path)),
+        memory: memory,
+        downloadOptions: .patient(),
+        transformer: FlippingTransformer(horizontal: true, vertical: false),
+        encoding: TransformEncoding(format: .png)
+      )
+    )
+    var small = ImageRequest(url: origin.url("/image"))
+    small.decoding.options.thumbnail = ImageSize(width: 16, height: 16)
+    let full = try await manager.image(for: origin.url("/image"))
+    let first = try await manager.response(for: small)
+    #expect(first.source == .disk && first.image?.pixels.size == ImageSize(width: 16, height: 12))
+    memory.removeAll()
+    let again = try await manager.response(for: small)
+    #expect(again.source == .disk && again.image?.header.format == .png && again.image?.pixels == first.image?.pixels)
+    let fullAgain = try await manager.response(for: ImageRequest(url: origin.url("/image")))
+    #expect(fullAgain.image?.header.format == .png && fullAgain.image?.pixels == full.pixels)
+    #expect(origin.requests.count == 1)
+  }
+
   @Test("K5: an animation has all its frames, or only the first on request") func framesOnRequest() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }

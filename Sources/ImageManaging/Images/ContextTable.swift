@@ -46,6 +46,7 @@ final class ContextTable: Sendable {
     let decoding = request.decoding
     let cache = policy.cache ?? configuration.cache
     var layers = policy.layers
+    let transformer = decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil
     // Without a disk there is nothing to ask the network about conditionally, but it is asked all the same.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
     let parts = LoadContext.Parts(
@@ -61,8 +62,9 @@ final class ContextTable: Sendable {
       delivery: delivery(decoding),
       decoding: decodingOptions(decoding),
       showsPartialImages: decoding.isProgressive && decoding.time == .eager && !mode.refreshes,
-      transformer: decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil,
-      coders: decoding.coders,
+      transformer: transformer,
+      encoding: transformer == nil || cache == nil ? nil : configuration.encoding,
+      coders: decoding.coders ?? configuration.coders,
       downloader: request.network.downloader,
       hooks: configuration.hooks,
       reportsProgress: true,

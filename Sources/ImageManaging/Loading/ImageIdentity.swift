@@ -37,12 +37,11 @@ public enum ImageIdentity {
     let rest = reduced.map { $0[parts.userInfo.upperBound...] } ?? ArraySlice(url[parts.userInfo.upperBound...])
     return url[..<parts.userInfo.lowerBound] + hasher.digest(userInfo) + rest
   }
-
 }
 
 /// What tells images that a context makes from those that it makes them of, and from those of others.
 struct TransformIdentity: Sendable {
-  /// The keys of the transformer and of the encoding.
+  /// What is wanted of the pixels, and the keys of the transformer and of the encoding.
   let key: String
   /// What goes behind the original's identity: no normalised URL has a fragment.
   private let suffix: [UInt8]
@@ -50,7 +49,10 @@ struct TransformIdentity: Sendable {
   /// nil where the parts make nothing of images.
   init?(_ parts: LoadContext.Parts) {
     guard parts.transformer != nil || parts.encoding != nil else { return nil }
-    key = [parts.transformer?.key, parts.encoding?.key].compactMap(\.self).joined(separator: "-")
+    let decoding = parts.decoding.key
+    key = [decoding.isEmpty ? nil : decoding, parts.transformer?.key, parts.encoding?.key].compactMap(\.self).joined(
+      separator: "-"
+    )
     suffix = Array("#transform=\(key)".utf8)
   }
 

@@ -145,7 +145,7 @@ public final class LoadContext: Sendable {
     self.parts = parts
     transform = TransformIdentity(parts)
     self.startedAt = startedAt
-    processing = parts.decoding.processing + (transform.map { "|\($0.key)" } ?? "")
+    processing = transform?.key ?? parts.decoding.key
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = parts.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
@@ -240,20 +240,9 @@ extension LoadContext {
   func memoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: processing) }
 
   /// The name there of what is decoded of it, before it is transformed.
-  func originalMemoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: parts.decoding.processing) }
+  func originalMemoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: parts.decoding.key) }
 
   func memoryKey(_ key: CacheKey, processing: String) -> MemoryKey {
     MemoryKey(namespace: cache?.path ?? "", image: key, processing: processing)
-  }
-}
-
-extension DecodingOptions {
-  /// What tells images in memory apart that were decoded of the same file; empty where all of it was.
-  fileprivate var processing: String {
-    var parts: [String] = []
-    if let thumbnail { parts.append("thumbnail=\(thumbnail.width)x\(thumbnail.height)") }
-    if let maximumBytes { parts.append("bytes=\(maximumBytes)") }
-    if firstFrameOnly { parts.append("first") }
-    return parts.joined(separator: ",")
   }
 }

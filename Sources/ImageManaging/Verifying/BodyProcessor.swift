@@ -15,10 +15,19 @@ struct BodyProcessor: Sendable {
     self.budget = budget
   }
 
-  private var verifier: BodyVerifier { verifier(context.verification, decodes: context.decodesOriginals) }
+  private var verifier: BodyVerifier {
+    BodyVerifier(
+      coders: coders,
+      rules: context.verification,
+      decodes: context.decodesOriginals,
+      options: context.parts.decoding,
+      budget: budget
+    )
+  }
 
-  private func verifier(_ rules: VerificationRules, decodes: Bool) -> BodyVerifier {
-    BodyVerifier(coders: coders, rules: rules, decodes: decodes, options: context.parts.decoding, budget: budget)
+  /// For what was made of an image: it has been judged, and made as small as it is wanted.
+  private var transformedVerifier: BodyVerifier {
+    BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels, budget: budget)
   }
 
   /// Whether this is work for a coding thread: decoding, or code of the user's.
@@ -58,7 +67,7 @@ struct BodyProcessor: Sendable {
   func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedImage {
     if copy.isTransformed {
       // The rules were for the original.
-      let plain = verifier(VerificationRules(depth: .header), decodes: context.needsPixels)
+      let plain = transformedVerifier
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil

@@ -40,6 +40,16 @@ func loadData(_ manager: ImageManager, url: String) async throws -> DecodedImage
   return image
 }
 
+/// An image that is decoded smaller.
+func loadThumbnail(_ manager: ImageManager, url: String) async throws -> DecodedImage? {
+  // guide
+  var request = ImageRequest(url: url)
+  request.decoding.options.thumbnail = ImageSize(width: 16, height: 16)
+  let thumbnail = try await manager.response(for: request).image
+  // end
+  return thumbnail
+}
+
 /// A task, and what it tells on its way.
 func watchTask(_ manager: ImageManager, url: String) async throws -> ImageResponse {
   // guide
