@@ -26,6 +26,23 @@ import Testing
     #expect(transformer.targetSize(of: ImageSize(width: from, height: by)) == ImageSize(width: toWidth, height: toHeight))
   }
 
+  @Test("K6, K9: an image decoded to the box gives the same size") func decodingBox() {
+    for (width, height) in [(5250, 3450), (100, 200), (3, 3000), (40, 30), (401, 299)] {
+      for transformer in [ResizingTransformer(width: 400, height: 300), .init(width: 150), .init(height: 77)] {
+        let size = ImageSize(width: width, height: height)
+        let options = DecodingOptions(thumbnail: transformer.decodingBox)
+        #expect(transformer.targetSize(of: options.decodedSize(of: size)) == transformer.targetSize(of: size))
+      }
+    }
+    for fit in [ResizingTransformer.Fit.cover, .fill] {
+      #expect(ResizingTransformer(width: 4, height: 3, fit: fit).decodingBox == nil)
+    }
+    let resizing = ResizingTransformer(width: 8)
+    #expect(PipelineTransformer([resizing, BlurTransformer(radius: 1)]).decodingBox == resizing.decodingBox)
+    #expect(PipelineTransformer([BlurTransformer(radius: 1), resizing]).decodingBox == nil)
+    #expect(PipelineTransformer([]).decodingBox == nil)
+  }
+
   @Test("K9: cover cuts both ends alike and keeps the aspect") func cover() throws {
     // Red, green, blue, white columns.
     let image = decoded(4, 1, [[255, 0, 0, 255], [0, 255, 0, 255], [0, 0, 255, 255], [255, 255, 255, 255]])

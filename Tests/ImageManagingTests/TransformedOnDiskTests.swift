@@ -15,8 +15,11 @@ import Testing
     private let jpeg = JPEGCoder()
     private let written = Atomic(0)
     private let read = Atomic(0)
+    private let lastOptions = Mutex(DecodingOptions())
 
     var encodes: Int { written.load(ordering: .sequentiallyConsistent) }
+    /// What was wanted of the image that was decoded last.
+    var options: DecodingOptions { lastOptions.withLock { $0 } }
     var decodes: Int { read.load(ordering: .sequentiallyConsistent) }
 
     func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
@@ -34,6 +37,7 @@ import Testing
       limits: DecodingLimits
     ) throws(ImageError) -> DecodedImage {
       read.add(1, ordering: .sequentiallyConsistent)
+      lastOptions.withLock { $0 = options }
       return try jpeg.decode(bytes, options: options, limits: limits)
     }
     func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
@@ -89,6 +93,17 @@ import Testing
     #expect(second.outcome == .hitDisk && second.format == .png && second.width == 8 && second.height == 6)
     #expect(second.bytes == smallBytes && second.storedBytes == nil && second.freshUntil == first.freshUntil)
     #expect(origin.requests.count == 1 && writer.encodes == encodes && writer.decodes == decodes)
+  }
+
+  @Test("K6, M14: no more is decoded than what is made of it needs") func decodedSmaller() async throws {
+    _ = try await loader.load(url, context())
+    #expect(writer.options.thumbnail == ImageSize(width: 8, height: .max) && writer.options.firstFrameOnly)
+    let cover = context { $0.transformer = ResizingTransformer(width: 8, height: 8, fit: .cover) }
+    _ = try await loader.load(url, cover)
+    #expect(writer.options.thumbnail == nil)
+    let own = context { $0.transformer = ClosureTransformer(key: "own") { $0 } }
+    _ = try await loader.load(url, own)
+    #expect(writer.options.thumbnail == nil)
   }
 
   @Test("M14, M8: the original is kept beside it where that is asked for") func besideTheOriginal() async throws {

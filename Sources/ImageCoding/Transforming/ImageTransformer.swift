@@ -1,3 +1,5 @@
+public import ImagePrimitives
+
 /// Makes another image out of a decoded one: smaller, cropped, tinted.
 ///
 /// It may be called from many threads at once, and is called under no lock. Ready-made are ``ResizingTransformer``, ``CroppingTransformer``,
@@ -11,6 +13,8 @@ public protocol ImageTransformer: Sendable {
   var key: String { get }
   /// Whether images of more than one frame are transformed too; false by default, then they are left alone.
   var transformsAnimated: Bool { get }
+  /// The box that an image may be decoded to fit in before it comes here, keeping its aspect, since the rest would be thrown away; nil by default: it comes whole.
+  var decodingBox: ImageSize? { get }
   /// The new image. Its header should tell its own size.
   ///
   /// What it throws fails the load, with the error's own description.
@@ -20,6 +24,8 @@ public protocol ImageTransformer: Sendable {
 extension ImageTransformer {
   /// False.
   public var transformsAnimated: Bool { false }
+  /// None.
+  public var decodingBox: ImageSize? { nil }
 }
 
 /// Why an image could not be transformed: one sentence without full stop.

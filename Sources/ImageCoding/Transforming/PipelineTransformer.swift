@@ -1,3 +1,5 @@
+public import ImagePrimitives
+
 /// Applies several transformers, one after the other (SDWebImage's `SDImagePipelineTransformer`).
 ///
 /// An animation goes only to those that transform animations. Key: the keys in order, joined by `-`.
@@ -12,6 +14,9 @@ public struct PipelineTransformer: ImageTransformer {
   public var key: String { transformers.map(\.key).joined(separator: "-") }
   /// Whether one of them transforms animations.
   public var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }
+
+  /// That of the first one, if animations go there too.
+  public var decodingBox: ImageSize? { transformers.first.flatMap { $0.transformsAnimated ? $0.decodingBox : nil } }
 
   /// The image after all of them.
   public func transform(_ image: DecodedImage) throws -> DecodedImage {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Makes images of a given size (SDWebImage's `SDImageResizingTransformer`).
 ///
@@ -36,6 +36,11 @@ public struct ResizingTransformer: ImageTransformer {
   public var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
   /// True: each frame is resized.
   public var transformsAnimated: Bool { true }
+
+  /// The box itself where the image is to lie inside.
+  public var decodingBox: ImageSize? {
+    fit == .inside ? ImageSize(width: width ?? .max, height: height ?? .max) : nil
+  }
 
   /// The image in the new size.
   public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {

@@ -49,10 +49,8 @@ struct TransformIdentity: Sendable {
   /// nil where the parts make nothing of images.
   init?(_ parts: LoadContext.Parts) {
     guard parts.transformer != nil || parts.encoding != nil else { return nil }
-    let decoding = parts.decoding.key
-    key = [decoding.isEmpty ? nil : decoding, parts.transformer?.key, parts.encoding?.key].compactMap(\.self).joined(
-      separator: "-"
-    )
+    let keys = [parts.decoding.key, parts.transformer?.key ?? "", parts.encoding?.key ?? ""]
+    key = keys.filter { !$0.isEmpty }.joined(separator: "-")
     suffix = Array("#transform=\(key)".utf8)
   }
 

@@ -162,7 +162,8 @@ public final class LoadContext: Sendable {
     // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
     share = LoadSharing.object(for: cache, options, parts) ?? LoadSharing.Token()
     if options.prefixJudge == nil {
-      let judge = PrefixJudge(parts.verification, decodes: !parts.delivery.isEmpty, coders: parts.coders)
+      let decodes = !parts.delivery.isEmpty || parts.encoding != nil
+      let judge = PrefixJudge(parts.verification, decodes: decodes, coders: parts.coders)
       self.download = options.judged(by: judge)
     } else {
       self.download = options

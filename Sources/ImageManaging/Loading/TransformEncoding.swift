@@ -14,6 +14,9 @@ public struct TransformEncoding: Sendable, Hashable {
     self.options = options
   }
 
+  /// Whether it writes one frame alone, whatever the image has.
+  var isStill: Bool { options.firstFrameOnly || format == .jpeg || format == .png }
+
   /// What tells its files from those of others, such as `encode(webp,85)`: it becomes part of the identity of what is stored, as a transformer's key does.
   public var key: String {
     var parts = [format?.name ?? "auto", "\(options.quality)"]

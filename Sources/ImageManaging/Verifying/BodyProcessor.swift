@@ -20,7 +20,7 @@ struct BodyProcessor: Sendable {
       coders: coders,
       rules: context.verification,
       decodes: context.decodesOriginals,
-      options: context.parts.decoding,
+      options: originalOptions,
       budget: budget
     )
   }
@@ -28,6 +28,21 @@ struct BodyProcessor: Sendable {
   /// For what was made of an image: it has been judged, and made as small as it is wanted.
   private var transformedVerifier: BodyVerifier {
     BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels, budget: budget)
+  }
+
+  /// How much of an original is decoded: no more than what is made of it needs.
+  private var originalOptions: DecodingOptions {
+    let parts = context.parts
+    var options = parts.decoding
+    // Whoever is shown the original, or finds it in memory, wants all of it.
+    if parts.hooks.cacheSerializer != nil || context.writesMemory && context.layers.writesOriginal.contains(.memory) {
+      return options
+    }
+    if options.thumbnail == nil, let transformer = parts.transformer, transformer.transformsAnimated {
+      options.thumbnail = transformer.decodingBox
+    }
+    if !context.needsPixels, let encoding = parts.encoding, encoding.isStill { options.firstFrameOnly = true }
+    return options
   }
 
   /// Whether this is work for a coding thread: decoding, or code of the user's.
