@@ -1,0 +1,60 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// How jobs say what makes an image good, and how much of it is asked for.
+@Suite struct ProofTests {
+  private let origin: Origin
+
+  init() throws {
+    origin = try Origin()
+    for name in ["photo.jpg", "animation.gif", "rgb.png"] {
+      let type = ["jpg": "image/jpeg", "gif": "image/gif", "png": "image/png"][String(name.split(separator: ".").last ?? "")]
+      origin.set("/\(name)", .ranged(Fixtures.bytes("images/good/\(name)") + [UInt8](repeating: 0, count: 300_000), type: type))
+    }
+    origin.set("/without-end.jpg", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
+  }
+
+  private func job(_ names: [String], _ keys: String) -> JobFolder {
+    JobFolder(urls: names.map { origin.url("/\($0)") }, keys: keys)
+  }
+
+  @Test("K3: a probe moves the first bytes of each image and keeps none") func probe() async throws {
+    let job = job(["photo.jpg", "rgb.png", "animation.gif"], "request: {method: probe}")
+    let run = try await job.runJob()
+    #expect(run.status == 0 && run.totals["checked"] == 3)
+    #expect(run.rows.map(\.width).allSatisfy { $0 ?? 0 > 0 } && run.rows.allSatisfy { $0.bytes ?? 0 > 300_000 })
+    #expect(run.section("bytes")["downloaded"] as? Int ?? .max <= 3 * 64 << 10)
+    #expect(run.section("cache")["entries"] as? Int == 0)
+    #expect(origin.requests.allSatisfy { $0.headers["Range"] == "bytes=0-65535" })
+    #expect(try await job.runJob("--set", "verify.width.min=1000").status == 2)
+  }
+
+  @Test("a HEAD asks for no bytes, and is judged by type and length") func head() async throws {
+    let run = try await job(["photo.jpg"], "request: {method: head}\nverify: {bytes: {max: 100}}").runJob()
+    #expect(run.status == 2 && run.rows[0].kind == "size")
+    let good = try await job(["photo.jpg"], "request: {method: head}").runJob()
+    #expect(good.totals["checked"] == 1 && good.rows[0].width == nil && good.rows[0].bytes ?? 0 > 300_000)
+    #expect(origin.requests.allSatisfy { $0.method == "HEAD" })
+  }
+
+  @Test("K11: a decoder's warning is one of the row, and with strict a failure that is not remembered") func strict() async throws {
+    let job = job(["without-end.jpg"], "verify: {decode: full}")
+    let lax = try await job.runJob()
+    #expect(lax.status == 0 && lax.rows[0].warnings?.count == 1)
+    let strict = try await job.runJob("--set", "verify.strict=true")
+    #expect(strict.status == 2 && strict.rows[0].kind == "format")
+    #expect(strict.rows[0].message?.contains("libjpeg: ") == true)
+    #expect(try await job.runJob().totals["hit_disk"] == 1)
+  }
+
+  @Test("K5: what moves may be forbidden, or be all that is good") func animated() async throws {
+    let job = job(["photo.jpg", "animation.gif"], "verify: {formats: [jpeg, gif], animated: forbid}")
+    let forbidden = try await job.runJob()
+    #expect(forbidden.status == 2 && forbidden.totals["downloaded"] == 1)
+    #expect(forbidden.section("failures_by_kind")["animated"] as? Int == 1)
+    let required = try await job.runJob("--set", "verify.animated=require")
+    #expect(required.totals["downloaded"] == 1 && required.totals["failed"] == 1)
+  }
+}
