@@ -12,9 +12,8 @@ enum AnsweredPart {
   /// What was not asked for.
   case mismatch(Failure)
 
-  /// What an answer brings that has that status, those headers and a body of `contentLength` bytes, to a request that goes on
-  /// from `continuation`.
-  init(status: Int, _ fields: AnswerFields, contentLength: Int?, after continuation: ProbeContinuation?) {
+  /// What an answer brings that has that status and those headers, to a request that goes on from `continuation`.
+  init(status: Int, _ fields: AnswerFields, after continuation: ProbeContinuation?) {
     let start = continuation?.prefix.count ?? 0
     let range = fields.bytes(.contentRange).flatMap { ContentRange($0) }
     switch status {
@@ -31,8 +30,7 @@ enum AnsweredPart {
         self = .part(bytes, total: range.total)
       }
     case 416:
-      let total = range?.total ?? (contentLength == 0 ? 0 : nil)
-      self = total == start ? .end(total: start) : .whole
+      self = range?.total == start ? .end(total: start) : .whole
     default:
       self = .whole
     }

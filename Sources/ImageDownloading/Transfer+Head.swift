@@ -9,7 +9,7 @@ extension Transfer {
     disposition = .discarded
     // By the answer as it came: what a modifier changes is for who takes the image.
     let (length, isCoded) = (contentLength, fields.has(.contentEncoding))
-    let part = method == .probe ? AnsweredPart(status: statusOnWire, fields, contentLength: length, after: continuation) : .whole
+    let part = method == .probe ? AnsweredPart(status: statusOnWire, fields, after: continuation) : .whole
     if case .whole = part { startOver() }
     // Where it leads elsewhere, nobody but us sees it.
     if isRedirect { return }

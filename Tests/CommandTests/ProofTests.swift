@@ -39,14 +39,33 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.method == "HEAD" })
   }
 
-  @Test("K11: a decoder's warning is one of the row, and with strict a failure that is not remembered") func strict() async throws {
+  @Test("K11: a decoder's warning is one of the row, and with strict a failure that is not remembered") func strict() async throws
+  {
     let job = job(["without-end.jpg"], "verify: {decode: full}")
     let lax = try await job.runJob()
     #expect(lax.status == 0 && lax.rows[0].warnings?.count == 1)
-    let strict = try await job.runJob("--set", "verify.strict=true")
+    let strict = try await job.runJob("--set", "verify.strict=true", "--set", "verify.decode=header")
     #expect(strict.status == 2 && strict.rows[0].kind == "format")
     #expect(strict.rows[0].message?.contains("libjpeg: ") == true)
     #expect(try await job.runJob().totals["hit_disk"] == 1)
+  }
+
+  @Test("what a server only says, and what a probe did not see, is no reason never to ask again") func notRemembered()
+    async throws
+  {
+    origin.set("/unknown.jpg", .computed { $0.method == "HEAD" ? .status(200) : .body(SampleImages.jpeg(3), type: "image/jpeg") })
+    let unknown = job(["unknown.jpg"], "request: {method: head}")
+    let head = try await unknown.runJob()
+    #expect(head.rows[0].kind == "empty" && head.section("blacklist")["entries"] as? Int == 0)
+    #expect(try await unknown.runJob("--set", "request.method=get").totals["downloaded"] == 1)
+
+    // Its frame header stands behind more comments than a probe asks for.
+    origin.set("/late.jpg", .ranged(SampleImages.jpeg(4, padding: 2 << 20), type: "image/jpeg"))
+    let late = job(["late.jpg"], "request: {method: probe}")
+    let probe = try await late.runJob()
+    #expect(probe.totals["checked"] == 1 && probe.rows[0].warnings?.count == 1)
+    #expect(try await late.runJob("--set", "request.method=get").totals["downloaded"] == 1)
+    #expect(try await job(["late.jpg"], "cache: {mode: bypass}").runJob().totals["checked"] == 1)
   }
 
   @Test("K5: what moves may be forbidden, or be all that is good") func animated() async throws {

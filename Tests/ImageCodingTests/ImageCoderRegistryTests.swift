@@ -20,12 +20,12 @@ import Testing
     }
   }
 
-  @Test func standardReadsJPEGAndPNGAndGIFAndWebP() {
+  @Test("K1, K2: the standard registry reads four formats") func standardReadsJPEGAndPNGAndGIFAndWebP() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     #expect(readable == [.jpeg, .png, .gif, .webp])
   }
 
-  @Test func theCoderAddedLastIsAskedFirst() {
+  @Test("K2: the coder that was added last is asked first") func theCoderAddedLastIsAskedFirst() {
     var registry = ImageCoderRegistry.standard
     registry.add(Refusing())
     #expect(registry.coder(for: .png) is Refusing)
@@ -33,7 +33,7 @@ import Testing
     #expect(registry.coder(for: .jpeg) is JPEGCoder)
   }
 
-  @Test func aRemovedCoderIsNotAsked() {
+  @Test("K2: a coder that was removed is not asked") func aRemovedCoderIsNotAsked() {
     var registry = ImageCoderRegistry.standard
     registry.add(Refusing())
     registry.remove(Refusing.self)

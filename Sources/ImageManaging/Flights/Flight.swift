@@ -122,7 +122,8 @@ extension Flight {
 
   /// Whether `failure` is remembered: by the hook's word, else by the rules.
   func blocks(_ failure: Failure) -> Bool {
-    guard context.blacklist.isEnabled else { return false }
+    // A server's word alone, without a byte of the image, is too little to go by.
+    guard context.blacklist.isEnabled, context.download.method != .head || failure.kind == .httpStatus else { return false }
     guard let decides = context.parts.hooks.shouldBlockFailedURL else { return context.blacklist.remembers(failure) }
     return decides(String(decoding: written, as: UTF8.self), failure)
   }

@@ -61,7 +61,7 @@ extension EntryResult {
   /// What is known of a body that arrived, and was judged good where `verified` is there.
   init(_ outcome: Outcome, image: FetchedImage, verified: VerifiedImage?) {
     self.init(outcome, summary: image.answer.summary)
-    bytes = UInt64(clamping: image.answer.imageBytes ?? image.answer.bodyBytes)
+    bytes = UInt64(clamping: image.answer.imageBytes ?? 0)
     checksum = image.checksum
     if let verified { add(verified) }
     details = Details(

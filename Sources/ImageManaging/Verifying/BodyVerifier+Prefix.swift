@@ -10,6 +10,8 @@ extension BodyVerifier {
   func judge(_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead, knowsCoders: Bool) -> PrefixVerdict {
     // Whoever takes a whole body judges it by all of its bytes.
     if head.isComplete { return .accepted }
+    // A server may answer with less than was asked for.
+    if prefix.count < ImageFormat.prefixLength { return .needsMore(minimum: ImageFormat.prefixLength) }
     do throws(Failure) {
       if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
       guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
@@ -39,8 +41,8 @@ extension BodyVerifier {
       return .accepted
     }
     if let failure = rules.failure(size: header.size) { throw failure }
-    // What does not move yet may still do.
-    if header.isAnimated, let failure = rules.failure(isAnimated: true) { throw failure }
+    // What does not move yet may still do, and what says that it will may not.
+    if header.frames > 1, let failure = rules.failure(isAnimated: true) { throw failure }
     return .accepted
   }
 
@@ -55,6 +57,9 @@ extension BodyVerifier {
       let said = contentType.map { "the content type is \($0)" } ?? "no content type was declared"
       if rules.failure(contentType: match, declared: contentType, format: nil) != nil {
         throw Failure(.contentType, message: "\(said), which names no image format that is known here")
+      }
+      if rules.formats != nil {
+        throw Failure(.format, message: "\(said), which names no format, and verify.formats asks for some")
       }
       let warnings = ["\(said), and the bytes were not asked for"]
       return ProvenBody(verified: VerifiedImage(contentTypeMatch: match, warnings: warnings))

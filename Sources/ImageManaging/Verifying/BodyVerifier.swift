@@ -85,7 +85,7 @@ struct BodyVerifier: Sendable {
   ) throws(Failure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
-      let header = try coder.header(of: bytes, isComplete: isComplete)
+      guard let header = try header(of: bytes, isComplete: isComplete, by: coder, into: &image) else { return nil }
       image.size = header.size
       image.frames = header.frames
       image.isAnimated = header.isAnimated
@@ -108,6 +108,24 @@ struct BodyVerifier: Sendable {
       throw Failure(error)
     } catch {
       throw Failure(.internal, message: "\(error)")
+    }
+  }
+
+  /// The header; nil where only the beginning of an image is here, and the header goes on behind it.
+  private func header(
+    of bytes: UnsafeRawBufferPointer,
+    isComplete: Bool,
+    by coder: any ImageCoder,
+    into image: inout VerifiedImage
+  ) throws(ImageError) -> ImageHeader? {
+    do throws(ImageError) {
+      return try coder.header(of: bytes, isComplete: isComplete)
+    } catch {
+      guard !isComplete, case .needsMoreBytes = error.kind else { throw error }
+      image.warnings.append(
+        "its header goes on beyond the first \(bytes.count) bytes, so that its width and height are not known"
+      )
+      return nil
     }
   }
 

@@ -8,6 +8,7 @@ extension JobReader {
       checkReports(section.entries("report"))
       if section.values["manifests"] != nil { checkStandardInput(section.entries("manifests")) }
       checkMethod(section)
+      checkDepth(section)
       checkTransform(section)
     case "cache": checkCache(section)
     case "verify.width", "verify.height", "verify.bytes":
@@ -71,24 +72,10 @@ extension JobReader {
   }
 
   /// The same for what a key of another section, `choice`, rules out.
-  private func refuse(_ name: String, since reason: String, in section: JobSection, chosenBy choice: YAMLNode?) {
+  func refuse(_ name: String, since reason: String, in section: JobSection, chosenBy choice: YAMLNode?) {
     guard let node = section.nodes[name] else { return }
     if let choice, mistakes.isOption(choice), !mistakes.isOption(node) { return }
     mistakes.add("'\(name)' has no effect: \(reason)", at: node)
-  }
-
-  /// Keys that need whole images, which `head` and `probe` do not bring.
-  private func checkMethod(_ job: JobSection) {
-    let request = job.section("request")
-    let method = request.choice("method", Job.Request.Method.self)
-    guard method != .get else { return }
-    let reason = "method: \(method.rawValue) fetches no whole images"
-    let choice = request.nodes["method"]
-    let verify = job.section("verify")
-    if verify.word("decode") == "full" { refuse("decode", since: reason, in: verify, chosenBy: choice) }
-    let cache = job.section("cache")
-    if !cache.isWord("memory") { refuse("memory", since: reason, in: cache, chosenBy: choice) }
-    if !job.isWord("transform") { refuse("transform", since: reason, in: job, chosenBy: choice) }
   }
 
   private func checkReports(_ reports: [JobSection]) {

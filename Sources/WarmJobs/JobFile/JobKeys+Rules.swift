@@ -19,7 +19,7 @@ extension JobKeys {
       default: "header",
       "how deeply an image is proven good"
     ),
-    JobKey("verify.strict", .boolean, default: "false", "a decoder's warning is a failure"),
+    JobKey("verify.strict", .boolean, default: "false", "a decoder's warning is a failure; every image is decoded in full"),
     JobKey(
       "verify.content-type",
       .choice("a rule", Job.Verify.ContentType.self),

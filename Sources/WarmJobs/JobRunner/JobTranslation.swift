@@ -22,7 +22,7 @@ extension Job {
       acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
       maxBytes: request.maxBytes ?? .max,
       // A body that is decoded whole and not kept has no file to be read from.
-      streamAbove: cache.mode == .bypass && verify.decode == .full ? .max : 128 << 10
+      streamAbove: cache.mode == .bypass && (verify.decode == .full || verify.isStrict) ? .max : 128 << 10
     )
   }
 
@@ -32,7 +32,7 @@ extension Job {
   fileprivate var verificationRules: VerificationRules {
     VerificationRules(
       // Of a HEAD there is nothing to decode.
-      depth: request.method == .head ? .none : verify.decode,
+      depth: request.method == .head ? .none : verify.isStrict ? .full : verify.decode,
       isStrict: verify.isStrict,
       contentType: verify.contentType.rule,
       formats: verify.formats,

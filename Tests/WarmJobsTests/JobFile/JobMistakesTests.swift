@@ -112,6 +112,13 @@ import WarmJobs
     ("prefetch: {rate: 200/s}", "4:12: 'rate' is not supported yet"),
     ("request: {method: probe}\nverify: {decode: full}", "5:18: 'decode' has no effect: method: probe fetches no whole images"),
     ("request: {method: head}\ncache: {memory: {}}", "5:17: 'memory' has no effect: method: head fetches no whole images"),
+    ("request: {method: probe}\nverify: {strict: true}", "5:18: 'strict' has no effect: method: probe fetches no whole images"),
+    (
+      "request: {method: head}\nverify: {width: {min: 5}}",
+      "5:17: 'width' has no effect: method: head fetches no header of an image"
+    ),
+    ("verify: {decode: none, animated: forbid}", "4:34: 'animated' has no effect: decode: none reads no header"),
+    ("verify: {decode: none, max-pixels: 1MP}", "4:36: 'max-pixels' has no effect: decode: none reads no header"),
     ("verify: {formats: [jpeg, bmp]}", "4:26: 'bmp' is not a format; use jpeg, png, gif, webp or avif"),
     (
       "transform: webp",
