@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Where the chunk that arrives ends. The signature is hopped over as if it were one.
+typedef struct {
+  uint32_t length;
+  unsigned length_bytes;  // of the 4 of `length`, those that have come
+  uint64_t left;          // bytes to come of its name, content and sum
+} ChunkWalk;
+
 struct CPNGProgressive {
   png_structp png;
   png_infop info;
@@ -12,7 +19,9 @@ struct CPNGProgressive {
   uint8_t *pixels;
   uint64_t drawn_rows;
   int passes;
+  ChunkWalk walk;
   int is_whole;    // the last row of the last pass is drawn
+  int is_sound;    // and the sum of the chunk that it came in was right
   int has_ended;   // what may follow does not matter
   uint8_t *exif;
   size_t exif_count;
@@ -62,6 +71,7 @@ CPNGProgressive *cpng_progressive_create(CPNGExpectation expected) {
   CPNGProgressive *progressive = calloc(1, sizeof *progressive);
   if (progressive == NULL) return NULL;
   progressive->expected = expected;
+  progressive->walk = (ChunkWalk){.length_bytes = 4, .left = 8};
   progressive->png =
       png_create_read_struct(PNG_LIBPNG_VER_STRING, &progressive->failures, cpng_on_error, cpng_on_warning);
   if (progressive->png != NULL) progressive->info = png_create_info_struct(progressive->png);
@@ -91,15 +101,35 @@ const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t 
   return progressive->exif;
 }
 
+// How many of the bytes are of the chunk that is under way.
+static size_t step(ChunkWalk *walk, const uint8_t *bytes, size_t count) {
+  size_t taken = 0;
+  while (walk->length_bytes < 4 && taken < count) {
+    walk->length = walk->length << 8 | bytes[taken++];
+    if (++walk->length_bytes == 4) walk->left = (uint64_t)walk->length + 8;
+  }
+  size_t rest = count - taken < walk->left ? count - taken : (size_t)walk->left;
+  walk->left -= rest;
+  if (walk->length_bytes == 4 && walk->left == 0) walk->length_bytes = 0;
+  return taken + rest;
+}
+
+static void append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count) {
+  while (count > 0 && !progressive->has_ended) {
+    size_t taken = step(&progressive->walk, bytes, count);
+    png_process_data(progressive->png, progressive->info, (png_bytep)bytes, taken);
+    if (progressive->is_whole && progressive->walk.length_bytes == 0) progressive->is_sound = 1;
+    bytes += taken;
+    count -= taken;
+  }
+}
+
 CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
-  png_structp png = progressive->png;
-  if (progressive->has_ended) return CPNG_OK;
   progressive->failures.deadline = deadline;
-  if (setjmp(png_jmpbuf(png)) == 0) {
-    png_process_data(png, progressive->info, (png_bytep)bytes, count);
-  } else if (progressive->is_whole && progressive->failures.status == CPNG_UNDECODABLE
-             && png_get_io_chunk_type(png) != 0x49444154 /* IDAT */) {
-    // The picture is there, and its sums were right: what is wrong behind it does not matter to it.
+  if (setjmp(png_jmpbuf(progressive->png)) == 0) {
+    append(progressive, bytes, count);
+  } else if (progressive->is_sound && progressive->failures.status == CPNG_UNDECODABLE) {
+    // The picture is there: what is wrong behind it does not matter to it.
     progressive->failures.status = CPNG_OK;
     progressive->has_ended = 1;
   }

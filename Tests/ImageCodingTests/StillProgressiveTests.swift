@@ -31,10 +31,18 @@ import Testing
     }
   }
 
-  @Test("K7: arithmetic coding cannot stop midway, and says so")
-  func arithmetic() {
-    let error = imageError { try images(FixtureImage.named("arithmetic.jpg").bytes, by: 1000) }
-    #expect(error?.kind == .undecodable && error?.message.hasPrefix("libjpeg: ") == true)
+  @Test("K7: an arithmetically coded JPEG gives no image before its end, and no error", arguments: [1 << 20, 1000, 61])
+  func arithmetic(count: Int) throws {
+    let bytes = FixtureImage.named("arithmetic.jpg").bytes
+    #expect(try images(bytes, by: count).isEmpty)
+    let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC9 })
+    var progressive = bytes
+    progressive[frame + 1] = 0xCA
+    #expect(try images(progressive, by: count).isEmpty)
+    #expect(
+      imageError { try images(bytes, by: count, limits: DecodingLimits(maximumPixels: 1000)) }?.kind
+        == .dimensions(maximumPixels: 1000)
+    )
   }
 
   @Test("K7: each image is nearer to the whole one", arguments: ["progressive.jpg", "photo.jpg", "interlaced.png", "rgb.png"])
@@ -88,6 +96,31 @@ import Testing
     let images = try images(PNGBuilder(width: 30, height: 20).file(behind: exif), by: 16)
     #expect(images.first?.pixels.size == ImageSize(width: 30, height: 20))
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
+  }
+
+  @Test("K7: what is wrong behind a PNG's picture is no error, as when it is decoded at once", arguments: [1 << 20, 7, 1])
+  func wrongBehindThePicture(count: Int) throws {
+    let builder = PNGBuilder(width: 30, height: 20)
+    let data = PNGBuilder.chunk("IDAT", [1, 2, 3])
+    let garbage = [
+      [0xB4, 0xF4, 0xA9, 0xCA] + Array("\u{10}B\u{7F}!no chunk".utf8),  // a length beyond 31 bits
+      PNGBuilder.number(5) + Array("\0\0\0\0".utf8),  // no name
+      data.dropLast() + [data[data.count - 1] ^ 1],  // data too many, its sum wrong
+    ]
+    for garbage in garbage {
+      let file = builder.file(grey: 90, behind: garbage)
+      let whole = try Standard.decode(file)
+      #expect(!whole.warnings.isEmpty, "\(garbage)")
+      #expect(try images(file, by: count).last?.pixels == whole.pixels, "\(garbage)")
+    }
+  }
+
+  @Test("K7: a wrong sum of the chunk that the picture ends in is an error", arguments: [1 << 20, 7, 1])
+  func wrongSumOfThePicture(count: Int) {
+    let builder = PNGBuilder(width: 30, height: 20)
+    var file = builder.file()
+    file[file.count - PNGBuilder.end.count - 1] ^= 1
+    #expect(imageError { try images(file, by: count) }?.message == "libpng: IDAT: CRC error")
   }
 
   @Test("K11: limits hold while bytes arrive")

@@ -11,6 +11,8 @@ struct JPEGHeader {
   private(set) var components: [Component] = []
   /// Whether the file has more than one scan, so that a decoder keeps coefficients until it has read them all.
   private(set) var hasSeveralScans = false
+  /// Whether coefficients are coded arithmetically (SOF9, SOF10; annex D), not by Huffman's codes.
+  private(set) var isArithmetic = false
   /// Marker segments before the first scan.
   private(set) var segments = 0
 
@@ -55,6 +57,7 @@ struct JPEGHeader {
         }
         if Self.isFrameHeader(marker), isBeforeFrame {
           isProgressive = marker & 3 == 2
+          isArithmetic = marker == 0xC9 || marker == 0xCA
           try readFrameHeader(bytes, segment, isComplete: isComplete)
         }
         if (0xE0...0xEE).contains(marker) { readApplicationSegment(marker, prefix, segment) }

@@ -3,7 +3,7 @@ public import ImagePrimitives
 
 extension JPEGCoder {
   /// Of a baseline file it draws the rows that are there, the others transparent; of a progressive one each scan that is whole,
-  /// and of the first one rows.
+  /// and of the first one rows. Of an arithmetically coded one it makes no image: libjpeg reads those only at once.
   ///
   /// It keeps the coefficients of the whole picture, 2 bytes each, and counts them against ``DecodingLimits/maximumBytes``; of
   /// the shared budget it takes nothing, since it lives as long as a transfer does.
@@ -56,6 +56,8 @@ final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
 
   private func begin(_ jpeg: JPEGHeader) throws(ImageError) {
     try jpeg.check(limits)
+    // libjpeg's arithmetic decoder cannot stop where bytes do and go on later.
+    if jpeg.isArithmetic { return }
     let memory = JPEGMemory(jpeg)
     let pixelBytes = jpeg.size.pixels * 4
     // The picture here, the one that was handed out, and that one turned.
