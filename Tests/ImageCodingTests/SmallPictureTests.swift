@@ -1,0 +1,32 @@
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// A side below 8 pixels is as long in seven eighths of its size, rounded up: the scale shows only in what is to be seen.
+@Suite("K1: JPEGs of few pixels") struct SmallPictureTests {
+  private static let sizes = [(1, 1), (3, 5), (7, 7), (1, 7), (7, 200), (200, 7), (8, 8), (9, 3)]
+    .map { ImageSize(width: $0.0, height: $0.1) }
+
+  /// A checkerboard: the highest frequency there is, which every scale below the full one takes away.
+  private func checkerboard(_ size: ImageSize) -> DecodedImage {
+    let pixels = (0..<size.pixels).flatMap { index -> [UInt8] in
+      let value: UInt8 = (index % size.width + index / size.width).isMultiple(of: 2) ? 230 : 30
+      return [value, value, value, 255]
+    }
+    return DecodedImage(header: ImageHeader(format: .png, size: size), pixels: PixelBuffer(size: size, bytes: pixels))
+  }
+
+  @Test("K1, K7: a picture of few pixels is decoded in full scale, at once and while it arrives", arguments: sizes)
+  func isDecodedInFullScale(size: ImageSize) throws {
+    let image = checkerboard(size)
+    let file = try JPEGCoder().encode(image, as: .jpeg, options: EncodingOptions(quality: 95))
+    let back = try Standard.decode(file).pixels
+    #expect(back.size == size)
+    let greatest = zip(back.bytes, image.pixels.bytes).map { abs(Int($0) - Int($1)) }.max()
+    #expect(greatest.map { $0 <= 12 } == true, "\(greatest ?? -1)")
+    let decoder = try #require(JPEGCoder().progressiveDecoder(for: .jpeg, limits: DecodingLimits()))
+    try file.withUnsafeBytes { try decoder.append($0) }
+    #expect(try decoder.image()?.pixels == back)
+  }
+}
