@@ -98,6 +98,18 @@ import Testing
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
   }
 
+  @Test("K7: a JPEG without its end marker gives what came before its last bytes", arguments: ["photo.jpg", "progressive.jpg"])
+  func withoutEndMarker(name: String) throws {
+    let image = FixtureImage.named(name)
+    let whole = try Standard.decode(image.bytes).pixels
+    let last = try #require(try images(image.bytes.dropLast(2), by: 1000).last)
+    let rows = image.size.width * 4 * (image.size.height - 32)
+    if name == "photo.jpg" { #expect(last.pixels.bytes.prefix(rows) == whole.bytes.prefix(rows)) }
+    #expect(last.pixels != whole)
+    // More may come, and does.
+    #expect(try images(image.bytes, by: image.bytes.count - 2).last?.pixels == whole)
+  }
+
   @Test("K7: what is wrong behind a PNG's picture is no error, as when it is decoded at once", arguments: [1 << 20, 7, 1])
   func wrongBehindThePicture(count: Int) throws {
     let builder = PNGBuilder(width: 30, height: 20)

@@ -3,7 +3,8 @@ public import ImagePrimitives
 
 extension JPEGCoder {
   /// Of a baseline file it draws the rows that are there, the others transparent; of a progressive one each scan that is whole,
-  /// and of the first one rows. Of an arithmetically coded one it makes no image: libjpeg reads those only at once.
+  /// and of the first one rows. Of an arithmetically coded one it makes no image: libjpeg reads those only at once. What stands
+  /// right before an end-of-image marker that is missing is not drawn: more might come.
   ///
   /// It keeps the coefficients of the whole picture, 2 bytes each, and counts them against ``DecodingLimits/maximumBytes``; of
   /// the shared budget it takes nothing, since it lives as long as a transfer does.
