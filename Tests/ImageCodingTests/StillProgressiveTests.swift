@@ -98,6 +98,15 @@ import Testing
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
   }
 
+  @Test("K7: a file that is nearly all header gives its image too", arguments: [1000, 90, 7, 5])
+  func nearlyAllHeader(count: Int) throws {
+    var png = PNGBuilder(width: 3, height: 2)
+    png.before = PNGBuilder.chunk("tEXt", Array("Comment\0".utf8) + [UInt8](repeating: 0x20, count: 900))
+    for file in [png.file(grey: 90), FlatJPEG(width: 8, height: 8, isColor: false).bytes] {
+      #expect(try images(file, by: count).last?.pixels == Standard.decode(file).pixels)
+    }
+  }
+
   @Test("K7: a JPEG without its end marker gives what came before its last bytes", arguments: ["photo.jpg", "progressive.jpg"])
   func withoutEndMarker(name: String) throws {
     let image = FixtureImage.named(name)
