@@ -116,6 +116,17 @@ import Testing
     }
   }
 
+  @Test("K3, K11: a PNG that ends before any picture is refused by its header, whatever follows")
+  func aPNGWithoutPictureIsRefusedByItsHeader() {
+    // Signature and IHDR, then IEND, and more.
+    let bytes = SampleImages.basePNG[..<33] + [0, 0, 0, 0] + Array("IEND".utf8) + [UInt8](repeating: 0, count: 64)
+    for isComplete in [true, false] {
+      #expect {
+        try Array(bytes).withRawBytes { bytes throws(ImageError) in try PNGCoder().header(of: bytes, isComplete: isComplete) }
+      } throws: { error in (error as? ImageError)?.kind == .undecodable }
+    }
+  }
+
   @Test func aJPEGOfTooManyScansIsRefused() throws {
     let bytes = FixtureImage.named("progressive.jpg").bytes
     let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })

@@ -60,12 +60,14 @@ struct PNGHeader {
   /// Looks at the chunks' names and lengths.
   private mutating func walkChunks(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     var hasData = false
+    var hasEnded = false
     var walk = PNGChunks(file, from: Self.imageHeaderEnd)
     while let chunk = walk.next() {
       let isData = chunk.isNamed("IDAT")
       if isData, !isComplete { return }
       hasData = hasData || isData
-      if chunk.isNamed("IEND") { break }
+      hasEnded = chunk.isNamed("IEND")
+      if hasEnded { break }
       guard chunk.isComplete || !isComplete else {
         throw .undecodable(
           "the PNG file is cut: it has \(file.count) bytes, and the chunk at byte \(chunk.offset) ends at \(chunk.end)"
@@ -78,7 +80,7 @@ struct PNGHeader {
     if let chunk = PNGChunk(in: file, at: walk.offset), !chunk.isPlausible {
       throw .undecodable("a PNG chunk of impossible name or length at byte \(walk.offset)")
     }
-    guard isComplete else { throw .endsEarly("PNG", needed: walk.offset + 8, of: file.count, isComplete: false) }
+    guard isComplete || hasEnded else { throw .endsEarly("PNG", needed: walk.offset + 8, of: file.count, isComplete: false) }
     throw .undecodable("the PNG file has no image data (IDAT)")
   }
 
