@@ -188,9 +188,9 @@ import Testing
     #expect(try loader.cache.totals().bodyBytes == smallBytes)
   }
 
-  @Test("C5: what cannot be encoded fails as internal, and nothing is stored or blacklisted") func unencodable() async throws {
+  @Test("C5: what cannot be encoded fails as `format`, and nothing is stored or blacklisted") func unencodable() async throws {
     let result = try await loader.load(url, context { $0.encoding?.format = .avif })
-    #expect(result.outcome == .failed && result.failure?.kind == .internal)
+    #expect(result.outcome == .failed && result.failure?.kind == .format)
     let totals = try loader.cache.totals()
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }

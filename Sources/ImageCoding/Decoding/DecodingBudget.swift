@@ -2,7 +2,7 @@ import Glibc
 import ImagePrimitives
 import Threads
 
-/// Memory that decoders share: each takes what its image needs before it allocates, and waits while others have too much of it.
+/// Memory that decoders and transforms share: each takes what its image needs before it allocates, and waits while others have too much of it.
 ///
 /// An image that needs more than the whole budget waits until nobody else has any, and then has it to itself; what one image may need at most is
 /// for ``DecodingLimits/maximumBytes`` to say. Nobody may take twice at once, or two could wait for each other.
@@ -27,7 +27,7 @@ public final class DecodingBudget: Sendable {
   public var takenBytes: Int { taken.withLock(waking: .nobody) { $0 } }
 
   /// Calls `body` while `count` bytes are taken.
-  func spending<Result>(_ count: Int, _ body: () throws(ImageError) -> Result) throws(ImageError) -> Result {
+  package func spending<Result, Problem: Error>(_ count: Int, _ body: () throws(Problem) -> Result) throws(Problem) -> Result {
     let share = min(count, bytes)
     taken.wait { taken in
       guard share <= bytes - taken else { return nil as Void? }

@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Blurs images (SDWebImage's `SDImageBlurTransformer`).
 ///
@@ -18,6 +18,8 @@ public struct BlurTransformer: ImageTransformer {
   public var key: String { "blur(\(keyText(radius)))" }
   /// True: each frame is blurred.
   public var transformsAnimated: Bool { true }
+  /// That of the image.
+  public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image blurred.
   public func transform(_ image: DecodedImage) -> DecodedImage {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Cuts a part out of images (SDWebImage's `SDImageCroppingTransformer`).
 ///
@@ -17,6 +17,8 @@ public struct CroppingTransformer: ImageTransformer {
   public var key: String { "crop(\(part.x),\(part.y),\(part.width)x\(part.height))" }
   /// True: the same part is cut out of each frame.
   public var transformsAnimated: Bool { true }
+  /// That of the part which lies within.
+  public func outputSize(of size: ImageSize) -> ImageSize? { part.clipped(to: size)?.size ?? part.size }
 
   /// That part of the image.
   public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {

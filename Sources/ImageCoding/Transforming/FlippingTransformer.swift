@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Mirrors images (SDWebImage's `SDImageFlippingTransformer`).
 ///
@@ -21,6 +21,8 @@ public struct FlippingTransformer: ImageTransformer {
   }
   /// True: each frame is mirrored.
   public var transformsAnimated: Bool { true }
+  /// That of the image.
+  public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image mirrored.
   public func transform(_ image: DecodedImage) -> DecodedImage {

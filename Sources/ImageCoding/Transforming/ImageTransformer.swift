@@ -15,6 +15,11 @@ public protocol ImageTransformer: Sendable {
   var transformsAnimated: Bool { get }
   /// The box that an image may be decoded to fit in before it comes here, keeping its aspect, since the rest would be thrown away; nil by default: it comes whole.
   var decodingBox: ImageSize? { get }
+  /// The size of what it makes of pixels of `size`, at least about; nil by default: that is not known before it is done.
+  ///
+  /// Who loads refuses what would become too large before memory is taken for it. Of a transformer that tells the size, and transforms animations, the frames
+  /// of one may come here one by one, each as an image without ``DecodedImage/animation``; without it an animation comes as a whole.
+  func outputSize(of size: ImageSize) -> ImageSize?
   /// The new image. Its header should tell its own size.
   ///
   /// What it throws fails the load, with the error's own description.
@@ -26,6 +31,8 @@ extension ImageTransformer {
   public var transformsAnimated: Bool { false }
   /// None.
   public var decodingBox: ImageSize? { nil }
+  /// Not known.
+  public func outputSize(of size: ImageSize) -> ImageSize? { nil }
 }
 
 /// Why an image could not be transformed: one sentence without full stop.

@@ -18,6 +18,16 @@ public struct PipelineTransformer: ImageTransformer {
   /// That of the first one, if animations go there too.
   public var decodingBox: ImageSize? { transformers.first.flatMap { $0.transformsAnimated ? $0.decodingBox : nil } }
 
+  /// That after all of them, if each tells its own and transforms animations.
+  public func outputSize(of size: ImageSize) -> ImageSize? {
+    var size = size
+    for transformer in transformers {
+      guard transformer.transformsAnimated, let next = transformer.outputSize(of: size) else { return nil }
+      size = next
+    }
+    return size
+  }
+
   /// The image after all of them.
   public func transform(_ image: DecodedImage) throws -> DecodedImage {
     var image = image

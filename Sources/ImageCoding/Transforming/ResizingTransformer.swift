@@ -54,6 +54,9 @@ public struct ResizingTransformer: ImageTransformer {
     return image.mapPixels { $0.cropped(to: cut).resized(to: target) }
   }
 
+  /// The size of the result.
+  public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
+
   /// The size of the result for an image of `size`.
   func targetSize(of size: ImageSize) -> ImageSize {
     let horizontal = width.map { Double($0) / Double(size.width) }
@@ -61,10 +64,12 @@ public struct ResizingTransformer: ImageTransformer {
     if fit == .inside { return size.scaled(by: min(horizontal ?? 1, vertical ?? 1)) }
     let scale = horizontal ?? vertical ?? 1
     return ImageSize(
-      width: width ?? max(1, Int((Double(size.width) * scale).rounded())),
-      height: height ?? max(1, Int((Double(size.height) * scale).rounded()))
+      width: width ?? Self.side(Double(size.width) * scale),
+      height: height ?? Self.side(Double(size.height) * scale)
     )
   }
+
+  private static func side(_ length: Double) -> Int { max(1, Int(exactly: length.rounded()) ?? .max) }
 }
 
 extension PixelRectangle {

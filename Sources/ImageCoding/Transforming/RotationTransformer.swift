@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Turns images clockwise about their middle (SDWebImage's `SDImageRotationTransformer`, which counts radians counterclockwise).
 ///
@@ -46,16 +46,25 @@ public struct RotationTransformer: ImageTransformer {
     }
   }
 
+  /// The size of the image, or of what it needs turned.
+  public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
+
+  private func targetSize(of size: ImageSize) -> ImageSize {
+    guard fitsSize, degrees != 0, degrees != 180 else { return size }
+    let (cosine, sine) = direction
+    let (width, height) = (Double(size.width), Double(size.height))
+    // A side that is a whole number but for the rounding of cosines gets no further pixel.
+    let slack = 1e-6
+    return ImageSize(
+      width: max(1, Int((width * abs(cosine) + height * abs(sine) - slack).rounded(.up))),
+      height: max(1, Int((width * abs(sine) + height * abs(cosine) - slack).rounded(.up)))
+    )
+  }
+
   private func turned(_ image: PixelBuffer) -> PixelBuffer {
     let (cosine, sine) = direction
     let (width, height) = (Double(image.size.width), Double(image.size.height))
-    var target = image.size
-    if fitsSize {
-      // A side that is a whole number but for the rounding of cosines gets no further pixel.
-      let slack = 1e-6
-      target.width = max(1, Int((width * abs(cosine) + height * abs(sine) - slack).rounded(.up)))
-      target.height = max(1, Int((width * abs(sine) + height * abs(cosine) - slack).rounded(.up)))
-    }
+    let target = targetSize(of: image.size)
     return image.bytes.withUnsafeBytes { bytes in
       let sampling = BilinearSampling(pixels: bytes, size: image.size)
       return PixelBuffer(size: target) { y, row in

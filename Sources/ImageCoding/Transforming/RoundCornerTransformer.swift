@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Rounds the corners of images, which makes them transparent, and may draw a border inside (SDWebImage's `SDImageRoundCornerTransformer`).
 ///
@@ -57,6 +57,8 @@ public struct RoundCornerTransformer: ImageTransformer {
   }
   /// True: each frame is rounded.
   public var transformsAnimated: Bool { true }
+  /// That of the image.
+  public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image with round corners.
   public func transform(_ image: DecodedImage) -> DecodedImage {

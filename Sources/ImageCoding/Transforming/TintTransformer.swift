@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// Colours images (SDWebImage's `SDImageTintTransformer`).
 ///
@@ -33,6 +33,8 @@ public struct TintTransformer: ImageTransformer {
   public var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
   /// True: each frame is tinted.
   public var transformsAnimated: Bool { true }
+  /// That of the image.
+  public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image tinted.
   public func transform(_ image: DecodedImage) -> DecodedImage {

@@ -7,15 +7,13 @@ struct WebPEncoder {
 
   init(_ options: EncodingOptions) { self.options = options }
 
-  /// Sides have 14 bits in a bitstream (RFC 9649, section 2.6).
-  static let longestSide = 16_383
-
   func encode(_ image: DecodedImage) throws(ImageError) -> [UInt8] {
     let size = DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: image.pixels.size)
-    guard max(size.width, size.height) <= Self.longestSide else {
+    let longestSide = ImageFormat.webp.longestWrittenSide ?? .max
+    guard max(size.width, size.height) <= longestSide else {
       throw ImageError(
         .unencodable,
-        "the image is \(size.width) x \(size.height) pixels, and a WebP's sides have \(Self.longestSide) at most"
+        "the image is \(size.width) x \(size.height) pixels, and a WebP's sides have \(longestSide) at most"
       )
     }
     let frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []

@@ -55,8 +55,28 @@ struct RememberedImage: Sendable {
   let image: DecodedImage
   /// What the record says, or would say where there is none: whoever finds it judges it by rules of their own.
   let head: EntryHead
+  /// What is told of it: of a transformed image other than of the one that came.
+  let shown: EntryHead
+  /// Whether the rules say nothing of `head`, as it is of a transformed image, whose original they were for.
+  let isJudged: Bool
   /// The request headers that the answer depends on, as a record keeps them.
   let vary: [UInt8]
+
+  init(
+    identity: [UInt8],
+    image: DecodedImage,
+    head: EntryHead,
+    shown: EntryHead? = nil,
+    isJudged: Bool = false,
+    vary: [UInt8]
+  ) {
+    self.identity = identity
+    self.image = image
+    self.head = head
+    self.shown = shown ?? head
+    self.isJudged = isJudged
+    self.vary = vary
+  }
 
   /// Bytes of all pixels: what an image really takes.
   var cost: Int { image.byteCount }

@@ -116,7 +116,7 @@ struct BatchLookUp {
   }
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
-    let result = EntryResult(.hitMemory, head: remembered.head, in: context.cache)
+    let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
     let image = context.parts.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
   }

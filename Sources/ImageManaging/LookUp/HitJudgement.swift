@@ -29,6 +29,7 @@ extension VerificationRules {
 
   /// Judges an image in memory, every pixel of which was decoded, unless it is the first frame of many.
   func judge(_ remembered: RememberedImage) -> HitJudgement {
+    if remembered.isJudged { return .good }
     var head = remembered.head
     if remembered.image.isWhole { head.proof = .full }
     return judge(head)

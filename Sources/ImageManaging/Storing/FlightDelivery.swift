@@ -73,7 +73,14 @@ struct FlightDelivery {
     guard context.writesMemory, final.result.outcome != .failed, let product = final.product, product.isRemembered else { return }
     let head = final.head ?? product.head
     if let image = product.image, context.layers.writes.contains(.memory) {
-      let remembered = RememberedImage(identity: flight.identity, image: image, head: head, vary: product.vary)
+      let remembered = RememberedImage(
+        identity: flight.identity,
+        image: image,
+        head: head,
+        shown: product.shown.map { head.showing($0) },
+        isJudged: product.isJudged,
+        vary: product.vary
+      )
       memory.insert(remembered, for: context.memoryKey(flight.key))
     }
     if let original = product.original {

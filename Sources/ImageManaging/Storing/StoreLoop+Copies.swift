@@ -6,10 +6,12 @@ import Threads
 // Cached bodies: read, confirmed by a 304, found damaged.
 extension StoreLoop {
   func prove(_ number: UInt64, _ flight: Flight, _ copy: CachedCopy) {
-    let processor = BodyProcessor(flight.context, coders: coders, budget: budget)
+    let processor = BodyProcessor(flight, coders: coders, budget: budget)
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
-      let proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
+      var proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
+      // What was given up half-way is not broken.
+      if case .broken = proof, flight.stop == .now { proof = .abandoned }
       inbox.mailbox.post(.proved(number: number, copy, proof))
     }
   }
@@ -79,11 +81,9 @@ extension StoreLoop {
     case .abandoned:
       finish(FinalResult(number: number, result: EntryResult(.cancelled)))
     case .damaged:
-      removeDamaged(flight, copy)
-      if copy.isTransformed { lookUpAgain(number) } else { askInstead(number, flight) }
+      giveUp(copy, number, flight)
     case .broken where copy.isTransformed:
-      removeDamaged(flight, copy)
-      lookUpAgain(number)
+      giveUp(copy, number, flight)
     case .broken, .unreadable:
       askInstead(number, flight)
     }
@@ -127,7 +127,13 @@ extension StoreLoop {
     take(.touch(flight.context, [EntryTouch(key: key, identity: identity)]))
   }
 
-  /// The bytes of a transformed image are no good: the original may be there.
+  /// Goes on without a copy whose bytes are no good.
+  private func giveUp(_ copy: CachedCopy, _ number: UInt64, _ flight: Flight) {
+    let isGone = removeDamaged(flight, copy)
+    // The original of a transformed image may be there. A record that stays would be found again, and again.
+    if copy.isTransformed && isGone { lookUpAgain(number) } else { askInstead(number, flight) }
+  }
+
   private func lookUpAgain(_ number: UInt64) {
     var result = FinalResult(number: number, result: EntryResult(.cancelled))
     result.isVoid = true
@@ -147,19 +153,23 @@ extension StoreLoop {
     }
   }
 
-  /// Removes the record of a body that is gone or changed, unless it is another one by now.
-  private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) {
+  /// Removes the record of a body that is gone or changed, unless it is another one by now; whether that record is there no more.
+  private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) -> Bool {
     guard case .entry(let cache, let key, _, let head, let isOwn) = copy.place, isOwn else {
-      return flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+      flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
+      return false
     }
     guard cache.configuration.access == .readWrite else {
-      return flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
+      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged")
+      return false
     }
     do throws(CacheError) {
       let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
       if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
+      return true
     } catch {
       flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
+      return false
     }
   }
 }

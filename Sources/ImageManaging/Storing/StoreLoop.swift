@@ -154,11 +154,13 @@ final class StoreLoop {
 
   func process(_ number: UInt64, _ image: FetchedImage) {
     guard let flight = flights.flight(number) else { return release(image.held) }
-    let processor = BodyProcessor(flight.context, coders: coders, budget: budget)
+    let processor = BodyProcessor(flight, coders: coders, budget: budget)
     guard processor.isHeavy else { return settle(number, image, image.processed(by: processor, for: flight)) }
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
-      let verdict = flight.stop == .now ? nil : image.processed(by: processor, for: flight)
+      var verdict = flight.stop == .now ? nil : image.processed(by: processor, for: flight)
+      // What was given up half-way has not failed.
+      if case .failure = verdict, flight.stop == .now { verdict = nil }
       inbox.mailbox.post(.processed(number: number, image, verdict))
     }
   }

@@ -8,10 +8,13 @@ struct BodyProcessor: Sendable {
   let coders: ImageCoderRegistry
   let context: LoadContext
   private let budget: DecodingBudget
+  private let isStopped: @Sendable () -> Bool
 
-  init(_ context: LoadContext, coders: ImageCoderRegistry, budget: DecodingBudget) {
-    self.context = context
-    self.coders = context.parts.coders ?? coders
+  /// Work on what `flight` asks for.
+  init(_ flight: Flight, coders: ImageCoderRegistry, budget: DecodingBudget) {
+    context = flight.context
+    isStopped = { flight.stop == .now }
+    self.coders = flight.context.parts.coders ?? coders
     self.budget = budget
   }
 
@@ -27,7 +30,18 @@ struct BodyProcessor: Sendable {
 
   /// For what was made of an image: it has been judged, and made as small as it is wanted.
   private var transformedVerifier: BodyVerifier {
-    BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: context.needsPixels, budget: budget)
+    BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: context.needsPixels, budget: budget)
+  }
+
+  /// What was made here may be as large as it was made.
+  private static let rulesForOwnBytes = VerificationRules(depth: .header, maximumPixels: .max)
+
+  private var transform: BoundedTransform {
+    BoundedTransform(
+      transformer: context.parts.transformer,
+      limits: DecodingLimits(maximumPixels: context.verification.maximumPixels, budget: budget),
+      isStopped: isStopped
+    )
   }
 
   /// How much of an original is decoded: no more than what is made of it needs.
@@ -62,7 +76,7 @@ struct BodyProcessor: Sendable {
     let body = try verifier.verify(bytes, byteCount: answer.imageBytes, contentType: answer.contentType)
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
     guard let serializer = context.parts.hooks.cacheSerializer else {
-      return try finish(body, bytes, origin, serialize: encoded)
+      return try finish(body, bytes, origin)
     }
     let url = String(decoding: flight.written, as: UTF8.self)
     var stored = ProcessedImage.Stored.asItCame
@@ -86,18 +100,24 @@ struct BodyProcessor: Sendable {
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil
-      let product = ProcessedImage.Product(image: body.decoded, data: data, head: origin.head, vary: origin.vary)
+      let product = ProcessedImage.Product(
+        image: body.decoded,
+        data: data,
+        head: origin.head,
+        isJudged: true,
+        vary: origin.vary
+      )
       return ProcessedImage(verified: body.verified, product: product)
     }
     let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)
-    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) }, serialize: encoded)
+    return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
   }
 
   /// Makes of an original that memory has what the context asks for.
   func process(_ original: RememberedImage) throws(Failure) -> ProcessedImage {
     let body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-    return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) }, serialize: encoded)
+    return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) })
   }
 
   /// What is known of where an image comes from.
@@ -115,31 +135,36 @@ struct BodyProcessor: Sendable {
     )
   }
 
-  /// Transforms the image, where there is something to transform; `serialize` makes the bytes that are kept of the new one.
+  /// Transforms the image, where there is something to transform; `serialize`, where the user has such a hook, makes the bytes that are kept of
+  /// the new one.
   private func finish(
     _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
     _ origin: () -> Origin,
     stored: ProcessedImage.Stored = .asItCame,
-    serialize: (DecodedImage) throws(Failure) -> SerializedImage?
+    serialize: ((DecodedImage) throws(Failure) -> SerializedImage?)? = nil
   ) throws(Failure) -> ProcessedImage {
     var (image, original) = (body.decoded, DecodedImage?.none)
     var transformed: SerializedImage?
     if context.transform != nil, let decoded = body.decoded {
-      let new = try context.parts.transformer?.applied(to: decoded) ?? decoded
-      transformed = try serialize(new)
-      image = new
+      let isEncoded = serialize == nil
+      (image, transformed) = try transform.with(decoded) { new throws(Failure) -> (DecodedImage?, SerializedImage?) in
+        (new, isEncoded ? try encoded(new) : nil)
+      }
+      if let serialize, let image { transformed = try serialize(image) }
       if context.layers.writesOriginal.contains(.memory) { original = decoded }
     }
     if !context.needsPixels { (image, original) = (nil, nil) }
     let data = context.needsData ? Array(bytes) : nil
     if image == nil, data == nil, transformed == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
     let origin = origin()
+    let shown = context.transform == nil ? nil : image.map { origin.head.showing($0, transformed) }
     let product = ProcessedImage.Product(
       image: image,
       original: original,
       data: data,
       head: origin.head,
+      shown: shown,
       vary: origin.vary,
       stored: stored,
       transformed: transformed
@@ -150,17 +175,22 @@ struct BodyProcessor: Sendable {
   /// The transformed image as the context has it encoded for the disk; nil where it has not.
   private func encoded(_ image: DecodedImage) throws(Failure) -> SerializedImage? {
     guard let encoding = context.parts.encoding, context.encodesTransformed else { return nil }
+    let format = encoding.format ?? coders.encodingFormat(for: image, options: encoding.options)
     let bytes: [UInt8]
     do throws(ImageError) {
-      bytes = try coders.encode(image, as: encoding.format, options: encoding.options)
+      bytes = try coders.encode(image, as: format, options: encoding.options)
     } catch {
-      throw Failure(error)
+      guard error.kind == .unencodable else { throw Failure(error) }
+      let size = DecodingOptions(thumbnail: encoding.options.maximumSize).decodedSize(of: image.pixels.size)
+      let isTooLarge = max(size.width, size.height) > format.longestWrittenSide ?? .max
+      let message = "what the transform makes cannot be written as \(format.name): \(error.message)"
+      throw Failure(isTooLarge ? .dimensions : .format, message: message)
     }
     return try serialized(bytes)
   }
 
   private func serialized(_ bytes: [UInt8]) throws(Failure) -> SerializedImage {
-    let plain = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header), decodes: false)
+    let plain = BodyVerifier(coders: coders, rules: Self.rulesForOwnBytes, decodes: false)
     do throws(Failure) {
       let body = try bytes.withRawBytes { bytes throws(Failure) in try plain.prove(bytes, contentTypeMatch: .exact) }
       return SerializedImage(bytes: bytes, verified: body.verified)

@@ -55,10 +55,9 @@ struct BodyVerifier: Sendable {
 
   /// Why an image of a format without coder is no good.
   func undecoded(_ format: ImageFormat) -> Failure {
-    Failure(
-      .format,
-      message: "the image is \(format.name), which is recognised and not decoded; verify.decode: none takes it as it is"
-    )
+    let what = "the image is \(format.name), which is recognised and not decoded"
+    if decodes { return Failure(.format, message: "\(what), and its pixels are to be transformed or shown") }
+    return Failure(.format, message: "\(what); verify.decode: none takes it as it is")
   }
 
   func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {

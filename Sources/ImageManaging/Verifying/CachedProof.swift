@@ -63,6 +63,8 @@ extension CachedProof {
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,
         head: head,
+        shown: copy.remembered?.shown,
+        isJudged: copy.isTransformed,
         vary: copy.vary
       )
       let processed = ProcessedImage(verified: VerifiedImage(head), product: product)

@@ -37,8 +37,12 @@ struct ProcessedImage: Sendable {
     let original: DecodedImage?
     /// The bytes, where the context's delivery asks for them.
     let data: [UInt8]?
-    /// What the record says, or would say, for who finds the image in memory.
+    /// What the record of the image as it came says, or would say, for who finds the image in memory.
     let head: EntryHead
+    /// The same of the transformed image; nil where it was not transformed.
+    let shown: EntryHead?
+    /// Whether the rules of a job say nothing of `head`, as that is of a transformed image found on disk.
+    let isJudged: Bool
     /// The request headers that the answer depends on, as a record keeps them.
     let vary: [UInt8]
     /// Whether memory may keep it.
@@ -53,6 +57,8 @@ struct ProcessedImage: Sendable {
       original: DecodedImage? = nil,
       data: [UInt8]? = nil,
       head: EntryHead,
+      shown: EntryHead? = nil,
+      isJudged: Bool = false,
       vary: [UInt8],
       stored: Stored = .asItCame,
       transformed: SerializedImage? = nil
@@ -61,6 +67,8 @@ struct ProcessedImage: Sendable {
       self.original = original
       self.data = data
       self.head = head
+      self.shown = shown
+      self.isJudged = isJudged
       self.vary = vary
       self.stored = stored
       isRemembered = true
@@ -71,7 +79,8 @@ struct ProcessedImage: Sendable {
     var unremembered: Product { Product(delivered: self) }
 
     private init(delivered product: Product) {
-      (image, original, data, head, vary) = (product.image, nil, product.data, product.head, product.vary)
+      (image, original, data, vary) = (product.image, nil, product.data, product.vary)
+      (head, shown, isJudged) = (product.head, product.shown, product.isJudged)
       (stored, transformed, isRemembered) = (.nothing, nil, false)
     }
 
@@ -97,4 +106,28 @@ struct ProcessedImage: Sendable {
 struct SerializedImage: Sendable {
   let bytes: [UInt8]
   let verified: VerifiedImage
+}
+
+extension EntryHead {
+  /// What is shown of the transformed image: its bytes where it has some, and otherwise those that it was made of.
+  func showing(_ image: DecodedImage, _ serialized: SerializedImage?) -> EntryHead {
+    var head = self
+    let size = serialized?.verified.size ?? image.pixels.size
+    head.width = UInt32(clamping: size.width)
+    head.height = UInt32(clamping: size.height)
+    head.frames = UInt32(clamping: serialized?.verified.frames ?? image.animation?.frames.count ?? 1)
+    guard let serialized else { return head }
+    head.format = serialized.verified.format
+    head.bodySize = UInt64(serialized.bytes.count)
+    head.checksum = serialized.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    return head
+  }
+
+  /// What `other` shows, of the age and freshness of this one.
+  func showing(_ other: EntryHead) -> EntryHead {
+    var head = self
+    (head.format, head.width, head.height, head.frames) = (other.format, other.width, other.height, other.frames)
+    (head.bodySize, head.checksum) = (other.bodySize, other.checksum)
+    return head
+  }
 }

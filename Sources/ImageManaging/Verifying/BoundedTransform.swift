@@ -1,0 +1,120 @@
+import ImageCoding
+import ImagePrimitives
+
+/// Transforms images within the memory that decoding has, and no longer than somebody waits for them.
+struct BoundedTransform {
+  /// nil: images stay as they are.
+  let transformer: (any ImageTransformer)?
+  /// Those of decoding: what is made may have as many pixels, and all its frames together as many bytes.
+  let limits: DecodingLimits
+  let isStopped: @Sendable () -> Bool
+
+  /// Frames that are at hand beside those that are kept: what the transformer and the encoder make of one on their way.
+  private static let workingFrames = 3
+
+  /// Calls `use` with what becomes of an image, while memory for that is taken from the budget.
+  func with<Result>(
+    _ image: DecodedImage,
+    _ use: (DecodedImage) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let transformer, image.header.frames == 1 || transformer.transformsAnimated else {
+      return try spending([image.pixels.size], image.frameCount) { () throws(Failure) in try use(image) }
+    }
+    guard let sizes = transformer.outputSizes(of: image.pixels.size) else {
+      // What it takes shows when it is done.
+      let new = try transformer.applied(to: image)
+      try check([new.pixels.size], new.frameCount, madeOf: image)
+      return try spending([new.pixels.size], new.frameCount) { () throws(Failure) in try use(new) }
+    }
+    try check(sizes, image.frameCount, madeOf: image)
+    return try spending(sizes, image.frameCount) { () throws(Failure) in try use(framewise(image, transformer)) }
+  }
+
+  /// Refuses what has more pixels, or takes more bytes, than an image that is decoded.
+  private func check(_ sizes: [ImageSize], _ frames: Int, madeOf image: DecodedImage) throws(Failure) {
+    let what = "the transform would make \(frames == 1 ? "an image" : "\(frames) frames")"
+    let allowedPixels = max(limits.maximumPixels, image.pixels.size.pixels)
+    for size in sizes where size.pixels > allowedPixels {
+      let message = "\(what) of \(size.width) x \(size.height) pixels, and verify.max-pixels is \(limits.maximumPixels)"
+      throw Failure(.dimensions, message: message)
+    }
+    guard let size = sizes.last else { return }
+    let bytes = size.bytes(of: frames)
+    guard bytes > limits.allowedBytes else { return }
+    let message = "\(what) of \(size.width) x \(size.height) pixels, \(bytes) bytes, and \(limits.allowedBytes) are allowed"
+    throw Failure(.dimensions, message: message)
+  }
+
+  private func spending<Result>(
+    _ sizes: [ImageSize],
+    _ frames: Int,
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let budget = limits.budget else { return try body() }
+    let working = sizes.map { $0.bytes(of: Self.workingFrames) }.max() ?? 0
+    let (bytes, overflow) = working.addingReportingOverflow(sizes.last?.bytes(of: frames) ?? 0)
+    return try budget.spending(overflow ? .max : bytes, body)
+  }
+
+  /// The image with each of its frames transformed by itself, so that a long animation can be given up, and has one frame of what is between at hand.
+  private func framewise(_ image: DecodedImage, _ transformer: any ImageTransformer) throws(Failure) -> DecodedImage {
+    var still = image
+    still.animation = nil
+    guard let animation = image.animation else { return try transformer.applied(to: still) }
+    var frames: [Animation.Frame] = []
+    var result: DecodedImage?
+    for frame in animation.frames {
+      if isStopped() { throw Failure(.internal, message: "nobody waits for it any more") }
+      still.pixels = frame.pixels
+      let new = try transformer.applied(to: still)
+      if result == nil { result = new }
+      frames.append(Animation.Frame(pixels: new.pixels, duration: frame.duration))
+    }
+    // The still picture is mostly the first frame, and then shares its memory.
+    still.pixels = image.pixels
+    let isFirst = animation.frames.first?.pixels == image.pixels
+    var whole = if let result, isFirst { result } else { try transformer.applied(to: still) }
+    whole.animation = Animation(frames: frames, loopCount: animation.loopCount)
+    return whole
+  }
+}
+
+extension DecodedImage {
+  fileprivate var frameCount: Int { animation?.frames.count ?? 1 }
+}
+
+extension ImageSize {
+  /// The bytes of so many frames; `Int.max` where that overflows.
+  fileprivate func bytes(of frames: Int) -> Int {
+    let (bytes, overflow) = pixels.multipliedReportingOverflow(by: 4 * frames)
+    return overflow ? .max : bytes
+  }
+}
+
+extension ImageTransformer {
+  /// The sizes that an image takes on its way, that of the result last; nil where they are not known beforehand.
+  fileprivate func outputSizes(of size: ImageSize) -> [ImageSize]? {
+    guard let output = outputSize(of: size) else { return nil }
+    guard let pipeline = self as? PipelineTransformer else { return [output] }
+    var sizes: [ImageSize] = [size]
+    for transformer in pipeline.transformers {
+      guard let size = sizes.last, let further = transformer.outputSizes(of: size) else { return nil }
+      sizes += further
+    }
+    return sizes
+  }
+
+  /// The image transformed, or as it is where it is an animation that is left alone.
+  ///
+  /// What the transformer throws fails the load, a ``TransformError`` as `dimensions`, and any other as `internal`; nothing is blacklisted.
+  func applied(to image: DecodedImage) throws(Failure) -> DecodedImage {
+    if image.header.frames > 1 && !transformsAnimated { return image }
+    do {
+      return try transform(image)
+    } catch let error as TransformError {
+      throw Failure(.dimensions, message: "the transform \(key) cannot be made: \(error)")
+    } catch {
+      throw Failure(.internal, message: "the transformer \(key) failed: \(error)")
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import ImageCoding
+@testable import ImageManaging
+import ImagePrimitives
+import Synchronization
+import Testing
+
+/// What a transform may take: memory as decoding may, and time as long as somebody waits.
+@Suite struct BoundedTransformTests {
+  private static let size = ImageSize(width: 2, height: 1)
+
+  /// An animation whose frames are told apart by their bytes.
+  private func animation(frames count: Int) -> DecodedImage {
+    let frames = (0..<count).map { number in
+      Animation.Frame(
+        pixels: PixelBuffer(size: Self.size, bytes: (0..<8).map { UInt8(truncatingIfNeeded: number * 8 + $0) }),
+        duration: .milliseconds(20)
+      )
+    }
+    var header = ImageHeader(format: .gif, size: Self.size)
+    header.frames = count
+    return DecodedImage(header: header, pixels: frames[0].pixels, animation: Animation(frames: frames, loopCount: 3))
+  }
+
+  private func bounded(
+    _ transformer: (any ImageTransformer)?,
+    _ limits: DecodingLimits = DecodingLimits(),
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) -> BoundedTransform {
+    BoundedTransform(transformer: transformer, limits: limits, isStopped: isStopped)
+  }
+
+  private func failure(_ transform: BoundedTransform, _ image: DecodedImage) -> Failure? {
+    do throws(Failure) {
+      _ = try transform.with(image) { $0 }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("D19: frames that would take more than decoding may are refused before they are made") func tooManyBytes() {
+    let failure = failure(bounded(ResizingTransformer(width: 4000, height: 4000, fit: .fill)), animation(frames: 100))
+    #expect(failure?.kind == .dimensions)
+    #expect(failure?.message.hasPrefix("the transform would make 100 frames of 4000 x 4000 pixels") == true)
+  }
+
+  @Test("D19: what would have more pixels than an image may is refused, on the way through a pipeline too") func tooManyPixels() {
+    let large = ResizingTransformer(width: 40, height: 40, fit: .fill)
+    let small = ResizingTransformer(width: 3, height: 3)
+    let limits = DecodingLimits(maximumPixels: 1599)
+    for transformer in [large, PipelineTransformer([large, small])] as [any ImageTransformer] {
+      let failure = failure(bounded(transformer, limits), animation(frames: 1))
+      #expect(failure?.kind == .dimensions)
+      #expect(failure?.message == "the transform would make an image of 40 x 40 pixels, and verify.max-pixels is 1599")
+    }
+    #expect(failure(bounded(large, DecodingLimits(maximumPixels: 1600)), animation(frames: 1)) == nil)
+    let long = ResizingTransformer(width: .max, height: 1, fit: .fill)
+    #expect(failure(bounded(long, DecodingLimits(maximumPixels: .max)), animation(frames: 1))?.kind == .dimensions)
+  }
+
+  @Test("D19: of a transformer that tells no size, what it made is refused") func tooLargeInTheEnd() {
+    let own = ClosureTransformer(key: "own", transformsAnimated: true) {
+      try ResizingTransformer(width: 40, height: 40, fit: .fill).transform($0)
+    }
+    #expect(failure(bounded(own, DecodingLimits(maximumPixels: 1599)), animation(frames: 2))?.kind == .dimensions)
+    #expect(failure(bounded(own, DecodingLimits(maximumPixels: 1600)), animation(frames: 2)) == nil)
+  }
+
+  @Test("D19: memory for what is made is taken from the budget until it is used") func budgeted() throws {
+    let budget = DecodingBudget(bytes: 1 << 20)
+    let limits = DecodingLimits(budget: budget)
+    for transformer in [nil, FlippingTransformer(), ClosureTransformer(key: "own", transformsAnimated: true) { $0 }]
+      as [(any ImageTransformer)?]
+    {
+      let taken = try bounded(transformer, limits).with(animation(frames: 5)) { _ in budget.takenBytes }
+      #expect(taken >= 5 * 8)
+      #expect(budget.takenBytes == 0)
+    }
+  }
+
+  @Test("D19: an animation that nobody waits for is given up between frames") func stopped() throws {
+    let turns = Counter()
+    let failure = failure(bounded(FlippingTransformer()) { turns.next() > 3 }, animation(frames: 9))
+    #expect(failure != nil && turns.count == 4)
+  }
+
+  @Test("K9: frame by frame an animation becomes what it becomes as a whole") func framewise() throws {
+    let image = animation(frames: 4)
+    for transformer in [
+      FlippingTransformer(horizontal: true), RotationTransformer(degrees: 30),
+      ResizingTransformer(width: 3, height: 3, fit: .fill),
+      PipelineTransformer([ResizingTransformer(width: 4), RoundCornerTransformer(radius: 2), RotationTransformer(degrees: 90)]),
+    ] as [any ImageTransformer] {
+      let whole = try transformer.transform(image)
+      #expect(transformer.outputSize(of: Self.size) == whole.pixels.size)
+      #expect(try bounded(transformer).with(image) { $0 } == whole)
+    }
+  }
+}
+
+/// Counts calls.
+private final class Counter: Sendable {
+  private let calls = Atomic(0)
+  var count: Int { calls.load(ordering: .sequentiallyConsistent) }
+  func next() -> Int { calls.add(1, ordering: .sequentiallyConsistent).newValue }
+}

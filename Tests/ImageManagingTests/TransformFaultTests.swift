@@ -1,0 +1,142 @@
+import Foundation
+import ImageCaching
+import ImageCoding
+import ImageDownloading
+@testable import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Transformed images that are damaged, cannot be made, or are larger than others may be.
+@Suite struct TransformFaultTests {
+  private let loader: Loader
+  private let origin: Origin
+  private let url: String
+
+  init() throws {
+    loader = try Loader()
+    origin = try Origin(["/a.jpg": .body(SampleImages.jpeg(1), type: "image/jpeg")])
+    url = origin.url("/a.jpg")
+  }
+
+  /// What has the cache keep, in place of an image, a large one that is said to be made of it.
+  private func parts(mode: CacheMode = .use, readOnly: [ReadOnlyCache] = []) -> LoadContext.Parts {
+    let large = SampleImages.jpeg(3, padding: 300_000)
+    var parts = LoadContext.Parts(
+      mode: mode,
+      readOnly: readOnly,
+      verifiesHits: true,
+      delivery: .image,
+      transformer: ClosureTransformer(key: "same") { $0 }
+    )
+    parts.hooks.cacheSerializer = { _, _, data in data ?? large }
+    parts.layers.writesOriginal = []
+    return parts
+  }
+
+  @Test("C14, C12: a damaged transformed image in a read-only cache is made anew of what the network has")
+  func damagedInAReadOnlyCache() async throws {
+    _ = try await loader.load(url, loader.context(parts()))
+    try loader.damageBlob()
+    let other = try Loader()
+    let context = other.context(parts(readOnly: [.cache(loader.cache)]))
+    #expect(try await other.load(url, context).outcome == .downloaded)
+    #expect(context.warnings == ["the copy of \(url) in a read-only cache is damaged or gone"])
+    #expect(try await other.load(url, context).outcome == .hitDisk)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("C14: a damaged transformed image in a cache that may only be read is no hit") func damagedInACacheOpenedForReading()
+    async throws
+  {
+    _ = try await loader.load(url, loader.context(parts()))
+    try loader.damageBlob()
+    var configuration = loader.cache.configuration
+    configuration.access = .readOnly
+    let cache = try ImageCache(configuration)
+    let context = LoadContext(
+      cache: cache,
+      download: DownloadOptions(),
+      parts: parts(mode: .only),
+      startedAt: loader.clock.source.wall()
+    )
+    #expect(try await loader.load(url, context).outcome == .skipped)
+    #expect(context.warnings == ["the cached copy of \(url) is damaged"])
+  }
+
+  @Test("D19: a serialized image may have more pixels than one that comes") func largeSerializedImages() async throws {
+    let mark: [UInt8] = [0xFF, 0xC0]
+    var large = SampleImages.baseJPEG
+    let start = try #require((0..<large.count - 9).first { Array(large[$0..<$0 + 2]) == mark })
+    // Both sides of its frame header (ITU-T T.81, B.2.2).
+    large.replaceSubrange(start + 5..<start + 9, with: [0xEA, 0x60, 0xEA, 0x60])
+    let body = large
+    var parts = LoadContext.Parts(verification: VerificationRules(maximumPixels: .max))
+    parts.hooks.cacheSerializer = { _, _, _ in body }
+    let result = try await loader.load(url, loader.context(parts))
+    #expect(result.outcome == .downloaded && result.storedBytes == UInt64(body.count))
+  }
+
+  private func encoding(_ format: ImageFormat, _ transformer: any ImageTransformer) -> LoadContext {
+    loader.context(LoadContext.Parts(transformer: transformer, encoding: TransformEncoding(format: format)))
+  }
+
+  @Test(
+    "C5: what a format has no room for fails by its dimensions, and nothing is blacklisted",
+    arguments: [(ImageFormat.webp, 16_384), (.jpeg, 65_501)]
+  )
+  func tooLong(format: ImageFormat, width: Int) async throws {
+    let transformer = ResizingTransformer(width: width, height: 1, fit: .fill)
+    let failure = try await loader.load(url, encoding(format, transformer)).failure
+    #expect(failure?.kind == .dimensions)
+    #expect(failure?.message.hasPrefix("what the transform makes cannot be written as \(format.name): ") == true)
+    let totals = try loader.cache.totals()
+    #expect(totals.entries == 0 && totals.blacklistEntries == 0)
+  }
+
+  @Test("K9: a transform that cannot be made of an image fails by its dimensions", arguments: [0, 1])
+  func impossible(number: Int) async throws {
+    let part = PixelRectangle(x: 100, y: 0, width: 1, height: 1)
+    let transformer: any ImageTransformer =
+      number == 0 ? CroppingTransformer(part) : ResizingTransformer(width: .max, fit: .cover)
+    let failure = try await loader.load(url, encoding(.png, transformer)).failure
+    #expect(failure?.kind == .dimensions && failure?.message.contains("transform") == true)
+    #expect(try loader.cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("M14, M8: memory tells of a transformed image what the disk tells, and is judged by the original")
+  func hitsFromMemory() async throws {
+    let memory = ImageMemory(pressure: nil)
+    var parts = LoadContext.Parts(memory: memory, transformer: ResizingTransformer(width: 8))
+    parts.encoding = TransformEncoding(format: .png)
+    parts.layers.writesOriginal = []
+    parts.verification = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
+    let context = loader.context(parts)
+    let first = try await loader.load(url, context)
+    let fromMemory = try await loader.load(url, context)
+    memory.removeAll()
+    let fromDisk = try await loader.load(url, context)
+    let again = try await loader.load(url, context)
+    #expect([first, fromMemory, fromDisk, again].map(\.outcome) == [.downloaded, .hitMemory, .hitDisk, .hitMemory])
+    #expect(fromDisk.width == 8 && fromDisk.format == .png && fromDisk.bytes == first.storedBytes)
+    for hit in [fromMemory, again] {
+      #expect(hit.width == 8 && hit.height == 6 && hit.format == .png && hit.bytes == fromDisk.bytes)
+      #expect(hit.checksum == fromDisk.checksum && hit.freshUntil == fromDisk.freshUntil)
+    }
+    // Others judge what they find there by the original too.
+    parts.verification = VerificationRules(width: .init(maximum: 20))
+    memory.removeAll()
+    origin.set("/b.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    _ = try await loader.load(origin.url("/b.jpg"), context)
+    #expect(try await loader.load(origin.url("/b.jpg"), loader.context(parts)).outcome != .hitMemory)
+  }
+
+  @Test("K6: of a format that is not decoded, whoever needs pixels is not told to do without") func undecoded() {
+    let rules = VerificationRules(depth: .none)
+    let needed = BodyVerifier(coders: .standard, rules: rules, decodes: true).undecoded(.jpegXL)
+    #expect(needed.kind == .format && needed.message.hasSuffix("and its pixels are to be transformed or shown"))
+    let plain = BodyVerifier(coders: .standard, rules: rules).undecoded(.jpegXL)
+    #expect(plain.message.hasSuffix("verify.decode: none takes it as it is"))
+  }
+}
