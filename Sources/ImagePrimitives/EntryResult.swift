@@ -17,8 +17,8 @@ public struct EntryResult: Sendable {
   public var height: UInt32
   /// Bytes of the image's body; 0 where none came.
   public var bytes: UInt64
-  /// Bytes of what this entry put into the cache where those are not ``bytes``: of the transformed image, or of what a serializer made; nil: all that came, where
-  /// something came to be kept.
+  /// Bytes of what this entry put into the cache where those are not ``bytes``: of the transformed image, with the original where that
+  /// is kept too, or of what a serializer made; nil: all that came, where something came to be kept.
   public var storedBytes: UInt64?
   /// Bytes of bodies received from the network, failed attempts included.
   public var receivedBytes: UInt64

@@ -4,7 +4,8 @@ import ImagePrimitives
 extension BatchLookUp {
   /// Decides a request by the transformed image that a cache has, in place of the original; false where it has none.
   ///
-  /// Its record is enough where nothing is decoded: the rules for images were for the original, and it was made by us.
+  /// Its record is enough where nothing is decoded: the rules for images were for the original, and it was made by us. What was made of an
+  /// older original than the cache has by now is as good as none.
   mutating func decideByTransformed(
     _ index: Int,
     _ identity: UnsafeRawBufferPointer,
@@ -13,12 +14,17 @@ extension BatchLookUp {
     isOwn: Bool
   ) throws(CacheError) -> Bool {
     let parts = context.parts
-    guard let transform = context.transform, parts.encoding != nil || parts.hooks.cacheSerializer != nil else { return false }
+    guard let transform = context.transform, context.keepsTransformed else { return false }
     guard context.layers.reads.contains(.disk), !context.mode.refreshes else { return false }
     let transformed = transform.identity(of: identity)
     return try transformed.withRawBytes { bytes throws(CacheError) in
       let key = CacheKey(identity: bytes)
       guard case .fresh(let head) = try reader.lookUp(key, identity: bytes) else { return false }
+      guard context.verification.acceptsTransformed(head) else { return false }
+      switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
+      case .missing: break
+      case .fresh(let original), .expired(let original): guard head.storedAt >= original.storedAt else { return false }
+      }
       let vary = head.hasVary ? try reader.vary(of: key, identity: bytes) : []
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if context.mode.isDryRun || !context.needsPixels && !context.needsData && !parts.verifiesHits {
@@ -30,4 +36,9 @@ extension BatchLookUp {
       return true
     }
   }
+}
+
+extension LoadContext {
+  /// Whether there are bytes of transformed images.
+  var keepsTransformed: Bool { transform != nil && (parts.encoding != nil || parts.hooks.cacheSerializer != nil) }
 }

@@ -82,6 +82,11 @@ struct BatchLookUp {
     context.transform == nil ? context.layers.reads : context.layers.readsOriginal
   }
 
+  /// Whether an original can be a hit: not with ``CacheMode/only`` where the transformed image is wanted on disk alone, and so is not made.
+  var usesOriginal: Bool {
+    context.mode != .only || !context.keepsTransformed || context.needsPixels || context.needsData
+  }
+
   mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
     guard let cache = context.cache else {
       for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
@@ -149,7 +154,7 @@ struct BatchLookUp {
     var request = Undecided(index: index)
     if context.mode.reads {
       if try decideByTransformed(index, identity, cache, reader, isOwn: true) { return }
-      if originalLayers.contains(.disk) {
+      if usesOriginal, originalLayers.contains(.disk) {
         switch try finding(index, keys[index], identity, cache, reader) {
         case .nothing: break
         case .hit(let head): return decide(index, head, keys[index], identity, cache, reader)

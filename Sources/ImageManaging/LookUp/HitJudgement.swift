@@ -27,6 +27,11 @@ extension VerificationRules {
     return head.proof >= depth ? .good : .needsProof
   }
 
+  /// Whether the original of a transformed image was proven as the job asks; its record tells no more of the original than that.
+  func acceptsTransformed(_ head: EntryHead) -> Bool {
+    head.proof >= depth && !(isStrict && head.hasWarnings)
+  }
+
   /// Judges an image in memory, every pixel of which was decoded, unless it is the first frame of many.
   func judge(_ remembered: RememberedImage) -> HitJudgement {
     if remembered.isJudged { return .good }

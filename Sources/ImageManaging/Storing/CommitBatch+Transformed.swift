@@ -16,20 +16,42 @@ extension CommitBatch {
       try flight.shownURL.withRawBytes { url throws(CacheError) in
         try new.bytes.withRawBytes { bytes throws(CacheError) in
           let checksum = ImageCaching.checksum(of: bytes)
-          let entry =
+          var entry =
             switch item.change {
             case .store(let image, _):
               NewEntry(flight, identity: identity, url: url, image: image, verified: new.verified, checksum: checksum)
             case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
               NewEntry(flight, identity: identity, url: url, madeOf: product, verified: new.verified, checksum: checksum)
             }
+          // What was made of it is known to be good: of proof the record tells the original's.
+          (entry.proof, entry.hasWarnings) = originalProof(item)
           try writer.store(entry, body: .bytes(bytes))
           let head = try writer.head(of: entry.key, identity: identity)
           item.result.freshUntil = head.flatMap { flight.context.cache?.expiry(of: $0) }
         }
       }
     }
-    item.result.storedBytes = UInt64(new.bytes.count)
+    item.result.storedBytes = keptOriginalBytes(item) + UInt64(new.bytes.count)
+  }
+
+  /// How deeply an item's original was proven, by its record or just now, and whether a decoder found it odd.
+  private static func originalProof(_ item: Item) -> (depth: ProofDepth, hasWarnings: Bool) {
+    let (head, verified): (EntryHead?, VerifiedImage?) =
+      switch item.change {
+      case .store(_, let processed): (nil, processed.verified)
+      case .raiseProof(let head, let verified): (head, verified)
+      case .keepTransformed(let verified): (item.flight.copy?.head, verified)
+      case .revalidate(let head, _, let verified): (head, verified)
+      case .blacklist, .unblacklist: (nil, nil)
+      }
+    let depth = max(head?.proof ?? .none, verified?.proof ?? .none)
+    return (depth, head?.hasWarnings == true || verified?.hasDecoderWarnings == true)
+  }
+
+  /// Bytes of the original that were stored with an item just before.
+  private static func keptOriginalBytes(_ item: Item) -> UInt64 {
+    guard case .store = item.change else { return 0 }
+    return item.result.storedBytes ?? item.head?.bodySize ?? 0
   }
 
   /// What was made of an image is as right as that, unless it was made of an older one.

@@ -13,8 +13,8 @@ struct CommitBatch {
     case store(FetchedImage, ProcessedImage)
     case blacklist(Failure)
     case raiseProof(EntryHead, VerifiedImage)
-    /// What was made of a cached image, of which nothing else is new.
-    case keepTransformed
+    /// What was made of a cached image, of which nothing else is new; with what that was found to be.
+    case keepTransformed(VerifiedImage)
     /// The server has said that the record is right; with a deeper proof of it, where there is one.
     case revalidate(EntryHead, DownloadedImage, VerifiedImage?)
     /// A good image that is not kept, but whose URL was known bad.

@@ -107,7 +107,7 @@ extension StoreLoop {
     let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
     let isNew = raised != nil || processed.product?.transformed != nil
     if isNew, let cache = flight.context.cache, cache.configuration.access == .readWrite {
-      let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed
+      let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
       let held = Held(bytes: hold(processed))
       add(
         CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)

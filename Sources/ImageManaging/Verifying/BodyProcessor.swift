@@ -115,7 +115,8 @@ struct BodyProcessor: Sendable {
 
   /// Makes of an original that memory has what the context asks for.
   func process(_ original: RememberedImage) throws(Failure) -> ProcessedImage {
-    let body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
+    var body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
+    if original.image.isWhole { body.verified.proof = .full }
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) })
   }

@@ -1,0 +1,109 @@
+import ImageCaching
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// When a transformed image of the cache is a hit for a job, and when the job needs the original or the network.
+@Suite struct TransformedHitTests {
+  private let loader: Loader
+  private let origin: Origin
+  private let url: String
+
+  init() throws {
+    loader = try Loader()
+    origin = try Origin()
+    origin.set("/image", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    url = origin.url("/image")
+  }
+
+  private func parts(_ mode: CacheMode, keepsOriginal: Bool, _ verification: VerificationRules) -> LoadContext.Parts {
+    var parts = LoadContext.Parts(mode: mode, transformer: ResizingTransformer(width: 8), verification: verification)
+    parts.encoding = TransformEncoding(format: .png)
+    parts.layers.writesOriginal = keepsOriginal ? .disk : []
+    return parts
+  }
+
+  private func transforming(
+    mode: CacheMode = .use,
+    keepsOriginal: Bool = false,
+    _ verification: VerificationRules = VerificationRules()
+  ) -> LoadContext {
+    loader.context(parts(mode, keepsOriginal: keepsOriginal, verification))
+  }
+
+  private func transformedHead() throws -> EntryHead {
+    let entries = try loader.cache.entries(after: nil, limit: 9)
+    return try #require(entries.first { $0.isTransformed }).head
+  }
+
+  @Test("M14, M6: what was made of an older original than the cache has is made again of the new one")
+  func newerOriginals() async throws {
+    _ = try await loader.load(url, transforming(keepsOriginal: true))
+    let old = try transformedHead()
+    origin.set("/image", Album.versioned(Fixtures.bytes("images/good/photo.jpg"), etag: "\"2\""))
+    loader.clock.advance(by: .seconds(1))
+    #expect(try await loader.load(url, loader.context(mode: .refresh)).outcome == .downloaded)
+    #expect(try await loader.load(url, transforming(mode: .only)).outcome == .skipped)
+    let made = try await loader.load(url, transforming(keepsOriginal: true))
+    #expect(made.outcome == .hitDisk && made.width == 640 && made.storedBytes != nil)
+    #expect(try transformedHead().checksum != old.checksum)
+    let hit = try await loader.load(url, transforming(keepsOriginal: true))
+    #expect(hit.outcome == .hitDisk && hit.width == 8 && hit.storedBytes == nil && origin.requests.count == 2)
+  }
+
+  @Test("M14: the original of a hit was proven as deeply as the job asks") func depth() async throws {
+    // Of what moves one frame alone is decoded, as a PNG has no more.
+    origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
+    #expect(try await loader.load(url, transforming()).outcome == .downloaded)
+    #expect(try transformedHead().proof == .header)
+    #expect(try await loader.load(url, transforming()).outcome == .hitDisk)
+    let full = VerificationRules(depth: .full)
+    #expect(try await loader.load(url, transforming(full)).outcome == .downloaded)
+    #expect(try transformedHead().proof == .full)
+    #expect(try await loader.load(url, transforming(full)).outcome == .hitDisk && origin.requests.count == 2)
+  }
+
+  @Test("M14: a cached original is proven as deeply as the job asks, once") func depthOfACachedOriginal() async throws {
+    origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
+    #expect(try await loader.load(url, transforming(keepsOriginal: true)).outcome == .downloaded)
+    let full = VerificationRules(depth: .full)
+    let proven = try await loader.load(url, transforming(full))
+    #expect(proven.outcome == .hitDisk && proven.storedBytes != nil)
+    let hit = try await loader.load(url, transforming(full))
+    #expect(hit.outcome == .hitDisk && hit.storedBytes == nil && origin.requests.count == 1)
+  }
+
+  @Test("M14: what was made of an original that a decoder warned of is no hit for a strict job") func strict() async throws {
+    origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
+    #expect(try await loader.load(url, transforming()).outcome == .downloaded)
+    #expect(try transformedHead().hasWarnings)
+    #expect(try await loader.load(url, transforming(VerificationRules(isStrict: true))).failure?.kind == .format)
+    #expect(try await loader.load(url, transforming()).outcome == .hitDisk && origin.requests.count == 2)
+  }
+
+  @Test("M7, M14: with only, a cached original is no hit for what is to be made of it") func onlyWithAnOriginal() async throws {
+    let other = try Loader()
+    _ = try await other.load(url)
+    var readOnly = parts(.only, keepsOriginal: false, VerificationRules())
+    readOnly.readOnly = [.cache(other.cache)]
+    #expect(try await loader.load(url, loader.context(readOnly)).outcome == .skipped)
+    _ = try await loader.load(url)
+    #expect(try await loader.load(url, transforming(mode: .only)).outcome == .skipped)
+    // Without network it would be made.
+    let dry = try await loader.load(url, transforming(mode: .dryRun))
+    #expect(dry.outcome == .hitDisk && dry.width == 32)
+    _ = try await loader.load(url, transforming())
+    let only = try await loader.load(url, transforming(mode: .only))
+    #expect(only.outcome == .hitDisk && only.width == 8 && origin.requests.count == 2)
+  }
+
+  @Test("M14: what an entry takes in the cache is the transformed image and the original, where it is kept")
+  func storedBytes() async throws {
+    let first = try await loader.load(url, transforming(keepsOriginal: true))
+    #expect(try first.storedBytes.map(Int.init) == loader.cache.totals().bodyBytes)
+    #expect(try first.storedBytes == first.bytes + transformedHead().bodySize)
+  }
+}
