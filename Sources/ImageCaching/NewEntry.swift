@@ -119,11 +119,6 @@ public struct EntryRecord: Sendable, Hashable {
   /// When it expires by the rules of the cache that read it; nil: never.
   public let expiresAt: Timestamp?
 
-  /// Whether it is what a transformer made of another image: its identity is that one's with `#transform=` and the transformer's key.
-  public var isTransformed: Bool {
-    identity.indices.contains { identity[$0] == UInt8(ascii: "#") && identity[$0...].starts(with: "#transform=".utf8) }
-  }
-
   init(key: CacheKey, stored: StoredEntry, expiry: ExpiryRule) {
     self.key = key
     head = stored.head

@@ -78,8 +78,12 @@ struct BlacklistCommand: ParsableCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      try removeEach(urls, options, missing: "not on the blacklist") { cache, identity throws(CacheError) in
-        try cache.removeFromBlacklist(identity: identity)
+      try removeEach(urls, options, missing: "not on the blacklist") { cache, identities throws(CacheError) in
+        try identities.map { identity throws(CacheError) in
+          try identity.withRawBytes { bytes throws(CacheError) in
+            Removed(isRemoved: try cache.removeFromBlacklist(identity: bytes))
+          }
+        }
       }
     }
   }

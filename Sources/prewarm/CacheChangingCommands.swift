@@ -9,8 +9,10 @@ extension CacheCommand {
   /// `prewarm cache remove`.
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove images from the cache.",
-      discussion: "Ends with 1 where one of the URLs is not cached; the others are removed."
+      abstract: "Remove images from the cache, and all that jobs with transform made of them.",
+      discussion: """
+        Ends with 1 where one of the URLs is not cached; the others are removed. To find what was made of them, all records are read.
+        """
     )
 
     @Argument(help: "The images' URLs.")
@@ -19,8 +21,24 @@ extension CacheCommand {
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      try removeEach(urls, options, missing: "not in the cache") { cache, identity throws(CacheError) in
-        try cache.remove(identity: identity)
+      try removeEach(urls, options, missing: "not in the cache") { cache, identities throws(CacheError) in
+        let transformed = try cache.transformedEntries(of: Set(identities))
+        return try cache.write { writer throws(CacheError) in
+          var removed: [Removed] = []
+          for identity in identities {
+            let isRemoved = try Self.remove(identity, with: writer)
+            var count = 0
+            for record in transformed[identity] ?? [] where try Self.remove(record.identity, with: writer) { count += 1 }
+            removed.append(Removed(isRemoved: isRemoved, transformed: count))
+          }
+          return removed
+        }
+      }
+    }
+
+    private static func remove(_ identity: [UInt8], with writer: borrowing CacheWriter) throws(CacheError) -> Bool {
+      try identity.withRawBytes { bytes throws(CacheError) in
+        try writer.remove(CacheKey(identity: bytes), identity: bytes)
       }
     }
   }

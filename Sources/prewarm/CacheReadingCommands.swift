@@ -3,6 +3,7 @@ import Glibc
 import ImageCaching
 import ImagePrimitives
 import Reporting
+import WarmJobs
 
 extension CacheCommand {
   /// `prewarm cache stats`.
@@ -88,7 +89,8 @@ extension CacheCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write a cached image to standard output, or tell its record with --json.",
       discussion: """
-        Ends with 1 where the URL is not cached, or what is cached is damaged. An image too old to be served is given too.
+        With --job and a job that has transform, it is the image that this job made. Ends with 1 where the URL is not cached, or what
+        is cached is damaged. An image too old to be served is given too.
         """
     )
 
@@ -100,7 +102,8 @@ extension CacheCommand {
     func run() throws {
       let opened = try options.open(.readOnly)
       let cache = opened.cache
-      let identity = try opened.identity(of: url)
+      let original = try opened.identity(of: url)
+      let identity = opened.job.transformedIdentity(of: original) ?? original
       let key = identity.withUnsafeBytes { CacheKey(identity: $0) }
       let (record, body) = try withCacheErrors { () throws(CacheError) in
         try identity.withRawBytes { identity throws(CacheError) -> (EntryRecord?, CachedBody?) in
@@ -108,7 +111,7 @@ extension CacheCommand {
           return (record, options.json ? nil : try cache.body(of: key, identity: identity, as: record.head))
         }
       }
-      guard let record else { throw CommandFailure(.couldNotFinish, "not in the cache: \(shown(url))") }
+      guard let record else { throw try missing(original, isAsItCame: identity == original, in: cache) }
       if options.json { return try printJSON(EntryRow(record)) }
       guard case .bytes(let bytes) = body else {
         let advice = "remove it, and the next run fetches it again"
@@ -117,6 +120,20 @@ extension CacheCommand {
       guard writeAll(bytes, to: STDOUT_FILENO) else {
         throw CommandFailure(.couldNotFinish, "standard output could not be written")
       }
+    }
+
+    /// The end of a command whose image is not there, which names what there is of the URL.
+    private func missing(_ original: [UInt8], isAsItCame: Bool, in cache: ImageCache) throws -> CommandFailure {
+      let transformed = try withCacheErrors { () throws(CacheError) in
+        try cache.transformedEntries(of: [original])[original] ?? []
+      }
+      let names = transformed.compactMap(\.transformKey).map { String(decoding: $0, as: UTF8.self) }.sorted()
+      var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(shown(url))"
+      if !names.isEmpty {
+        sentence += "; there is what was made of it by transform: \(names.joined(separator: ", "))"
+        if isAsItCame { sentence += "; name the job that made it with --job" }
+      }
+      return CommandFailure(.couldNotFinish, sentence)
     }
   }
 }

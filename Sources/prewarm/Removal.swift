@@ -10,33 +10,48 @@ func shown(_ url: String) -> String { maskingCredentials(url) }
 private struct RemovedRow: Encodable {
   let url: String
   let removed: Bool
+  let transformed: Int?
 }
 
-/// Removes URLs from what the options name, one by one, and tells of each; ends with 1 where one was not there.
+/// What was removed of a URL.
+struct Removed {
+  /// Whether what is known by its identity was there.
+  let isRemoved: Bool
+  /// Images that were made of it, removed with it; nil where there can be none.
+  var transformed: Int?
+
+  /// Whether there was anything to be removed.
+  var isAny: Bool { isRemoved || transformed ?? 0 > 0 }
+
+  /// For a person.
+  fileprivate func sentence(_ url: String) -> String {
+    guard let transformed, transformed > 0 else { return "removed \(url)" }
+    let images = counted(UInt64(transformed), "transformed image")
+    return isRemoved ? "removed \(url) and \(images) of it" : "removed \(images) of \(url)"
+  }
+}
+
+/// Removes URLs from what the options name and tells of each; ends with 1 where one was not there.
 ///
 /// - Parameters:
 ///   - missing: what is said of a URL that is not there.
-///   - remove: removes what is known by an identity; says whether it was there.
+///   - remove: removes what is known by identities; says of each what that was.
 func removeEach(
   _ urls: [String],
   _ options: CacheOptions,
   missing: String,
-  _ remove: (ImageCache, UnsafeRawBufferPointer) throws(CacheError) -> Bool
+  _ remove: (ImageCache, [[UInt8]]) throws(CacheError) -> [Removed]
 ) throws {
   let opened = try options.open(.readWrite)
   let identities = try urls.map { try opened.identity(of: $0) }
-  var areAllRemoved = true
-  for (url, identity) in zip(urls, identities) {
-    let isRemoved = try withCacheErrors { () throws(CacheError) in
-      try identity.withRawBytes { identity throws(CacheError) in try remove(opened.cache, identity) }
-    }
-    areAllRemoved = areAllRemoved && isRemoved
+  let removed = try withCacheErrors { () throws(CacheError) in try remove(opened.cache, identities) }
+  for (url, removed) in zip(urls, removed) {
     if options.json {
-      try printJSON(RemovedRow(url: shown(url), removed: isRemoved))
-    } else if isRemoved {
-      try printData("removed \(escapedForTerminal(shown(url)))\n")
+      try printJSON(RemovedRow(url: shown(url), removed: removed.isAny, transformed: removed.transformed))
+    } else if removed.isAny {
+      try printData("\(removed.sentence(escapedForTerminal(shown(url))))\n")
     }
-    if !isRemoved { Note.error("\(missing): \(shown(url))") }
+    if !removed.isAny { Note.error("\(missing): \(shown(url))") }
   }
-  if !areAllRemoved { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+  guard removed.allSatisfy(\.isAny) else { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
 }

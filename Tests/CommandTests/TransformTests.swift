@@ -131,4 +131,45 @@ import Testing
     let refreshed = try await job.runJob("--cache-mode", "refresh")
     #expect(refreshed.totals["revalidated"] == 1 && refreshed.rows[0].storedBytes == nil)
   }
+
+  @Test("cache remove takes with an image what was made of it; cache get gives it to who names the job")
+  func removedAndGotten() async throws {
+    let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 48}, keep-original: true}")
+    let first = try await job.runJob()
+    #expect(first.section("bytes")["stored"] as? Int == first.section("cache")["body_bytes"] as? Int)
+    #expect(try await job.runJob("--set", "transform.resize.width=24").totals["hit_disk"] == 2)
+    let (url, other) = (origin.url("/photo.jpg"), origin.url("/rgb.png"))
+    #expect(try await job.prewarm("cache", "get", url).output == Fixtures.bytes("images/good/photo.jpg"))
+    let made: ListedEntry = try await job.prewarm("cache", "get", url, "--job", "job.yaml", "--json").row()
+    #expect(made.width == 48)
+
+    let removed = try await job.prewarm("cache", "remove", url)
+    #expect(removed.status == 0 && removed.outputText == "removed \(url) and 2 transformed images of it\n")
+    #expect(try cached(job).mapValues(\.count) == ["rgb.png": 3])
+    let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
+    #expect(try cache.remove(identity: Array(other.utf8)))
+
+    let missing = try await job.prewarm("cache", "get", other)
+    #expect(missing.status == 1 && missing.output.isEmpty)
+    for part in ["resize(48x-,inside)-encode(auto,85)", "resize(24x-,inside)-encode(auto,85)", "--job"] {
+      #expect(missing.errorText.contains(part), "\(missing.errorText)")
+    }
+    let never = try await job.prewarm("cache", "get", url, "--job", "job.yaml")
+    #expect(never.status == 1 && never.errorText.contains("not in the cache as this job makes it"), "\(never.errorText)")
+
+    let rest = try await job.prewarm("cache", "remove", url, other, "--json")
+    #expect(rest.status == 1)
+    for row in [#""removed":true,"transformed":2"#, #""removed":false,"transformed":0"#] {
+      #expect(rest.outputText.contains(row))
+    }
+    #expect(try cached(job).isEmpty)
+  }
+
+  @Test("M7: with only, a cached original is no hit for what is to be made of it") func onlyWhatWasMade() async throws {
+    let job = job(["photo.jpg"], "{resize: {width: 48}}")
+    #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
+    #expect(try await job.runJob("--cache-mode", "only").totals["skipped"] == 1)
+    #expect(try await job.runJob().totals["hit_disk"] == 1)
+    #expect(try await job.runJob("--cache-mode", "only").totals["hit_disk"] == 1)
+  }
 }

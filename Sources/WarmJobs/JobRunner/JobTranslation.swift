@@ -159,6 +159,14 @@ extension Job.Transform {
   }
 }
 
+extension Job {
+  /// What a cache knows the image by that this job makes of the one of `identity`; nil where it stores images as they come.
+  public func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
+    let parts = LoadContext.Parts(transformer: transform?.resize?.transformer, encoding: transform?.encoding)
+    return ImageIdentity.transformed(identity, by: parts)
+  }
+}
+
 extension Job.Transform.Resize {
   fileprivate var transformer: ResizingTransformer {
     let fit: ResizingTransformer.Fit =
