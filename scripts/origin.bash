@@ -1,6 +1,7 @@
 # Serves a folder with nginx on loopback; for other scripts to source. Any user may run it: all that nginx writes is in WORK.
 #   port_is_taken PORT
-#   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it answers; a row of the log is: status, path and query
+#   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it answers; a row of the log is: status, path and query,
+#                                                 bytes of the body that were sent
 #   stop_origin WORK                              returns when it has ended
 # shellcheck shell=bash
 
@@ -21,6 +22,7 @@ error_log '$work/error.log';
 events { worker_connections 4096; multi_accept on; }
 http {
   types {
+    image/avif avif;
     image/gif gif;
     image/jpeg jpg jpeg;
     image/png png;
@@ -29,7 +31,7 @@ http {
     text/plain txt;
   }
   default_type application/octet-stream;
-  log_format asked '\$status \$request_uri';
+  log_format asked '\$status \$request_uri \$body_bytes_sent';
   access_log ${log:-off};
   sendfile on;
   tcp_nopush on;
