@@ -1,6 +1,6 @@
 /* Decodes images by the bare libraries, on as many threads as there are cores, and throws their pixels away: what verification can
    reach at most. Every pixel is made, 3 or 4 bytes each; a file that cannot be decoded ends it with status 1.
-   cc -O2 decode-limit.c -o decode-limit -lavif -lgif -ljpeg -lpng -lwebp -lpthread && ./decode-limit [-e] FILE-OF-PATHS
+   clang -O2 decode-limit.c -o decode-limit -lavif -lgif -ljpeg -lpng -lwebp -lpthread && ./decode-limit [-e] FILE-OF-PATHS
    -e: JPEG at an eighth of its size: all codes are read, and a 64th of the pixels is made. */
 #include <avif/avif.h>
 #include <fcntl.h>
