@@ -8,7 +8,8 @@ enum IndexFile {
   private static let metaByteCount = 152
   private static let magic: UInt32 = 0xBEEF_C0DE
 
-  /// Throws `cut` where the index is shorter than its newer meta page says; an index that is not there, or empty, passes.
+  /// Throws `cut` where the index is shorter than its newer meta page says, unless all it lacks are free pages; an index that is not there,
+  /// or empty, passes.
   static func checkLength(in folder: CacheFolder) throws(CacheError) {
     guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let first = file.status else { return }
     if first.st_size == 0 { return }
@@ -24,6 +25,10 @@ enum IndexFile {
     // Read the length after the meta pages: another process may just be growing the file.
     let actual = Int(file.status?.st_size ?? first.st_size)
     let (expected, overflow) = (newest.lastPage &+ 1).multipliedReportingOverflow(by: pageSize)
+    if metas.count == 2, !overflow, actual < expected, actual >= 2 * pageSize {
+      let free = IndexFreePages(file: file.number, pageSize: pageSize)
+      if free.contain(actual / pageSize..<newest.lastPage + 1, root: newest.freeRoot) { return }
+    }
     guard metas.count == 2, !overflow, actual >= expected else {
       let least = overflow ? .max : max(expected, 2 * pageSize)
       throw .cut(path: folder.path(of: CacheFolder.indexName), expectedBytes: least, actualBytes: actual)
@@ -32,6 +37,8 @@ enum IndexFile {
 
   private struct Meta {
     let pageSize: Int
+    /// The root of the tree of free pages.
+    let freeRoot: Int
     let lastPage: Int
     let transaction: UInt64
   }
@@ -46,6 +53,7 @@ enum IndexFile {
       guard bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) == magic else { return nil }
       return Meta(
         pageSize: Int(bytes.loadUnaligned(fromByteOffset: 40, as: UInt32.self)),
+        freeRoot: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 80, as: UInt64.self)),
         lastPage: Int(truncatingIfNeeded: bytes.loadUnaligned(fromByteOffset: 136, as: UInt64.self)),
         transaction: bytes.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
       )

@@ -98,18 +98,46 @@ import Testing
     }
   }
 
-  @Test func anIndexIsNeverShorterThanItSays() throws {
-    // Pages that a transaction takes and gives back stay unwritten at the file's end, once LMDB has free pages to put them to.
-    var cache: ImageCache? = try makeCache(directory)
-    for _ in 0..<5 { try cache?.put("kept", body(10)) }
-    try cache?.write { (writer) throws(CacheError) in
+  /// Leaves an index behind at whose end there are free pages that were never written: a transaction took them and gave them back.
+  private func makeIndexWithFreeEnd() throws {
+    let cache = try makeCache(directory)
+    for _ in 0..<5 { try cache.put("kept", body(10)) }
+    try cache.write { (writer) throws(CacheError) in
       for number in 0..<50 { try writer.put("\(number)", body(100_000)) }
       for number in 0..<50 {
         try withIdentity("\(number)") { (key, identity) throws(CacheError) in _ = try writer.remove(key, identity: identity) }
       }
     }
-    cache = nil
+  }
+
+  @Test func anIndexIsNeverShorterThanItSays() throws {
+    try makeIndexWithFreeEnd()
     #expect(try makeCache(directory).isFresh("kept"))
+  }
+
+  @Test(
+    "C10: an index that lacks free pages alone, as a kill right after a commit leaves it, is whole; one that lacks more is cut"
+  )
+  func lackingFreePages() throws {
+    try makeIndexWithFreeEnd()
+    let whole = try #require(directory.read("default/index.mdb"))
+    let pageBytes = 4096
+    var written = whole.count / pageBytes
+    while whole[((written - 1) * pageBytes)..<(written * pageBytes)].allSatisfy({ $0 == 0 }) { written -= 1 }
+    #expect(written < whole.count / pageBytes)
+    directory.write(whole.prefix(written * pageBytes), to: "default/index.mdb")
+    do {
+      let cache = try makeCache(directory)
+      #expect(try cache.isFresh("kept"))
+      try cache.put("new", body(50_000))
+      #expect(try cache.isFresh("new"))
+    }
+    #expect(try makeCache(directory).isFresh("new"))
+    directory.write(whole.prefix((written - 1) * pageBytes), to: "default/index.mdb")
+    guard case .cut? = refusal() else {
+      Issue.record("not refused as cut")
+      return
+    }
   }
 
   @Test("C15: once the folder is deleted, reads miss and writes fail by a sentence") func deletedFolder() throws {

@@ -1,0 +1,71 @@
+import Glibc
+
+/// The free pages of an LMDB data file, read without mapping it: from the tree whose root the meta page names.
+///
+/// A transaction may take pages at the file's end and give them back before it commits. They count as pages of the file and were never
+/// written, so that a process that dies right after its commit leaves a file which is shorter than its meta page says, and whole.
+/// Layouts are those of `MDB_page`, `MDB_node` and `MDB_ID2L` of LMDB 0.9 on 64-bit machines.
+struct IndexFreePages {
+  private static let headerByteCount = 16
+  private static let nodeHeaderByteCount = 8
+  private static let (branch, leaf): (UInt16, UInt16) = (1, 2)
+  private static let bigData: UInt16 = 1
+  /// Deeper than a tree of free pages ever is; a loop would be.
+  private static let maximumDepth = 16
+
+  let file: Int32
+  let pageSize: Int
+
+  /// Whether all pages of `range` are free by the tree of `root`; false too where the tree itself cannot be read.
+  func contain(_ range: Range<Int>, root: Int) -> Bool {
+    var missing = Set(range)
+    return collect(root, depth: 0, &missing) && missing.isEmpty
+  }
+
+  /// Takes the free pages that a subtree lists out of `missing`; false where it cannot be read.
+  private func collect(_ page: Int, depth: Int, _ missing: inout Set<Int>) -> Bool {
+    guard depth < Self.maximumDepth, let bytes = read(pageSize, at: page) else { return false }
+    return bytes.withUnsafeBytes { bytes in
+      let flags = bytes.littleEndian(at: 10, as: UInt16.self)
+      let nodes = (Int(bytes.littleEndian(at: 12, as: UInt16.self)) - Self.headerByteCount) / 2
+      guard nodes >= 0, Self.headerByteCount + 2 * nodes <= pageSize, flags & (Self.branch | Self.leaf) != 0 else { return false }
+      return (0..<nodes).allSatisfy { node in
+        let offset = Int(bytes.littleEndian(at: Self.headerByteCount + 2 * node, as: UInt16.self))
+        guard offset + Self.nodeHeaderByteCount <= pageSize else { return false }
+        let low =
+          Int(bytes.littleEndian(at: offset, as: UInt16.self)) | Int(bytes.littleEndian(at: offset + 2, as: UInt16.self)) << 16
+        let nodeFlags = bytes.littleEndian(at: offset + 4, as: UInt16.self)
+        if flags & Self.branch != 0 { return collect(low | Int(nodeFlags) << 32, depth: depth + 1, &missing) }
+        let data = offset + Self.nodeHeaderByteCount + Int(bytes.littleEndian(at: offset + 6, as: UInt16.self))
+        guard nodeFlags & Self.bigData != 0 else {
+          guard data + low <= pageSize else { return false }
+          return take(UnsafeRawBufferPointer(rebasing: bytes[data..<data + low]), &missing)
+        }
+        guard data + 8 <= pageSize else { return false }
+        let first = Int(truncatingIfNeeded: bytes.littleEndian(at: data, as: UInt64.self))
+        guard let list = read(low, at: first, from: Self.headerByteCount) else { return false }
+        return list.withUnsafeBytes { take($0, &missing) }
+      }
+    }
+  }
+
+  /// Takes out what a list names: a count, and so many page numbers.
+  private func take(_ list: UnsafeRawBufferPointer, _ missing: inout Set<Int>) -> Bool {
+    guard list.count >= 8 else { return false }
+    let count = list.littleEndian(at: 0, as: UInt64.self)
+    guard count <= UInt64(list.count / 8 - 1) else { return false }
+    for index in 0..<Int(count) {
+      missing.remove(Int(truncatingIfNeeded: list.littleEndian(at: 8 + 8 * index, as: UInt64.self)))
+    }
+    return true
+  }
+
+  /// Bytes of a page, or of several in a row; nil where the file ends before them.
+  private func read(_ count: Int, at page: Int, from start: Int = 0) -> [UInt8]? {
+    let (offset, overflow) = page.multipliedReportingOverflow(by: pageSize)
+    guard !overflow, page > 0, offset < .max - start, count <= 1 << 30 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    let got = uninterrupted { pread(file, &bytes, count, off_t(offset + start)) }
+    return got == count ? bytes : nil
+  }
+}
