@@ -15,9 +15,7 @@ extension ImageCoderRegistry {
       return .standard
     #endif
   }()
-}
 
-extension ImageCoderRegistry {
   /// The value of `Accept` that asks for what these coders read best: AVIF where they do, WebP, and any other image.
   public var acceptedTypes: String {
     let modern = [ImageFormat.avif, .webp].filter { coder(for: $0) != nil }.map(\.mediaType)

@@ -107,6 +107,7 @@ extension ImageManager {
               height: UInt32(clamping: verified.size.height),
               frames: UInt32(clamping: verified.frames),
               proof: verified.proof,
+              hasWarnings: verified.hasDecoderWarnings,
               contentTypeMatch: .exact,
               checksum: checksum(of: bytes)
             )
