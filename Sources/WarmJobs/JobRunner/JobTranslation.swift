@@ -20,9 +20,7 @@ extension Job {
       backoff: DownloadOptions.Backoff(initial: request.backoffInitial, maximum: request.backoffMaximum),
       redirects: request.redirects,
       acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
-      maxBytes: request.maxBytes ?? .max,
-      // A body that is decoded whole and not kept has no file to be read from.
-      streamAbove: cache.mode == .bypass && (verify.decode == .full || verify.isStrict) ? .max : 128 << 10
+      maxBytes: request.maxBytes ?? .max
     )
   }
 
