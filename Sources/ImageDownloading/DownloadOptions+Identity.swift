@@ -11,12 +11,15 @@ extension DownloadOptions: Hashable {
     var credentials: Credentials?
     var handlesCookies: Bool
     var allowsInvalidTLSCertificates: Bool
+    var connection: Connection
     var redirects: Int
     var acceptStatus: Set<Int>
     var acceptContentTypes: Set<String>?
     var maxBytes: Int
     var streamAbove: Int
     var chunkBytes: Int
+    var respectsRobots: Bool
+    var checksRemoteCache: Bool
     var requestModifier: RequestModifier?
     var responseModifier: ResponseModifier?
     var prefixJudge: PrefixJudge?
@@ -38,12 +41,15 @@ extension DownloadOptions: Hashable {
       credentials: credentials,
       handlesCookies: handlesCookies,
       allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
+      connection: connection,
       redirects: redirects,
       acceptStatus: acceptStatus,
       acceptContentTypes: acceptContentTypes,
       maxBytes: maxBytes,
       streamAbove: streamAbove,
       chunkBytes: chunkBytes,
+      respectsRobots: respectsRobots,
+      checksRemoteCache: checksRemoteCache,
       requestModifier: requestModifier,
       responseModifier: responseModifier,
       prefixJudge: prefixJudge,

@@ -27,6 +27,8 @@ public final class DownloadOptions: Sendable {
   /// Whether TLS certificates are taken that nobody vouches for, on each hop; false by default. Whoever can reach the network
   /// between then can read and change all that passes.
   public let allowsInvalidTLSCertificates: Bool
+  /// How its servers are reached; directly, by what HTTP and TLS agree on, by default.
+  public let connection: Connection
   /// What one attempt may take, redirects included; 60 s by default.
   public let timeout: Duration
   /// What resolving the name, connecting and the TLS handshake may take together; 10 s by default.
@@ -37,6 +39,9 @@ public final class DownloadOptions: Sendable {
   public let retries: Int
   /// How long to wait before a retry.
   public let backoff: Backoff
+  /// How long it may wait in all because hosts ask for that (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such a wait
+  /// is no retry. A host that asks for more than is left fails it at once.
+  public let retryAfterMaximum: Duration
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public let redirects: Int
   /// The statuses whose body is the image; 200 by default. To a probe's own range 206 counts as 200, and 416 as an empty body
@@ -53,6 +58,11 @@ public final class DownloadOptions: Sendable {
   public let streamAbove: Int
   /// Bodies that are streamed leave in chunks of this size; 256 KiB by default, at least 1.
   public let chunkBytes: Int
+  /// Whether each host's `robots.txt` is asked first, and kept (RFC 9309); false by default.
+  public let respectsRobots: Bool
+  /// Whether an accepted answer is followed by a second request, the same again, that tells what caches on the way have of the image:
+  /// ``DownloadedImage/remoteCache``; false by default.
+  public let checksRemoteCache: Bool
   /// Changes or refuses each request; none by default.
   public let requestModifier: RequestModifier?
   /// Changes or refuses each answer; none by default.
@@ -78,17 +88,21 @@ public final class DownloadOptions: Sendable {
     credentials: Credentials? = nil,
     handlesCookies: Bool = false,
     allowsInvalidTLSCertificates: Bool = false,
+    connection: Connection = Connection(),
     timeout: Duration = .seconds(60),
     connectTimeout: Duration = .seconds(10),
     stallTimeout: Duration = .seconds(15),
     retries: Int = 2,
     backoff: Backoff = Backoff(),
+    retryAfterMaximum: Duration = .seconds(120),
     redirects: Int = 10,
     acceptStatus: Set<Int> = [200],
     acceptContentTypes: Set<String>? = nil,
     maxBytes: Int = 64 << 20,
     streamAbove: Int = 128 << 10,
     chunkBytes: Int = 256 << 10,
+    respectsRobots: Bool = false,
+    checksRemoteCache: Bool = false,
     requestModifier: RequestModifier? = nil,
     responseModifier: ResponseModifier? = nil,
     prefixJudge: PrefixJudge? = nil,
@@ -105,17 +119,21 @@ public final class DownloadOptions: Sendable {
     self.credentials = credentials
     self.handlesCookies = handlesCookies
     self.allowsInvalidTLSCertificates = allowsInvalidTLSCertificates
+    self.connection = connection
     self.timeout = timeout
     self.connectTimeout = connectTimeout
     self.stallTimeout = stallTimeout
     self.retries = retries
     self.backoff = backoff
+    self.retryAfterMaximum = retryAfterMaximum
     self.redirects = redirects
     self.acceptStatus = acceptStatus
     self.acceptContentTypes = acceptContentTypes.map { Set($0.map { $0.lowercased() }) }
     self.maxBytes = maxBytes
     self.streamAbove = streamAbove
     self.chunkBytes = max(1, chunkBytes)
+    self.respectsRobots = respectsRobots
+    self.checksRemoteCache = checksRemoteCache
     self.requestModifier = requestModifier
     self.responseModifier = responseModifier
     self.prefixJudge = prefixJudge

@@ -30,6 +30,8 @@ public struct DownloadedImage: Sendable {
   public var isPrefix: Bool
   /// Whether the body went out as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
+  /// What caches on the way had of it; nil unless ``DownloadOptions/checksRemoteCache``.
+  public var remoteCache: RemoteCacheStatus?
   /// What it cost, over all attempts.
   public var summary: TransferSummary
 

@@ -108,6 +108,11 @@ public final class ImageDownloader: Sendable {
     inbox.post(.setLimits(concurrency: concurrency, perHost: perHost))
   }
 
+  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two.
+  public func setLimits(_ limits: DownloadLimits) {
+    setLimits(concurrency: limits.concurrency, perHost: limits.perHost)
+  }
+
   /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.
   public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
 

@@ -21,6 +21,10 @@ extension Job {
     public var exclude: [URLPattern]
     /// Entries taken at most, after ``include`` and ``exclude`` and before order; nil: all.
     public var limit: Int?
+    /// Sitemaps: only entries whose `lastmod` is later than that long ago; nil: all.
+    public var newerThan: Duration?
+    /// Sitemaps: whether `<priority>` chooses the class; false by default.
+    public var usesSitemapPriority: Bool
 
     /// Where the entries come from.
     public enum Source: Sendable {
@@ -29,6 +33,8 @@ extension Job {
       case standardInput
       /// Entries written in the job file itself.
       case inline([InlineURL])
+      /// A sitemap or any other list that is fetched first.
+      case url(BaseURL)
     }
 
     /// An entry of the job file and the line on which it stands, counted from 1.
@@ -54,6 +60,10 @@ extension Job {
       case csv, tsv
       /// One JSON value a line.
       case jsonl
+      /// XML by sitemaps.org; indexes are followed.
+      case sitemap
+      /// A web server's access log in the combined format: URLs by falling count of requests.
+      case combined
     }
 
     /// Which fields of CSV, TSV and JSON Lines hold what.
@@ -78,6 +88,7 @@ extension Job {
       columns = Columns()
       include = []
       exclude = []
+      usesSitemapPriority = false
     }
 
     /// The manifest that a command line names: a path or a glob, from the current folder on, or `-` for standard input.

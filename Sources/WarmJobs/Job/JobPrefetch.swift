@@ -12,6 +12,12 @@ extension Job {
     public var concurrency: Int
     /// Transfers in flight to one host (name and port), 1 to 4096; 8 by default.
     public var perHost: Int
+    /// Requests begun a second over all hosts; nil: any number.
+    public var rate: Double?
+    /// The same at one host.
+    public var perHostRate: Double?
+    /// Whether each host's number of transfers is found by itself, up to ``perHost``; false by default.
+    public var isAdaptive: Bool
     /// For the whole job; nil: none.
     public var deadline: Duration?
   }

@@ -25,6 +25,113 @@ extension Job {
       }
     }
 
+    /// A set of header fields under a name, with which each entry is fetched once; they replace those of ``headers`` of the same names.
+    public struct Variant: Sendable, Hashable {
+      /// What rows and identities call it.
+      public var name: String
+      /// `Accept` and `User-Agent` may be among them.
+      public var headers: [Header]
+
+      /// A variant of those fields.
+      public init(name: String, headers: [Header]) {
+        self.name = name
+        self.headers = headers
+      }
+    }
+
+    /// A server from which each entry is fetched, under the entry's own host name.
+    public struct Edge: Sendable, Hashable {
+      /// What rows, identities and the hosts of reports call it.
+      public var name: String
+      /// A name or an address, IPv6 in brackets.
+      public var host: String
+      /// From 1 to 65,535.
+      public var port: Int
+
+      /// An edge at that place.
+      public init(name: String, host: String, port: Int) {
+        self.name = name
+        self.host = host
+        self.port = port
+      }
+    }
+
+    /// The version of HTTP.
+    public enum HTTPVersion: String, Sendable, CaseIterable {
+      /// HTTP/2 where TLS agrees on it, else HTTP/1.1.
+      case auto
+      case http1 = "1.1"
+      /// Alone: a server that speaks another fails.
+      case http2 = "2"
+    }
+
+    /// Who is connected to in place of a host and port.
+    public struct ConnectTo: Sendable, Hashable {
+      /// The URL's host in lower case; nil: any.
+      public var host: String?
+      /// The URL's port; nil: any.
+      public var port: Int?
+      /// The host to connect to; nil: the URL's.
+      public var targetHost: String?
+      /// The port to connect to; nil: the URL's.
+      public var targetPort: Int?
+
+      /// Connects to a target in place of a host and port.
+      public init(host: String?, port: Int?, targetHost: String?, targetPort: Int?) {
+        self.host = host
+        self.port = port
+        self.targetHost = targetHost
+        self.targetPort = targetPort
+      }
+    }
+
+    /// Through whom requests go.
+    public enum Proxy: Sendable, Hashable {
+      case none
+      /// As `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+      case environment
+      /// Which may hold a user and a password.
+      case url(String)
+    }
+
+    /// A user and a password, sent to the entry's own scheme, host and port only.
+    public struct Auth: Sendable, Hashable {
+      /// Without a colon.
+      public var username: String
+      /// A secret.
+      public var password: String
+
+      /// Both parts.
+      public init(username: String, password: String) {
+        self.username = username
+        self.password = password
+      }
+    }
+
+    /// Whether `robots.txt` counts.
+    public enum Robots: String, Sendable, CaseIterable {
+      case ignore, respect
+    }
+
+    /// How servers prove who they are, and we.
+    public struct TLS: Sendable {
+      /// Whether certificates are verified; true by default.
+      public var verifies: Bool
+      /// Certificates that are trusted instead of the system's; nil: the system's.
+      public var caFile: JobPath?
+      /// Our own certificate; nil: none.
+      public var clientCertificate: JobPath?
+      /// Its key; nil: in the same file.
+      public var clientKey: JobPath?
+    }
+
+    /// Which addresses may be connected to.
+    public enum Addresses: String, Sendable, CaseIterable {
+      case any
+      /// No loopback, private, link-local, special-purpose address.
+      case publicOnly = "public"
+    }
+
     /// How entries are asked for; ``Method/get`` by default.
     public var method: Method
     /// Sent to the entry's own scheme, host and port only.
@@ -45,11 +152,33 @@ extension Job {
     public var backoffInitial: Duration
     /// The bound of every wait before a retry; 30 s by default.
     public var backoffMaximum: Duration
+    /// What an entry may wait for `Retry-After` in all; 2 minutes by default.
+    public var retryAfterMaximum: Duration
     /// Redirects followed in one transfer; 10 by default.
     public var redirects: Int
     /// Statuses of a good answer; 200 alone by default.
     public var acceptStatus: [ClosedRange<Int>]
     /// Bytes of a body; a longer one fails. nil: any number. 64 MiB by default.
     public var maxBytes: Int?
+    /// Each entry is fetched once for each of them, where there are any.
+    public var variants: [Variant]
+    /// The version of HTTP; ``HTTPVersion/auto`` by default.
+    public var httpVersion: HTTPVersion
+    /// The first that fits a URL counts.
+    public var connectTo: [ConnectTo]
+    /// Each entry is fetched from each of them, where there are any.
+    public var edges: [Edge]
+    /// Through whom requests go; nobody by default.
+    public var proxy: Proxy
+    /// For entries whose URL has no user of its own; nil: none.
+    public var auth: Auth?
+    /// Whether cookies are kept during the job; false by default.
+    public var keepsCookies: Bool
+    /// Whether `robots.txt` counts; ``Robots/ignore`` by default.
+    public var robots: Robots
+    /// How servers prove who they are, and we.
+    public var tls: TLS
+    /// Which addresses may be connected to; ``Addresses/any`` by default.
+    public var addresses: Addresses
   }
 }

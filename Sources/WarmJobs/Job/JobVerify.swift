@@ -20,6 +20,15 @@ extension Job {
       case require
     }
 
+    /// What is asked of caches on the way.
+    public enum RemoteCache: String, Sendable, CaseIterable {
+      case ignore
+      /// A second request tells whether they have the image.
+      case report
+      /// They must have it.
+      case hit
+    }
+
     /// Bounds that are part of what is allowed; a nil maximum is none.
     public struct Bounds: Sendable, Hashable {
       /// The least that is good.
@@ -52,5 +61,7 @@ extension Job {
     public var bytes: Bounds
     /// Whether an image may move; ``Animated/allow`` by default.
     public var animated: Animated
+    /// What is asked of caches on the way; ``RemoteCache/ignore`` by default.
+    public var remoteCache: RemoteCache
   }
 }

@@ -44,6 +44,7 @@ extension Job.Prefetch {
     order = values.choice("order")
     concurrency = values.integer("concurrency")
     perHost = values.integer("per-host")
+    isAdaptive = false
     deadline = values.unlessWord("deadline", values.duration)
   }
 }
@@ -62,9 +63,19 @@ extension Job.Request {
     retries = values.integer("retries")
     backoffInitial = values.section("backoff").duration("initial")
     backoffMaximum = values.section("backoff").duration("maximum")
+    retryAfterMaximum = .seconds(120)
     redirects = values.integer("redirects")
     acceptStatus = values.ranges("accept-status")
     maxBytes = values.unlessWord("max-bytes", values.integer)
+    variants = []
+    httpVersion = .auto
+    connectTo = []
+    edges = []
+    proxy = .none
+    keepsCookies = false
+    robots = .ignore
+    tls = TLS(verifies: true)
+    addresses = .any
   }
 }
 
@@ -119,6 +130,7 @@ extension Job.Verify {
     maxPixels = values.unlessWord("max-pixels", values.integer)
     bytes = Bounds(values.section("bytes"))
     animated = values.choice("animated")
+    remoteCache = .ignore
   }
 }
 

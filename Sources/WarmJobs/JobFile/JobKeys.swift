@@ -93,7 +93,7 @@ public enum JobKeys {
     JobKey("manifests[].urls", .list(of: .text(.entry)), default: "[]", "entries, inline"),
     JobKey(
       "manifests[].format",
-      .choice("a manifest format", Job.Manifest.Format.self, later: ["sitemap", "combined"]),
+      .choice(noun: "a manifest format", words: ["auto", "text", "csv", "tsv", "jsonl"], later: ["sitemap", "combined"]),
       default: "auto",
       "how entries are written"
     ),

@@ -50,6 +50,7 @@ extension Job.Manifest {
       switch source {
       case .path(let path): Manifests.Manifest(path.manifestSource, name: path.written)
       case .standardInput: Manifests.Manifest(.standardInput, name: "-")
+      case .url: preconditionFailure("no job file names a URL yet")
       case .inline(let urls):
         Manifests.Manifest(
           .inline(urls.map { Manifests.Manifest.InlineEntry(text: $0.url, line: UInt64(clamping: $0.line)) }),
