@@ -13,6 +13,15 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))
   var perHost: String?
 
+  @Option(help: ArgumentHelp("prefetch.rate: requests begun over all hosts, such as 200/s.", valueName: "rate"))
+  var rate: String?
+
+  @Option(help: ArgumentHelp("prefetch.per-host-rate: the same at one host.", valueName: "rate"))
+  var perHostRate: String?
+
+  @Flag(help: "prefetch.adaptive: find each host's concurrency, up to per-host.")
+  var adaptive = false
+
   @Option(help: ArgumentHelp("prefetch.deadline: for each whole job, such as 30m.", valueName: "duration"))
   var deadline: String?
 
@@ -67,6 +76,9 @@ struct KeyOptions: ParsableArguments {
       ("--order", "prefetch.order", order),
       ("--concurrency", "prefetch.concurrency", concurrency),
       ("--per-host", "prefetch.per-host", perHost),
+      ("--rate", "prefetch.rate", rate),
+      ("--per-host-rate", "prefetch.per-host-rate", perHostRate),
+      ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
       ("--deadline", "prefetch.deadline", deadline),
       ("--timeout", "request.timeout", timeout),
       ("--retries", "request.retries", retries),

@@ -9,10 +9,10 @@ enum HeaderRules {
   ]
   private static let keys = ["accept": "request.accept", "user-agent": "request.user-agent"]
 
-  /// Why a field of that name may not stand in `request.headers`; nil where it may.
-  static func problem(name: String) -> String? {
+  /// Why a field of that name may not stand in `request.headers`, or in a variant; nil where it may.
+  static func problem(name: String, ofVariant: Bool) -> String? {
     let lowered = name.lowercased()
-    if let key = keys[lowered] { return "'\(name)' has a key of its own; use \(key)" }
+    if !ofVariant, let key = keys[lowered] { return "'\(name)' has a key of its own; use \(key)" }
     if reserved.contains(lowered) { return "'\(name)' is set by prewarm itself and cannot be given" }
     if name.isEmpty || !name.utf8.allSatisfy(isTokenByte) { return "'\(name)' is not the name of a header field" }
     return nil

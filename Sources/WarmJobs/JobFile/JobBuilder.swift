@@ -21,7 +21,9 @@ extension Job {
 
 extension Job.Manifest {
   fileprivate init(_ values: JobSection) {
-    if values.isGiven("path") {
+    if values.isGiven("url") {
+      self.init(.url(values.webURL("url")))
+    } else if values.isGiven("path") {
       let path = values.path("path")
       self.init(path.written == "-" ? .standardInput : .path(path))
     } else {
@@ -36,6 +38,8 @@ extension Job.Manifest {
     include = values.patterns("include")
     exclude = values.patterns("exclude")
     limit = values.unlessWord("limit", values.integer)
+    newerThan = values.unlessWord("newer-than", values.duration)
+    usesSitemapPriority = values.boolean("sitemap-priority")
   }
 }
 
@@ -44,7 +48,9 @@ extension Job.Prefetch {
     order = values.choice("order")
     concurrency = values.integer("concurrency")
     perHost = values.integer("per-host")
-    isAdaptive = false
+    rate = values.unlessWord("rate", values.rate)
+    perHostRate = values.unlessWord("per-host-rate", values.rate)
+    isAdaptive = values.boolean("adaptive")
     deadline = values.unlessWord("deadline", values.duration)
   }
 }
@@ -63,19 +69,40 @@ extension Job.Request {
     retries = values.integer("retries")
     backoffInitial = values.section("backoff").duration("initial")
     backoffMaximum = values.section("backoff").duration("maximum")
-    retryAfterMaximum = .seconds(120)
+    retryAfterMaximum = values.duration("retry-after-max")
     redirects = values.integer("redirects")
     acceptStatus = values.ranges("accept-status")
     maxBytes = values.unlessWord("max-bytes", values.integer)
-    variants = []
-    httpVersion = .auto
-    connectTo = []
-    edges = []
-    proxy = .none
-    keepsCookies = false
-    robots = .ignore
-    tls = TLS(verifies: true)
-    addresses = .any
+    variants = values.mapping("variants").compactMap { name, value in
+      if case .headers(let headers) = value { Variant(name: name, headers: headers) } else { nil }
+    }
+    httpVersion = values.choice("http")
+    connectTo = values.list("connect-to").compactMap { if case .connectTarget(let target) = $0.value { target } else { nil } }
+    edges = values.mapping("edges").compactMap { name, value in
+      if case .hostAndPort(let host, let port) = value { Edge(name: name, host: host, port: port) } else { nil }
+    }
+    proxy =
+      switch values.values["proxy"] {
+      case .text(let url): .url(url)
+      case .word("environment"): .environment
+      default: .none
+      }
+    auth = values.unlessWord("auth", values.section).map {
+      Auth(username: $0.text("username"), password: $0.text("password-env"))
+    }
+    keepsCookies = values.boolean("cookies")
+    robots = values.choice("robots")
+    tls = TLS(values.section("tls"))
+    addresses = values.choice("addresses")
+  }
+}
+
+extension Job.Request.TLS {
+  fileprivate init(_ values: JobSection) {
+    verifies = values.boolean("verify")
+    caFile = values.unlessWord("ca-file", values.path)
+    clientCertificate = values.unlessWord("client-certificate", values.path)
+    clientKey = values.unlessWord("client-key", values.path)
   }
 }
 
@@ -130,7 +157,7 @@ extension Job.Verify {
     maxPixels = values.unlessWord("max-pixels", values.integer)
     bytes = Bounds(values.section("bytes"))
     animated = values.choice("animated")
-    remoteCache = .ignore
+    remoteCache = values.choice("remote-cache")
   }
 }
 

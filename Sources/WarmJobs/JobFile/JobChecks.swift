@@ -10,7 +10,10 @@ extension JobReader {
       checkMethod(section)
       checkDepth(section)
       checkTransform(section)
+      checkRemoteCache(section)
     case "cache": checkCache(section)
+    case "request": checkRequest(section)
+    case "manifests[]": checkManifest(section)
     case "verify.width", "verify.height", "verify.bytes":
       if let maximum = section.unlessWord("max", section.integer), maximum < section.integer("min") {
         refuse("max", lessThan: "min", in: section)

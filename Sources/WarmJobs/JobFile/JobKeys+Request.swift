@@ -13,14 +13,13 @@ extension JobKeys {
       default: "get",
       "probe: a ranged GET of the first 64 KiB, for the header; head: no decoding"
     ),
-    JobKey("request.headers", .headers, default: "{}", "sent to the entry's own scheme, host and port only"),
+    JobKey("request.headers", .headers(ofVariant: false), default: "{}", "sent to the entry's own scheme, host and port only"),
     JobKey("request.accept", .text(.headerValue), default: defaultAccept, "the Accept field"),
     JobKey(
       "request.variants",
-      .planned("{NAME: {HEADER: VALUE}}"),
+      .mapping(of: .headers(ofVariant: true)),
       default: "{}",
-      works: false,
-      "each entry is fetched once a variant"
+      "header fields by name, such as {webp: {Accept: image/webp}}; each entry is fetched once a variant"
     ),
     JobKey("request.user-agent", .text(.headerValue), default: "prewarm/VERSION", "the User-Agent field"),
     JobKey("request.timeout", .orNone(.duration(minimum: .milliseconds(1))), default: "60s", "one transfer, redirects included"),
@@ -34,59 +33,70 @@ extension JobKeys {
       "request.retry-after-max",
       .duration(minimum: .zero),
       default: "2m",
-      works: false,
-      "what an entry may wait for Retry-After in all"
+      "what an entry may wait for Retry-After in all; such a wait is no retry"
     ),
     JobKey("request.redirects", .integer(0...100), default: "10", "followed in one transfer"),
     JobKey("request.accept-status", .statuses(200...599), default: "[200]", "statuses of a good answer"),
     JobKey("request.max-bytes", .orNone(.size(1...Int.max)), default: "64MiB", "of a body; a longer one fails"),
     JobKey(
       "request.http",
-      .choice(noun: "a version of HTTP", words: ["auto", "1.1", "2"], later: []),
+      .choice("a version of HTTP", Job.Request.HTTPVersion.self),
       default: "auto",
-      works: false,
-      "the version of HTTP"
+      "the version of HTTP; auto: 2 where TLS agrees on it"
     ),
     JobKey(
       "request.connect-to",
-      .planned("[\"HOST:PORT:CONNECT-HOST:CONNECT-PORT\"]"),
+      .list(of: .connectTarget),
       default: "[]",
-      works: false,
-      "connect elsewhere, with the same Host and SNI"
+      "connect elsewhere, with the same Host and SNI; the first that fits counts, an empty part fits anything"
     ),
-    JobKey("request.edges", .planned("{NAME: HOST:PORT}"), default: "{}", works: false, "each entry is fetched from each edge"),
-    JobKey("request.proxy", .planned("none | environment | URL"), default: "none", works: false, "the proxy"),
+    JobKey(
+      "request.edges",
+      .mapping(of: .hostAndPort),
+      default: "{}",
+      "servers by name; each entry is fetched from each, with its own Host and SNI"
+    ),
+    JobKey(
+      "request.proxy",
+      .either(word: "none", .either(word: "environment", .text(.proxyURL))),
+      default: "none",
+      "environment: http_proxy, https_proxy, all_proxy, no_proxy"
+    ),
     JobKey(
       "request.auth",
-      .planned("none | {username: TEXT, password-env: NAME}"),
+      .wordOrSection(["none"], example: "{username: TEXT, password-env: NAME}"),
       default: "none",
-      works: false,
-      "user and password"
+      "sent to the entry's own scheme, host and port only; the password stands in that variable of the environment"
     ),
-    JobKey("request.cookies", .boolean, default: "false", works: false, "keep cookies during the job"),
+    JobKey("request.auth.username", .text(.username), example: "prewarm", isRequired: true, "the user"),
+    JobKey(
+      "request.auth.password-env",
+      .secretVariable,
+      example: "IMAGES_PASSWORD",
+      isRequired: true,
+      "the variable with the password"
+    ),
+    JobKey("request.cookies", .boolean, default: "false", "keep cookies during the job"),
     JobKey(
       "request.robots",
-      .choice(noun: "a rule", words: ["ignore", "respect"], later: []),
+      .choice("a rule", Job.Request.Robots.self),
       default: "ignore",
-      works: false,
-      "robots.txt"
+      "respect: each host's robots.txt is read first, and kept"
     ),
     JobKey("request.tls", .section, "how servers prove who they are, and we"),
-    JobKey("request.tls.verify", .boolean, default: "true", works: false, "refuse what is not proven"),
+    JobKey("request.tls.verify", .boolean, default: "true", "refuse what is not proven"),
     JobKey(
       "request.tls.ca-file",
       .orNone(.text(.path)),
       default: "none",
-      works: false,
-      "certificates to trust, instead of the system's"
+      "certificates to trust instead of the system's (PEM)"
     ),
-    JobKey("request.tls.client-certificate", .orNone(.text(.path)), default: "none", works: false, "our certificate"),
-    JobKey("request.tls.client-key", .orNone(.text(.path)), default: "none", works: false, "its key"),
+    JobKey("request.tls.client-certificate", .orNone(.text(.path)), default: "none", "our certificate (PEM)"),
+    JobKey("request.tls.client-key", .orNone(.text(.path)), default: "none", "its key, where it is a file of its own (PEM)"),
     JobKey(
       "request.addresses",
-      .choice(noun: "a rule", words: ["any", "public"], later: []),
+      .choice("a rule", Job.Request.Addresses.self),
       default: "any",
-      works: false,
       "public: no loopback, private, link-local, special-purpose address"
     ),
   ]

@@ -57,10 +57,9 @@ extension JobKeys {
     ),
     JobKey(
       "verify.remote-cache",
-      .choice(noun: "a rule", words: ["ignore", "report", "hit"], later: []),
+      .choice("a rule", Job.Verify.RemoteCache.self),
       default: "ignore",
-      works: false,
-      "the CDN's own answer to a second request"
+      "what a CDN says of a second request for what was fetched; hit: anything else fails"
     ),
   ]
 

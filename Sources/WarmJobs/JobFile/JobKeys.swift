@@ -87,15 +87,14 @@ public enum JobKeys {
       "manifests[].url",
       .text(.webURL),
       example: "https://www.example.com/sitemap.xml",
-      works: false,
-      "fetched; indexes followed"
+      "a sitemap, whose indexes are followed, or any other list; fetched as entries are"
     ),
     JobKey("manifests[].urls", .list(of: .text(.entry)), default: "[]", "entries, inline"),
     JobKey(
       "manifests[].format",
-      .choice(noun: "a manifest format", words: ["auto", "text", "csv", "tsv", "jsonl"], later: ["sitemap", "combined"]),
+      .choice("a manifest format", Job.Manifest.Format.self),
       default: "auto",
-      "how entries are written"
+      "how entries are written; combined: a web server's access log, URLs by falling count of requests"
     ),
     JobKey(
       "manifests[].priority",
@@ -124,10 +123,9 @@ public enum JobKeys {
       "manifests[].newer-than",
       .orNone(.duration(minimum: .zero)),
       default: "none",
-      works: false,
-      "sitemaps: only entries with a later lastmod"
+      "sitemaps: only entries with a later lastmod, such as 7d"
     ),
-    JobKey("manifests[].sitemap-priority", .boolean, default: "false", works: false, "sitemaps: <priority> chooses the class"),
+    JobKey("manifests[].sitemap-priority", .boolean, default: "false", "sitemaps: <priority> chooses the class"),
   ]
 
   private static let prefetch: [JobKey] = [
@@ -140,15 +138,9 @@ public enum JobKeys {
     ),
     JobKey("prefetch.concurrency", .integer(1...4096), default: "32", "transfers in flight"),
     JobKey("prefetch.per-host", .integer(1...4096), default: "8", "transfers in flight to one host (name and port)"),
-    JobKey(
-      "prefetch.rate",
-      .planned("none | COUNT/s"),
-      default: "none",
-      works: false,
-      "starts a second over all hosts; evenly, no bursts"
-    ),
-    JobKey("prefetch.per-host-rate", .planned("none | COUNT/s"), default: "none", works: false, "starts a second at one host"),
-    JobKey("prefetch.adaptive", .boolean, default: "false", works: false, "find each host's concurrency, up to per-host"),
+    JobKey("prefetch.rate", .orNone(.rate), default: "none", "requests begun over all hosts; evenly, no bursts"),
+    JobKey("prefetch.per-host-rate", .orNone(.rate), default: "none", "the same at one host"),
+    JobKey("prefetch.adaptive", .boolean, default: "false", "find each host's concurrency, up to per-host"),
     JobKey("prefetch.deadline", .orNone(.duration(minimum: .milliseconds(1))), default: "none", "for the whole job"),
   ]
 }

@@ -25,9 +25,9 @@ final class JobMistakeList {
   /// Whether the command line set it.
   func isOption(_ node: YAMLNode) -> Bool { options.contains { $0 === node.location.source } }
 
-  /// Text to show in quotes: cut where it is long, and nothing of a URL with a user in it.
+  /// Text to show in quotes: cut where it is long, and nothing of what may be a user and a password.
   func shown(_ text: String) -> String {
-    if text.contains("://"), text.contains("@") { return "'***'" }
+    if text.contains(":"), text.contains("@") { return "'***'" }
     return text.count > 60 ? "'\(text.prefix(60))…'" : "'\(text)'"
   }
 

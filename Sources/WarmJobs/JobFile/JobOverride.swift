@@ -53,7 +53,9 @@ public struct JobOverride: Sendable {
   /// The option as it was typed: `--set prefetch.order=lifo`, `--order lifo`; a value that may hold a secret is not shown.
   var label: String {
     guard let typed else { return origin }
-    let isSecret = path == "request" || path.hasPrefix("request.headers") || typed.contains("@")
+    let isSecret =
+      ["request", "request.auth"].contains(path) || typed.contains("@")
+      || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env"].contains { path.hasPrefix($0) }
     return "\(origin)\(origin.contains(" ") ? "=" : " ")\(isSecret ? "***" : typed)"
   }
 }

@@ -1,6 +1,7 @@
 internal import YAMLDocuments
 
-/// Finds what no message may show of a job file: values of header fields, and URLs with a user in them.
+/// Finds what no message may show of a job file: values of header fields, proxies, and URLs with a user in them; and what stands where
+/// the name of a secret's variable belongs, as it may be the secret itself.
 ///
 /// What variables hold never stands in the file, so its lines cannot show it.
 enum JobSecrets {
@@ -11,7 +12,10 @@ enum JobSecrets {
     case .sequence(let items): items.flatMap(ranges)
     case .mapping(let mapping):
       mapping.pairs.flatMap { pair in
-        pair.key.scalar?.text == "headers" ? values(in: pair.value) : ranges(in: pair.value)
+        switch pair.key.scalar?.text {
+        case "headers", "variants", "proxy", "password-env": values(in: pair.value)
+        default: ranges(in: pair.value)
+        }
       }
     }
   }

@@ -18,6 +18,11 @@ indirect enum JobValue: Sendable {
   case fraction(Double)
   case ranges([ClosedRange<Int>])
   case headers([Job.Request.Header])
+  /// A second.
+  case rate(Double)
+  case hostAndPort(host: String, port: Int)
+  case connectTarget(Job.Request.ConnectTo)
+  case mapping([(name: String, value: JobValue)])
   case list([(value: JobValue, node: YAMLNode)])
   case section(JobSection)
   case entries([JobSection])
@@ -106,6 +111,14 @@ struct JobSection: Sendable {
 
   func headers(_ name: String) -> [Job.Request.Header] {
     if case .headers(let headers) = values[name] { headers } else { mismatch(name) }
+  }
+
+  func rate(_ name: String) -> Double {
+    if case .rate(let rate) = values[name] { rate } else { mismatch(name) }
+  }
+
+  func mapping(_ name: String) -> [(name: String, value: JobValue)] {
+    if case .mapping(let pairs) = values[name] { pairs } else { mismatch(name) }
   }
 
   /// Whether it is a word that stands for a value, such as `none`.

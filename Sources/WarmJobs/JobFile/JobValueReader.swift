@@ -28,9 +28,12 @@ struct JobValueReader {
     case .statuses(let bounds):
       guard let items = node.sequence else { return refuse(node) }
       return .ranges(items.compactMap { statuses($0, bounds) })
-    case .headers:
+    case .headers(let ofVariant):
       guard let mapping = node.mapping else { return refuse(node) }
-      return .headers(headers(mapping))
+      return .headers(headers(mapping, ofVariant: ofVariant))
+    case .mapping(let inner):
+      guard let mapping = node.mapping else { return refuse(node) }
+      return .mapping(values(mapping, inner))
     case .section, .entries, .planned: preconditionFailure("not the type of a value")
     default:
       guard node.scalar != nil else { return refuse(node) }
@@ -38,6 +41,7 @@ struct JobValueReader {
       switch type {
       case .text(.webURL): return webURL(scalar, node)
       case .text(.pattern): return pattern(scalar, node)
+      case .secretVariable: return secret(scalar, node)
       default: return self.scalar(scalar, type, node) ?? refuse(node)
       }
     }
@@ -72,11 +76,43 @@ struct JobValueReader {
     case .pixels(let range): return Quantities.pixels(text).flatMap { number($0, in: range) }
     case .duration(let minimum): return Quantities.duration(text).flatMap { $0 < minimum ? nil : .duration($0) }
     case .percentage: return Quantities.percentage(text).map { .fraction($0) }
+    case .rate: return Quantities.rate(text).map { .rate($0) }
+    case .hostAndPort: return HostRules.hostAndPort(text).map { .hostAndPort(host: $0.host, port: $0.port) }
+    case .connectTarget: return HostRules.connectTarget(text).map { .connectTarget($0) }
     case .countOrPercentage:
       return Quantities.percentage(text).map { .fraction($0) }
         ?? (scalar.isPlain ? Quantities.count(text).map { .integer($0) } : nil)
     case .choice(_, let words, _), .wordOrSection(let words, _): return words.contains(text) ? .word(text) : nil
     default: preconditionFailure("not the type of a scalar")
+    }
+  }
+
+  /// What the variable of that name holds, which no message shows.
+  private func secret(_ scalar: Scalar, _ node: YAMLNode) -> JobValue? {
+    guard !scalar.text.isEmpty, scalar.text.utf8.allSatisfy({ $0.isLetter || $0.isDigit || $0 == 0x5F }) else {
+      mistakes.add("'\(name)' needs \(whole.expectation), not the secret itself", at: node)
+      return nil
+    }
+    guard let value = environment[scalar.text] else {
+      mistakes.add("the environment has no variable of that name; set it to the secret", at: node)
+      return nil
+    }
+    guard HeaderRules.isValue(value) else {
+      mistakes.add("what the environment has under that name holds control characters", at: node)
+      return nil
+    }
+    return .text(value)
+  }
+
+  /// Values by names, each name once.
+  private func values(_ mapping: YAMLMapping, _ type: JobValueType) -> [(name: String, value: JobValue)] {
+    for (_, again) in mapping.duplicateKeys { mistakes.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    return mapping.pairs.compactMap { pair in
+      guard let name = pair.key.scalar?.text, JobTextForm.namespace.accepts(name) else {
+        mistakes.add("a name in '\(self.name)' needs \(JobTextForm.namespace.expectation)", at: pair.key)
+        return nil
+      }
+      return value(pair.value, type).map { (name, $0) }
     }
   }
 
@@ -123,14 +159,14 @@ struct JobValueReader {
     return first...last
   }
 
-  private func headers(_ mapping: YAMLMapping) -> [Job.Request.Header] {
+  private func headers(_ mapping: YAMLMapping, ofVariant: Bool) -> [Job.Request.Header] {
     var headers: [Job.Request.Header] = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
         mistakes.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
       }
-      if let problem = HeaderRules.problem(name: name) {
+      if let problem = HeaderRules.problem(name: name, ofVariant: ofVariant) {
         mistakes.add(problem, at: pair.key)
       } else if headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
         mistakes.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
@@ -174,7 +210,7 @@ extension JobValueType {
   /// The type of a single value in a list or beside a word.
   fileprivate var innermost: JobValueType {
     switch self {
-    case .list(let inner), .either(_, let inner): inner.innermost
+    case .list(let inner), .either(_, let inner), .mapping(let inner): inner.innermost
     default: self
     }
   }

@@ -24,8 +24,18 @@ public indirect enum JobValueType: Sendable {
   case choice(noun: String, words: [String], later: [String])
   /// HTTP statuses and ranges of them, within bounds.
   case statuses(ClosedRange<Int>)
-  /// Header fields by name.
-  case headers
+  /// Header fields by name; those of a variant may be ones that have keys of their own.
+  case headers(ofVariant: Bool)
+  /// How many a second, a minute or an hour.
+  case rate
+  /// A host and a port.
+  case hostAndPort
+  /// Who is connected to in place of a host and port.
+  case connectTarget
+  /// The name of a variable of the environment, which holds a secret.
+  case secretVariable
+  /// Values by names of the user's own.
+  case mapping(of: JobValueType)
   case list(of: JobValueType)
   /// A word of its own meaning, such as `none`, or a value.
   case either(word: String, JobValueType)
@@ -64,6 +74,11 @@ public indirect enum JobValueType: Sendable {
     case .choice(_, let words, _): Self.alternatives(words)
     case .statuses(let range): "a list of statuses from \(range.lowerBound) to \(range.upperBound) such as [400, 404-406]"
     case .headers: "header fields such as {X-Token: value}"
+    case .rate: "a rate above zero such as 200/s, 30/m or 100/h"
+    case .hostAndPort: "a host and a port such as edge.example.com:443 or [2001:db8::1]:443"
+    case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT, as curl's --connect-to"
+    case .secretVariable: "the name of a variable of the environment"
+    case .mapping(let type): "names, each with \(type.expectation)"
     case .list(let type): "a list, each item \(type.expectation)"
     case .either(let word, let type): "\(type.expectation), or \(word)"
     case .wordOrSection(let words, let example): "\(words.joined(separator: ", ")), or keys below it such as \(example)"
@@ -86,6 +101,11 @@ public indirect enum JobValueType: Sendable {
     case .choice(_, let words, _): words.joined(separator: " | ")
     case .statuses: "[STATUS, FROM-TO]"
     case .headers: "{NAME: VALUE}"
+    case .rate: "COUNT/s"
+    case .hostAndPort: "HOST:PORT"
+    case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT"
+    case .secretVariable: "VARIABLE"
+    case .mapping(let type): "{NAME: \(type.synopsis)}"
     case .list(let type): "[\(type.synopsis)]"
     case .either(let word, let type): "\(word) | \(type.synopsis)"
     case .wordOrSection(let words, let example): (words + [example]).joined(separator: " | ")
@@ -115,6 +135,10 @@ public enum JobTextForm: Sendable {
   case entry
   /// The name of a parameter in a URL's query.
   case parameter
+  /// The URL of a proxy.
+  case proxyURL
+  /// A user's name as Basic credentials can carry it (RFC 7617, section 2).
+  case username
 
   /// What it needs, as the end of a sentence.
   var expectation: String {
@@ -126,16 +150,18 @@ public enum JobTextForm: Sendable {
     case .webURL: "an absolute http or https URL"
     case .headerValue: "text without control characters"
     case .pattern: "a glob over the URL's path, or re: and a regular expression"
+    case .proxyURL: "a proxy such as http://proxy.example.com:3128 (http, https, socks4, socks4a, socks5 or socks5h)"
+    case .username: "a user's name, without colon and control characters"
     case .parameter: "the name of a parameter as it stands in the URL, such as utm_source"
     }
   }
 
   var synopsis: String {
     switch self {
-    case .free, .headerValue, .jobName, .namespace: "TEXT"
+    case .free, .headerValue, .jobName, .namespace, .username: "TEXT"
     case .parameter: "NAME"
     case .path: "PATH"
-    case .webURL, .entry: "URL"
+    case .webURL, .entry, .proxyURL: "URL"
     case .pattern: "GLOB or re:EXPRESSION"
     }
   }
@@ -153,6 +179,8 @@ public enum JobTextForm: Sendable {
       return !text.hasPrefix(".") && (1...100).contains(bytes.count)
         && bytes.allSatisfy { $0.isLetter || $0.isDigit || [0x2D, 0x2E, 0x5F].contains($0) }
     case .path: return !text.isEmpty && !bytes.contains(0)
+    case .proxyURL: return HostRules.isProxy(text)
+    case .username: return !text.isEmpty && !bytes.contains(0x3A) && HeaderRules.isValue(text)
     case .headerValue: return HeaderRules.isValue(text)
     // What a query in normal form may hold beside `&` and `=` (RFC 3986, section 3.4); others are percent-encoded in it.
     case .parameter: return !text.isEmpty && bytes.allSatisfy { (0x21...0x7E).contains($0) && !"&=#\"<>".utf8.contains($0) }

@@ -21,6 +21,15 @@ enum Quantities {
     scaled(text, units: millisecondUnits).map { .milliseconds($0) }.flatMap { $0 <= maximumDuration ? $0 : nil }
   }
 
+  /// How many a second; nil for any other text and for none at all.
+  static func rate(_ text: String) -> Double? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let seconds = ["s": 1.0, "m": 60, "h": 3600][parts[1]],
+      let millionths = scaled(String(parts[0]), units: ["": 1_000_000]), millionths > 0
+    else { return nil }
+    return Double(millionths) / 1_000_000 / seconds
+  }
+
   /// `50%` as 0.5; nil for any other text and beyond 100 %.
   static func percentage(_ text: String) -> Double? {
     guard text.hasSuffix("%"), let millionths = scaled(String(text.dropLast()), units: ["": 1_000_000]) else { return nil }

@@ -48,7 +48,7 @@ public final class JobRunner {
     )
     let layer = job.cache.memory.map(memoryLayer)
     let context = LoadContext(prepared, memory: layer, startedAt: startedAt, isDryRun: onMiss != nil)
-    manager.downloader.setLimits(concurrency: job.prefetch.concurrency, perHost: job.prefetch.perHost)
+    manager.downloader.setLimits(job.downloadLimits)
     let before = manager.downloader.statistics
     let memory = MemoryPeak()
     let meter = ProgressMeter(jobName: job.name, start: start)

@@ -1,32 +1,11 @@
 import ImageCaching
 import ImageCoding
-import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 import Manifests
 import Reporting
 
 extension Job {
-  fileprivate var downloadOptions: DownloadOptions {
-    DownloadOptions(
-      method: request.method.downloadMethod,
-      headers: request.headers.map { ($0.name, $0.value) },
-      accept: request.accept,
-      userAgent: request.userAgent,
-      timeout: request.timeout ?? Self.noLimit,
-      connectTimeout: request.connectTimeout,
-      stallTimeout: request.stallTimeout ?? Self.noLimit,
-      retries: request.retries,
-      backoff: DownloadOptions.Backoff(initial: request.backoffInitial, maximum: request.backoffMaximum),
-      redirects: request.redirects,
-      acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
-      maxBytes: request.maxBytes ?? .max
-    )
-  }
-
-  /// Longer than any transfer, and short enough for libcurl's milliseconds.
-  private static let noLimit = Duration.seconds(20 * 86_400)
-
   fileprivate var verificationRules: VerificationRules {
     VerificationRules(
       // Of a HEAD there is nothing to decode.
@@ -123,16 +102,6 @@ extension Job.Verify.Animated {
     case .allow: .allow
     case .forbid: .forbid
     case .require: .require
-    }
-  }
-}
-
-extension Job.Request.Method {
-  fileprivate var downloadMethod: DownloadOptions.Method {
-    switch self {
-    case .get: .get
-    case .head: .head
-    case .probe: .probe
     }
   }
 }

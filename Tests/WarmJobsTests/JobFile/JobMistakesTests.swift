@@ -85,6 +85,13 @@ import WarmJobs
       ]
     ),
     (
+      "version: 1\nname: a\nmanifests: [{path: a, format: csv, newer-than: 7d}, {urls: [], sitemap-priority: true}]",
+      [
+        "3:48: 'newer-than' has no effect: format: csv is no sitemap",
+        "3:82: 'sitemap-priority' has no effect: entries written in the job are no sitemap",
+      ]
+    ),
+    (
       "version: 1\nname: a\nmanifests: [{path: a, base-url: img/}]",
       [
         "3:33: 'base-url' needs an absolute http or https URL, or none"
@@ -93,7 +100,7 @@ import WarmJobs
     (
       "version: 1\nname: !!int 5\nmanifests: [{url: 'https://h/s.xml'}]",
       [
-        "2:7: tags are not supported, such as 'tag:yaml.org,2002:int' here", "3:14: 'url' is not supported yet",
+        "2:7: tags are not supported, such as 'tag:yaml.org,2002:int' here"
       ]
     ),
   ])
@@ -109,7 +116,58 @@ import WarmJobs
   }
 
   @Test(arguments: [
-    ("prefetch: {rate: 200/s}", "4:12: 'rate' is not supported yet"),
+    ("prefetch: {rate: 200}", "4:18: 'rate' needs a rate above zero such as 200/s, 30/m or 100/h, or none, not '200'"),
+    (
+      "prefetch: {per-host-rate: 0/s}",
+      "4:27: 'per-host-rate' needs a rate above zero such as 200/s, 30/m or 100/h, or none, not '0/s'"
+    ),
+    ("request: {http: 3}", "4:17: '3' is not a version of HTTP; use auto, 1.1 or 2"),
+    (
+      "request: {connect-to: [a:80:b]}",
+      "4:24: 'connect-to' needs a list, each item HOST:PORT:CONNECT-HOST:CONNECT-PORT, as curl's --connect-to, not 'a:80:b'"
+    ),
+    (
+      "request: {edges: {a: example.com}}",
+      "4:22: 'edges' needs names, each with a host and a port such as edge.example.com:443 or [2001:db8::1]:443, not 'example.com'"
+    ),
+    ("request: {edges: {a: 'e:443', a: 'f:443'}}", "4:31: 'a' is given twice"),
+    (
+      "request: {edges: {a b: 'e:443'}}",
+      "4:19: a name in 'edges' needs letters, digits, '.', '_' and '-', not beginning with a dot"
+    ),
+    (
+      "request: {proxy: 'ftp://p:21'}",
+      "4:18: 'proxy' needs a proxy such as http://proxy.example.com:3128 (http, https, socks4, socks4a, socks5 or socks5h), or "
+        + "environment, or none, not 'ftp://p:21'"
+    ),
+    (
+      "request: {proxy: 'me:secret@p:21'}",
+      "4:18: 'proxy' needs a proxy such as http://proxy.example.com:3128 (http, https, socks4, socks4a, socks5 or socks5h), or "
+        + "environment, or none, not '***'"
+    ),
+    (
+      "request: {auth: {username: me, password-env: hunter2}}",
+      "4:46: the environment has no variable of that name; set it to the secret"
+    ),
+    ("request: {auth: {password-env: HOME}}", "4:17: 'username' is missing; write username: prewarm"),
+    (
+      "request: {auth: {username: 'a:b', password-env: HOME}}",
+      "4:28: 'username' needs a user's name, without colon and control characters, not 'a:b'"
+    ),
+    ("request: {variants: {webp: {Host: x}}}", "4:29: 'Host' is set by prewarm itself and cannot be given"),
+    (
+      "request: {addresses: public, proxy: environment}",
+      "4:22: 'addresses' has no effect: a proxy connects by itself, to whatever address"
+    ),
+    (
+      "request: {edges: {a: 'e:443'}, connect-to: ['::x:']}",
+      "4:44: 'connect-to' has no effect: entries are fetched from the edges"
+    ),
+    ("request: {tls: {client-key: k.pem}}", "4:29: 'client-key' has no effect without a 'client-certificate'"),
+    ("request: {tls: {verify: false, ca-file: c.pem}}", "4:41: 'ca-file' has no effect with verify: false"),
+    (
+      "verify: {remote-cache: hit}\ncache: {mode: only}", "4:24: 'remote-cache' has no effect: nothing is fetched with mode: only"
+    ),
     ("request: {method: probe}\nverify: {decode: full}", "5:18: 'decode' has no effect: method: probe fetches no whole images"),
     ("request: {method: head}\ncache: {memory: {}}", "5:17: 'memory' has no effect: method: head fetches no whole images"),
     ("request: {method: probe}\nverify: {strict: true}", "5:18: 'strict' has no effect: method: probe fetches no whole images"),
@@ -132,7 +190,6 @@ import WarmJobs
     ("transform: {resize: {fit: cover}}", "4:27: 'fit' has no effect without a 'width' or a 'height'"),
     ("transform: {resize: {widht: 4}}", "4:22: unknown key 'widht'; did you mean 'width'?"),
     ("transform: {}\ncache: {mode: bypass}", "4:12: 'transform' has no effect: nothing is stored with mode: bypass"),
-    ("request: {tls: {verify: false}}", "4:17: 'verify' is not supported yet"),
     ("report: [{html: a.html}]", "4:11: 'html' is not supported yet"),
     ("concurrency: 8", "4:1: unknown key 'concurrency'; did you mean 'prefetch.concurrency'?"),
     ("prefetch: {concurrency: \"8\"}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not text; remove the quotes"),

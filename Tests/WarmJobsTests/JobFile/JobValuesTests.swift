@@ -5,6 +5,79 @@ import Testing
 import WarmJobs
 
 @Suite struct JobValuesTests {
+  @Test func everyKeyOfTheNetworkReachesTheJob() throws {
+    let job = try job(
+      """
+      version: 1
+      name: far
+      manifests:
+        - {url: 'https://www.Example.com/sitemap.xml', format: sitemap, newer-than: 7d, sitemap-priority: true}
+        - {path: access.log, format: combined, limit: 10000}
+      prefetch: {rate: 200/s, per-host-rate: 90/m, adaptive: true}
+      request:
+        variants: {webp: {Accept: image/webp, Width: "400"}, plain: {}}
+        retry-after-max: 5m
+        http: 2
+        connect-to: ["IMG.example.com:443:10.0.0.7:8443", "::[::1]:"]
+        edges: {}
+        proxy: socks5h://me:${SECRET}@proxy.example.com:1080
+        auth: {username: me, password-env: SECRET}
+        cookies: true
+        robots: respect
+        tls: {verify: true, ca-file: ca.pem, client-certificate: /c.pem, client-key: k.pem}
+        addresses: any
+      verify: {remote-cache: hit}
+      """,
+      environment: ["HOME": "/home/user", "SECRET": "s3cret"]
+    )
+    guard case .url(let url) = job.manifests[0].source else { throw UnexpectedSource() }
+    #expect(String(decoding: url.bytes, as: UTF8.self) == "https://www.example.com/sitemap.xml")
+    #expect(job.manifests[0].format == .sitemap)
+    #expect(job.manifests[0].newerThan == .seconds(7 * 86_400))
+    #expect(job.manifests[0].usesSitemapPriority)
+    #expect(job.manifests[1].format == .combined)
+    #expect((job.prefetch.rate, job.prefetch.perHostRate) == (200, 1.5))
+    #expect(job.prefetch.isAdaptive)
+    #expect(
+      job.request.variants == [
+        Job.Request.Variant(
+          name: "webp",
+          headers: [.init(name: "Accept", value: "image/webp"), .init(name: "Width", value: "400")]
+        ),
+        Job.Request.Variant(name: "plain", headers: []),
+      ]
+    )
+    #expect(job.request.retryAfterMaximum == .seconds(300))
+    #expect(job.request.httpVersion == .http2)
+    #expect(
+      job.request.connectTo == [
+        Job.Request.ConnectTo(host: "img.example.com", port: 443, targetHost: "10.0.0.7", targetPort: 8443),
+        Job.Request.ConnectTo(host: nil, port: nil, targetHost: "[::1]", targetPort: nil),
+      ]
+    )
+    #expect(job.request.proxy == .url("socks5h://me:s3cret@proxy.example.com:1080"))
+    #expect(job.request.auth == Job.Request.Auth(username: "me", password: "s3cret"))
+    #expect(job.request.keepsCookies)
+    #expect(job.request.robots == .respect)
+    #expect(job.request.tls.caFile?.absolute == "/srv/jobs/ca.pem")
+    #expect(job.request.tls.clientCertificate?.absolute == "/c.pem")
+    #expect(job.request.tls.clientKey?.absolute == "/srv/jobs/k.pem")
+    #expect(job.request.addresses == .any)
+    #expect(job.verify.remoteCache == .hit)
+  }
+
+  @Test func edgesAreReadInTheOrderInWhichTheyStand() throws {
+    let text = shortestJob + "request: {edges: {b: 'Edge.example.com:443', a: '[2001:DB8::1]:8443'}, addresses: public}\n"
+    let request = try job(text).request
+    #expect(
+      request.edges == [
+        Job.Request.Edge(name: "b", host: "edge.example.com", port: 443),
+        Job.Request.Edge(name: "a", host: "[2001:db8::1]", port: 8443),
+      ]
+    )
+    #expect(request.addresses == .publicOnly)
+  }
+
   @Test func everyKeyReachesTheJob() throws {
     let job = try job(
       """

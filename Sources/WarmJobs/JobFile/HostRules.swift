@@ -1,0 +1,62 @@
+internal import ImageURLs
+
+/// Hosts and ports as the job file writes them.
+enum HostRules {
+  private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+  /// `HOST:PORT`, the host in normal form, IPv6 addresses in brackets; nil for any other text.
+  static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
+    let parts = fields(text)
+    guard parts.count == 2, let host = host(parts[0]), let port = port(parts[1]) else { return nil }
+    return (host, port)
+  }
+
+  /// `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, any of them empty; nil for any other text.
+  static func connectTarget(_ text: String) -> Job.Request.ConnectTo? {
+    let parts = fields(text)
+    guard parts.count == 4 else { return nil }
+    let hosts = [parts[0], parts[2]].map { $0.isEmpty ? nil : host($0) }
+    let ports = [parts[1], parts[3]].map { $0.isEmpty ? nil : port($0) }
+    for (part, value) in zip([parts[0], parts[2]], hosts) where !part.isEmpty && value == nil { return nil }
+    for (part, value) in zip([parts[1], parts[3]], ports) where !part.isEmpty && value == nil { return nil }
+    guard hosts[1] != nil || ports[1] != nil else { return nil }
+    return Job.Request.ConnectTo(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
+  }
+
+  /// Whether it is the URL of a proxy that libcurl knows: a scheme, perhaps a user, a host, perhaps a port, and no more.
+  static func isProxy(_ text: String) -> Bool {
+    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return false }
+    guard proxySchemes.contains(text[..<colon].lowercased()) else { return false }
+    var rest = text[colon...].dropFirst(3)
+    if rest.hasSuffix("/") { rest.removeLast() }
+    guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !rest.contains(where: { "/?#".contains($0) }) else { return false }
+    if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+    return host(rest) != nil || hostAndPort(String(rest)) != nil
+  }
+
+  /// The parts between colons, of which those in brackets are none.
+  private static func fields(_ text: String) -> [Substring] {
+    var isInBrackets = false
+    return text.split(omittingEmptySubsequences: false) { character in
+      if character == "[" { isInBrackets = true }
+      if character == "]" { isInBrackets = false }
+      return character == ":" && !isInBrackets
+    }
+  }
+
+  private static func port(_ text: Substring) -> Int? {
+    Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
+  }
+
+  /// The host as URLs have it in normal form; nil where it is none.
+  private static func host(_ text: some StringProtocol) -> String? {
+    guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
+    if !text.hasPrefix("["), text.contains(":") { return nil }
+    do {
+      let url = try BaseURL("http://\(text)/")
+      return String(decoding: url.bytes[url.parts.host], as: UTF8.self)
+    } catch {
+      return nil
+    }
+  }
+}
