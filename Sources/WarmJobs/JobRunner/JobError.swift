@@ -7,6 +7,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
   case manifest(ManifestError)
   case report(ReportError)
+  /// A file that a key of the job names cannot be read.
+  case unreadable(key: String, path: String, reason: String)
 
   /// The sentence of what is wrong.
   public var description: String {
@@ -14,6 +16,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case .cache(let error): "\(error)"
     case .manifest(let error): "\(error)"
     case .report(let error): "\(error)"
+    case .unreadable(let key, let path, let reason): "\(key): \(path) cannot be read: \(reason)"
     }
   }
 }

@@ -49,6 +49,8 @@ public final class JobRunner {
     let layer = job.cache.memory.map(memoryLayer)
     let context = LoadContext(prepared, memory: layer, startedAt: startedAt, isDryRun: onMiss != nil)
     manager.downloader.setLimits(job.downloadLimits)
+    // Cookies are kept for one job.
+    manager.downloader.clearCookies()
     let before = manager.downloader.statistics
     let memory = MemoryPeak()
     let meter = ProgressMeter(jobName: job.name, start: start)

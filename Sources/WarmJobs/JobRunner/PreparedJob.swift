@@ -27,6 +27,7 @@ public final class PreparedJob {
   /// - Parameter isDryRun: a dry run opens no report, and the cache only to read it, if there is one.
   public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
     self.job = job
+    try job.request.tls.checkFiles()
     do throws(CacheError) {
       readOnlyCaches = try job.openReadOnlyCaches()
       cache = try job.openCacheForRun(isDryRun: isDryRun)
@@ -91,5 +92,19 @@ public final class PreparedJob {
   private static var temporaryDirectory: String {
     guard let folder = getenv("TMPDIR"), folder.pointee != 0 else { return "/tmp" }
     return String(cString: folder)
+  }
+}
+
+extension Job.Request.TLS {
+  /// Throws where a file of certificates or keys cannot be read; what is in it TLS tells with the first request.
+  fileprivate func checkFiles() throws(JobError) {
+    let files = [("ca-file", caFile), ("client-certificate", clientCertificate), ("client-key", clientKey)]
+    for case (let key, let path?) in files {
+      let descriptor = open(path.absolute, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else {
+        throw .unreadable(key: "request.tls.\(key)", path: path.written, reason: String(cString: strerror(errno)))
+      }
+      close(descriptor)
+    }
   }
 }
