@@ -52,17 +52,18 @@ extension DownloadOptions {
     case none
     /// As the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say, in libcurl's reading.
     case environment
-    /// The proxy of that URL, such as `http://user:password@proxy.example.com:3128` or `socks5h://…`.
+    /// The proxy of that URL, such as `http://user:password@proxy.example.com:3128` or `socks5h://…`: http, https, socks4, socks4a,
+    /// socks5 or socks5h, in libcurl's reading (`CURLOPT_PROXY`). Its user and password are for the proxy alone.
     case url(String)
   }
 
   /// Whom TLS trusts, and what it shows of us.
   public struct TLS: Sendable, Hashable {
-    /// A PEM file of the certificates that are trusted instead of the system's; nil: the system's.
+    /// A PEM file of the certificates that are trusted instead of the system's, also for a proxy; nil: the system's.
     public var caFile: String?
-    /// A PEM file of our own certificate; nil: none is shown.
+    /// A PEM file of our own certificate, shown to the download's own origin where that asks for one; nil: none is shown.
     public var clientCertificate: String?
-    /// A PEM file of its key, where it is not in the same file.
+    /// A PEM file of its key, where it is not in the same file; one that needs a pass phrase cannot be used.
     public var clientKey: String?
 
     /// The system's certificates.

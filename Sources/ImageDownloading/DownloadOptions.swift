@@ -77,8 +77,8 @@ public final class DownloadOptions: Sendable {
 
   /// Options with the defaults of a job file.
   ///
-  /// A header that ``isValidHeader(name:value:)`` refuses is a programmer's error and traps: who reads headers from a file checks
-  /// them there.
+  /// A header that ``isValidHeader(name:value:)`` refuses is a programmer's error and traps, and so is a connection with a
+  /// ``Connection/problem``: who reads them from a file checks them there.
   public init(
     method: Method = .get,
     headers: [(name: String, value: String?)] = [],
@@ -111,6 +111,8 @@ public final class DownloadOptions: Sendable {
     for (name, value) in headers + [("Accept", accept), ("User-Agent", userAgent)] {
       trap(unless: Self.isValidHeader(name: name, value: value ?? ""), "\(name): not a valid header")
     }
+    let problem = connection.problem
+    trap(unless: problem == nil, problem ?? "")
     self.method = method
     self.headers = headers
     self.accept = accept

@@ -5,7 +5,7 @@ import ImageURLs
 /// a body.
 struct OwnRequest {
   var url: [UInt8]
-  let headers: HeaderList
+  let headers: CurlList
   /// Whether a 304 answers it.
   let isConditional: Bool
 
@@ -24,7 +24,7 @@ struct OwnRequest {
     isConditional = !conditions.isEmpty
     let fields = options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin, range: range)
     guard kind.isOwnOrigin else {
-      headers = HeaderList(fields, removing: [])
+      headers = CurlList(headers: fields, removing: [])
       return
     }
     var request = DownloadRequest(url: String(decoding: job.url, as: UTF8.self), headers: fields + conditions)
@@ -42,7 +42,7 @@ struct OwnRequest {
     }
     // What a hook has taken out is left out, be it one that libcurl would add; but what makes it a probe stays.
     let kept = range?.added(to: request.headers) ?? request.headers
-    headers = HeaderList(kept, removing: ["Accept"] + options.removedHeaders())
+    headers = CurlList(headers: kept, removing: ["Accept"] + options.removedHeaders())
   }
 
   /// The headers that ask whether `validators` still hold (RFC 9110, 13.1.2 and 13.1.3). What cannot be sent is not asked.

@@ -23,19 +23,23 @@ final class RequestTemplate {
   }
 
   let kind: Kind
-  let headers: HeaderList
+  let headers: CurlList
+  /// Who is connected to in place of some hosts.
+  private let connectTo: CurlList?
   private var options: DownloadOptions { kind.options }
 
   init(_ kind: Kind, defaults: [HeaderField]) {
     self.kind = kind
-    headers = HeaderList(
-      kind.options.requestHeaders(
+    headers = CurlList(
+      headers: kind.options.requestHeaders(
         defaults: defaults,
         isOwnOrigin: kind.isOwnOrigin,
         range: kind.method == .probe ? .first : nil
       ),
       removing: kind.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
     )
+    let targets = kind.options.connection.connectTo
+    connectTo = targets.isEmpty ? nil : CurlList(targets.map(\.text))
   }
 
   /// Sets all options of a handle anew but the URL.
@@ -49,8 +53,6 @@ final class RequestTemplate {
     curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))
     curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    // Else libcurl takes a proxy from the environment.
-    curl_set_text(easy, CURLOPT_PROXY, "")
     curl_set_long(easy, CURLOPT_NETRC, 0)
     // The URL is normalised, and what is its identity is what is sent.
     curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
@@ -60,11 +62,38 @@ final class RequestTemplate {
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
     // Starts the handling of cookies; those themselves are the share's.
     if options.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
+    curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo?.first)
+    setProxy(easy, options.connection.proxy)
+    setTLS(easy, options.connection.tls)
+    setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
+  }
+
+  private func setProxy(_ easy: UnsafeMutableRawPointer, _ proxy: DownloadOptions.Proxy) {
+    switch proxy {
+    // An empty one, since libcurl takes the environment's where none is set.
+    case .none: curl_set_text(easy, CURLOPT_PROXY, "")
+    case .environment: break
+    case .url(let url): curl_set_text(easy, CURLOPT_PROXY, url)
+    }
+    // What a proxy says of its tunnel is no answer.
+    curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+  }
+
+  private func setTLS(_ easy: UnsafeMutableRawPointer, _ tls: DownloadOptions.TLS) {
     if options.allowsInvalidTLSCertificates {
       curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
       curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
-    setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
+    if let file = tls.caFile {
+      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
+      // Else the system's folder of certificates is trusted as well.
+      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, nil) }
+    }
+    guard kind.isOwnOrigin, let certificate = tls.clientCertificate else { return }
+    curl_set_text(easy, CURLOPT_SSLCERT, certificate)
+    curl_set_text(easy, CURLOPT_SSLKEY, tls.clientKey ?? certificate)
+    // Else OpenSSL asks for an encrypted key's at the terminal.
+    curl_set_text(easy, CURLOPT_KEYPASSWD, "")
   }
 
   private func setCallbacks(_ easy: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer) {

@@ -7,6 +7,10 @@ extension Transfer {
   func decide() {
     guard disposition == .undecided else { return }
     disposition = .discarded
+    guard speaksAsAsked else {
+      refusal = otherVersion
+      return
+    }
     // By the answer as it came: what a modifier changes is for who takes the image.
     let (length, isCoded) = (contentLength, fields.has(.contentEncoding))
     let part = method == .probe ? AnsweredPart(status: statusOnWire, fields, after: continuation) : .whole

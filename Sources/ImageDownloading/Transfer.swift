@@ -25,7 +25,7 @@ final class Transfer {
   private let shares: CurlShares
   private var template: RequestTemplate?
   /// The headers of this request, where they are not the template's.
-  private var ownHeaders: HeaderList?
+  private var ownHeaders: CurlList?
   private var hasCredentials = false
 
   /// The job that it serves; nil while it is free.
@@ -149,14 +149,22 @@ final class Transfer {
     }
     ownHeaders = own?.headers
     setCredentials(kind.isOwnOrigin ? options.credentials : nil)
-    // With https the handshake tells whether requests can share the connection; with http, libcurl would wait for the first
-    // answer.
-    curl_set_long(easy, CURLOPT_PIPEWAIT, url.starts(with: "https:".utf8) ? 1 : 0)
+    setHTTPVersion(isSecure: url.starts(with: "https:".utf8))
     withUnsafeTemporaryAllocation(byteCount: url.count + 1, alignment: 1) { text in
       text.copyBytes(from: url)
       text[url.count] = 0
       _ = curl_set_text(easy, CURLOPT_URL, text.baseAddress?.assumingMemoryBound(to: CChar.self))
     }
+  }
+
+  private func setHTTPVersion(isSecure: Bool) {
+    let version = options.connection.httpVersion
+    let known = version == .http2 && !isSecure
+    let number = version == .http1 ? CURL_HTTP_VERSION_1_1 : known ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS
+    curl_set_long(easy, CURLOPT_HTTP_VERSION, number)
+    // Requests wait for a connection that they may share, where its handshake tells that; else libcurl would wait for the first
+    // answer. Without HTTP/2 they would wait for each other's connections.
+    curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && (isSecure || known) ? 1 : 0)
   }
 
   /// Sends these credentials, unless the URL has its own.

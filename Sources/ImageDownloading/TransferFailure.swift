@@ -19,11 +19,12 @@ extension Transfer {
   var earliestTimeLimit: MonotonicInstant { min(deadline, started.advanced(by: options.stallTimeout)) }
 
   func failure(_ code: CURLcode) -> Failure {
+    if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
       return .transient(.dns, "the name \(origin.name) could not be resolved")
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
-      return .transient(.connect, "no connection to \(origin.address): \(systemError ?? curlError(code))")
+      return .transient(.connect, "no connection to \(origin.address)\(way): \(systemError ?? curlError(code))")
     case CURLE_OPERATION_TIMEDOUT:
       return timedOut(after: options.connectTimeout)
     case CURLE_PARTIAL_FILE:
@@ -77,7 +78,7 @@ extension Transfer {
     return text.contains("SSL_ERROR_SYSCALL") || text.contains("SSL_connect:") || text.contains("unexpected eof")
   }
 
-  private var origin: URLOrigin { URLOrigin(url)! }
+  var origin: URLOrigin { URLOrigin(url)! }
 
   /// The reason of the last system call that failed in this transfer.
   private var systemError: String? {
@@ -86,7 +87,7 @@ extension Transfer {
     return number == 0 ? nil : String(cString: strerror(Int32(number)))
   }
 
-  private func curlError(_ code: CURLcode) -> String {
+  func curlError(_ code: CURLcode) -> String {
     errorText.pointee == 0 ? Curl.describe(code) : String(cString: errorText)
   }
 }

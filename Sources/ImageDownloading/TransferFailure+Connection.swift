@@ -1,0 +1,77 @@
+import CCurl
+import ImagePrimitives
+
+/// What fails by the way in which servers are reached: proxies, files of TLS, the version of HTTP.
+extension Transfer {
+  private var connection: DownloadOptions.Connection { options.connection }
+
+  /// What is said of the way to the server where it is not a direct one.
+  var way: String {
+    if case .url = connection.proxy { return " through the proxy" }
+    return ""
+  }
+
+  /// Why `code` came, where the options of its connection explain it.
+  func connectionFailure(_ code: CURLcode) -> Failure? {
+    if code == CURLE_COULDNT_RESOLVE_PROXY { return .transient(.dns, "the name of the proxy could not be resolved") }
+    if code == CURLE_PROXY {
+      return .transient(.connect, "the proxy made no connection to \(origin.address): \(curlError(code))")
+    }
+    if let status = tunnelStatus {
+      let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
+      return Failure(
+        .connect,
+        isTransient: HTTPStatus.isTransient(status),
+        message: "the proxy made no connection to \(origin.address): it answered \(status)\(phrase)"
+      )
+    }
+    if let failure = fileFailure(code) { return failure }
+    if String(cString: errorText).contains("alert certificate required") {
+      return Failure(.tls, message: "\(origin.address) asks for a client certificate, and none was shown that it takes")
+    }
+    return connection.httpVersion == .http2 && isNoHTTP2(code) ? otherVersion : nil
+  }
+
+  /// The status of a proxy that refused a tunnel; nil where none did.
+  private var tunnelStatus: Int? {
+    var status = 0
+    curl_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &status)
+    return status == 0 || 200...299 ~= status ? nil : status
+  }
+
+  /// What libcurl says of files that TLS needs, which does not name all of them.
+  private func fileFailure(_ code: CURLcode) -> Failure? {
+    switch (code, connection.tls.caFile, connection.tls.clientCertificate) {
+    case (CURLE_SSL_CACERT_BADFILE, let file?, _):
+      return Failure(.tls, message: "the file of trusted certificates, \(file), could not be read as PEM: \(curlError(code))")
+    case (CURLE_SSL_CERTPROBLEM, _, let certificate?):
+      let key = connection.tls.clientKey.map { " with the key \($0)" } ?? ""
+      return Failure(.tls, message: "the client certificate \(certificate)\(key) could not be used: \(curlError(code))")
+    default:
+      return nil
+    }
+  }
+
+  // MARK: The version
+
+  /// Whether the answer is in the version of HTTP that was asked for.
+  var speaksAsAsked: Bool {
+    guard connection.httpVersion == .http2 else { return true }
+    var version = 0
+    curl_get_long(easy, CURLINFO_HTTP_VERSION, &version)
+    return version == CURL_HTTP_VERSION_2_0
+  }
+
+  var otherVersion: Failure {
+    Failure(.connect, message: "\(origin.address) does not speak HTTP/2, and nothing else is asked for")
+  }
+
+  /// Whether a server has answered with what is no HTTP/2, in libcurl's and nghttp2's words.
+  private func isNoHTTP2(_ code: CURLcode) -> Bool {
+    guard phase == .connected, [CURLE_HTTP2, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code), statusOnWire == 0 else {
+      return false
+    }
+    let text = String(cString: errorText)
+    return text.contains("SETTINGS") || text.contains("bad client magic")
+  }
+}
