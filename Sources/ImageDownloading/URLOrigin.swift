@@ -56,7 +56,8 @@ extension URLOrigin {
   /// What `credentials` give for this host.
   func credential(from credentials: Credentials) -> Credential? { credentials.find(name, port, isSecure) }
 
-  private var port: Int {
+  /// The port, written or not.
+  var port: Int {
     portColon.flatMap { Int(String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self)) } ?? (isSecure ? 443 : 80)
   }
 }

@@ -22,7 +22,7 @@ public struct PrefetchBatch {
 
 /// Where a run's requests come from, and where their results go; called on the run's thread alone.
 public protocol PrefetchDelegate: AnyObject {
-  /// Appends at most `maximum` requests.
+  /// Appends at most `maximum` requests, or few more where those of one entry belong together.
   ///
   /// What it throws ends the reading, not the run: what was read before is finished first.
   func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState

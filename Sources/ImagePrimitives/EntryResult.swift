@@ -9,6 +9,8 @@ public struct EntryResult: Sendable {
   public var format: ImageFormat?
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
   public var isShared: Bool
+  /// What caches on the way had of it; nil where they were not asked.
+  public var remoteCache: RemoteCacheStatus?
   /// Requests made for it, retries included, redirects not; 0 for a hit.
   public var attempts: UInt32
   /// Pixels; 0 where not known.

@@ -23,6 +23,8 @@ final class Flight: Sendable {
   let url: [UInt8]
   let parts: URLParts
   let sequence: Int64
+  /// Which of the context's ways to ask is meant.
+  let variant: UInt16
   let context: LoadContext
   /// What the blacklist says of a URL that is loaded all the same.
   let known: BlacklistHead?
@@ -50,6 +52,7 @@ final class Flight: Sendable {
     url = Array(bytes[request.url])
     parts = request.parts
     sequence = request.sequence
+    variant = request.variant
     self.context = context
     self.known = known
     self.copy = copy
@@ -57,6 +60,9 @@ final class Flight: Sendable {
     otherwiseWritten = request.written == request.url ? nil : Array(bytes[request.written])
     urgency = Atomic(request.priority.rawValue)
   }
+
+  /// How it is fetched.
+  var options: DownloadOptions { context.download(variant) }
 
   /// The URL as it was first written, credentials included.
   var written: [UInt8] { otherwiseWritten ?? url }
@@ -86,7 +92,7 @@ final class Flight: Sendable {
 
   /// The transfer that this flight asks for; `isConditional` false asks for the body whatever is cached.
   func download(id: UInt64, isConditional: Bool = true) -> Download {
-    var download = Download(id: id, url: url, priority: priority, sequence: sequence, options: context.download)
+    var download = Download(id: id, url: url, priority: priority, sequence: sequence, options: options)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
     download.wantsProgress = context.parts.reportsProgress
     return download
@@ -105,7 +111,8 @@ final class Flight: Sendable {
       written: otherwiseWritten == nil ? nil : url.count..<bytes.count,
       parts: parts,
       priority: priority,
-      sequence: sequence
+      sequence: sequence,
+      variant: variant
     )
     return bytes.withUnsafeBytes { body(request, $0) }
   }

@@ -36,7 +36,7 @@ final class FlightDispatcher: Sendable {
       return false
     }
     defer { if gate.leave() { inbox.mailbox.post(.close) } }
-    var lookUp = BatchLookUp(requests, in: bytes, context: context, sent: sentHeaders(context))
+    var lookUp = BatchLookUp(requests, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
     var indices = Array(requests.indices)
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] }, for: context)
@@ -146,10 +146,8 @@ final class FlightDispatcher: Sendable {
     for client in clients.all { client.close() }
   }
 
-  /// The headers that requests of `context` are sent with.
-  func sentHeaders(_ context: LoadContext) -> SentHeaders {
-    SentHeaders(options: context.download, defaults: (context.parts.downloader ?? downloader).headers)
-  }
+  /// The headers of the downloader that all requests of `context` are sent with.
+  func defaultHeaders(_ context: LoadContext) -> [HeaderField] { (context.parts.downloader ?? downloader).headers }
 
   private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.parts.downloader) }
 }

@@ -43,6 +43,9 @@ public final class LoadContext: Sendable {
     public var encoding: TransformEncoding?
     /// Who decodes; nil: the manager's coders.
     public var coders: ImageCoderRegistry?
+    /// Further ways to ask, beside the plain one of ``LoadContext/download``; none by default. Requests name theirs by
+    /// ``LoadRequest/variant``.
+    public var variants: [LoadVariant]
     /// Who fetches; nil: the manager's downloader.
     public var downloader: ImageDownloader?
     /// What the user decides by code.
@@ -71,6 +74,7 @@ public final class LoadContext: Sendable {
       transformer: (any ImageTransformer)? = nil,
       encoding: TransformEncoding? = nil,
       coders: ImageCoderRegistry? = nil,
+      variants: [LoadVariant] = [],
       downloader: ImageDownloader? = nil,
       hooks: LoadHooks = LoadHooks(),
       reportsProgress: Bool = false,
@@ -92,6 +96,7 @@ public final class LoadContext: Sendable {
       self.transformer = transformer
       self.encoding = encoding
       self.coders = coders
+      self.variants = variants
       self.downloader = downloader
       self.hooks = hooks
       self.reportsProgress = reportsProgress
@@ -107,6 +112,10 @@ public final class LoadContext: Sendable {
   /// When the run of this context began: what it stores is trimmed last.
   public let startedAt: Timestamp
   let parts: Parts
+  /// How images are fetched, by ``LoadRequest/variant``.
+  private let downloads: [DownloadOptions]
+  /// What tells their images apart, likewise.
+  private let variantIdentities: [VariantIdentity]
   /// What is made of the images; nil where they stay as they are.
   let transform: TransformIdentity?
 
@@ -151,23 +160,25 @@ public final class LoadContext: Sendable {
     // A body that is needed whole and not kept has no file to be read from.
     let needsPixels = !parts.delivery.isEmpty || parts.memory != nil && parts.keepsInMemory || parts.verification.depth == .full
     needsWholeBody = !keepsOnDisk && needsPixels || parts.hooks.cacheSerializer != nil
-    let options =
+    let (decodes, needsWholeBody) = (!parts.delivery.isEmpty || parts.encoding != nil, needsWholeBody)
+    let judge = PrefixJudge(parts.verification, decodes: decodes, coders: parts.coders)
+    let ways = [LoadVariant(name: nil, download: download)] + parts.variants
+    trap(unless: ways.allSatisfy { $0.download.method == download.method }, "a variant asks by the method of the plain requests")
+    trap(unless: ways.count <= Int(UInt16.max), "a context has at most \(UInt16.max) ways to ask")
+    variantIdentities = ways.map(VariantIdentity.init)
+    let streamed = ways.map { way in
       if parts.showsPartialImages {
-        download.deliveringChunks(of: Self.partialImageBytes)
+        way.download.deliveringChunks(of: Self.partialImageBytes)
       } else if needsWholeBody {
-        download.deliveringWholeBodies
+        way.download.deliveringWholeBodies
       } else {
-        download
+        way.download
       }
-    // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
-    share = LoadSharing.object(for: cache, options, parts) ?? LoadSharing.Token()
-    if options.prefixJudge == nil {
-      let decodes = !parts.delivery.isEmpty || parts.encoding != nil
-      let judge = PrefixJudge(parts.verification, decodes: decodes, coders: parts.coders)
-      self.download = options.judged(by: judge)
-    } else {
-      self.download = options
     }
+    // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
+    share = LoadSharing.object(for: cache, streamed, parts) ?? LoadSharing.Token()
+    downloads = streamed.map { $0.prefixJudge == nil ? $0.judged(by: judge) : $0 }
+    self.download = downloads[0]
   }
 
   var mode: CacheMode { parts.mode }
@@ -229,6 +240,15 @@ public final class LoadContext: Sendable {
 }
 
 extension LoadContext {
+  /// How the images of a variant are fetched; one that the context has not is a programmer's error and traps.
+  func download(_ variant: UInt16) -> DownloadOptions { downloads[Int(variant)] }
+
+  /// What goes behind the identity of `url` with that variant; nil where nothing does.
+  func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {
+    let identity = variantIdentities[Int(variant)]
+    return identity.isAny ? identity.suffix(for: url) : nil
+  }
+
   /// Whether the image that came is kept on disk; where the context transforms, that is the original.
   var keepsOriginalOnDisk: Bool {
     fetchesBodies && mode.writesDisk && (transform == nil ? layers.writes : layers.writesOriginal).contains(.disk)

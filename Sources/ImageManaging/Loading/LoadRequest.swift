@@ -17,6 +17,8 @@ public struct LoadRequest: Sendable {
   public var priority: Priority
   /// The place within the class: lower starts first.
   public var sequence: Int64
+  /// Which of the context's ways to ask is meant: 0 is the plain one, and n the one before n of ``LoadContext/Parts/variants``.
+  public var variant: UInt16
 
   /// A request for the URL at `url` of a batch's bytes, which was written as it stands at `written`, by default the same.
   public init(
@@ -25,7 +27,8 @@ public struct LoadRequest: Sendable {
     written: Range<Int>? = nil,
     parts: URLParts,
     priority: Priority,
-    sequence: Int64
+    sequence: Int64,
+    variant: UInt16 = 0
   ) {
     self.id = id
     self.url = url
@@ -33,6 +36,7 @@ public struct LoadRequest: Sendable {
     self.parts = parts
     self.priority = priority
     self.sequence = sequence
+    self.variant = variant
   }
 }
 

@@ -12,7 +12,9 @@ enum LoadSharing {
 
   private struct Key: Hashable {
     let cache: FolderIdentity
-    let download: DownloadOptions
+    let downloads: [DownloadOptions]
+    /// The names of ``LoadContext/Parts/variants`` and of their edges.
+    let variants: [[String?]]
     let keyRule: KeyRule
   }
 
@@ -23,10 +25,11 @@ enum LoadSharing {
   private static let tokens = Mutex<[Key: Weak]>([:])
 
   /// The object that contexts of these parts share; nil where they share with nobody.
-  static func object(for cache: ImageCache?, _ download: DownloadOptions, _ parts: LoadContext.Parts) -> Token? {
+  static func object(for cache: ImageCache?, _ downloads: [DownloadOptions], _ parts: LoadContext.Parts) -> Token? {
     guard let cache, parts.mode.writesDisk, parts.mode.reads, parts.hooks.cacheKeyFilter == nil else { return nil }
     guard parts.downloader == nil else { return nil }
-    let key = Key(cache: cache.folderIdentity, download: download, keyRule: parts.keyRule)
+    let names = parts.variants.map { [$0.name, $0.edge] }
+    let key = Key(cache: cache.folderIdentity, downloads: downloads, variants: names, keyRule: parts.keyRule)
     return tokens.withLock { tokens in
       if let token = tokens[key]?.token { return token }
       // Contexts are few, and made seldom: those that are gone are found whenever one is added.

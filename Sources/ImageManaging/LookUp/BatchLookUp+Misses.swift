@@ -14,6 +14,12 @@ extension BatchLookUp {
     case .folder where !usesOriginal: misses = asked
     case .folder(let folder):
       for var request in asked {
+        let url = UnsafeRawBufferPointer(rebasing: bytes[requests[request.index].url])
+        // A file tells by its name which URL it is of, and no more.
+        guard context.identitySuffix(requests[request.index].variant, for: url) == nil else {
+          misses.append(request)
+          continue
+        }
         let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
           try folder.contains(url: url) { context.recordWarning("\($0)") }
         }

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
@@ -23,7 +24,8 @@ struct BatchLookUp {
   let bytes: UnsafeRawBufferPointer
   let context: LoadContext
   let identities: RequestIdentities
-  let sent: SentHeaders
+  /// The downloader's own headers, which all requests have.
+  let defaultHeaders: [HeaderField]
 
   var decided: [(Int, LoadCompletion)] = []
   var undecided: [Undecided] = []
@@ -32,8 +34,8 @@ struct BatchLookUp {
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
 
-  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, sent: SentHeaders) {
-    self.sent = sent
+  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
+    self.defaultHeaders = defaultHeaders
     self.requests = requests
     self.bytes = bytes
     self.context = context
@@ -231,6 +233,7 @@ struct BatchLookUp {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[requests[index].url])
     let hasher = cache?.credentialHasher ?? context.credentialHasher
+    let sent = SentHeaders(options: context.download(requests[index].variant), defaults: defaultHeaders)
     return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 

@@ -33,6 +33,19 @@ struct RequestIdentities {
     context: LoadContext,
     hasher: CredentialHasher
   ) -> [UInt8]? {
+    let plain = plainIdentity(of: request, in: bytes, context: context, hasher: hasher)
+    let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+    guard let suffix = context.identitySuffix(request.variant, for: url) else { return plain }
+    return (plain ?? Array(url)) + suffix
+  }
+
+  /// The same without what tells variants apart.
+  private static func plainIdentity(
+    of request: LoadRequest,
+    in bytes: UnsafeRawBufferPointer,
+    context: LoadContext,
+    hasher: CredentialHasher
+  ) -> [UInt8]? {
     if let filter = context.parts.hooks.cacheKeyFilter {
       let key = Array(filter(String(decoding: bytes[request.written], as: UTF8.self)).utf8)
       return key.withRawBytes { withoutSecret($0, hasher) } ?? key
@@ -42,7 +55,7 @@ struct RequestIdentities {
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
     let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
     // What one user may see another may not.
-    guard let credential = context.download.credential(for: url) else { return identity }
+    guard let credential = context.download(request.variant).credential(for: url) else { return identity }
     let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
     return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
   }

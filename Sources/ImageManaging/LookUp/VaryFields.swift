@@ -2,7 +2,7 @@ import ImageCaching
 import ImageDownloading
 import ImagePrimitives
 
-/// The headers that a context's requests are sent with.
+/// The headers that requests of a context's variant are sent with.
 struct SentHeaders {
   let options: DownloadOptions
   /// The downloader's own, which all of its requests have.
@@ -11,7 +11,7 @@ struct SentHeaders {
 
 /// A request, as far as an answer's Vary header is about it.
 struct VaryRequest {
-  private let sent: SentHeaders
+  fileprivate let sent: SentHeaders
   private let hasher: CredentialHasher
   /// What of its headers its URL decides.
   let credential: Credential?
@@ -70,13 +70,14 @@ enum VaryFields {
 struct VaryVerdicts {
   private struct Question: Hashable {
     let text: [UInt8]
+    let options: ObjectIdentifier
     let credential: Credential?
   }
 
   private var verdicts: [Question: Bool] = [:]
 
   mutating func matches(_ text: [UInt8], _ request: VaryRequest) -> Bool {
-    let question = Question(text: text, credential: request.credential)
+    let question = Question(text: text, options: ObjectIdentifier(request.sent.options), credential: request.credential)
     if let verdict = verdicts[question] { return verdict }
     let verdict = VaryFields.matches(text, request)
     verdicts[question] = verdict
@@ -87,6 +88,7 @@ struct VaryVerdicts {
 /// The texts of answers that come one after the other: most have the Vary header of the one before.
 struct VaryTexts {
   private weak var context: LoadContext?
+  private var variant: UInt16 = 0
   private var vary = ""
   private var credential: Credential?
   private var text: [UInt8] = []
@@ -94,8 +96,9 @@ struct VaryTexts {
   /// What is kept of `vary` for the request of `flight`.
   mutating func text(_ vary: String, of flight: Flight, _ sent: SentHeaders) -> [UInt8] {
     let request = flight.url.withRawBytes { VaryRequest(sent, url: $0, hasher: flight.context.credentialHasher) }
-    if context === flight.context, self.vary == vary, credential == request.credential { return text }
+    if context === flight.context, variant == flight.variant, self.vary == vary, credential == request.credential { return text }
     context = flight.context
+    variant = flight.variant
     self.vary = vary
     credential = request.credential
     text = VaryFields.text(vary, request)

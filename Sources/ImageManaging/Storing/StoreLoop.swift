@@ -149,7 +149,8 @@ final class StoreLoop {
 
   func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
     guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
-    return varyTexts.text(vary, of: flight, dispatcher.sentHeaders(flight.context))
+    let sent = SentHeaders(options: flight.options, defaults: dispatcher.defaultHeaders(flight.context))
+    return varyTexts.text(vary, of: flight, sent)
   }
 
   func process(_ number: UInt64, _ image: FetchedImage) {

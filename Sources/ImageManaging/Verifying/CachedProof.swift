@@ -40,7 +40,7 @@ extension CachedProof {
         self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
       case .file(let folder):
         let body = try flight.written.withRawBytes { url throws(CacheError) in
-          try folder.body(ofURL: url, maximumBytes: flight.context.download.maxBytes)
+          try folder.body(ofURL: url, maximumBytes: flight.options.maxBytes)
         }
         guard let body else {
           self = .damaged

@@ -57,6 +57,9 @@ public struct VerificationRules: Sendable, Hashable {
   public var bytes: Bounds
   /// Whether it may move; by default it may.
   public var animated: AnimationRule
+  /// Whether a cache on the way must have it, by the answer to a second request (`DownloadOptions.checksRemoteCache`, without which nothing
+  /// is asked); false by default. What is cached here is not asked about.
+  public var requiresRemoteHit: Bool
 
   /// Rules with the given parts, each with its default.
   public init(
@@ -68,7 +71,8 @@ public struct VerificationRules: Sendable, Hashable {
     height: Bounds = Bounds(),
     maximumPixels: Int = 100_000_000,
     bytes: Bounds = Bounds(),
-    animated: AnimationRule = .allow
+    animated: AnimationRule = .allow,
+    requiresRemoteHit: Bool = false
   ) {
     self.depth = depth
     self.isStrict = isStrict
@@ -79,6 +83,7 @@ public struct VerificationRules: Sendable, Hashable {
     self.maximumPixels = maximumPixels
     self.bytes = bytes
     self.animated = animated
+    self.requiresRemoteHit = requiresRemoteHit
   }
 
   /// Why a body of that many bytes is no good; nil where it is.

@@ -26,6 +26,14 @@ struct JSONComposer: ~Copyable {
     nest("{", "}", layout, body)
   }
 
+  /// An object as the value of a key that is known only at run time.
+  mutating func object(key: String, _ body: (inout JSONComposer) -> Void) {
+    separate()
+    output.appendJSON(key)
+    output.appendLiteral(": ")
+    nest("{", "}", .inline, body)
+  }
+
   /// An array as the value of a key, an element a call of `body`; `[]` where there is none.
   mutating func array<Element>(
     _ key: StaticString,

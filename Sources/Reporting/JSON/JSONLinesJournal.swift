@@ -47,6 +47,9 @@ public final class JSONLinesJournal: ReportJournal {
   /// Makes the column of a manifest, which its rows share.
   public func addManifest(_ path: String) { rows.addManifest(path) }
 
+  /// Makes the columns of a way to ask, which its rows share.
+  public func addVariant(_ variant: ReportedVariant) { rows.addVariant(variant) }
+
   /// Adds the row of an entry, and writes the rows where 64 KiB of them have gathered.
   public func append(_ result: EntryResult, of entry: ReportedEntry) {
     guard error == nil else { return }

@@ -136,6 +136,7 @@ public struct JSONReportWriter: ReportWriter {
           json.write("p99", host.latency.percentile(0.99), decimals: 3)
           json.write(bucketsOf: host.latency)
         }
+        if !host.remoteCaches.isEmpty { json.object("remote_cache") { $0.write(host.remoteCaches) } }
       }
     }
     json.write("hosts_omitted", report.hostsOmitted)
@@ -171,16 +172,32 @@ extension JSONComposer {
     array("buckets", latency.buckets) { $0.element(bound: $1.upperBound, count: $1.count) }
   }
 
+  /// By edge where there are edges.
+  fileprivate mutating func write(_ counts: [RemoteCacheCount]) {
+    for count in counts {
+      if let edge = count.edge { object(key: edge) { $0.write(count) } } else { write(count) }
+    }
+  }
+
+  private mutating func write(_ count: RemoteCacheCount) {
+    write("hit", count.hits)
+    write("miss", count.misses)
+    if count.unknown > 0 { write("unknown", count.unknown) }
+  }
+
   fileprivate mutating func write(_ record: FailureRecord) {
     write("url", record.url)
     write("manifest", record.manifest)
     write("line", record.line > 0 ? record.line : nil)
     write("priority", record.priority.name)
+    if let variant = record.variant.name { write("variant", variant) }
+    if let edge = record.variant.edge { write("edge", edge) }
     write("outcome", record.outcome.name)
     write("kind", record.failure?.kind.name)
     write("status", record.failure?.status.map { UInt64(clamping: $0) })
     write("transient", record.failure?.isTransient ?? false)
     write("attempts", UInt64(record.attempts))
+    if let status = record.remoteCache { write("remote_cache", status.rawValue) }
     write("blacklisted", record.isBlacklisted)
     write("message", record.failure?.message)
   }

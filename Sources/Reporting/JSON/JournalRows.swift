@@ -10,10 +10,23 @@ struct JournalRows: ~Copyable {
   private let outcomes = FixedColumn("outcome", Outcome.allCases.map(\.name))
   private let formats = FixedColumn("format", ImageFormat.allCases.map(\.name))
   private var manifests = FixedColumn("manifest", [])
+  private let remoteCaches = FixedColumn("remote_cache", RemoteCacheStatus.allCases.map(\.rawValue))
+  /// Both columns of each variant; the plain one has none.
+  private var variants: [[UInt8]] = [[]]
 
   init(capacity: Int) { buffer = OutputBuffer(capacity: capacity) }
 
   mutating func addManifest(_ path: String) { manifests.add(path) }
+
+  mutating func addVariant(_ variant: ReportedVariant) {
+    var columns = OutputBuffer(capacity: 64)
+    for (name, value) in [("variant", variant.name), ("edge", variant.edge)] {
+      guard let value else { continue }
+      columns.append(",\"\(name)\":")
+      columns.appendJSON(value)
+    }
+    variants.append(columns.withUnsafeBytes(Array.init))
+  }
 
   /// Appends the row of an entry: its columns in a fixed order, each only where it is known.
   mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
@@ -31,9 +44,11 @@ struct JournalRows: ~Copyable {
     append(#","height":"#, UInt64(result.height))
     append(#","attempts":"#, UInt64(result.attempts))
     if result.durationNanoseconds > 0 { appendMilliseconds(result.durationNanoseconds) }
+    if let status = result.remoteCache { remoteCaches.append(status.number, to: &buffer) }
     if let failure = details?.failure { append(#","message":"#, failure.message) }
     if let stored = result.newBytes { append(#","stored_bytes":"#, stored) }
     if result.isShared { buffer.appendLiteral(#","shared":true"#) }
+    if entry.variant > 0 { variants[entry.variant].withUnsafeBytes { buffer.append($0) } }
     if let details { appendAnswer(details) }
     if let checksum = result.checksum { appendHash(checksum) }
     if let warnings = details?.warnings, !warnings.isEmpty { appendWarnings(warnings) }
@@ -86,6 +101,17 @@ struct JournalRows: ~Copyable {
       buffer.appendJSON(warning)
     }
     buffer.append(UInt8(ascii: "]"))
+  }
+}
+
+extension RemoteCacheStatus {
+  /// Its place among all.
+  fileprivate var number: Int {
+    switch self {
+    case .hit: 0
+    case .miss: 1
+    case .unknown: 2
+    }
   }
 }
 

@@ -8,6 +8,9 @@ public protocol ReportJournal: AnyObject {
   /// A manifest was added; its index is the number of those added before.
   func addManifest(_ path: String)
 
+  /// A way to ask was added; its number is 1 and that of those added before.
+  func addVariant(_ variant: ReportedVariant)
+
   /// Writes the row of an entry, now or with the next flush; an error is kept for ``flush()``.
   func append(_ result: EntryResult, of entry: ReportedEntry)
 

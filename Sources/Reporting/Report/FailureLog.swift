@@ -37,13 +37,13 @@ struct FailureLog {
   private var groups: [Key: Group] = [:]
 
   /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil where it has none there.
-  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?, manifests: [ManifestSummary]) {
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?, manifest: String, variant: ReportedVariant) {
     let failure = result.failure
     let key = Key(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
     let isExample = groups[key].map { $0.summary.examples.count < Self.exampleLimit } ?? true
     let isRecorded = records.count < Self.recordLimit
     if isExample || isRecorded {
-      let record = FailureRecord(result, of: entry, manifest: manifests[entry.manifest].path)
+      let record = FailureRecord(result, of: entry, manifest: manifest, variant: variant)
       if isRecorded { records.append(record) }
       if isExample { groups[key, default: Group(key)].summary.examples.append(record) }
     }
@@ -72,11 +72,13 @@ extension FailureGroup {
 
 extension FailureRecord {
   /// A copy of what is known of a failed or blacklisted entry.
-  fileprivate init(_ result: EntryResult, of entry: ReportedEntry, manifest: String) {
+  fileprivate init(_ result: EntryResult, of entry: ReportedEntry, manifest: String, variant: ReportedVariant) {
     url = String(decoding: entry.url, as: UTF8.self)
     self.manifest = manifest
     line = entry.line
     priority = entry.priority
+    self.variant = variant
+    remoteCache = result.remoteCache
     outcome = result.outcome
     failure = result.failure
     attempts = result.attempts

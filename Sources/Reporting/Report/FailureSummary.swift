@@ -10,12 +10,16 @@ public struct FailureRecord: Sendable, Equatable {
   public var line: UInt64
   /// The class it ran in.
   public var priority: Priority
+  /// The way in which it was asked for.
+  public var variant: ReportedVariant
   /// `failed` or `blacklisted`.
   public var outcome: Outcome
   /// Why; nil where nothing is known.
   public var failure: Failure?
   /// Requests made for it.
   public var attempts: UInt32
+  /// What caches on the way had of it; nil where they were not asked.
+  public var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
   public var isBlacklisted: Bool
 }

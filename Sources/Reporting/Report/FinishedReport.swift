@@ -119,4 +119,6 @@ public struct HostSummary: Sendable, Equatable {
   public var receivedBytes: UInt64
   /// How long its transfers took.
   public var latency: LatencyHistogram
+  /// What caches on the way had, by edge where the job names edges; empty where they were not asked.
+  public var remoteCaches: [RemoteCacheCount] = []
 }

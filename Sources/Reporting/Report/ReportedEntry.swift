@@ -12,13 +12,23 @@ public struct ReportedEntry {
   public var priority: Priority
   /// Host and port, where it is not the scheme's own (`img.example.com:8443`); empty for a bad line.
   public var host: UnsafeRawBufferPointer
+  /// Which of the job's ways to ask: 0 is the plain one, and n the one before n of those that ``RunReport`` was made with.
+  public var variant: Int
 
   /// An entry over borrowed bytes.
-  public init(url: UnsafeRawBufferPointer, manifest: Int, line: UInt64, priority: Priority, host: UnsafeRawBufferPointer) {
+  public init(
+    url: UnsafeRawBufferPointer,
+    manifest: Int,
+    line: UInt64,
+    priority: Priority,
+    host: UnsafeRawBufferPointer,
+    variant: Int = 0
+  ) {
     self.url = url
     self.manifest = manifest
     self.line = line
     self.priority = priority
     self.host = host
+    self.variant = variant
   }
 }

@@ -19,11 +19,13 @@ public final class RunReport {
   /// - Parameters:
   ///   - version: prewarm's own, as reports name it.
   ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
+  ///   - variants: the ways in which entries are asked for beside the plain one; ``ReportedEntry/variant`` numbers them from 1.
   ///   - journals: begin now, and get a row for each entry, in order.
   public init(
     version: String,
     job: JobIdentity,
     manifests: [String] = [],
+    variants: [ReportedVariant] = [],
     startedAt: Timestamp,
     journals: [any ReportJournal] = []
   ) {
@@ -33,6 +35,8 @@ public final class RunReport {
     self.journals = journals
     for journal in journals { journal.begin() }
     for manifest in manifests { addManifest(manifest) }
+    tally.variants += variants
+    for variant in variants { journals.forEach { $0.addVariant(variant) } }
   }
 
   /// Adds a manifest, such as a file that a glob named, and returns its index.
@@ -81,7 +85,8 @@ public final class RunReport {
         host: tally.hosts.name(index),
         totals: host.totals,
         receivedBytes: host.receivedBytes,
-        latency: host.latency
+        latency: host.latency,
+        remoteCaches: tally.remoteCaches.summary(ofHost: index)
       )
     }.sorted { ($1.totals.urls, $0.host) < ($0.totals.urls, $1.host) }
     return FinishedReport(

@@ -8,6 +8,9 @@ struct Tally {
   var hosts = HostTable()
   var failures = FailureLog()
   var warnings = WarningLog()
+  /// By ``ReportedEntry/variant``.
+  var variants = [ReportedVariant.plain]
+  var remoteCaches = RemoteCacheTable()
   /// When the first of the good entries expires; nil where none does.
   private(set) var freshUntil: Timestamp?
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
@@ -33,7 +36,7 @@ struct Tally {
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
-      failures.record(result, of: entry, host: host, manifests: manifests)
+      failures.record(result, of: entry, host: host, manifest: manifests[entry.manifest].path, variant: variants[entry.variant])
     case .skipped, .cancelled: break
     }
     if let stored = result.newBytes, !result.isShared {
@@ -41,6 +44,9 @@ struct Tally {
       traffic.storedBytes += stored
     }
     if result.attempts > 0, !result.isShared { recordTransfer(result, host: host) }
+    if let status = result.remoteCache, let host, !result.isShared {
+      remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
+    }
     if let details = result.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, manifest: manifests[entry.manifest].path, line: entry.line)
     }

@@ -55,7 +55,8 @@ extension TextPage {
   private mutating func writeExamples(_ group: FailureGroup) {
     let rows = group.examples.map { example in
       let place = escapedForTerminal(example.manifest) + (example.line > 0 ? ":\(example.line)" : "")
-      return (url: escapedForTerminal(example.url).cut(to: 3 * width), place: place)
+      let variant = example.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
+      return (url: escapedForTerminal(example.url).cut(to: 3 * width) + variant, place: place)
     }
     let placeWidth = rows.map { columns(of: $0.place) }.max() ?? 0
     let urlWidth = max(54, rows.map { columns(of: $0.url) }.filter { $0 + placeWidth + 6 <= width }.max() ?? 0)

@@ -29,6 +29,7 @@ public struct TextReportWriter: ReportWriter {
       page.writeFailures(report)
       page.writeHosts(report)
     }
+    page.writeRemoteCaches(report)
     page.writeFooter(report)
     output.append(page.text)
   }
@@ -41,7 +42,8 @@ extension TextPage {
     footer.writeWarnings(report.warnings)
     footer.writeCache(report.end)
     footer.writeSpeed(report)
-    if !report.isAllGood, !footer.text.isEmpty { line() }
+    let isMoreThanALine = !report.isAllGood || report.asksRemoteCaches
+    if isMoreThanALine, !footer.text.isEmpty { line() }
     append(footer)
   }
 

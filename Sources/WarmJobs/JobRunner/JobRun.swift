@@ -10,13 +10,15 @@ import Reporting
 /// Bytes of entries stay in the reader's batch; only what is pending keeps a copy of what its row needs.
 final class JobRun: PrefetchDelegate {
   private let reader: ManifestReader
+  /// So many variants the context has, each of which is asked for in place of the plain one; 0 where it has none.
+  private let variants: Int
   private let report: RunReport
   /// Gets the URL of every entry that a dry run would fetch; nil where it would fetch none, and in other runs.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let onProgress: () -> Void
 
   private var entries = EntryBatch()
-  /// For each request of the batch, its entry.
+  /// For each request of the batch, or all of them that are one entry's variants, the entry.
   private var entryIndices: [Int] = []
   private var pending: [PendingEntry?] = []
   private var nextSequence: Int64 = 0
@@ -34,15 +36,18 @@ final class JobRun: PrefetchDelegate {
     let manifest: Int
     let line: UInt64
     let priority: Priority
+    let variant: UInt16
   }
 
   init(
     reader: ManifestReader,
+    variants: Int,
     report: RunReport,
     onMiss: ((UnsafeRawBufferPointer) -> Void)?,
     onProgress: @escaping () -> Void
   ) {
     self.reader = reader
+    self.variants = variants
     self.report = report
     self.onMiss = onMiss
     self.onProgress = onProgress
@@ -56,22 +61,25 @@ final class JobRun: PrefetchDelegate {
     entries.removeAll()
     entryIndices.removeAll(keepingCapacity: true)
     // What was read before an error is handed on first, and the error with the next call.
-    let state = try reader.nextAvailable(&entries, maximum: maximum)
+    let state = try reader.nextAvailable(&entries, maximum: max(1, maximum / max(1, variants)))
     for (index, entry) in entries.entries.enumerated() {
       switch entry.state {
       case .good:
         hasEntries = true
-        batch.requests.append(
-          LoadRequest(
-            id: 0,
-            url: entry.normalized,
-            written: entry.written,
-            parts: entry.parts,
-            priority: entry.priority,
-            sequence: nextSequence
+        for variant in variants == 0 ? 0...0 : 1...UInt16(variants) {
+          batch.requests.append(
+            LoadRequest(
+              id: 0,
+              url: entry.normalized,
+              written: entry.written,
+              parts: entry.parts,
+              priority: entry.priority,
+              sequence: nextSequence,
+              variant: variant
+            )
           )
-        )
-        nextSequence += 1
+          nextSequence += 1
+        }
         entryIndices.append(index)
       case .filtered:
         record(EntryResult(.skipped), ofEntry: index)
@@ -89,16 +97,23 @@ final class JobRun: PrefetchDelegate {
     }
   }
 
+  /// The entry of a request of the batch, and its variant.
+  private func place(ofRequest index: Int) -> (entry: Int, variant: UInt16) {
+    if variants == 0 { return (entryIndices[index], 0) }
+    let (entry, variant) = index.quotientAndRemainder(dividingBy: variants)
+    return (entryIndices[entry], UInt16(variant + 1))
+  }
+
   func decided(_ index: Int, _ result: EntryResult) {
-    let entry = entryIndices[index]
+    let (entry, variant) = place(ofRequest: index)
     if let onMiss, result.outcome == .skipped {
       withShownURL(ofEntry: entry) { onMiss($0) }
     }
-    record(result, ofEntry: entry)
+    record(result, ofEntry: entry, variant: variant)
   }
 
   func began(_ index: Int, slot: Int) {
-    let entryIndex = entryIndices[index]
+    let (entryIndex, variant) = place(ofRequest: index)
     let entry = entries.entries[entryIndex]
     if slot >= pending.count { pending.append(contentsOf: repeatElement(nil, count: slot + 1 - pending.count)) }
     let host = entries.host(of: entry)
@@ -109,7 +124,8 @@ final class JobRun: PrefetchDelegate {
       hostLength: host.count,
       manifest: Int(entry.manifest),
       line: entry.line,
-      priority: entry.priority
+      priority: entry.priority,
+      variant: variant
     )
   }
 
@@ -128,7 +144,8 @@ final class JobRun: PrefetchDelegate {
           manifest: entry.manifest,
           line: entry.line,
           priority: entry.priority,
-          host: UnsafeRawBufferPointer(rebasing: bytes[entry.hostOffset...])
+          host: UnsafeRawBufferPointer(rebasing: bytes[entry.hostOffset...]),
+          variant: Int(entry.variant)
         )
       )
     }
@@ -140,7 +157,7 @@ final class JobRun: PrefetchDelegate {
 
   // MARK: Rows
 
-  private func record(_ result: EntryResult, ofEntry index: Int) {
+  private func record(_ result: EntryResult, ofEntry index: Int, variant: UInt16 = 0) {
     let entry = entries.entries[index]
     withShownURL(ofEntry: index) { url in
       entries.bytes.withUnsafeBytes { bytes in
@@ -151,7 +168,8 @@ final class JobRun: PrefetchDelegate {
             manifest: Int(entry.manifest),
             line: entry.line,
             priority: entry.priority,
-            host: UnsafeRawBufferPointer(rebasing: bytes[entries.hostRange(of: entry)])
+            host: UnsafeRawBufferPointer(rebasing: bytes[entries.hostRange(of: entry)]),
+            variant: Int(variant)
           )
         )
       }

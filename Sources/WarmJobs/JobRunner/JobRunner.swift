@@ -30,7 +30,7 @@ public final class JobRunner {
 
   /// Runs a job to its end and gives its report; reports that grow with the run are complete then, others are not written yet.
   ///
-  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, and nothing is.
+  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, once for each variant and edge, and nothing is.
   public func run(
     _ prepared: PreparedJob,
     progress: (any JobProgress)? = nil,
@@ -39,10 +39,12 @@ public final class JobRunner {
     let job = prepared.job
     let startedAt = time.wall()
     let start = time.monotonic()
+    let variants = job.entryVariants
     let report = RunReport(
       version: version,
       job: JobIdentity(name: job.name, file: job.file),
       manifests: prepared.reader.manifestNames,
+      variants: variants.map(\.reported),
       startedAt: startedAt,
       journals: prepared.reports.compactMap(\.journal)
     )
@@ -56,7 +58,7 @@ public final class JobRunner {
     let meter = ProgressMeter(jobName: job.name, start: start)
     // Where the network is never asked, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
-    let run = JobRun(reader: prepared.reader, report: report, onMiss: onFetch) { [time] in
+    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, onMiss: onFetch) { [time] in
       let now = time.monotonic()
       guard meter.isDue(now: now) else { return }
       memory.sample()
@@ -64,7 +66,7 @@ public final class JobRunner {
         meter.snapshot(
           totals: report.totals,
           receivedBytes: report.receivedBytes,
-          expected: prepared.reader.expectedEntries,
+          expected: prepared.reader.expectedEntries.map { $0 * max(1, variants.count) },
           now: now
         )
       )

@@ -17,7 +17,8 @@ extension Job {
       height: VerificationRules.Bounds(minimum: verify.height.minimum, maximum: verify.height.maximum),
       maximumPixels: verify.maxPixels ?? .max,
       bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum),
-      animated: verify.animated.rule
+      animated: verify.animated.rule,
+      requiresRemoteHit: verify.remoteCache == .hit
     )
   }
 }
@@ -186,6 +187,7 @@ extension LoadContext {
         transformer: job.transform?.resize?.transformer,
         encoding: job.transform?.encoding,
         coders: .available,
+        variants: job.loadVariants,
         verification: job.verificationRules,
         blacklist: BlacklistRules(
           isEnabled: job.blacklist.isEnabled,

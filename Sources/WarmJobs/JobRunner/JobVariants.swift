@@ -1,0 +1,48 @@
+import ImageManaging
+import Reporting
+
+extension Job {
+  /// A set of headers and a server, with which each entry is asked for once.
+  struct EntryVariant {
+    var variant: Request.Variant?
+    var edge: Request.Edge?
+
+    var reported: ReportedVariant { ReportedVariant(name: variant?.name, edge: edge?.name) }
+  }
+
+  /// Every edge with every variant, those of one edge next to one another; empty where entries are asked for in the plain way alone.
+  var entryVariants: [EntryVariant] {
+    if request.variants.isEmpty && request.edges.isEmpty { return [] }
+    let edges = request.edges.isEmpty ? [nil] : request.edges.map(Optional.some)
+    let variants = request.variants.isEmpty ? [nil] : request.variants.map(Optional.some)
+    return edges.flatMap { edge in variants.map { EntryVariant(variant: $0, edge: edge) } }
+  }
+
+  /// The same as loads take them.
+  var loadVariants: [LoadVariant] {
+    entryVariants.map { LoadVariant(name: $0.variant?.name, edge: $0.edge?.name, download: asking($0).downloadOptions) }
+  }
+
+  /// The job that asks in that way alone.
+  private func asking(_ way: EntryVariant) -> Job {
+    var job = self
+    for header in way.variant?.headers ?? [] { job.request.replace(header) }
+    if let edge = way.edge {
+      job.request.connectTo = [Request.ConnectTo(host: nil, port: nil, targetHost: edge.host, targetPort: edge.port)]
+    }
+    return job
+  }
+}
+
+extension Job.Request {
+  /// Sends this field in place of those of its name. `Accept` and `User-Agent` go also where a redirect leads elsewhere.
+  fileprivate mutating func replace(_ header: Header) {
+    let name = header.name.lowercased()
+    headers.removeAll { $0.name.lowercased() == name }
+    switch name {
+    case "accept": accept = header.value
+    case "user-agent": userAgent = header.value
+    default: headers.append(header)
+    }
+  }
+}
