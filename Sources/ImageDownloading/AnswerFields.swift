@@ -6,6 +6,8 @@ import ImagePrimitives
 struct AnswerFields {
   enum Name: UInt8 {
     case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, vary
+    // What caches on the way say of themselves.
+    case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
 
   private var bytes: [UInt8] = []
@@ -43,6 +45,9 @@ struct AnswerFields {
       if !lastIsOurs { add(line, .contentType, "content-type:") }
       if !lastIsOurs { add(line, .contentEncoding, "content-encoding:") }
       if !lastIsOurs { add(line, .contentRange, "content-range:") }
+      if !lastIsOurs { add(line, .cacheStatus, "cache-status:") }
+      if !lastIsOurs { add(line, .cloudflareCacheStatus, "cf-cache-status:") }
+      if !lastIsOurs { add(line, .bunnyCache, "cdn-cache:") }
     case UInt8(ascii: "d"): add(line, .date, "date:")
     case UInt8(ascii: "e"):
       add(line, .etag, "etag:")
@@ -50,7 +55,12 @@ struct AnswerFields {
     case UInt8(ascii: "l"):
       add(line, .lastModified, "last-modified:")
       if !lastIsOurs { add(line, .location, "location:") }
+    case UInt8(ascii: "s"): add(line, .serverTiming, "server-timing:")
     case UInt8(ascii: "v"): add(line, .vary, "vary:")
+    case UInt8(ascii: "x"):
+      add(line, .xCache, "x-cache:")
+      if !lastIsOurs { add(line, .xCacheStatus, "x-cache-status:") }
+      if !lastIsOurs { add(line, .xProxyCache, "x-proxy-cache:") }
     default: lastIsOurs = false
     }
   }

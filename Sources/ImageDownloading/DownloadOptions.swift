@@ -61,7 +61,8 @@ public final class DownloadOptions: Sendable {
   /// Whether each host's `robots.txt` is asked first, and kept (RFC 9309); false by default.
   public let respectsRobots: Bool
   /// Whether an accepted answer is followed by a second request, the same again, that tells what caches on the way have of the image:
-  /// ``DownloadedImage/remoteCache``; false by default.
+  /// ``DownloadedImage/remoteCache``; false by default. It is never conditional, nor tried again; its body is not read beyond 64 KiB. That it
+  /// fails is told there, and fails nothing. What an ``ImageLoader`` brings is not asked for again.
   public let checksRemoteCache: Bool
   /// Changes or refuses each request; none by default.
   public let requestModifier: RequestModifier?

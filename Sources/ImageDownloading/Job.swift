@@ -40,6 +40,8 @@ struct Job {
   private(set) var isHeadRefused = false
   /// What this attempt's probe has so far, where it needs more.
   private(set) var continuation: ProbeContinuation?
+  /// The answer that was accepted already, while a second request is made.
+  private(set) var accepted: AcceptedAnswer?
   /// What this attempt has taken before its present hop.
   var attemptNanoseconds: UInt64 = 0
   /// Since when it waits for a retry.
@@ -98,9 +100,11 @@ struct Job {
   /// Adds what a request cost.
   mutating func end(nanoseconds: UInt64, receivedBytes: UInt64) {
     change(to: .none)
+    summary.receivedBytes += receivedBytes
+    // How long the image took is what counts.
+    guard accepted == nil else { return }
     attemptNanoseconds += nanoseconds
     summary.durationNanoseconds += nanoseconds
-    summary.receivedBytes += receivedBytes
   }
 
   /// Goes on with the same attempt at another URL.
@@ -119,6 +123,14 @@ struct Job {
   /// Goes on with the same attempt for the next part of the body.
   mutating func continueProbe(from continuation: ProbeContinuation) {
     self.continuation = continuation
+    continues = true
+  }
+
+  /// Goes on with the same request again, which has the time of an attempt of its own.
+  mutating func askAgain(keeping accepted: AcceptedAnswer) {
+    self.accepted = accepted
+    continuation = nil
+    attemptNanoseconds = 0
     continues = true
   }
 

@@ -18,7 +18,8 @@ struct OwnRequest {
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
     let range = kind.method == .probe ? job.continuation?.request ?? .first : nil
     // What goes on is conditional on what it goes on from.
-    let validators = kind.isOwnOrigin && job.continuation == nil ? job.download.validators : nil
+    let isFirst = job.continuation == nil && job.accepted == nil
+    let validators = kind.isOwnOrigin && isFirst ? job.download.validators : nil
     let conditions = validators.map(Self.conditions) ?? []
     url = job.url
     isConditional = !conditions.isEmpty

@@ -70,7 +70,10 @@ extension TransferLoop {
     watches[slot]?.removeAll { $0.id == sharer.id && $0.client === sharer.client }
   }
 
-  func tellStarted(_ slot: Int) { update(slot) { $0.start(isContinued: jobs[slot].continuation != nil) } }
+  func tellStarted(_ slot: Int) {
+    let isContinued = jobs[slot].continuation != nil || jobs[slot].accepted != nil
+    update(slot) { $0.start(isContinued: isContinued) }
+  }
 
   /// Tells what has come in this turn.
   func tellProgress() {
@@ -92,7 +95,7 @@ extension TransferLoop {
     update(slot) { watch in
       switch verdict {
       case .image: watch.finish(transfer.bodyBytes, now: turn.now, head: transfer.responseHead)
-      case .redirect, .headRefused, .needsMore: break
+      case .redirect, .headRefused, .needsMore, .remoteCache: break
       case .notModified, .failure:
         // What came of the body of an answer that counts for nothing is no progress.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: turn.now, head: head) }

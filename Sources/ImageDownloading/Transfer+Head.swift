@@ -17,6 +17,7 @@ extension Transfer {
     if case .whole = part { startOver() }
     // Where it leads elsewhere, nobody but us sees it.
     if isRedirect { return }
+    if isSecond { return readRemoteCache(part, contentLength: length) }
     do throws(Failure) {
       try modifyHead()
       guard try accepts(part) else { return }
@@ -39,7 +40,7 @@ extension Transfer {
   }
 
   /// Whether the answer has bytes that are wanted.
-  private func accepts(_ part: AnsweredPart) throws(Failure) -> Bool {
+  func accepts(_ part: AnsweredPart) throws(Failure) -> Bool {
     switch part {
     case .whole: return options.acceptStatus.contains(status)
     case .part: return options.acceptStatus.contains(status) || status == 206 && options.acceptStatus.contains(200)

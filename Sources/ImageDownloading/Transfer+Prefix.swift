@@ -3,7 +3,7 @@ import ImagePrimitives
 /// Bodies of which the beginning decides, or is all that is wanted.
 extension Transfer {
   /// What is left of a body whose beginning has decided may take so long to be read.
-  private static let drainTime = Duration.milliseconds(250)
+  static let drainTime = Duration.milliseconds(250)
 
   /// What the judge says of what is here; a refusal ends the download for good.
   func judgement(isComplete: Bool) -> PrefixVerdict {

@@ -54,6 +54,10 @@ final class Transfer {
   private(set) var method = DownloadOptions.Method.get
   /// Whether a 304 answers this request.
   private(set) var isConditional = false
+  /// Whether it is a second request after an accepted one, of whose answer the headers tell of caches on the way.
+  private(set) var isSecond = false
+  /// What they tell.
+  var remoteCache: RemoteCacheAnswer?
   /// What the downloader itself reads of the answer's headers.
   var fields = AnswerFields()
   /// What a response modifier made of the answer's head.
@@ -123,6 +127,8 @@ final class Transfer {
     disposition = .undecided
     method = kind.method
     isConditional = own?.isConditional == true
+    isSecond = job.accepted != nil
+    remoteCache = nil
     fields.removeAll()
     modifiedHead = nil
     rejection = nil

@@ -45,7 +45,7 @@ extension TransferLoop {
   /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
   func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
     let taken = turn.now.nanoseconds - transfer.started.nanoseconds
-    if jobs[slot].sharers.wantsDetails {
+    if jobs[slot].sharers.wantsDetails, jobs[slot].accepted == nil {
       jobs[slot].summary.details = transfer.details(redirects: jobs[slot].visited.count)
     }
     jobs[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
@@ -58,7 +58,9 @@ extension TransferLoop {
 
   /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again.
   func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false) {
+    guard let verdict = verdictAfterSecondRequest(slot, verdict) else { return }
     switch verdict {
+    case .remoteCache: preconditionFailure("a second request follows an accepted answer")
     case .image(let image), .notModified(let image): end(slot, verdict, image)
     case .redirect(let location):
       switch redirects.resolve(location, of: jobs[slot]) {

@@ -41,7 +41,8 @@ extension TransferLoop {
   }
 
   private func hasHandedOver(_ slot: Int) -> Bool {
-    if case .transferring(let place) = jobs[slot].activity { transfers[place].hasHandedOver } else { false }
+    if let accepted = jobs[slot].accepted { return accepted.wasStreamed }
+    return if case .transferring(let place) = jobs[slot].activity { transfers[place].hasHandedOver } else { false }
   }
 
   private func add(_ download: Download, of client: ClientState, to slot: Int) {

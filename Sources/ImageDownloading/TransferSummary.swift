@@ -1,11 +1,11 @@
 /// What a download cost, over all its attempts.
 public struct TransferSummary: Sendable, Hashable {
   /// Requests made, retries included; not those that go on with an attempt: redirects, further ranges of a probe, a probe in
-  /// place of a HEAD.
+  /// place of a HEAD, the second request of ``DownloadOptions/checksRemoteCache``.
   public var attempts = 0
   /// Bytes of bodies received, as they were coded on the way.
   public var receivedBytes: UInt64 = 0
-  /// The sum of the attempts' durations, without waits.
+  /// The sum of the attempts' durations, without waits and second requests.
   public var durationNanoseconds: UInt64 = 0
   /// Waiting between attempts.
   public var waitedNanoseconds: UInt64 = 0

@@ -11,6 +11,8 @@ enum Verdict {
   case headRefused
   /// A probe goes on from there.
   case needsMore(ProbeContinuation)
+  /// A second request, which was for that alone.
+  case remoteCache(RemoteCacheAnswer)
   case failure(Failure)
 }
 
@@ -41,6 +43,7 @@ extension Transfer {
   /// What stands before the answer has ended, and however it ends; nil where nothing does.
   func earlyVerdict(at time: TimeSource) -> Verdict? {
     if let refusal { return .failure(refusal) }
+    if let remoteCache { return .remoteCache(remoteCache) }
     return hasEnough ? .image(prefix(time)) : nil
   }
 

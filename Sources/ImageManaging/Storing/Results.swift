@@ -67,7 +67,22 @@ extension EntryResult {
     details = Details(
       finalURL: image.answer.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
       contentType: image.answer.contentType,
-      warnings: verified?.warnings ?? []
+      warnings: (verified?.warnings ?? []) + [image.answer.remoteCache?.warning].compactMap(\.self)
+    )
+    remoteCache = image.answer.remoteCache?.status
+  }
+
+  /// Adds what caches on the way had of an image that the server said is right.
+  mutating func add(_ remoteCache: RemoteCacheAnswer?) {
+    guard let remoteCache else { return }
+    self.remoteCache = remoteCache.status
+    guard let warning = remoteCache.warning else { return }
+    details = Details(
+      failure: details?.failure,
+      isBlacklisted: details?.isBlacklisted ?? false,
+      finalURL: details?.finalURL,
+      contentType: details?.contentType,
+      warnings: (details?.warnings ?? []) + [warning]
     )
   }
 

@@ -23,6 +23,11 @@ extension StoreLoop {
       preconditionFailure("only what is cached is asked about")
     }
     let context = flight.context
+    if let failure = context.verification.failure(remoteCache: answer.remoteCache) {
+      var result = EntryResult(.failed, summary: answer.summary)
+      result.add(answer.remoteCache)
+      return settle(number, flight, failure, result, Held())
+    }
     if context.needsPixels || context.needsData || context.parts.verifiesHits || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
@@ -32,6 +37,7 @@ extension StoreLoop {
     }
     var result = EntryResult(.revalidated, summary: answer.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+    result.add(answer.remoteCache)
     revalidate(number, flight, revalidation.head, answer, result, nil)
   }
 
@@ -101,6 +107,7 @@ extension StoreLoop {
     if let answer, let head = copy.ownHead {
       result.outcome = .revalidated
       result.add(answer.summary)
+      result.add(answer.remoteCache)
       return revalidate(number, flight, head, answer, result, processed)
     }
     touch(flight, copy)

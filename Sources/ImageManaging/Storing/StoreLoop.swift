@@ -175,6 +175,9 @@ final class StoreLoop {
     case .failure(let failure):
       settle(number, flight, failure, EntryResult(.failed, image: image, verified: nil), image.held)
     case .success(let processed):
+      if let failure = flight.context.verification.failure(remoteCache: image.answer.remoteCache) {
+        return settle(number, flight, failure, EntryResult(.failed, image: image, verified: processed.verified), image.held)
+      }
       var held = image.held
       held.bytes += hold(processed)
       if keepsOnDisk(image, processed, for: flight.context) {
