@@ -10,6 +10,21 @@ public struct DownloaderStatistics: Sendable {
   public internal(set) var openedConnections = 0
   /// For how long each limit was what kept more transfers from starting, in nanoseconds.
   public internal(set) var boundNanoseconds = BoundTimes()
+  /// Some of the hosts that nothing is asked of for a while, at most ``maximumPausedHosts``: those whose pause ends last.
+  public internal(set) var pausedHosts: [PausedHost] = []
+
+  /// So many paused hosts are told of.
+  public static let maximumPausedHosts = 4
+
+  /// A host that nothing is asked of for a while.
+  public struct PausedHost: Sendable, Hashable {
+    /// Its name and port, as in `img.example.com:443`.
+    public internal(set) var host: String
+    /// For how long still.
+    public internal(set) var remaining: Duration
+    /// The status by which it asked for the pause, 429 or 503; nil where it does nothing but fail (``CircuitBreaker``).
+    public internal(set) var status: Int?
+  }
 
   /// Nanoseconds by what bounded the downloader.
   public struct BoundTimes: Sendable, Hashable {
@@ -19,6 +34,10 @@ public struct DownloaderStatistics: Sendable {
     public internal(set) var hosts: UInt64 = 0
     /// What waited had to wait for its host's first connection, or for the time of its retry.
     public internal(set) var notYet: UInt64 = 0
+    /// The time of the next request, by ``DownloadLimits/rate`` or ``DownloadLimits/perHostRate``, had not come.
+    public internal(set) var rate: UInt64 = 0
+    /// Hosts were paused: by their own wish (429, 503), or since they did nothing but fail.
+    public internal(set) var paused: UInt64 = 0
     /// The receiver had no room, or the downloader was suspended.
     public internal(set) var held: UInt64 = 0
     /// Nothing waited.

@@ -29,6 +29,8 @@ public final class ImageDownloader: Sendable {
     public var headers: [HeaderField]
     /// Who stands in for libcurl for URLs of its own; the last that can load a URL does. None by default.
     public var loaders: [any ImageLoader]
+    /// When a host that does nothing but fail is left alone.
+    public var circuitBreaker: CircuitBreaker
 
     /// A configuration; a limit below 1 is a programmer's error and traps, here or where it is used.
     public init(
@@ -40,7 +42,8 @@ public final class ImageDownloader: Sendable {
         .nanoseconds(Int64.random(in: 0...Int64(clamping: $0.wholeNanoseconds)))
       },
       headers: [HeaderField] = [],
-      loaders: [any ImageLoader] = []
+      loaders: [any ImageLoader] = [],
+      circuitBreaker: CircuitBreaker = CircuitBreaker()
     ) {
       ImageDownloader.requireLimits(maxConcurrentDownloads, perHost: maxConcurrentPerHost)
       self.maxConcurrentDownloads = maxConcurrentDownloads
@@ -50,6 +53,7 @@ public final class ImageDownloader: Sendable {
       self.jitter = jitter
       self.headers = headers
       self.loaders = loaders
+      self.circuitBreaker = circuitBreaker
     }
   }
 
