@@ -1,0 +1,135 @@
+import Foundation
+import ImageCaching
+import TestOrigin
+import TestSupport
+
+/// A small job that meets all that a run does: hits and misses, small and large bodies, failures, every kind of report.
+final class TortureJob: Sendable {
+  let origin: Origin
+  /// A cache with the two images of ``warm``, copied for each run.
+  private let template: JobFolder
+  private let warm: [String]
+  private let fresh: [String]
+  private let bad: [String]
+  private let bodies: [String: [UInt8]]
+
+  /// What a run without faults gives.
+  var expected: [String: Int] {
+    ["urls": warm.count + fresh.count + bad.count + 2, "hit_disk": warm.count, "downloaded": fresh.count + 1, "failed": bad.count + 1]
+  }
+
+  init() async throws {
+    let origin = try Origin()
+    var bodies: [String: [UInt8]] = [:]
+    func add(_ name: String, _ body: [UInt8], isChunked: Bool = false, host: String = "127.0.0.1") -> String {
+      let path = "/\(name)"
+      origin.set(path, isChunked ? .chunked([Array(body[..<90_000]), Array(body[90_000...])]) : .body(body, type: nil))
+      let url = "http://\(host):\(origin.port)\(path)"
+      bodies[url] = body
+      return url
+    }
+    warm = [add("warm.jpg", SampleImages.jpeg(1)), add("warm-large.jpg", SampleImages.jpeg(2, padding: 150_000))]
+    fresh = [
+      add("small.jpg", SampleImages.jpeg(3)), add("small.png", SampleImages.png(4)),
+      add("large.jpg", SampleImages.jpeg(5, padding: 200_000)),
+      add("chunked.jpg", SampleImages.jpeg(6, padding: 180_000), isChunked: true),
+      add("named.jpg", SampleImages.jpeg(7, padding: 20_000), host: "localhost"),
+    ]
+    origin.set("/page.jpg", .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "text/html"))
+    bad = [origin.url("/gone.jpg"), origin.url("/page.jpg")]
+    self.bodies = bodies
+    self.origin = origin
+    template = JobFolder(urls: warm)
+    let run = try await template.runJob()
+    guard run.status == 0, run.totals["downloaded"] == warm.count else { throw NoAnswer(description: run.result.errorText) }
+  }
+
+  /// A folder with the job, in which the cache is warm.
+  func makeFolder() throws -> JobFolder {
+    let keys = """
+      request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 5s, stall-timeout: 5s, timeout: 15s}
+      report: [{text: report.txt}]
+      """
+    let job = JobFolder(urls: warm + fresh + bad + [fresh[0], "http://"], keys: keys)
+    try FileManager.default.copyItem(atPath: template.cacheDirectory, toPath: job.cacheDirectory)
+    return job
+  }
+
+  /// Runs the job under strace with these options, which count from where the job is read.
+  func run(in job: JobFolder, _ options: [String]) async throws -> Command.Result {
+    let pipe = job.folder.file("job.pipe")
+    guard mkfifo(pipe, 0o600) == 0 else { throw NoAnswer(description: "mkfifo: \(String(cString: strerror(errno)))") }
+    let command = try job.start(["run", "job.pipe", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"])
+    var end: Int32 = -1
+    try await poll("the command to open its job") {
+      end = open(pipe, O_WRONLY | O_NONBLOCK)
+      return end >= 0
+    }
+    let tracer = try await Strace.attach(to: command, options)
+    let text = job.folder.read("job.yaml") ?? []
+    _ = text.withUnsafeBytes { write(end, $0.baseAddress, $0.count) }
+    close(end)
+    let result = try await command.wait(timeout: .seconds(60))
+    _ = try await tracer.wait()
+    return result
+  }
+
+  /// What a run told that is not so, and what it broke; empty where all is well.
+  func faults(in job: JobFolder, after result: Command.Result) async throws -> [String] {
+    var faults: [String] = []
+    func check(_ isRight: Bool, _ sentence: @autoclosure () -> String) { if !isRight { faults.append(sentence()) } }
+    guard case .exited(let status) = result.ending else { return ["it crashed: \(result.ending) \(result.errorText)"] }
+    check([1, 2, 3].contains(status), "exit status \(status)")
+    check(status == 2 || result.errorText.hasPrefix("prewarm: "), "exit status \(status) without a sentence: \(result.errorText)")
+    var told: [Run.Row] = []
+    do {
+      let run = try Run(result, job.folder)
+      told = run.rows
+      let written = run.report["exit_status"] as? Int
+      check(written == status || status == 1 && result.errorText.contains("report"), "exit status \(status), report \(written ?? -1)")
+      check(run.totals["urls"] == run.sumOfTotals, "totals do not add up: \(run.totals)")
+      if !result.errorText.contains("rows.jsonl") {
+        check(run.rows.count == run.sumOfTotals, "\(run.rows.count) rows of \(run.sumOfTotals)")
+        for (outcome, key) in [("downloaded", "downloaded"), ("hit-disk", "hit_disk"), ("failed", "failed")] {
+          check(run.rows(outcome).count == run.totals[key], "\(outcome): \(run.rows(outcome).count) rows, \(run.totals)")
+        }
+      }
+      for row in run.rows("failed") where row.message == nil || row.kind == "internal" {
+        check(false, "no good reason: \(row.kind ?? "-") \(row.message ?? "-")")
+      }
+    } catch is Run.MissingReport {
+      check(status != 2, "exit status 2 without a report")
+    }
+    faults += try await brokenPromises(job, told)
+    return faults
+  }
+
+  private func brokenPromises(_ job: JobFolder, _ told: [Run.Row]) async throws -> [String] {
+    var faults: [String] = []
+    let verified = try await job.prewarm("cache", "verify")
+    if verified.status != 0 { faults.append("verify: \(verified.errorText)") }
+    let kept = try Self.bodies(in: job)
+    let hits = told.filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map(\.url)
+    for url in Set(hits + warm) where kept[url] != bodies[url] { faults.append("not in the cache as it was told: \(url)") }
+    for (url, body) in kept where bodies[url] != body { faults.append("wrong bytes in the cache: \(url)") }
+
+    let again = try await job.runJob()
+    let good = [again.totals["hit_disk"], again.totals["downloaded"]].compactMap { $0 }.reduce(0, +)
+    let failed = [again.totals["failed"], again.totals["blacklisted"]].compactMap { $0 }.reduce(0, +)
+    let isClean = again.status == 2 && good == expected["hit_disk"]! + expected["downloaded"]! && failed == expected["failed"]!
+    if !isClean { faults.append("the next run: \(again.totals) \(again.result.errorText)") }
+    let stored = again.rows("hit-disk").map(\.url)
+    for url in kept.keys where !stored.contains(url) { faults.append("stored, and fetched again: \(url)") }
+    return faults
+  }
+
+  /// Every image of the cache, by its URL.
+  private static func bodies(in job: JobFolder) throws -> [String: [UInt8]] {
+    let cache = try ImageCache(.init(directory: job.cacheDirectory, namespace: "default", access: .readOnly))
+    var bodies: [String: [UInt8]] = [:]
+    for record in try cache.entries(after: nil, limit: 1000) {
+      bodies[String(decoding: record.url, as: UTF8.self)] = try cache.data(forIdentity: record.url)?.bytes
+    }
+    return bodies
+  }
+}
