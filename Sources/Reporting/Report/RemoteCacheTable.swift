@@ -1,4 +1,4 @@
-public import ImagePrimitives
+import ImagePrimitives
 
 /// What caches on the way to a host, or to one edge of it, had of the images that they were asked for a second time.
 public struct RemoteCacheCount: Sendable, Equatable {

@@ -1,14 +1,13 @@
+internal import ImageDownloading
 internal import ImageURLs
 
 /// Hosts and ports as the job file writes them.
 enum HostRules {
-  private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
-
   /// `HOST:PORT`, the host in normal form, IPv6 addresses in brackets; nil for any other text.
   static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
     let parts = fields(text)
     guard parts.count == 2, let host = host(parts[0]), let port = port(parts[1]) else { return nil }
-    return (host, port)
+    return isConnectable(Job.Request.ConnectTo(host: nil, port: nil, targetHost: host, targetPort: port)) ? (host, port) : nil
   }
 
   /// `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, any of them empty; nil for any other text.
@@ -20,18 +19,28 @@ enum HostRules {
     for (part, value) in zip([parts[0], parts[2]], hosts) where !part.isEmpty && value == nil { return nil }
     for (part, value) in zip([parts[1], parts[3]], ports) where !part.isEmpty && value == nil { return nil }
     guard hosts[1] != nil || ports[1] != nil else { return nil }
-    return Job.Request.ConnectTo(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
+    let target = Job.Request.ConnectTo(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
+    return isConnectable(target) ? target : nil
   }
 
-  /// Whether it is the URL of a proxy that libcurl knows: a scheme, perhaps a user, a host, perhaps a port, and no more.
+  /// Whether it is the URL of a proxy that libcurl knows: a host, perhaps with a scheme, a user and a port, and no more.
   static func isProxy(_ text: String) -> Bool {
-    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return false }
-    guard proxySchemes.contains(text[..<colon].lowercased()) else { return false }
-    var rest = text[colon...].dropFirst(3)
-    if rest.hasSuffix("/") { rest.removeLast() }
-    guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !rest.contains(where: { "/?#".contains($0) }) else { return false }
-    if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-    return host(rest) != nil || hostAndPort(String(rest)) != nil
+    var connection = DownloadOptions.Connection()
+    connection.proxy = .url(text)
+    return connection.problem == nil
+  }
+
+  private static func isConnectable(_ target: Job.Request.ConnectTo) -> Bool {
+    var connection = DownloadOptions.Connection()
+    connection.connectTo = [
+      DownloadOptions.ConnectTarget(
+        host: target.host,
+        port: target.port,
+        targetHost: target.targetHost,
+        targetPort: target.targetPort
+      )
+    ]
+    return connection.problem == nil
   }
 
   /// The parts between colons, of which those in brackets are none.

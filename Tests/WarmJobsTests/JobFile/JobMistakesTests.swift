@@ -141,7 +141,7 @@ import WarmJobs
         + "environment, or none, not 'ftp://p:21'"
     ),
     (
-      "request: {proxy: 'me:secret@p:21'}",
+      "request: {proxy: 'ftp://me:secret@p:21'}",
       "4:18: 'proxy' needs a proxy such as http://proxy.example.com:3128 (http, https, socks4, socks4a, socks5 or socks5h), or "
         + "environment, or none, not '***'"
     ),
