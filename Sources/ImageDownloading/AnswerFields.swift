@@ -5,7 +5,7 @@ import ImagePrimitives
 /// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
 struct AnswerFields {
   enum Name: UInt8 {
-    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, vary
+    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, retryAfter, vary
     // What caches on the way say of themselves.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
@@ -55,6 +55,7 @@ struct AnswerFields {
     case UInt8(ascii: "l"):
       add(line, .lastModified, "last-modified:")
       if !lastIsOurs { add(line, .location, "location:") }
+    case UInt8(ascii: "r"): add(line, .retryAfter, "retry-after:")
     case UInt8(ascii: "s"): add(line, .serverTiming, "server-timing:")
     case UInt8(ascii: "v"): add(line, .vary, "vary:")
     case UInt8(ascii: "x"):

@@ -49,6 +49,8 @@ public struct DownloaderStatistics: Sendable {
     case .concurrency: boundNanoseconds.concurrency += nanoseconds
     case .hosts: boundNanoseconds.hosts += nanoseconds
     case .notYet: boundNanoseconds.notYet += nanoseconds
+    case .rate: boundNanoseconds.rate += nanoseconds
+    case .paused: boundNanoseconds.paused += nanoseconds
     case .held: boundNanoseconds.held += nanoseconds
     case .empty: boundNanoseconds.empty += nanoseconds
     }

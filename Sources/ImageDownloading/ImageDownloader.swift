@@ -83,6 +83,11 @@ public final class ImageDownloader: Sendable {
   /// Throws where libcurl is too old, was built without what this needs, or the system gives no descriptor.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
     Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
+    let breaker = configuration.circuitBreaker
+    trap(
+      unless: breaker.failures > 0 && breaker.rounds > 0,
+      "a circuit breaker needs at least 1 failure and 1 round, not \(breaker.failures) and \(breaker.rounds)"
+    )
     for field in configuration.headers {
       trap(unless: DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
     }
@@ -105,16 +110,20 @@ public final class ImageDownloader: Sendable {
     clients.withLock { $0.client(receiver, inbox) }
   }
 
-  /// Changes both limits, at least 1 each, also while transfers run: those beyond a lower limit finish, and nothing starts until
+  /// Changes these two limits, at least 1 each, also while transfers run: those beyond a lower limit finish, and nothing starts until
   /// they have. A limit below 1 is a programmer's error and traps. ``DownloaderStatistics/peakRunning`` counts anew from here.
   public func setLimits(concurrency: Int, perHost: Int) {
     Self.requireLimits(concurrency, perHost: perHost)
-    inbox.post(.setLimits(concurrency: concurrency, perHost: perHost))
+    inbox.post(.setConcurrency(concurrency, perHost: perHost))
   }
 
-  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two.
+  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two; a rate that is not above zero traps too.
   public func setLimits(_ limits: DownloadLimits) {
-    setLimits(concurrency: limits.concurrency, perHost: limits.perHost)
+    Self.requireLimits(limits.concurrency, perHost: limits.perHost)
+    for rate in [limits.rate, limits.perHostRate] {
+      if let rate { trap(unless: rate > 0, "a rate has to be above zero, not \(rate)") }
+    }
+    inbox.post(.setLimits(limits))
   }
 
   /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.

@@ -19,7 +19,8 @@ final class Inbox: Sendable {
     /// The load of that number has ended.
     case loaded(number: UInt64, Result<LoaderAnswer, Failure>)
     case clearCookies
-    case setLimits(concurrency: Int, perHost: Int)
+    case setConcurrency(Int, perHost: Int)
+    case setLimits(DownloadLimits)
     case setSuspended(Bool)
     case capacityChanged
     case shutDown

@@ -10,6 +10,8 @@ struct Job {
     case queued(notBefore: MonotonicInstant?)
     /// It waits for another job of its identity, whose first chunks it has missed.
     case held
+    /// It waits for its host's rules for robots.
+    case awaitingRobots
     /// libcurl has it, at that place of the loop's transfers.
     case transferring(place: Int)
     /// A loader has it, under that number.
@@ -46,6 +48,10 @@ struct Job {
   var attemptNanoseconds: UInt64 = 0
   /// Since when it waits for a retry.
   var retrySince: MonotonicInstant?
+  /// For how long hosts have told it to wait, in all.
+  private(set) var toldToWait = Duration.zero
+  /// Attempts to which hosts answered that it should wait, so that what follows is no retry.
+  private(set) var excusedAttempts = 0
   var summary = TransferSummary()
 
   init(_ download: Download, identity: DownloadIdentity, client: ClientState, host: Int, loader: Int?) {
@@ -63,7 +69,7 @@ struct Job {
   /// Whether it has not begun, or waits to begin again.
   var isWaiting: Bool {
     switch activity {
-    case .queued: !continues
+    case .queued, .awaitingRobots: !continues
     case .held: true
     case .none, .transferring, .loading: false
     }
@@ -132,6 +138,12 @@ struct Job {
     continuation = nil
     attemptNanoseconds = 0
     continues = true
+  }
+
+  /// Notes that its host asks for a wait.
+  mutating func excuse(waiting duration: Duration) {
+    toldToWait += duration
+    excusedAttempts += 1
   }
 
   /// Goes back to the download's own URL, to wait for another attempt.

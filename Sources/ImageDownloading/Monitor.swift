@@ -7,6 +7,14 @@ final class Monitor: Sendable {
     var statistics = DownloaderStatistics()
     var limit = StartLimit.empty
     var since: MonotonicInstant
+    /// Hosts that are left alone, or were; at most as many as are told of.
+    var paused: [PausedHost] = []
+  }
+
+  private struct PausedHost {
+    var host: String
+    var until: MonotonicInstant
+    var status: Int?
   }
 
   private let state: Mutex<State>
@@ -23,12 +31,31 @@ final class Monitor: Sendable {
     return state.withLock { state in
       var statistics = state.statistics
       statistics.add(now.since(state.since).wholeNanoseconds, boundBy: state.limit)
+      statistics.pausedHosts = state.paused.lazy.filter { $0.until > now }.map {
+        DownloaderStatistics.PausedHost(host: $0.host, remaining: $0.until.since(now), status: $0.status)
+      }
       return statistics
     }
   }
 
   /// Counts the peak anew.
   func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
+
+  /// Notes that a host is left alone until `time`, since it asked for that by `status` or, without one, did nothing but fail.
+  func note(_ host: String, until time: MonotonicInstant, status: Int?) {
+    state.withLock { state in
+      let noted = PausedHost(host: host, until: time, status: status)
+      if let place = state.paused.firstIndex(where: { $0.host == host }) {
+        if state.paused[place].until < time { state.paused[place] = noted }
+      } else if state.paused.count < DownloaderStatistics.maximumPausedHosts {
+        state.paused.append(noted)
+      } else if let place = state.paused.indices.min(by: { state.paused[$0].until < state.paused[$1].until }),
+        state.paused[place].until < time
+      {
+        state.paused[place] = noted
+      }
+    }
+  }
 
   /// Ends a turn of the loop: from `now` on, `limit` is what keeps more from starting.
   func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {

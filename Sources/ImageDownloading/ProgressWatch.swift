@@ -61,7 +61,7 @@ extension TransferLoop {
       watch.start()
       transfers[place].isObserved = true
     case .loading: watch.start()
-    case .none, .queued, .held: break
+    case .none, .queued, .held, .awaitingRobots: break
     }
     watches[slot, default: []].append(watch)
   }

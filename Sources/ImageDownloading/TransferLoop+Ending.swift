@@ -38,8 +38,9 @@ extension TransferLoop {
     let hasHandedOver = transfer.hasHandedOver
     var failedToConnect = false
     if case .failure = verdict { failedToConnect = transfer.phase != .connected }
+    let asked = hear(verdict, of: transfer, slot)
     release(transfer, of: slot, failedToConnect: failedToConnect)
-    settle(slot, verdict, hasHandedOver: hasHandedOver)
+    settle(slot, verdict, hasHandedOver: hasHandedOver, asked: asked)
   }
 
   /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
@@ -56,8 +57,9 @@ extension TransferLoop {
     free.append(transfer.place)
   }
 
-  /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again.
-  func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false) {
+  /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again; where its host has `asked`
+  /// to be left alone for a while, after that.
+  func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false, asked: Duration? = nil) {
     guard let verdict = verdictAfterSecondRequest(slot, verdict) else { return }
     switch verdict {
     case .remoteCache: preconditionFailure("a second request follows an accepted answer")
@@ -77,19 +79,36 @@ extension TransferLoop {
     case .needsMore(let continuation):
       jobs[slot].continueProbe(from: continuation)
       enqueue(slot)
-    case .failure(let failure):
-      guard jobs[slot].sharers.mayRetry, let time = retries.time(after: failure, of: jobs[slot], now: turn.now) else {
-        let job = finish(slot)
-        job.sharers.forEach { fail($0, failure, job) }
-        return
-      }
-      for sharer in jobs[slot].sharers.removeThoseWithoutRetry() {
-        forgetWatch(sharer, slot)
-        fail(sharer, failure, jobs[slot])
-      }
-      if hasHandedOver { jobs[slot].sharers.forEach { $0.client.tell(.restarted(id: $0.id)) } }
-      retry(slot, notBefore: time)
+    case .failure(let failure): settleFailure(slot, failure, hasHandedOver: hasHandedOver, asked: asked)
     }
+  }
+
+  private func settleFailure(_ slot: Int, _ failure: Failure, hasHandedOver: Bool, asked: Duration?) {
+    let mayRetry = jobs[slot].sharers.mayRetry && !queue.isDown(jobs[slot].host)
+    let step = retries.step(after: failure, asked: asked, of: jobs[slot], now: turn.now)
+    if case .end(let last) = step { return end(slot, last) }
+    guard mayRetry else { return end(slot, failure) }
+    for sharer in jobs[slot].sharers.removeThoseWithoutRetry() {
+      forgetWatch(sharer, slot)
+      fail(sharer, failure, jobs[slot])
+    }
+    if hasHandedOver { jobs[slot].sharers.forEach { $0.client.tell(.restarted(id: $0.id)) } }
+    switch step {
+    case .wait(let duration):
+      jobs[slot].excuse(waiting: duration)
+      // Where another host sent it there, it waits by itself; else with its host, in its place.
+      retry(slot, notBefore: jobs[slot].isRedirected ? turn.now.advanced(by: duration) : nil)
+    case .retry(let time):
+      if let status = failure.status, HTTPStatus.asksForPause(status) { rest(jobs[slot].host, until: time, status: status) }
+      retry(slot, notBefore: time)
+    case .end: break
+    }
+  }
+
+  /// Ends a job that neither waits nor runs with a failure.
+  func end(_ slot: Int, _ failure: Failure) {
+    let job = finish(slot)
+    job.sharers.forEach { fail($0, failure, job) }
   }
 
   private func end(_ slot: Int, _ verdict: Verdict, _ image: DownloadedImage) {
@@ -110,7 +129,7 @@ extension TransferLoop {
     sharer.client.end(sharer.id, .failed(id: sharer.id, failure, job.summary(for: sharer)))
   }
 
-  private func retry(_ slot: Int, notBefore time: MonotonicInstant) {
+  private func retry(_ slot: Int, notBefore time: MonotonicInstant?) {
     absorbSuccessor(of: slot)
     jobs[slot].restart(now: turn.now)
     if jobs[slot].loader == nil { move(slot, to: jobs[slot].url) }
@@ -139,6 +158,10 @@ extension TransferLoop {
   }
 
   func releaseHost(_ host: Int) {
-    if hosts.release(host) { queue.forget(host: host) }
+    guard hosts.release(host) else { return }
+    guard queue.settle(host: host, now: turn.now) else { return hosts.forget(host) }
+    guard let forgotten = hosts.keep(host) else { return }
+    queue.forget(host: forgotten)
+    hosts.forget(forgotten)
   }
 }

@@ -111,6 +111,7 @@ extension TransferLoop {
       queue.remove(slot: slot, host: jobs[slot].host)
       jobs[slot].change(to: .none)
     case .held: release(slot)
+    case .awaitingRobots: leaveRobots(slot)
     case .transferring(let place): release(transfers[place], of: slot)
     case .loading(let number): endLoad(number, of: slot)
     }
@@ -128,10 +129,17 @@ extension TransferLoop {
   private func updatePlace(_ slot: Int) {
     guard case .queued(let time) = jobs[slot].activity, jobs[slot].place != jobs[slot].sharers.best else { return }
     queue.remove(slot: slot, host: jobs[slot].host)
-    enqueue(slot, notBefore: time)
+    place(slot, notBefore: time)
   }
 
+  /// Lets a job wait for its start; or ends it, where its host is not to be asked, or lets it wait for the host's rules for robots.
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
+    if let failure = refusal(of: slot) { return end(slot, failure) }
+    if jobs[slot].download.options.respectsRobots, jobs[slot].loader == nil, !admitsByRobots(slot) { return }
+    place(slot, notBefore: time)
+  }
+
+  private func place(_ slot: Int, notBefore time: MonotonicInstant?) {
     jobs[slot].change(to: .queued(notBefore: time))
     let place = jobs[slot].sharers.best
     jobs[slot].place = place
@@ -141,7 +149,8 @@ extension TransferLoop {
       priority: place.priority,
       sequence: place.sequence,
       notBefore: time,
-      continues: jobs[slot].continues
+      continues: jobs[slot].continues,
+      patience: jobs[slot].download.options.retryAfterMaximum
     )
   }
 

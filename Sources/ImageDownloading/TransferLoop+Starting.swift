@@ -70,7 +70,7 @@ extension TransferLoop {
   private func refuse(_ slot: Int, _ failure: Failure, resolves: Bool) {
     jobs[slot].change(to: .none)
     if resolves { queue.resolved() }
-    queue.finished(host: jobs[slot].host, failedToConnect: true)
+    queue.finished(host: jobs[slot].host, failedToConnect: true, wasRequested: false)
     settle(slot, .failure(failure))
   }
 

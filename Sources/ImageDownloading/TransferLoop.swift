@@ -9,7 +9,7 @@ final class TransferLoop: @unchecked Sendable {
   // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
 
   let inbox: Inbox
-  private let monitor: Monitor
+  let monitor: Monitor
   let time: TimeSource
   let multi: CurlMulti
   let shares: CurlShares
@@ -37,6 +37,9 @@ final class TransferLoop: @unchecked Sendable {
   var isSuspended = false
   /// Whether the next turn must not sleep.
   var hasMore = false
+  /// What hosts allow to robots, where that is respected.
+  var robots = RobotsRegistry()
+  let robotsReceiver = RobotsReceiver()
   /// Who answers no HEAD.
   var headRefusals = HeadRefusals()
   private var messages: [Inbox.Message] = []
@@ -53,8 +56,13 @@ final class TransferLoop: @unchecked Sendable {
     turn = Turn(now: configuration.time.monotonic())
     multi = try CurlMulti(wakeDescriptor: inbox.descriptor, turn: turn)
     shares = try CurlShares()
-    queue = DownloadQueue(concurrency: configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
+    queue = DownloadQueue(
+      concurrency: configuration.maxConcurrentDownloads,
+      perHost: configuration.maxConcurrentPerHost,
+      breaker: configuration.circuitBreaker
+    )
     multi.setMaximumConnections(queue.concurrency * 2)
+    clients[Self.robotsClient] = ClientState(robotsReceiver)
   }
 
   /// Runs until told to end.
@@ -75,6 +83,7 @@ final class TransferLoop: @unchecked Sendable {
     checkTimeLimits()
     let limit = startWaiting()
     for client in clients.values { client.deliver() }
+    if takeRobots() { hasMore = true }
     monitor.update(
       now: turn.now,
       limit: limit,
@@ -87,7 +96,7 @@ final class TransferLoop: @unchecked Sendable {
   /// Rounded up, so that what is waited for is due when the sleep ends; -1 for a sleep without end.
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
-    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextRetry?.nanoseconds ?? .max, turn.nextTimeLimit.nanoseconds)
+    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextStart?.nanoseconds ?? .max, turn.nextTimeLimit.nanoseconds)
     guard wake < .max else { return -1 }
     let now = time.monotonic().nanoseconds
     return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
@@ -123,10 +132,12 @@ final class TransferLoop: @unchecked Sendable {
         }
       case .setPriority(let client, let id, let priority):
         if let client = clients[client] { setPriority(priority, of: id, of: client) }
-      case .setLimits(let concurrency, let perHost):
+      case .setConcurrency(let concurrency, let perHost):
         queue.setLimits(concurrency: concurrency, perHost: perHost)
-        monitor.forgetPeak()
-        multi.setMaximumConnections(queue.concurrency * 2)
+        limitsChanged()
+      case .setLimits(let limits):
+        queue.setLimits(limits, now: turn.now)
+        limitsChanged()
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Being awake is all it takes.
       case .loaded(let number, let result): concludeLoad(number, result)
@@ -139,5 +150,10 @@ final class TransferLoop: @unchecked Sendable {
     messages.removeAll(keepingCapacity: true)
     // Only now, since a message may have kept the receiver.
     for latch in closed { latch.open() }
+  }
+
+  private func limitsChanged() {
+    monitor.forgetPeak()
+    multi.setMaximumConnections(queue.concurrency * 2)
   }
 }

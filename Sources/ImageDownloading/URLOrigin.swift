@@ -61,34 +61,3 @@ extension URLOrigin {
     portColon.flatMap { Int(String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self)) } ?? (isSecure ? 443 : 80)
   }
 }
-
-/// The numbers of hosts for which something waits or runs; a number serves another host once it is free.
-struct HostTable {
-  private var numbers: [URLOrigin: Int] = [:]
-  private var entries: [(origin: URLOrigin?, uses: Int)] = []
-  private var free: [Int] = []
-
-  /// The number of a host, to be given back by ``release(_:)`` as often as it was taken.
-  mutating func retain(_ origin: URLOrigin) -> Int {
-    if let number = numbers[origin] {
-      entries[number].uses += 1
-      return number
-    }
-    let origin = URLOrigin(copying: origin)
-    let number = free.popLast() ?? entries.count
-    if number == entries.count { entries.append((nil, 0)) }
-    entries[number] = (origin, 1)
-    numbers[origin] = number
-    return number
-  }
-
-  /// True where that was the last use.
-  mutating func release(_ number: Int) -> Bool {
-    entries[number].uses -= 1
-    guard entries[number].uses == 0, let origin = entries[number].origin else { return false }
-    numbers[origin] = nil
-    entries[number].origin = nil
-    free.append(number)
-    return true
-  }
-}

@@ -117,11 +117,11 @@ struct DownloadQueueTests {
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: later)
     queue.insert(slot: 1, host: 0, priority: .normal, sequence: 1)
     queue.insert(slot: 2, host: 0, priority: .normal, sequence: 2)
-    #expect(queue.nextRetry == later)
+    #expect(queue.nextStart == later)
     #expect(startAll(&queue) == [1])
     queue.finished(host: 0)
     #expect(startAll(&queue, now: later) == [0])
-    #expect(queue.nextRetry == nil)
+    #expect(queue.nextStart == nil)
   }
 
   @Test("a retry that is due but finds no room does not keep the loop awake")
@@ -131,7 +131,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [1])
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now)
     #expect(queue.next(now: now) == .none(.concurrency))
-    #expect(queue.nextRetry == nil)
+    #expect(queue.nextStart == nil)
   }
 
   @Test("a new host starts one alone, and the others once it has connected")
@@ -185,7 +185,7 @@ struct DownloadQueueTests {
     queue.insert(slot: 2, host: 0, priority: .normal, sequence: 9)
     queue.insert(slot: 3, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
     queue.remove(slot: 3, host: 0)
-    #expect(queue.nextRetry == nil)
+    #expect(queue.nextStart == nil)
     #expect(queue.waiting == 2)
     #expect(startAll(&queue) == [1, 2])
     #expect(queue.next(now: now) == .none(.empty))

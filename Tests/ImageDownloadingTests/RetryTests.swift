@@ -59,7 +59,7 @@ struct RetryTests {
   @Test("D15: a waiting retry holds no transfer slot, and waits for its backoff")
   func waitingHoldsNoSlot() throws {
     let clock = ManualClock()
-    let origin = try Origin(["/a": .sequence([.status(503), .body([1])])], fallback: .body([2]))
+    let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(concurrency: 1, time: clock.source)
     let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: backoff))

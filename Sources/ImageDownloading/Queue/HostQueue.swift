@@ -1,4 +1,5 @@
 import HeapModule
+import ImagePrimitives
 
 /// The place of a download among all that wait; the least starts first.
 struct Rank: Comparable {
@@ -18,7 +19,7 @@ struct Rank: Comparable {
   }
 }
 
-/// What waits for one host (name and port), and how many transfers it has.
+/// What waits for one host (name and port), how many transfers it has, and what it allows.
 struct HostQueue {
   struct Entry: Comparable {
     var rank: Rank
@@ -35,17 +36,32 @@ struct HostQueue {
     case open
   }
 
+  /// Why it may start nothing before a certain time.
+  enum SleepReason {
+    case rate, pause
+  }
+
   var phase = Phase.new
   var running = 0
   /// The ticket under which it stands in the heap of hosts; 0 where it does not.
   var announced: UInt64 = 0
+  /// Whether it has as many transfers as it may, and is counted so.
+  var isFull = false
+  /// Until when it stands in the heap of hosts that sleep, and why; nil where it does not.
+  var sleep: (until: MonotonicInstant, reason: SleepReason)?
+  /// None of those that wait has less patience with pauses.
+  var leastPatience = Duration.seconds(Int64.max)
+  var policy = HostPolicy()
   private var waiting = Heap<Entry>()
 
   /// What would start first.
   var best: Entry? { waiting.min }
 
-  /// Whether its limit lets it start one more.
-  func mayStart(perHost: Int) -> Bool { running < (phase == .new ? 1 : perHost) }
+  /// All that waits but for retries whose time has not come, stale ones too, in no order.
+  var entries: some Collection<Entry> { waiting.unordered }
+
+  /// Whether its limits let it start one more.
+  func hasRoom(_ rules: HostRules) -> Bool { running < (phase == .new ? 1 : policy.limit(rules)) }
 
   mutating func insert(_ entry: Entry) { waiting.insert(entry) }
 

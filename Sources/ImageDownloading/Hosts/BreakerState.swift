@@ -1,0 +1,66 @@
+import ImagePrimitives
+
+/// What a ``CircuitBreaker`` has come to for one host.
+struct BreakerState {
+  private enum State {
+    /// It is asked, and has failed so often in a row.
+    case closed(failures: Int)
+    /// It is left alone until then; that many tries have failed.
+    case open(until: MonotonicInstant, failedTries: Int)
+    /// One request tries it.
+    case trying(failedTries: Int)
+    /// It is not asked any more.
+    case down
+  }
+
+  private var state = State.closed(failures: 0)
+
+  /// What changed.
+  enum Change: Equatable {
+    case none, leftAlone, down
+  }
+
+  /// Nothing may begin before this.
+  var earliestStart: MonotonicInstant {
+    if case .open(let until, _) = state { until } else { MonotonicInstant(nanoseconds: 0) }
+  }
+
+  /// Whether it is asked as if nothing were, though it may have failed.
+  var isClosed: Bool { if case .closed = state { true } else { false } }
+
+  var isDown: Bool { if case .down = state { true } else { false } }
+
+  /// Whether it knows of nothing bad.
+  var isCalm: Bool { if case .closed(0) = state { true } else { false } }
+
+  /// A request begins; the only one that runs where the breaker is not closed.
+  mutating func start() {
+    if case .open(_, let failedTries) = state { state = .trying(failedTries: failedTries) }
+  }
+
+  /// A request has failed in a way that may heal. While the host is left alone, those begun before say nothing new.
+  mutating func fail(by rules: CircuitBreaker, now: MonotonicInstant) -> Change {
+    switch state {
+    case .closed(let failures):
+      guard failures + 1 >= rules.failures else {
+        state = .closed(failures: failures + 1)
+        return .none
+      }
+      state = .open(until: now.advanced(by: rules.pause), failedTries: 0)
+      return .leftAlone
+    case .trying(let failedTries):
+      let isLast = failedTries + 1 >= rules.rounds
+      state = isLast ? .down : .open(until: now.advanced(by: rules.pause), failedTries: failedTries + 1)
+      return isLast ? .down : .leftAlone
+    case .open, .down: return .none
+    }
+  }
+
+  /// The host has answered, other than by asking for a pause.
+  mutating func heal() { if !isDown { state = .closed(failures: 0) } }
+
+  /// The request that tried it has ended and told nothing: another may try at once.
+  mutating func abandonTry() {
+    if case .trying(let failedTries) = state { state = .open(until: MonotonicInstant(nanoseconds: 0), failedTries: failedTries) }
+  }
+}

@@ -1,0 +1,26 @@
+import ImagePrimitives
+
+/// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): until when, and
+/// for how long in all while it answered nothing else.
+struct HostPause {
+  /// Nothing is asked of it before this.
+  private(set) var until = MonotonicInstant(nanoseconds: 0)
+  /// Its pauses since it last answered otherwise.
+  private(set) var totalNanoseconds: UInt64 = 0
+  /// How it asked last; 0 where it never did.
+  private(set) var status: UInt16 = 0
+
+  /// Lets the host rest until `time`, at least; what pauses have in common counts once.
+  mutating func extend(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+    self.status = UInt16(clamping: status)
+    guard time > until else { return }
+    totalNanoseconds &+= time.since(max(now, until)).wholeNanoseconds
+    until = time
+  }
+
+  /// The host has answered otherwise; a pause that it has asked for stays.
+  mutating func heal() { totalNanoseconds = 0 }
+
+  /// What is left of the pause.
+  func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }
+}

@@ -1,0 +1,99 @@
+import ImagePrimitives
+
+/// What one host allows and deserves: when the next request to it may begin, and how many may run.
+struct HostPolicy {
+  private(set) var rate = StartRate()
+  private(set) var pause = HostPause()
+  private(set) var breaker = BreakerState()
+  private var adaptive = AdaptiveLimit()
+  /// What the host did when it was last left alone.
+  private(set) var lastFailure: String?
+
+  /// Nothing may begin before this.
+  var earliestStart: MonotonicInstant { max(rate.next, rest) }
+
+  /// Until when it is left alone, be it by its own wish.
+  var rest: MonotonicInstant { max(pause.until, breaker.earliestStart) }
+
+  /// How many transfers it may have.
+  func limit(_ rules: HostRules) -> Int {
+    guard breaker.isClosed else { return 1 }
+    return rules.isAdaptive ? min(adaptive.transfers, rules.perHost) : rules.perHost
+  }
+
+  /// Whether this is to outlive the moment when nothing waits or runs for the host.
+  func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
+    earliestStart > now || pause.totalNanoseconds > 0 || !breaker.isCalm || rules.isAdaptive && adaptive.isLearned
+  }
+
+  /// A request begins.
+  mutating func start(_ rules: HostRules, now: MonotonicInstant) {
+    rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
+    breaker.start()
+  }
+
+  /// The last start has come to no request.
+  mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
+
+  /// Takes what a request tells of the host, while `running` run, that one included.
+  mutating func hear(_ answer: HostAnswer, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
+    switch answer {
+    case .answered(let latency):
+      pause.heal()
+      breaker.heal()
+      lastFailure = nil
+      if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
+    case .busy:
+      if rules.isAdaptive { adaptive.fail(running: running) }
+    case .failed(let failure):
+      if rules.isAdaptive { adaptive.fail(running: running) }
+      let change = breaker.fail(by: rules.breaker, now: now)
+      if change != .none { lastFailure = failure.message }
+      return change
+    case .nothing:
+      if rules.isAdaptive { adaptive.pass() }
+    }
+    return .none
+  }
+
+  /// A request has ended, of whatever kind.
+  mutating func finish() { breaker.abandonTry() }
+
+  /// The host asks to be left alone until `time`.
+  mutating func rest(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+    pause.extend(until: time, status: status, now: now)
+  }
+
+  /// Goes on with other rules.
+  mutating func change(_ rules: HostRules, now: MonotonicInstant) {
+    rate.change(intervalNanoseconds: rules.intervalNanoseconds, at: now)
+  }
+
+  /// Why one that may wait for so long in all is not asked of this host; nil where it is.
+  func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
+    if breaker.isDown { return .down(lastFailure: lastFailure ?? "it only failed") }
+    let remaining = pause.remaining(at: now)
+    guard remaining > .zero, pause.totalNanoseconds > patience.wholeNanoseconds else { return nil }
+    return .paused(status: Int(pause.status), remaining: remaining, total: .nanoseconds(Int64(clamping: pause.totalNanoseconds)))
+  }
+}
+
+/// What holds for each host.
+struct HostRules {
+  var perHost: Int
+  /// Between two starts; zero without a rate.
+  var intervalNanoseconds: UInt64 = 0
+  var isAdaptive = false
+  var breaker = CircuitBreaker()
+}
+
+/// What a request that has ended tells of its host.
+enum HostAnswer {
+  /// It answered, whatever; with the time from the request to the first byte, where that was asked for.
+  case answered(latencyNanoseconds: UInt64?)
+  /// It asks for a pause: 429 or 503.
+  case busy
+  /// It failed in a way that may heal.
+  case failed(Failure)
+  case nothing
+}

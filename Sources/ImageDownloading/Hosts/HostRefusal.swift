@@ -1,0 +1,43 @@
+import ImagePrimitives
+
+/// Why something is not asked of a host at all.
+enum HostRefusal: Equatable {
+  /// It did nothing but fail, for so long that it is given up.
+  case down(lastFailure: String)
+  /// It has answered nothing but 429 and 503, and asks for `remaining` more of what are pauses of `total`.
+  case paused(status: Int, remaining: Duration, total: Duration)
+
+  /// What ends those that wait for the host.
+  func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
+    switch self {
+    case .down(let lastFailure):
+      // Not for this run, but it may heal by itself.
+      return Failure(
+        .hostDown,
+        isTransient: true,
+        message: "\(host.address) is not asked any more in this run, since it did nothing but fail (\(lastFailure)); a later run asks again"
+      )
+    case .paused(let status, let remaining, let total):
+      let answer = Failure.status(status).message
+      let asked = wasAsked ? "" : "; this URL was not asked"
+      let wish = total > remaining
+        ? "and has only asked for pauses, \(total.text) in all," : "and asks to wait \(remaining.text),"
+      return Failure(
+        .httpStatus,
+        status: status,
+        isTransient: true,
+        message: "\(answer) \(wish) which is more than request.retry-after-max, \(patience.text)\(asked)"
+      )
+    }
+  }
+}
+
+extension Failure {
+  /// What ends a download that itself was told to wait for too long.
+  static func waitsTooLong(_ failure: Failure, asked: Duration, waited: Duration, patience: Duration) -> Failure {
+    var failure = failure
+    let before = waited > .zero ? " after \(waited.text) of such waits" : ""
+    failure.message += " and asks to wait \(asked.text)\(before), which is more than request.retry-after-max, \(patience.text)"
+    return failure
+  }
+}

@@ -1,0 +1,73 @@
+/// The numbers of hosts for which something waits or runs, and of some for which nothing does but of which more is known than of a
+/// new one; another number serves another host once it is free.
+struct HostTable {
+  /// So many hosts are kept of which nothing waits or runs; beyond, what was kept first is forgotten.
+  private let maximumKept: Int
+
+  private struct Entry {
+    var origin: URLOrigin?
+    var uses = 0
+    /// Tells uses of one number from one another, so that what is kept is not taken for what came after it.
+    var keeping: UInt64 = 0
+  }
+
+  private var numbers: [URLOrigin: Int] = [:]
+  private var entries: [Entry] = []
+  private var free: [Int] = []
+  /// Those kept, in order, from `firstKept` on, in a ring; some are in use again.
+  private var kept: [(number: Int, keeping: UInt64)] = []
+  private var firstKept = 0
+  private var lastKeeping: UInt64 = 0
+
+  init(maximumKept: Int = 4096) { self.maximumKept = maximumKept }
+
+  /// The number of a host, to be given back by ``release(_:)`` as often as it was taken.
+  mutating func retain(_ origin: URLOrigin) -> Int {
+    if let number = numbers[origin] {
+      entries[number].uses += 1
+      entries[number].keeping = 0
+      return number
+    }
+    let origin = URLOrigin(copying: origin)
+    let number = free.popLast() ?? entries.count
+    if number == entries.count { entries.append(Entry()) }
+    entries[number] = Entry(origin: origin, uses: 1)
+    numbers[origin] = number
+    return number
+  }
+
+  /// The host of a number that is taken or kept.
+  func origin(_ number: Int) -> URLOrigin {
+    guard let origin = entries[number].origin else { preconditionFailure("\(number) is no host's number") }
+    return origin
+  }
+
+  /// Gives a number back; true where that was the last use, and it is either kept or forgotten next.
+  mutating func release(_ number: Int) -> Bool {
+    entries[number].uses -= 1
+    return entries[number].uses == 0
+  }
+
+  /// Lets the number of a host that is not in use serve another.
+  mutating func forget(_ number: Int) {
+    guard let origin = entries[number].origin.take() else { return }
+    numbers[origin] = nil
+    entries[number].keeping = 0
+    free.append(number)
+  }
+
+  /// Keeps a host that is not in use; what has to be forgotten for that is returned.
+  mutating func keep(_ number: Int) -> Int? {
+    lastKeeping += 1
+    entries[number].keeping = lastKeeping
+    guard kept.count == maximumKept else {
+      kept.append((number, lastKeeping))
+      return nil
+    }
+    let oldest = kept[firstKept]
+    kept[firstKept] = (number, lastKeeping)
+    firstKept = (firstKept + 1) % maximumKept
+    guard entries[oldest.number].keeping == oldest.keeping else { return nil }
+    return oldest.number
+  }
+}

@@ -1,0 +1,86 @@
+import HeapModule
+import ImagePrimitives
+
+/// What hosts allow, and what becomes of those that wait for them.
+extension DownloadQueue {
+  /// Changes all limits: numbers of at least 1, rates above zero.
+  mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
+    concurrency = limits.concurrency
+    rules.perHost = limits.perHost
+    rules.isAdaptive = limits.isAdaptive
+    rules.intervalNanoseconds = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
+    intervalNanoseconds = StartRate.intervalNanoseconds(ofRate: limits.rate)
+    rate.change(intervalNanoseconds: intervalNanoseconds, at: now)
+    for host in hosts.indices {
+      hosts[host].policy.change(rules, now: now)
+      countFullness(host)
+      announce(host)
+    }
+  }
+
+  /// Changes both limits, at least 1 each.
+  mutating func setLimits(concurrency: Int, perHost: Int) {
+    self.concurrency = concurrency
+    rules.perHost = perHost
+    for host in hosts.indices {
+      countFullness(host)
+      announce(host)
+    }
+  }
+
+  /// Takes what a transfer to `host` tells of it, before it has ``finished(host:failedToConnect:wasRequested:)``.
+  mutating func hear(_ answer: HostAnswer, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
+    hosts[host].policy.hear(answer, running: hosts[host].running, rules, now: now)
+  }
+
+  /// Lets nothing begin at `host` before `time`, since it asked for that.
+  mutating func rest(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+    hosts[host].policy.rest(until: time, status: status, now: now)
+    announce(host)
+  }
+
+  /// Why one that may wait for so long in all is not asked of `host`; nil where it is.
+  func refusal(of host: Int, patience: Duration, now: MonotonicInstant) -> HostRefusal? {
+    host < hosts.count ? hosts[host].policy.refusal(patience, now: now) : nil
+  }
+
+  /// Until when `host` is left alone.
+  func rest(of host: Int) -> MonotonicInstant { hosts[host].policy.rest }
+
+  /// Whether nothing is asked of `host` any more.
+  func isDown(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.breaker.isDown }
+
+  /// Whether some that wait for `host` may have less patience than its pauses take.
+  func triesPatience(of host: Int) -> Bool {
+    hosts[host].policy.pause.totalNanoseconds > hosts[host].leastPatience.wholeNanoseconds
+  }
+
+  /// Notes that none of those that wait for `host` has less patience.
+  mutating func setLeastPatience(_ patience: Duration, of host: Int) { hosts[host].leastPatience = patience }
+
+  /// The slots of all that waits for `host`, retries too, in their order: as long as the queue, so for rare occasions.
+  func slots(waitingFor host: Int) -> [Int] {
+    let due = hosts[host].entries.filter { !isStale($0) }
+    let retrying = retries.unordered.lazy.filter { $0.host == host }.map(\.entry).filter { !isStale($0) }
+    return (due + retrying).sorted().map(\.slot)
+  }
+
+  /// Forgets what concerns transfers of a host for which nothing waits or runs. Where what is left need not be kept, its number may
+  /// serve another.
+  mutating func settle(host: Int, now: MonotonicInstant) -> Bool {
+    guard host < hosts.count else { return false }
+    let policy = hosts[host].policy
+    forget(host: host)
+    guard policy.isWorthKeeping(rules, now: now) else { return false }
+    hosts[host].policy = policy
+    return true
+  }
+
+  /// Forgets a host for which nothing waits or runs, so that its number may serve another.
+  mutating func forget(host: Int) {
+    guard host < hosts.count else { return }
+    wake(host)
+    if hosts[host].isFull { countFullness(host) }
+    hosts[host] = HostQueue()
+  }
+}

@@ -1,0 +1,313 @@
+import HeapModule
+import ImagePrimitives
+
+/// What keeps more downloads from starting.
+enum StartLimit: Sendable {
+  /// Nothing waits.
+  case empty
+  /// The limit over all hosts is reached.
+  case concurrency
+  /// Hosts are at their limit.
+  case hosts
+  /// What waits has to wait for its host's first connection, or for the time of its retry.
+  case notYet
+  /// Only what already began may start now.
+  case held
+  /// The next start has its time, over all hosts or at those that could start something.
+  case rate
+  /// Hosts are left alone.
+  case paused
+}
+
+/// The order of everything that waits: which download starts next, and what may not start yet.
+///
+/// The next one is that of the highest class, then of the lowest sequence, among those that may start now. A host that may not
+/// start more holds back only itself: each host keeps a heap of its own, and a heap of hosts orders those that could start something
+/// by the best they have. A host that has to wait for a time, by its rate or since it is left alone, sleeps in a heap by time
+/// instead. A retry waits in another, holds no slot, and keeps its sequence. Entries are removed lazily: each carries a ticket, and
+/// one whose ticket is no longer its slot's is passed over. So every operation costs O(log n).
+///
+/// A host that is new starts one transfer alone, and its others once that one has connected or failed: they then find a
+/// resolved name, and with HTTP/2 a connection to share. Names that are being resolved are limited, since each costs a thread.
+///
+/// There is no clock and no socket here; `slot` and `host` are small numbers of the caller's, used again when free.
+struct DownloadQueue {
+  /// Names that are resolved at once, at most.
+  static let maximumResolving = 32
+
+  /// By number.
+  var hosts: [HostQueue] = []
+  /// By slot: the ticket of its entry; 0 where it does not wait.
+  var tickets: [UInt64] = []
+  private var lastTicket: UInt64 = 0
+  /// Hosts with something to start, by whether their name is known to resolve. Some entries are stale.
+  private var openHosts = Heap<Candidate>()
+  private var newHosts = Heap<Candidate>()
+  private var sleepers = Heap<Sleeper>()
+  var retries = Heap<Retry>()
+
+  var concurrency: Int
+  /// What holds for each host.
+  var rules: HostRules
+  var rate = StartRate()
+  /// Between two starts over all hosts; zero without a rate.
+  var intervalNanoseconds: UInt64 = 0
+  /// Whether something could start now but for the rate over all hosts.
+  private var waitsForRate = false
+  /// As the last step knows it.
+  private(set) var now = MonotonicInstant(nanoseconds: 0)
+
+  private(set) var running = 0
+  /// Hosts with as many transfers as they may have.
+  private var fullHosts = 0
+  /// Hosts that could start something but for their rate, and but for being left alone.
+  private var ratedHosts = 0
+  private var restingHosts = 0
+  private(set) var waiting = 0
+  private var resolving = 0
+
+  private struct Candidate: Comparable {
+    var rank: Rank
+    var host: Int
+    static func < (left: Candidate, right: Candidate) -> Bool { left.rank < right.rank }
+  }
+
+  private struct Sleeper: Comparable {
+    var until: MonotonicInstant
+    var host: Int
+    static func < (left: Sleeper, right: Sleeper) -> Bool { left.until < right.until }
+  }
+
+  struct Retry: Comparable {
+    var time: MonotonicInstant
+    var host: Int
+    var entry: HostQueue.Entry
+    static func < (left: Retry, right: Retry) -> Bool { (left.time, left.entry.rank) < (right.time, right.entry.rank) }
+  }
+
+  /// An empty queue with both limits, at least 1 each, and no rates.
+  init(concurrency: Int, perHost: Int, breaker: CircuitBreaker = CircuitBreaker()) {
+    self.concurrency = concurrency
+    rules = HostRules(perHost: perHost, breaker: breaker)
+  }
+
+  /// What ``next(now:startsNew:)`` says.
+  enum Step: Equatable {
+    /// Start this one; `resolves` where its host's name may have to be resolved, to be ended by ``resolved()``.
+    case start(slot: Int, resolves: Bool)
+    case none(StartLimit)
+  }
+
+  /// Adds what waits in `slot` to `host`; before `time` it does not start.
+  ///
+  /// `continues` marks what already began, the next request of an attempt: it comes before all that has not. It waits for pauses of
+  /// its host for no longer than `patience`.
+  mutating func insert(
+    slot: Int,
+    host: Int,
+    priority: Priority,
+    sequence: Int64,
+    notBefore time: MonotonicInstant? = nil,
+    continues: Bool = false,
+    patience: Duration = .seconds(Int64.max)
+  ) {
+    while tickets.count <= slot { tickets.append(0) }
+    while hosts.count <= host { hosts.append(HostQueue()) }
+    precondition(tickets[slot] == 0, "slot \(slot) waits already")
+    lastTicket += 1
+    tickets[slot] = lastTicket
+    waiting += 1
+    let rank = Rank(order: continues ? 0 : priority.rawValue + 1, sequence: sequence, ticket: lastTicket)
+    let entry = HostQueue.Entry(rank: rank, slot: slot)
+    hosts[host].leastPatience = min(hosts[host].leastPatience, patience)
+    if let time {
+      retries.insert(Retry(time: time, host: host, entry: entry))
+    } else {
+      hosts[host].insert(entry)
+      announce(host)
+    }
+  }
+
+  /// Removes what waits in `slot` of `host`; nothing where nothing waits there.
+  mutating func remove(slot: Int, host: Int) {
+    guard slot < tickets.count, tickets[slot] != 0 else { return }
+    tickets[slot] = 0
+    waiting -= 1
+    dropStale(host)
+    announce(host)
+  }
+
+  /// Takes the download to start now, and counts it as running; without `startsNew` only what continues.
+  mutating func next(now: MonotonicInstant, startsNew: Bool = true) -> Step {
+    self.now = now
+    waitsForRate = false
+    admitRetries()
+    wakeSleepers()
+    guard waiting > 0 else { return .none(.empty) }
+    guard running < concurrency else { return .none(.concurrency) }
+    guard let candidate = best() else { return .none(hostLimit) }
+    guard startsNew || candidate.rank.continues else { return .none(.held) }
+    guard rate.next <= now else {
+      waitsForRate = true
+      return .none(.rate)
+    }
+    return start(candidate.host)
+  }
+
+  /// What keeps most of the hosts that could start something.
+  private var hostLimit: StartLimit {
+    if fullHosts == 0, ratedHosts == 0, restingHosts == 0 { return .notYet }
+    if fullHosts >= max(ratedHosts, restingHosts) { return .hosts }
+    return ratedHosts > restingHosts ? .rate : .paused
+  }
+
+  /// When the next may start by its time, be it a retry, a host's or the rate's; nil where nothing waits for a time.
+  var nextStart: MonotonicInstant? {
+    mutating get {
+      while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
+      while let first = sleepers.min, hosts[first.host].sleep?.until != first.until { sleepers.removeMin() }
+      var earliest = waitsForRate ? rate.next : MonotonicInstant(nanoseconds: .max)
+      if let retry = retries.min { earliest = min(earliest, retry.time) }
+      if let sleeper = sleepers.min { earliest = min(earliest, sleeper.until) }
+      return earliest.nanoseconds < .max ? earliest : nil
+    }
+  }
+
+  // MARK: What becomes of those that run
+
+  /// One of those started with `resolves` has resolved its name, or has ended before.
+  mutating func resolved() { resolving -= 1 }
+
+  /// A transfer to `host` has connected, so its others may start.
+  mutating func connected(host: Int) {
+    guard hosts[host].phase != .open else { return }
+    hosts[host].phase = .open
+    // Where it stands in the heap of new hosts, that entry is stale now.
+    hosts[host].announced = 0
+    announce(host)
+  }
+
+  /// A transfer to `host` has ended; one that could not connect lets the host's others try too. One of which no request came gives
+  /// back its start.
+  mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
+    running -= 1
+    hosts[host].running -= 1
+    hosts[host].policy.finish()
+    if !wasRequested {
+      rate.takeBack(intervalNanoseconds: intervalNanoseconds)
+      hosts[host].policy.takeBackStart(rules)
+    }
+    if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
+    countFullness(host)
+    announce(host)
+  }
+
+  // MARK: Choosing
+
+  /// The best of the hosts that may start something.
+  private mutating func best() -> Candidate? {
+    while let candidate = openHosts.min, !isCurrent(candidate, open: true) { drop(openHosts.removeMin()) }
+    while let candidate = newHosts.min, !isCurrent(candidate, open: false) { drop(newHosts.removeMin()) }
+    guard resolving < Self.maximumResolving, let new = newHosts.min else { return openHosts.min }
+    return openHosts.min.map { min($0, new) } ?? new
+  }
+
+  private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
+    hosts[candidate.host].best?.rank == candidate.rank
+      && hosts[candidate.host].hasRoom(rules)
+      && hosts[candidate.host].policy.earliestStart <= now
+      && (hosts[candidate.host].phase == .open) == open
+  }
+
+  private mutating func drop(_ stale: Candidate) {
+    if hosts[stale.host].announced == stale.rank.ticket { hosts[stale.host].announced = 0 }
+  }
+
+  private mutating func start(_ host: Int) -> Step {
+    let slot = hosts[host].removeBest().slot
+    let resolves = hosts[host].phase != .open
+    tickets[slot] = 0
+    waiting -= 1
+    running += 1
+    hosts[host].running += 1
+    rate.start(at: now, intervalNanoseconds: intervalNanoseconds)
+    hosts[host].policy.start(rules, now: now)
+    countFullness(host)
+    if resolves { resolving += 1 }
+    dropStale(host)
+    announce(host)
+    return .start(slot: slot, resolves: resolves)
+  }
+
+  func isStale(_ entry: HostQueue.Entry) -> Bool { tickets[entry.slot] != entry.rank.ticket }
+
+  private mutating func dropStale(_ host: Int) {
+    while let best = hosts[host].best, isStale(best) { hosts[host].removeBest() }
+  }
+
+  private mutating func admitRetries() {
+    while let retry = retries.min {
+      guard !isStale(retry.entry) else {
+        retries.removeMin()
+        continue
+      }
+      guard retry.time <= now else { return }
+      retries.removeMin()
+      hosts[retry.host].insert(retry.entry)
+      announce(retry.host)
+    }
+  }
+
+  /// Enters a host that may start something into its heap, by the best it has; or into that of those that sleep.
+  mutating func announce(_ host: Int) {
+    guard let best = hosts[host].best else { return wake(host) }
+    guard hosts[host].hasRoom(rules) else { return }
+    let time = hosts[host].policy.earliestStart
+    guard time <= now else { return sleep(host, until: time) }
+    wake(host)
+    guard hosts[host].announced != best.rank.ticket else { return }
+    hosts[host].announced = best.rank.ticket
+    let candidate = Candidate(rank: best.rank, host: host)
+    if hosts[host].phase == .open { openHosts.insert(candidate) } else { newHosts.insert(candidate) }
+  }
+
+  // MARK: Hosts that sleep, and full ones
+
+  private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
+    guard hosts[host].sleep?.until != time else { return }
+    wake(host)
+    let reason = time > hosts[host].policy.rest ? HostQueue.SleepReason.rate : .pause
+    hosts[host].sleep = (time, reason)
+    countSleep(reason, 1)
+    sleepers.insert(Sleeper(until: time, host: host))
+  }
+
+  mutating func wake(_ host: Int) {
+    guard let sleep = hosts[host].sleep.take() else { return }
+    countSleep(sleep.reason, -1)
+  }
+
+  private mutating func countSleep(_ reason: HostQueue.SleepReason, _ change: Int) {
+    switch reason {
+    case .rate: ratedHosts += change
+    case .pause: restingHosts += change
+    }
+  }
+
+  private mutating func wakeSleepers() {
+    while let first = sleepers.min, first.until <= now {
+      sleepers.removeMin()
+      guard hosts[first.host].sleep?.until == first.until else { continue }
+      wake(first.host)
+      announce(first.host)
+    }
+  }
+
+  /// Counts whether a host has as many transfers as it may; one that is left alone is none of the full ones.
+  mutating func countFullness(_ host: Int) {
+    let isFull = hosts[host].policy.breaker.isClosed && hosts[host].running >= hosts[host].policy.limit(rules)
+    guard isFull != hosts[host].isFull else { return }
+    hosts[host].isFull = isFull
+    fullHosts += isFull ? 1 : -1
+  }
+}

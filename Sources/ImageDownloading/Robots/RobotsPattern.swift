@@ -1,0 +1,103 @@
+/// A pattern of a `robots.txt`: the beginning of paths, in which `*` stands for any bytes, and a `$` at its end for a path's end
+/// (RFC 9309, section 2.2.3).
+///
+/// Pattern and path are compared in one form, whichever characters either has percent-encoded (section 2.2.2): unreserved ones are not,
+/// all others are but for those that part a path, and in a query those that part its fields.
+struct RobotsPattern: Sendable {
+  /// In the form that is compared, with `*` for any bytes.
+  private var bytes: [UInt8]
+  private var isAnchored = false
+
+  init(_ written: ArraySlice<UInt8>) {
+    var written = written
+    if written.last == UInt8(ascii: "$") {
+      isAnchored = true
+      written.removeLast()
+    }
+    bytes = []
+    // Several stars in a row are one.
+    for byte in Self.canonical(written, keepingStars: true) where byte != Self.star || bytes.last != Self.star { bytes.append(byte) }
+  }
+
+  /// How specific it is, in bytes.
+  var length: Int { bytes.count + (isAnchored ? 1 : 0) }
+
+  private static let star = UInt8(ascii: "*")
+
+  /// Whether it matches a path in the form that is compared.
+  ///
+  /// Where the bytes after a star do not match, the star takes one byte more; what earlier stars took stays, since more would not help.
+  func matches(_ path: [UInt8]) -> Bool {
+    var (pattern, place) = (0, 0)
+    var retry: (pattern: Int, place: Int)?
+    while true {
+      if pattern == bytes.count {
+        if !isAnchored || place == path.count { return true }
+      } else if bytes[pattern] == Self.star {
+        pattern += 1
+        retry = (pattern, place)
+        continue
+      } else if place < path.count, bytes[pattern] == path[place] {
+        pattern += 1
+        place += 1
+        continue
+      }
+      guard let last = retry, last.place < path.count else { return false }
+      retry = (last.pattern, last.place + 1)
+      (pattern, place) = (last.pattern, last.place + 1)
+    }
+  }
+
+  /// The form that is compared.
+  static func canonical(_ text: some Collection<UInt8>, keepingStars: Bool = false) -> [UInt8] {
+    var form: [UInt8] = []
+    form.reserveCapacity(text.count)
+    var isInQuery = false
+    var rest = text[...]
+    while let byte = rest.first {
+      rest = rest.dropFirst()
+      if byte == UInt8(ascii: "%"), let value = value(rest.prefix(2)) {
+        rest = rest.dropFirst(2)
+        append(value, isPlain: isUnreserved(value), to: &form)
+      } else if byte == star, keepingStars {
+        form.append(star)
+      } else {
+        append(byte, isPlain: isUnreserved(byte) || parts(byte, isInQuery), to: &form)
+        if byte == UInt8(ascii: "?") { isInQuery = true }
+      }
+    }
+    return form
+  }
+
+  private static func append(_ byte: UInt8, isPlain: Bool, to form: inout [UInt8]) {
+    if isPlain { return form.append(byte) }
+    let digits: StaticString = "0123456789ABCDEF"
+    form += [UInt8(ascii: "%"), digits.utf8Start[Int(byte >> 4)], digits.utf8Start[Int(byte & 15)]]
+  }
+
+  /// Whether a byte that is written plainly means something else than one that is percent-encoded.
+  private static func parts(_ byte: UInt8, _ isInQuery: Bool) -> Bool {
+    switch byte {
+    case UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "]"): !isInQuery
+    case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"),
+      UInt8(ascii: "!"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "'"): true
+    default: false
+    }
+  }
+
+  /// RFC 3986, section 2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  /// What two hexadecimal digits make.
+  private static func value(_ digits: some Collection<UInt8>) -> UInt8? {
+    guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit && $0 < 0x80 }) else { return nil }
+    return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+}

@@ -1,0 +1,90 @@
+import ImagePrimitives
+
+/// What the `robots.txt` of hosts say, and who waits to learn it.
+///
+/// Rules are kept for a day (RFC 9309, section 2.4); that a file could not be had, for a few minutes. Beyond a number of hosts, and of
+/// bytes, all that is known is forgotten, and learned anew.
+struct RobotsRegistry {
+  private static let maximumCount = 16_384
+  private static let maximumBytes = 64 << 20
+  private static let rulesLast = Duration.seconds(86_400)
+  private static let unreachableLasts = Duration.seconds(300)
+
+  /// A site, and what the robot calls itself there.
+  struct Key: Hashable {
+    var origin: URLOrigin
+    var token: String
+  }
+
+  /// What is known of a site.
+  enum Answer {
+    case rules(RobotsRules)
+    /// The file could not be had, for that reason, so that nothing may be asked (section 2.3.1.4).
+    case unreachable(String)
+  }
+
+  /// A `robots.txt` under way.
+  struct Fetch {
+    var key: Key
+    /// The slots of those that wait for it.
+    var waiting: Set<Int>
+  }
+
+  private var known: [Key: (answer: Answer, until: MonotonicInstant)] = [:]
+  private var knownBytes = 0
+  private var fetches: [UInt64: Fetch] = [:]
+  private var numbers: [Key: UInt64] = [:]
+  private var lastNumber: UInt64 = 0
+
+  /// What is known of a site; nil where it has to be asked.
+  func answer(_ key: Key, now: MonotonicInstant) -> Answer? {
+    guard let found = known[key], now < found.until else { return nil }
+    return found.answer
+  }
+
+  /// Lets the job in `slot` wait for a site's file; where that has to be fetched for it, the number of that download.
+  mutating func wait(_ slot: Int, for key: Key) -> UInt64? {
+    if let number = numbers[key] {
+      fetches[number]?.waiting.insert(slot)
+      return nil
+    }
+    lastNumber += 1
+    numbers[key] = lastNumber
+    fetches[lastNumber] = Fetch(key: key, waiting: [slot])
+    return lastNumber
+  }
+
+  /// The number of the download that fetches a site's file.
+  func number(of key: Key) -> UInt64? { numbers[key] }
+
+  /// The job in `slot` waits no more. Where it was the last to wait, the number of the download that nobody wants any more.
+  mutating func leave(_ slot: Int, _ key: Key) -> UInt64? {
+    guard let number = numbers[key] else { return nil }
+    fetches[number]?.waiting.remove(slot)
+    return fetches[number]?.waiting.isEmpty == true ? number : nil
+  }
+
+  /// Takes what download `number` has found, where that is kept; returns whom it concerns, in the order of slots.
+  mutating func conclude(_ number: UInt64, _ answer: Answer?, now: MonotonicInstant) -> [Int] {
+    guard let fetch = fetches.removeValue(forKey: number) else { return [] }
+    numbers[fetch.key] = nil
+    if let answer { keep(answer, fetch.key, now) }
+    return fetch.waiting.sorted()
+  }
+
+  /// The site of download `number`; nil where that is concluded.
+  func key(of number: UInt64) -> Key? { fetches[number]?.key }
+
+  private mutating func keep(_ answer: Answer, _ key: Key, _ now: MonotonicInstant) {
+    var bytes = 0
+    var lasts = Self.unreachableLasts
+    if case .rules(let rules) = answer { (bytes, lasts) = (rules.memoryBytes, Self.rulesLast) }
+    if known.count >= Self.maximumCount || knownBytes + bytes > Self.maximumBytes {
+      known.removeAll()
+      knownBytes = 0
+    }
+    let key = Key(origin: URLOrigin(copying: key.origin), token: key.token)
+    known[key] = (answer, now.advanced(by: lasts))
+    knownBytes += bytes
+  }
+}

@@ -1,0 +1,121 @@
+import ImagePrimitives
+import ImageURLs
+
+/// Asking hosts for their rules for robots before anything else (RFC 9309).
+///
+/// Files are fetched by downloads of the loop's own, within all limits; jobs wait for them outside the queue, and enter it once they
+/// are allowed.
+extension TransferLoop {
+  /// The client whose downloads are the `robots.txt` files.
+  static let robotsClient = 0
+
+  /// Whether a job may wait for its start now. Where not, it waits for its host's rules, or was ended by them.
+  func admitsByRobots(_ slot: Int) -> Bool {
+    let key = robotsKey(of: slot)
+    switch robots.answer(key, now: turn.now) {
+    case .rules(let rules):
+      let url = jobs[slot].url
+      let target = url.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)?.requestTarget } ?? 0..<0
+      guard let refusal = rules.refusal(of: url[target]) else { return true }
+      end(slot, .refusedByRobots(key.origin, refusal))
+      return false
+    case .unreachable(let reason):
+      end(slot, .robotsUnreachable(key.origin, reason))
+      return false
+    case nil:
+      awaitRobots(slot, key)
+      return false
+    }
+  }
+
+  private func robotsKey(of slot: Int) -> RobotsRegistry.Key {
+    RobotsRegistry.Key(
+      origin: hosts.origin(jobs[slot].host),
+      token: RobotsRules.productToken(of: jobs[slot].download.options.userAgent)
+    )
+  }
+
+  private func awaitRobots(_ slot: Int, _ key: RobotsRegistry.Key) {
+    jobs[slot].change(to: .awaitingRobots)
+    heldJobs += 1
+    guard let client = clients[Self.robotsClient] else { return }
+    let job = jobs[slot]
+    let best = job.sharers.best
+    guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority, of: client) }
+    let isOwnOrigin = URLOrigin(job.download.url) == key.origin
+    let url = "\(key.origin.isSecure ? "https" : "http")://\(String(decoding: key.origin.hostAndPort, as: UTF8.self))/robots.txt"
+    submit(
+      Download(
+        id: number,
+        url: Array(url.utf8),
+        priority: best.priority,
+        sequence: best.sequence,
+        options: job.download.options.forRobots(isOwnOrigin: isOwnOrigin)
+      ),
+      of: client
+    )
+  }
+
+  /// Lets a file be fetched as early as the most urgent of those that wait for it.
+  private func promote(_ key: RobotsRegistry.Key, _ priority: Priority, of client: ClientState) {
+    guard let number = robots.number(of: key), let slot = client.slots[number] else { return }
+    if jobs[slot].sharers.best.priority < priority { setPriority(priority, of: number, of: client) }
+  }
+
+  /// Takes a job from those that wait for rules; what nobody waits for any more is not fetched.
+  func leaveRobots(_ slot: Int) {
+    heldJobs -= 1
+    let unwanted = robots.leave(slot, robotsKey(of: slot))
+    jobs[slot].change(to: .none)
+    if let unwanted, let client = clients[Self.robotsClient] {
+      cancel(unwanted, of: client, includingRunning: true)
+    }
+  }
+
+  /// Takes the files that have come, and lets those go on that waited for them; true where there was any.
+  func takeRobots() -> Bool {
+    let endings = robotsReceiver.takeAll()
+    for (number, ending) in endings {
+      guard let key = robots.key(of: number) else { continue }
+      for slot in robots.conclude(number, RobotsRegistry.Answer(ending, for: key), now: turn.now) {
+        heldJobs -= 1
+        jobs[slot].change(to: .none)
+        enqueue(slot)
+      }
+      // Only where it was larger than what is read of it.
+      if let client = clients[Self.robotsClient] { cancel(number, of: client, includingRunning: true) }
+    }
+    return !endings.isEmpty
+  }
+}
+
+extension RobotsRegistry.Answer {
+  /// What follows from what a download has come to (RFC 9309, section 2.3.1); nil where nothing does.
+  init?(_ ending: RobotsReceiver.Ending, for key: RobotsRegistry.Key) {
+    switch ending {
+    case .file(let bytes): self = .rules(RobotsRules(bytes, for: key.token))
+    case .cancelled: return nil
+    case .failed(let failure):
+      switch failure.kind {
+      // Those that wait fail alike, by themselves.
+      case .hostDown: return nil
+      case .redirects: self = .rules(RobotsRules())
+      case .httpStatus where !(500...599).contains(failure.status ?? 0): self = .rules(RobotsRules())
+      default: self = .unreachable(failure.message)
+      }
+    }
+  }
+}
+
+extension Failure {
+  fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Refusal) -> Failure {
+    Failure(.robots, message: "robots.txt of \(origin.address) refuses it by \"\(refusal.rule)\" in line \(refusal.line)")
+  }
+
+  fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ reason: String) -> Failure {
+    Failure(
+      .robots,
+      message: "robots.txt of \(origin.address) could not be had (\(reason)), which allows nothing (RFC 9309, 2.3.1.4)"
+    )
+  }
+}

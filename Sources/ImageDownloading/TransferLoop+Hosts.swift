@@ -1,0 +1,76 @@
+import CCurl
+import ImagePrimitives
+
+/// What hosts ask for and what becomes of them, beyond one job.
+extension TransferLoop {
+  /// Takes what a transfer tells of its host, before it is released. Returns for how long the host asks to be left alone, where its
+  /// answer says so.
+  func hear(_ verdict: Verdict, of transfer: Transfer, _ slot: Int) -> Duration? {
+    let host = jobs[slot].host
+    guard case .failure(let failure) = verdict else {
+      _ = queue.hear(.answered(latencyNanoseconds: latency(of: transfer)), from: host, now: turn.now)
+      return nil
+    }
+    if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
+      _ = queue.hear(.busy, from: host, now: turn.now)
+      guard let wait = transfer.askedWait(now: time.wall()) else { return nil }
+      rest(host, until: turn.now.advanced(by: wait), status: status)
+      return wait
+    }
+    let answer: HostAnswer =
+      failure.isTransient ? .failed(failure) : transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing
+    switch queue.hear(answer, from: host, now: turn.now) {
+    case .none: break
+    case .leftAlone: monitor.note(hosts.origin(host).address, until: queue.rest(of: host), status: nil)
+    case .down: refuseWaiting(for: host)
+    }
+    return nil
+  }
+
+  /// Lets a host rest until `time`, and ends those that may not wait for so long.
+  func rest(_ host: Int, until time: MonotonicInstant, status: Int) {
+    guard time > turn.now else { return }
+    queue.rest(host, until: time, status: status, now: turn.now)
+    monitor.note(hosts.origin(host).address, until: time, status: status)
+    if queue.triesPatience(of: host) { refuseWaiting(for: host) }
+  }
+
+  /// Ends all that waits for a host and may not wait as long as it has to.
+  private func refuseWaiting(for host: Int) {
+    var least = Duration.seconds(Int64.max)
+    defer { queue.setLeastPatience(least, of: host) }
+    for slot in queue.slots(waitingFor: host) {
+      guard let failure = refusal(of: slot) else {
+        least = min(least, jobs[slot].download.options.retryAfterMaximum)
+        continue
+      }
+      queue.remove(slot: slot, host: host)
+      jobs[slot].change(to: .none)
+      end(slot, failure)
+    }
+  }
+
+  /// Why a job is not asked of its host, now; nil where it is.
+  func refusal(of slot: Int) -> Failure? {
+    let job = jobs[slot]
+    let patience = job.download.options.retryAfterMaximum
+    guard let refusal = queue.refusal(of: job.host, patience: patience, now: turn.now) else { return nil }
+    return refusal.failure(of: hosts.origin(job.host), patience: patience, wasAsked: job.summary.attempts > 0)
+  }
+
+  /// From the request to the answer's first byte, in nanoseconds; asked only where something depends on it.
+  private func latency(of transfer: Transfer) -> UInt64? {
+    guard queue.rules.isAdaptive else { return nil }
+    var (sent, answered): (curl_off_t, curl_off_t) = (0, 0)
+    curl_get_offset(transfer.easy, CURLINFO_PRETRANSFER_TIME_T, &sent)
+    curl_get_offset(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &answered)
+    return answered > sent ? UInt64(answered - sent) * 1000 : nil
+  }
+}
+
+extension Transfer {
+  /// For how long the server asks to be left alone.
+  fileprivate func askedWait(now: Timestamp) -> Duration? {
+    fields.bytes(.retryAfter).flatMap { RetryAfter.wait($0, date: fields.bytes(.date), now: now) }
+  }
+}
