@@ -108,6 +108,8 @@ let package = Package(
       path: "Tests/TestOrigin",
       swiftSettings: strict
     ),
+    // In place of libc's resolver, for names that resolve as a test says.
+    .target(name: "CTestResolver", path: "Tests/CTestResolver"),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),
@@ -119,7 +121,7 @@ let package = Package(
       settings: strictAboutAVIF
     ),
     tests("ImageCachingTests", ["ImageCaching"]),
-    tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin"]),
+    tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin", "CTestResolver"]),
     tests(
       "ImageManagingTests",
       [

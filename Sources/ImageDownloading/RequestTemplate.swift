@@ -1,5 +1,4 @@
 import CCurl
-import Glibc
 import ImagePrimitives
 
 /// What the requests of one job have in common, set on a handle once and kept until another job's request uses the handle.
@@ -65,6 +64,7 @@ final class RequestTemplate {
     curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo?.first)
     setProxy(easy, options.connection.proxy)
     setTLS(easy, options.connection.tls)
+    setTLSVersion(easy)
     setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
   }
 
@@ -96,6 +96,16 @@ final class RequestTemplate {
     curl_set_text(easy, CURLOPT_KEYPASSWD, "")
   }
 
+  /// TLS 1.2 or later for all, which is libcurl's default and what HTTP/2 needs (RFC 9113, section 9.2), but each time in other
+  /// words: connections of one setting are not used under another, so that requests of HTTP/1.1 and HTTP/2 never meet on one.
+  private func setTLSVersion(_ easy: UnsafeMutableRawPointer) {
+    switch options.connection.httpVersion {
+    case .automatic: break
+    case .http1: curl_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_DEFAULT)
+    case .http2: curl_set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    }
+  }
+
   private func setCallbacks(_ easy: UnsafeMutableRawPointer, _ context: UnsafeMutableRawPointer) {
     curl_set_pointer(easy, CURLOPT_PRIVATE, context)
     curl_set_body_callback(
@@ -114,20 +124,11 @@ final class RequestTemplate {
       },
       context
     )
-    curl_set_open_socket_callback(
-      easy,
-      { context, _, address in
-        Transfer.of(context).noteOpenedSocket()
-        guard let address = address?.pointee else { return -1 }
-        return socket(address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-      },
-      context
-    )
+    curl_set_open_socket_callback(easy, { context, _, address in Transfer.of(context).openSocket(address) }, context)
     curl_set_prerequest_callback(
       easy,
-      { context, _, _, _, _ in
-        Transfer.of(context).noteConnected()
-        return CURL_PREREQFUNC_OK
+      { context, address, _, _, _ in
+        Transfer.of(context).noteConnected(to: address) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
       },
       context
     )

@@ -42,6 +42,11 @@ final class Transfer {
   /// Whether it is one of the names that are being resolved.
   var isCountedAsResolving = false
 
+  /// Whether an address was tried.
+  private(set) var hasOpenedSocket = false
+  /// An address that may not be connected to and was to be.
+  var refusedAddress: String?
+
   /// Whether somebody wants to know how far it is.
   var isObserved = false
   /// Whether this turn knows that it has come further.
@@ -121,6 +126,8 @@ final class Transfer {
     started = turn.now
     deadline = turn.now.advanced(by: job.remaining)
     phase = .resolving
+    hasOpenedSocket = false
+    refusedAddress = nil
     self.resolves = resolves
     isCountedAsResolving = resolves
     lastProgress = turn.now
@@ -194,6 +201,7 @@ final class Transfer {
 
   func noteOpenedSocket() {
     turn.openedConnections += 1
+    hasOpenedSocket = true
     guard phase == .resolving else { return }
     phase = .connecting
     if resolves { turn.advanced.append(place) }

@@ -13,6 +13,9 @@ extension Transfer {
 
   /// Why `code` came, where the options of its connection explain it.
   func connectionFailure(_ code: CURLcode) -> Failure? {
+    if let refusedAddress, !hasOpenedSocket || code == CURLE_ABORTED_BY_CALLBACK {
+      return Failure(.refusedAddress, message: "\(origin.name) leads to \(refusedAddress), which is no public address")
+    }
     if code == CURLE_COULDNT_RESOLVE_PROXY { return .transient(.dns, "the name of the proxy could not be resolved") }
     if code == CURLE_PROXY {
       return .transient(.connect, "the proxy made no connection to \(origin.address): \(curlError(code))")
@@ -29,7 +32,12 @@ extension Transfer {
     if String(cString: errorText).contains("alert certificate required") {
       return Failure(.tls, message: "\(origin.address) asks for a client certificate, and none was shown that it takes")
     }
-    return connection.httpVersion == .http2 && isNoHTTP2(code) ? otherVersion : nil
+    // A server of HTTP/1.1 answers what makes no frames of HTTP/2, which libcurl takes for no answer.
+    guard code == CURLE_GOT_NOTHING, connection.httpVersion == .http2, !origin.isSecure else { return nil }
+    return .transient(
+      .connect,
+      "\(origin.address) broke the connection off before any answer; it may not speak HTTP/2, and nothing else is asked for"
+    )
   }
 
   /// The status of a proxy that refused a tunnel; nil where none did.
@@ -64,14 +72,5 @@ extension Transfer {
 
   var otherVersion: Failure {
     Failure(.connect, message: "\(origin.address) does not speak HTTP/2, and nothing else is asked for")
-  }
-
-  /// Whether a server has answered with what is no HTTP/2, in libcurl's and nghttp2's words.
-  private func isNoHTTP2(_ code: CURLcode) -> Bool {
-    guard phase == .connected, [CURLE_HTTP2, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code), statusOnWire == 0 else {
-      return false
-    }
-    let text = String(cString: errorText)
-    return text.contains("SETTINGS") || text.contains("bad client magic")
   }
 }

@@ -1,5 +1,6 @@
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 import Synchronization
 import TestSupport
 
@@ -135,6 +136,18 @@ struct Fetcher {
     }
   }
 
+  /// Fetches URLs one after another, each to its end, as downloads of the number of what was fetched before and so on.
+  func fetchInTurn(_ fetches: [(url: String, options: DownloadOptions)], wantsDetails: Bool = true) async throws -> [End] {
+    let before = recorder.ends.count
+    for (place, fetch) in fetches.enumerated() {
+      let id = UInt64(before + place + 1)
+      let url = Array(fetch.url.utf8)
+      client.submit([Download(id: id, url: url, options: fetch.options, wantsDetails: wantsDetails)])
+      _ = try await recorder.waitForEnds(before + place + 1)
+    }
+    return Array(recorder.ends.dropFirst(before))
+  }
+
   /// Fetches one URL to its end, suspending.
   func fetch(_ url: String, options: DownloadOptions = .forTests()) async throws -> End {
     submit([url], options: options)
@@ -148,6 +161,34 @@ struct Fetcher {
   }
 }
 
+extension DownloadOptions.Connection {
+  /// One with those parts.
+  static func with(
+    _ version: DownloadOptions.HTTPVersion = .automatic,
+    connectTo: [DownloadOptions.ConnectTarget] = [],
+    proxy: DownloadOptions.Proxy = .none,
+    caFile: String? = nil,
+    clientCertificate: String? = nil,
+    clientKey: String? = nil,
+    addresses: DownloadOptions.AddressRule = .any
+  ) -> DownloadOptions.Connection {
+    var connection = DownloadOptions.Connection()
+    connection.httpVersion = version
+    connection.connectTo = connectTo
+    connection.proxy = proxy
+    connection.tls.caFile = caFile
+    connection.tls.clientCertificate = clientCertificate
+    connection.tls.clientKey = clientKey
+    connection.addresses = addresses
+    return connection
+  }
+}
+
+extension End {
+  /// The last request's metrics, where they were asked for.
+  var metrics: TransferMetrics? { summary.details?.metrics }
+}
+
 extension DownloadOptions {
   /// No retry, unless asked for, and no wait before it.
   static func forTests(
@@ -156,6 +197,7 @@ extension DownloadOptions {
     credentials: Credentials? = nil,
     handlesCookies: Bool = false,
     allowsInvalidTLSCertificates: Bool = false,
+    connection: Connection = Connection(),
     timeout: Duration = .seconds(60),
     connectTimeout: Duration = .seconds(10),
     stallTimeout: Duration = .seconds(15),
@@ -173,6 +215,7 @@ extension DownloadOptions {
       credentials: credentials,
       handlesCookies: handlesCookies,
       allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
+      connection: connection,
       timeout: timeout,
       connectTimeout: connectTimeout,
       stallTimeout: stallTimeout,
@@ -200,3 +243,10 @@ private let period = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0
 
 /// As `gzip` codes them.
 func gzip(_ bytes: [UInt8]) throws -> [UInt8] { try Command("/usr/bin/gzip", ["-c"], input: .bytes(bytes)).wait().output }
+
+/// A URL in normal form.
+func normalized(_ written: String) throws -> [UInt8] {
+  var bytes: [UInt8] = []
+  _ = try Array(written.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &bytes) }
+  return bytes
+}

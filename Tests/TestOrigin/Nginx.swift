@@ -11,6 +11,34 @@ public final class Nginx: Sendable {
   private let command: Command
   private let folder: TemporaryDirectory
   private let root: String
+  private let tls: TLS?
+
+  /// How nginx speaks TLS.
+  public struct TLS: Sendable {
+    /// Its certificate, and the authority of its clients' ones.
+    public var certificates: Certificates
+    /// Whether it offers HTTP/2.
+    public var offersHTTP2 = true
+    /// Whether it answers only clients that show a certificate of the same authority.
+    public var verifiesClients = false
+
+    /// TLS with HTTP/2, for any client.
+    public init(_ certificates: Certificates, offersHTTP2: Bool = true, verifiesClients: Bool = false) {
+      self.certificates = certificates
+      self.offersHTTP2 = offersHTTP2
+      self.verifiesClients = verifiesClients
+    }
+
+    fileprivate var directives: String {
+      """
+      ssl_certificate \(certificates.server);
+      ssl_certificate_key \(certificates.serverKey);
+      ssl_client_certificate \(certificates.authority);
+      ssl_verify_client \(verifiesClients ? "on" : "off");
+      ssl_session_cache shared:tls:1m;
+      """
+    }
+  }
 
   /// Starts nginx and waits until it takes connections.
   ///
@@ -18,19 +46,21 @@ public final class Nginx: Sendable {
   ///   - root: The absolute path of the folder to serve.
   ///   - directives: What else goes into the `server` block, such as a `location`.
   ///   - logsRequests: Whether requests are logged, for ``requests``; false for measurements.
+  ///   - tls: How it speaks TLS; nil: not at all.
   /// - Throws: ``NginxFailure``, or ``WaitTimeout`` with what nginx said.
-  public init(serving root: String, directives: String = "", logsRequests: Bool = true) async throws {
+  public init(serving root: String, directives: String = "", logsRequests: Bool = true, tls: TLS? = nil) async throws {
     self.root = root
+    self.tls = tls
     folder = TemporaryDirectory()
     (port, command) = try await Self.start(in: folder) { port in
-      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests)
+      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests, tls: tls)
     }
   }
 
   deinit { stop() }
 
   /// The scheme, address and port, such as `http://127.0.0.1:40123`.
-  public var base: String { "http://127.0.0.1:\(port)" }
+  public var base: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
 
   /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { base + path }
@@ -51,7 +81,7 @@ public final class Nginx: Sendable {
   /// Reads the configuration anew, with other directives, and waits until the old worker takes no more connections.
   public func reload(directives: String = "", logsRequests: Bool = true) async throws {
     folder.write(
-      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests),
+      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests, tls: tls),
       to: "nginx.conf"
     )
     let reloads = command.errorText.split(separator: "gracefully shutting down", omittingEmptySubsequences: false).count
@@ -91,7 +121,7 @@ public final class Nginx: Sendable {
 
   private static let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
 
-  private static func configuration(port: Int, root: String, directives: String, logsRequests: Bool) -> String {
+  private static func configuration(port: Int, root: String, directives: String, logsRequests: Bool, tls: TLS?) -> String {
     """
     \(geteuid() == 0 ? "user root;" : "")
     daemon off;
@@ -113,7 +143,8 @@ public final class Nginx: Sendable {
       tcp_nopush on;
       keepalive_requests 1000000;
       server {
-        listen 127.0.0.1:\(port) backlog=4096;
+        listen 127.0.0.1:\(port) \(tls == nil ? "" : tls?.offersHTTP2 == true ? "ssl http2" : "ssl") backlog=4096;
+        \(tls?.directives ?? "")
         root \(root);
         \(directives)
       }

@@ -1,0 +1,79 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Which version of HTTP is spoken, and with whom.
+struct ConnectionTests {
+  private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
+
+  @Test("D18: the version is what TLS agrees on, or what was asked for, and connections of another are not used")
+  func versions() async throws {
+    let folder = TemporaryDirectory()
+    folder.write([7], to: "a")
+    let certificates = try await Certificates()
+    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
+    for order in [[.automatic, .http1, .http2], [.http1, .http2, .automatic]] as [[DownloadOptions.HTTPVersion]] {
+      let all = (order + order).map { (nginx.url("/a"), options(.with($0, caFile: certificates.authority))) }
+      let ends = try await Fetcher().fetchInTurn(all)
+      #expect(ends.allSatisfy { $0.image?.body == [7] })
+      #expect(ends.map { $0.metrics?.protocolName } == (order + order).map { $0 == .http1 ? "HTTP/1.1" : "HTTP/2" })
+      #expect(ends.map { $0.metrics?.reusedConnection } == [false, false, false, true, true, true])
+    }
+  }
+
+  @Test("D18: a server without HTTP/2 fails where nothing else is asked for", arguments: [true, false])
+  func noHTTP2(isSecure: Bool) async throws {
+    let folder = TemporaryDirectory()
+    folder.write([7], to: "a")
+    let certificates = try await Certificates()
+    let tls = Nginx.TLS(certificates, offersHTTP2: false)
+    let nginx = try await Nginx(serving: folder.path, tls: isSecure ? tls : nil)
+    let connection = DownloadOptions.Connection.with(.http2, caFile: isSecure ? certificates.authority : nil)
+    let failure = try #require(try await Fetcher().fetch(nginx.url("/a"), options: options(connection)).failure)
+    #expect(failure.kind == .connect && failure.isTransient == !isSecure)
+    #expect(failure.message.hasPrefix("127.0.0.1:\(nginx.port) "))
+    #expect(failure.message.contains("not speak HTTP/2, and nothing else is asked for"))
+  }
+
+  @Test("another host is connected to, and Host stays")
+  func connectTo() async throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4, .ipv6])
+    let targets: [DownloadOptions.ConnectTarget] = [
+      .init(host: "a.test", port: 80, targetHost: "127.0.0.1", targetPort: origin.ports[0]),
+      .init(host: "a.test", targetHost: "127.0.0.1", targetPort: origin.ports[1]),
+      .init(targetHost: "[::1]", targetPort: origin.ports[2]),
+    ]
+    let with = options(.with(connectTo: targets))
+    let urls = ["http://a.test/1", "http://a.test:81/2", "http://b.test/3"]
+    let ends = try await Fetcher().fetchInTurn(urls.map { ($0, with) })
+    #expect(ends.allSatisfy { $0.image != nil })
+    #expect(origin.requests.map(\.port) == origin.ports)
+    #expect(origin.requests.map { $0.headers["Host"] } == ["a.test", "a.test:81", "b.test"])
+  }
+
+  @Test("connections to one target serve no requests to another")
+  func connectToIsNotMixed() async throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let all = origin.ports.map { options(.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: $0)])) } + [.forTests()]
+    let url = origin.url("/a", host: 0)
+    let ends = try await Fetcher().fetchInTurn((all + all).map { (url, $0) })
+    #expect(ends.allSatisfy { $0.image != nil })
+    // The first target is where the URL leads anyway.
+    #expect(origin.requests.map(\.port) == [0, 1, 0, 0, 1, 0].map { origin.ports[$0] })
+    #expect(origin.connectionsOpened == 2)
+  }
+
+  @Test(
+    "what is no host and port is a problem",
+    arguments: [
+      .init(host: "a\r\nb", targetHost: "h", targetPort: 1), .init(targetHost: "h:1", targetPort: 1),
+      .init(targetHost: "", targetPort: 1), .init(targetHost: "h", targetPort: 0), .init(targetHost: "h", targetPort: 65_536),
+      .init(host: "ü", targetHost: "h", targetPort: 1), .init(targetHost: "[::1", targetPort: 1),
+    ] as [DownloadOptions.ConnectTarget]
+  )
+  func noTarget(target: DownloadOptions.ConnectTarget) {
+    #expect(DownloadOptions.Connection.with(connectTo: [target]).problem?.hasPrefix("connect-to: ") == true)
+  }
+}

@@ -1,0 +1,124 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Through whom requests go.
+struct ProxyTests {
+  private let origin: Origin
+  private let proxy = TestProxy()
+
+  init() throws { origin = try Origin(fallback: .body([1, 2, 3])) }
+
+  private func options(_ url: String, caFile: String? = nil) -> DownloadOptions {
+    .forTests(connection: .with(proxy: .url(url), caFile: caFile))
+  }
+
+  @Test(
+    "a proxy of each kind leads to the server, with its credentials",
+    arguments: [
+      ("http", "GET http://image.test:PORT/a us er:p@ss"), ("socks5h", "socks5 image.test:PORT us er:p@ss"),
+      ("socks4a", "socks4 image.test:PORT us er"), ("socks5", "socks5 127.0.0.1:PORT us er:p@ss"),
+      ("socks4", "socks4 127.0.0.1:PORT us er"),
+    ]
+  )
+  func kinds(scheme: String, expected: String) throws {
+    let resolvesItself = expected.contains("image.test")
+    let url = resolvesItself ? "http://image.test:\(origin.port)/a" : origin.url("/a")
+    let end = try Fetcher().fetch(url, options: options("\(scheme)://us%20er:p%40ss@127.0.0.1:\(proxy.port)"))
+    #expect(end.image?.body == [1, 2, 3])
+    #expect(proxy.log == [expected.replacing("PORT", with: "\(origin.port)")])
+    #expect(origin.requests.map { $0.headers["Proxy-Authorization"] } == [nil])
+  }
+
+  @Test("D7: a proxy's credentials and an origin's are not mixed up, and the tunnel carries none of the latter, nor own headers")
+  func tunnel() async throws {
+    let folder = TemporaryDirectory()
+    folder.write([7], to: "a")
+    let certificates = try await Certificates()
+    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
+    let options = DownloadOptions.forTests(
+      headers: [("X-Token", "secret")],
+      credentials: .fixed(Credential(user: "alice", password: "x")),
+      connection: .with(proxy: .url("http://bob:y@127.0.0.1:\(proxy.port)"), caFile: certificates.authority)
+    )
+    let fetcher = try Fetcher()
+    let url = "https://image.test:\(nginx.port)/a"
+    let ends = try await fetcher.fetchInTurn([(url, options), (url, options)])
+    #expect(ends.map { $0.image?.body } == [[7], [7]])
+    #expect(ends.last?.metrics?.reusedConnection == true && ends.last?.metrics?.protocolName == "HTTP/2")
+    #expect(proxy.log == ["CONNECT image.test:\(nginx.port) bob:y"])
+    #expect(ends[0].summary.details?.response?.headers.value(of: "X-Proxy") == nil)
+  }
+
+  @Test(
+    "a proxy that refuses the tunnel is connect, for good or not as its status says",
+    arguments: [
+      ("407 Proxy Authentication Required", false), ("403 Forbidden", false), ("502 Bad Gateway", true),
+      ("503 Service Unavailable", true),
+    ]
+  )
+  func refusedTunnel(refusal: String, isTransient: Bool) throws {
+    let proxy = TestProxy(refusal: refusal)
+    let end = try Fetcher().fetch("https://image.test/a", options: options("http://bob:hunter2@127.0.0.1:\(proxy.port)"))
+    let failure = try #require(end.failure)
+    #expect(failure.kind == .connect && failure.isTransient == isTransient && failure.status == nil)
+    #expect(failure.message == "the proxy made no connection to image.test:443: it answered \(refusal)")
+  }
+
+  @Test("a proxy that does not answer is connect, and its URL is not told", arguments: ["http", "socks5", "socks4a", "https"])
+  func deadProxy(scheme: String) throws {
+    let refused = RefusedPort()
+    let end = try Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
+    let failure = try #require(end.failure)
+    #expect(failure.kind == .connect && failure.isTransient)
+    #expect(failure.message.contains("through the proxy") && !failure.message.contains("hunter2"))
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("a SOCKS proxy that finds nobody is connect", arguments: ["socks4", "socks4a", "socks5", "socks5h"])
+  func socksRefusal(scheme: String) throws {
+    let refused = RefusedPort()
+    let failure = try #require(
+      try Fetcher().fetch(refused.url("/a"), options: options("\(scheme)://127.0.0.1:\(proxy.port)")).failure
+    )
+    #expect(failure.kind == .connect && failure.isTransient)
+    #expect(failure.message.hasPrefix("the proxy made no connection to 127.0.0.1:\(refused.port)"))
+  }
+
+  @Test("a proxy whose name is unknown is dns")
+  func unknownProxy() throws {
+    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure)
+    #expect(failure.kind == .dns && failure.isTransient && failure.message == "the name of the proxy could not be resolved")
+  }
+
+  @Test("connections of one proxy serve no requests of another, nor direct ones")
+  func connectionsAreNotMixed() async throws {
+    let other = TestProxy()
+    let fetcher = try Fetcher()
+    let url = origin.url("/a")
+    let proxied = [proxy, other].flatMap { ["http://127.0.0.1:\($0.port)", "socks5h://127.0.0.1:\($0.port)"] }.map { options($0) }
+    let all = [.forTests()] + proxied
+    let ends = try await fetcher.fetchInTurn((all + all).map { (url, $0) })
+    #expect(ends.allSatisfy { $0.image != nil })
+    #expect(ends.map { $0.metrics?.reusedConnection } == Array(repeating: false, count: 5) + Array(repeating: true, count: 5))
+    #expect(proxy.log.count == 3 && other.log.count == 3 && origin.connectionsOpened == 5)
+  }
+
+  @Test(
+    "what is no proxy's URL is a problem, in a sentence without its credentials",
+    arguments: [
+      "ftp://u:hunter2@127.0.0.1:1", "http://u:hunter2@127.0.0.1:1/path", "http://u:hunter2@127.0.0.1:1?q", "http://",
+      "http://u:hunter2@h\r\nX: y", "http://u:hunter2%0d%0a@h:1", "http://u%00:hunter2@h:1", "", "http://h:99999", "http:// h",
+      "socks6://u:hunter2@h",
+    ]
+  )
+  func noProxy(url: String) throws {
+    let problem = try #require(DownloadOptions.Connection.with(proxy: .url(url)).problem)
+    #expect(problem.hasPrefix("proxy: ") && !problem.contains("hunter2"))
+  }
+
+  @Test("a proxy's URL may leave out what libcurl knows", arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
+  func shortProxy(url: String) { #expect(DownloadOptions.Connection.with(proxy: .url(url)).problem == nil) }
+}

@@ -1,0 +1,138 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Whom TLS trusts, what it shows, and that no connection of other settings is used.
+struct TLSTests {
+  private let folder = TemporaryDirectory()
+  private let certificates: Certificates
+
+  init() async throws {
+    folder.write([7], to: "a")
+    certificates = try await Certificates()
+  }
+
+  private func nginx(http2: Bool = true, verifiesClients: Bool = false) async throws -> Nginx {
+    let tls = Nginx.TLS(certificates, offersHTTP2: http2, verifiesClients: verifiesClients)
+    return try await Nginx(serving: folder.path, tls: tls)
+  }
+
+  private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
+
+  @Test("an authority of one's own is trusted, and that alone")
+  func ownAuthority() async throws {
+    let nginx = try await nginx()
+    let trusted = try await Fetcher().fetch(nginx.url("/a"), options: options(.with(caFile: certificates.authority)))
+    #expect(trusted.image?.body == [7])
+    let other = try await Certificates()
+    for file in [nil, other.authority] {
+      let failure = try #require(try await Fetcher().fetch(nginx.url("/a"), options: options(.with(caFile: file))).failure)
+      #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains("certificate"))
+    }
+  }
+
+  @Test("a certificate of another name is tls")
+  func otherName() async throws {
+    let nginx = try await nginx()
+    let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: nginx.port)
+    let connection = DownloadOptions.Connection.with(connectTo: [target], caFile: certificates.authority)
+    let ends = try await Fetcher().fetchInTurn(
+      ["https://image.test/a", "https://image.invalid/a"].map { ($0, options(connection)) }
+    )
+    #expect(ends[0].image?.body == [7])
+    #expect(ends[1].failure?.kind == .tls && ends[1].failure?.isTransient == false)
+  }
+
+  @Test("a client certificate is shown where the server asks for one")
+  func clientCertificate() async throws {
+    let nginx = try await nginx(verifiesClients: true)
+    let (file, key) = (certificates.client, certificates.clientKey)
+    let fetcher = try Fetcher()
+    let with = options(.with(caFile: certificates.authority, clientCertificate: file, clientKey: key))
+    let without = options(.with(caFile: certificates.authority))
+    let ends = try await fetcher.fetchInTurn([with, without, with, without].map { (nginx.url("/a"), $0) })
+    #expect(ends.map { $0.image?.body } == [[7], nil, [7], nil])
+    #expect(ends.map { $0.failure?.status } == [nil, 400, nil, 400])
+  }
+
+  @Test("a client certificate that must be shown in the handshake and is not is tls, for good")
+  func missingClientCertificate() async throws {
+    let arguments = ["s_server", "-accept", "127.0.0.1:0", "-key", certificates.serverKey, "-cert", certificates.server, "-www"]
+    let server = try Command("/usr/bin/openssl", arguments + ["-Verify", "1", "-CAfile", certificates.authority], input: .open)
+    try await server.waitForOutput("ACCEPT 127.0.0.1:")
+    let line = server.outputText.split(separator: "\n").first { $0.hasPrefix("ACCEPT") } ?? ""
+    let url = "https://127.0.0.1:\(line.split(separator: ":").last ?? "")/"
+    let failure = try #require(try await Fetcher().fetch(url, options: options(.with(caFile: certificates.authority))).failure)
+    #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains("client certificate"))
+  }
+
+  @Test("D7: a client certificate is shown to no other origin")
+  func clientCertificateStaysAtHome() async throws {
+    let nginx = try await nginx(verifiesClients: true)
+    let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))])
+    let (file, key) = (certificates.client, certificates.clientKey)
+    let with = options(.with(caFile: certificates.authority, clientCertificate: file, clientKey: key))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: with)
+    #expect(end.failure?.status == 400)
+  }
+
+  @Test("a file that cannot be read is tls, for good, and named", arguments: ["ca", "certificate", "key"])
+  func unreadableFile(which: String) async throws {
+    let nginx = try await nginx()
+    for (name, text) in [("absent.pem", nil), ("garbage.pem", "garbage")] {
+      let file = folder.file(name)
+      if let text { folder.write(text, to: name) }
+      let connection = DownloadOptions.Connection.with(
+        caFile: which == "ca" ? file : certificates.authority,
+        clientCertificate: which == "ca" ? nil : which == "certificate" ? file : certificates.client,
+        clientKey: which == "ca" ? nil : which == "key" ? file : certificates.clientKey
+      )
+      let failure = try #require(try await Fetcher().fetch(nginx.url("/a"), options: options(connection)).failure)
+      #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains(file))
+    }
+  }
+
+  @Test("a key that needs a pass phrase cannot be used, and nobody is asked for one")
+  func encryptedKey() async throws {
+    let nginx = try await nginx()
+    let encrypted = folder.file("encrypted.key")
+    let arguments = ["pkcs8", "-topk8", "-in", certificates.clientKey, "-out", encrypted, "-passout", "pass:hunter2"]
+    _ = try await Command("/usr/bin/openssl", arguments).wait()
+    let connection = DownloadOptions.Connection.with(
+      caFile: certificates.authority,
+      clientCertificate: certificates.client,
+      clientKey: encrypted
+    )
+    let failure = try #require(try await Fetcher().fetch(nginx.url("/a"), options: options(connection)).failure)
+    #expect(failure.kind == .tls && failure.message.contains(encrypted))
+  }
+
+  @Test("connections are kept, and none is used under other settings of TLS", arguments: [true, false])
+  func reuse(http2: Bool) async throws {
+    let nginx = try await nginx(http2: http2)
+    let other = folder.write(readFile(certificates.authority) ?? [], to: "copy.pem")
+    let (file, key) = (certificates.client, certificates.clientKey)
+    let all: [DownloadOptions] = [
+      options(.with(caFile: certificates.authority)), options(.with(caFile: other)),
+      options(.with(caFile: certificates.authority, clientCertificate: file, clientKey: key)),
+      .forTests(allowsInvalidTLSCertificates: true, connection: .with(caFile: certificates.authority)),
+    ]
+    let ends = try await Fetcher().fetchInTurn((all + all).map { (nginx.url("/a"), $0) })
+    #expect(ends.map { $0.image?.body } == Array(repeating: [7], count: 8))
+    #expect(ends.map { $0.metrics?.reusedConnection } == Array(repeating: false, count: 4) + Array(repeating: true, count: 4))
+    // What nobody vouches for was let in once, and is still not let in where it must be vouched for.
+    let strict = try await Fetcher().fetchInTurn([
+      (nginx.url("/a"), .forTests(allowsInvalidTLSCertificates: true)), (nginx.url("/a"), .forTests()),
+    ])
+    #expect(strict.map { $0.failure?.kind } == [nil, .tls])
+  }
+
+  @Test("a key without its certificate, or a file without a name, is a problem")
+  func problems() {
+    #expect(DownloadOptions.Connection.with(clientKey: "k").problem?.hasPrefix("tls: ") == true)
+    #expect(DownloadOptions.Connection.with(caFile: "").problem?.hasPrefix("tls: ") == true)
+    #expect(DownloadOptions.Connection.with(clientCertificate: "a\0b").problem?.hasPrefix("tls: ") == true)
+  }
+}

@@ -1,0 +1,52 @@
+import TestSupport
+
+/// A certificate authority of a test's own, and what it has signed, as PEM files that live as long as this.
+public final class Certificates: Sendable {
+  private let folder = TemporaryDirectory()
+
+  /// The authority's certificate.
+  public var authority: String { folder.file("authority.pem") }
+  /// A server's certificate for 127.0.0.1, localhost, image.test, a.test and b.test.
+  public var server: String { folder.file("server.pem") }
+  /// Its key.
+  public var serverKey: String { folder.file("server.key") }
+  /// A client's certificate.
+  public var client: String { folder.file("client.pem") }
+  /// Its key.
+  public var clientKey: String { folder.file("client.key") }
+
+  /// Makes them with the `openssl` command.
+  ///
+  /// - Throws: `SpawnFailure`, or ``CertificateFailure`` with what openssl said.
+  public init() async throws {
+    let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    try await openssl(
+      ["req", "-x509"] + newKey
+        + ["-subj", "/CN=authority", "-days", "2", "-keyout", folder.file("authority.key"), "-out", authority]
+    )
+    for (name, names) in [
+      ("server", "IP:127.0.0.1,DNS:localhost,DNS:image.test,DNS:a.test,DNS:b.test"), ("client", "DNS:client"),
+    ] {
+      let (request, signed) = (folder.file("\(name).csr"), folder.file("\(name).pem"))
+      let extensions = folder.write("subjectAltName=\(names)\n", to: "\(name).txt")
+      try await openssl(
+        ["req", "-new"] + newKey + ["-subj", "/CN=\(name)", "-keyout", folder.file("\(name).key"), "-out", request]
+      )
+      try await openssl(
+        ["x509", "-req", "-in", request, "-CA", authority, "-CAkey", folder.file("authority.key"), "-CAcreateserial"]
+          + ["-days", "2", "-extfile", extensions, "-out", signed]
+      )
+    }
+  }
+
+  private func openssl(_ arguments: [String]) async throws {
+    let result = try await Command("/usr/bin/openssl", arguments).wait()
+    guard result.status == 0 else { throw CertificateFailure(description: "openssl \(arguments[0]): \(result.errorText)") }
+  }
+}
+
+/// openssl did not make a certificate.
+public struct CertificateFailure: Error, CustomStringConvertible {
+  /// What it said.
+  public let description: String
+}

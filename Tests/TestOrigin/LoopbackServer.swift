@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+
+/// A TCP server on 127.0.0.1 with a thread for each connection, for protocols that no library of ours speaks.
+///
+/// It stops listening when the last reference goes; a connection's thread ends with its client.
+final class LoopbackServer: Sendable {
+  private let socket = LoopbackSocket()
+  var port: Int { socket.port }
+
+  init(_ serve: @escaping @Sendable (LoopbackStream) -> Void) {
+    guard listen(socket.descriptor, 256) == 0 else { fatalError("listen: \(String(cString: strerror(errno)))") }
+    // A descriptor of its own, so that the thread does not keep the server.
+    let listener = dup(socket.descriptor)
+    Thread.detachNewThread {
+      while true {
+        let client = accept(listener, nil, nil)
+        if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
+        guard client >= 0 else { break }
+        let stream = LoopbackStream(client)
+        Thread.detachNewThread { serve(stream) }
+      }
+      close(listener)
+    }
+  }
+
+  deinit { shutdown(socket.descriptor, Int32(SHUT_RDWR)) }
+}
+
+/// One connection, read and written by blocking calls, and closed with the last reference.
+final class LoopbackStream: Sendable {
+  private let descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Connects to a port of 127.0.0.1; nil where nobody listens.
+  init?(to port: Int) {
+    let socket = LoopbackSocket()
+    guard socket.connect(port: port) == 0 else { return nil }
+    descriptor = dup(socket.descriptor)
+  }
+
+  deinit { close(descriptor) }
+
+  /// What comes next, at most that many bytes; empty at the end.
+  func read(_ limit: Int = 65_536) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      var result: Int
+      repeat { result = recv(descriptor, buffer.baseAddress, limit, 0) } while result < 0 && errno == EINTR
+      count = max(0, result)
+    }
+  }
+
+  /// Just that many bytes; nil where the connection ends before.
+  func readAll(_ count: Int) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    while bytes.count < count {
+      let part = read(count - bytes.count)
+      if part.isEmpty { return nil }
+      bytes += part
+    }
+    return bytes
+  }
+
+  /// Up to and with an empty line; nil where the connection ends before.
+  func readHead() -> String? {
+    var bytes: [UInt8] = []
+    while !bytes.suffix(4).elementsEqual([13, 10, 13, 10]) {
+      guard let byte = readAll(1) else { return nil }
+      bytes += byte
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// False where the client has gone.
+  @discardableResult
+  func write(_ bytes: [UInt8]) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  @discardableResult
+  func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+
+  /// Ends both directions, so that both sides' threads wake.
+  func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// Ends what this side sends.
+  func endWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+}
