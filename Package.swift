@@ -52,6 +52,7 @@ let package = Package(
     system("CLMDB", pkgConfig: "lmdb", debian: "liblmdb-dev"),
     system("CXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
+    system("CXML2", pkgConfig: "libxml-2.0", debian: "libxml2-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
@@ -77,7 +78,7 @@ let package = Package(
     ),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CXML2"]),
     library("Reporting", ["ImagePrimitives"]),
     library(
       "WarmJobs",

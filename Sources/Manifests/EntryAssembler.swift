@@ -18,9 +18,16 @@ final class EntryAssembler {
     return inherited
   }
 
-  /// Appends the entry of a row to `batch`, and returns what became of it.
+  /// Appends the entry of a row of `file`, relative to `base`, to `batch`, and returns what became of it.
   @discardableResult
-  func append(_ row: Row, priority: Priority, file: Int, manifest: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
+  func append(
+    _ row: Row,
+    priority: Priority,
+    file: Int,
+    manifest: Int,
+    base: BaseURL?,
+    to batch: inout EntryBatch
+  ) -> ManifestEntry.State {
     let start = UInt32(batch.bytes.count)
     var entry = ManifestEntry(
       manifest: UInt32(file),
@@ -37,7 +44,7 @@ final class EntryAssembler {
       setInvalid(&entry, row, problem, &batch)
     } else {
       do throws(InvalidURL) {
-        try normalize(row.url, &entry, manifests[manifest].baseURL, &batch)
+        try normalize(row.url, &entry, base, &batch)
         if !isIncluded(entry, by: manifests[manifest], in: batch) { entry.state = .filtered }
       } catch {
         setInvalid(&entry, row, error.message, &batch)

@@ -1,41 +1,66 @@
+import ImageURLs
+
 /// The rows of all manifests, one after another, without waiting.
+///
+/// What is read stands on a stack: a manifest, and above it the sitemaps that indexes name, each read where its index names it.
 final class ForwardPass {
   enum Step {
     case row(Row, file: Int)
+    case nothingYet
     case wouldBlock
     case end
   }
 
   let manifests: [Manifest]
-  let files: [ManifestFile]
+  /// The files of the manifests, and after them those that indexes have named so far.
+  private(set) var files: [ManifestFile]
   private(set) var progress = ReadingProgress()
   /// What each regular file was when it was read.
   private(set) var versions: [FileVersion?]
   /// Whether rows may belong to more than one priority class; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
+  /// What was noticed, a sentence each.
+  private(set) var warnings: [String] = []
+
+  private let opener: ManifestOpener
+  private let listedCount: Int
+  /// The next of the listed files, or the one at the stack's bottom.
   private var index = 0
-  private var current: OpenManifest?
+  private var stack: [OpenManifest] = []
   /// Inputs that cannot be opened twice, until their turn comes.
   private var waiting: [Int: OpenManifest] = [:]
   private var goodEntriesLeft: [Int?]
+  private var tree = SitemapTree()
+  private var remarks = ReadingRemarks()
+  private var lost = LostSitemaps()
+  private let normalizer = URLNormalizer()
 
   /// Opens every manifest, so that one that cannot be read is known before anything is fetched.
   ///
-  /// Regular files are closed again, since a pattern may match more files than may be open.
-  init(_ manifests: [Manifest], standardInput: Int32) throws(ManifestError) {
+  /// Regular files are closed again, since a pattern may match more files than may be open. What has to be fetched is not
+  /// asked for yet.
+  init(_ manifests: [Manifest], opener: ManifestOpener) throws(ManifestError) {
     self.manifests = manifests
+    self.opener = opener
     files = try ManifestFile.all(of: manifests)
+    listedCount = files.count
     versions = Array(repeating: nil, count: files.count)
     goodEntriesLeft = manifests.map(\.limit)
     hasSeveralClasses = Set(manifests.map(\.priority)).count > 1
     for (index, file) in files.enumerated() {
-      let open = try openManifest(file, standardInput: standardInput)
-      if let input = open.input, !input.isRegular || input.descriptor == standardInput {
+      if manifests[file.manifest].mayNamePriority(in: file) == true { hasSeveralClasses = true }
+      if case .url? = file.place {
+        try opener.checkCanFetch(file)
+        progress.addStream()
+        continue
+      }
+      let open = try opener.open(index, file, of: manifests[file.manifest])
+      if let input = open.input, !input.isRegular || opener.isStandardInput(input) {
         waiting[index] = open
         progress.addStream()
       } else {
         _ = try prepare(open)
-        progress.addFile(bytes: open.input?.size ?? 0)
+        if open.rows.hasRowsByBytes { progress.addFile(bytes: open.input?.size ?? 0) } else { progress.addStream() }
       }
     }
   }
@@ -43,35 +68,41 @@ final class ForwardPass {
   /// What to wait for after a step would have blocked.
   private(set) var waitDescriptor: Int32?
 
-  /// Reads the headers of what could not be read at once; false where it would have to wait.
+  /// Reads the headers of what could not be read at once, where they tell of priorities; false where it would have to wait.
   func prepareStreams() throws(ManifestError) -> Bool {
-    for (_, open) in waiting.sorted(by: { $0.key < $1.key }) where try !prepare(open) {
-      waitDescriptor = open.input?.descriptor
-      return false
+    for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
+      if case .url? = files[index].place, waiting[index] == nil {
+        fetchAhead(from: index)
+        guard let open = try openFetched(index) else { return false }
+        waiting[index] = open
+      }
+      guard let open = waiting[index] else { continue }
+      guard try prepare(open) else {
+        waitDescriptor = open.input?.descriptor
+        return false
+      }
     }
     return true
   }
 
   /// The next row, valid until the next step; throws where a manifest breaks off, and for good.
   func next() throws(ManifestError) -> Step {
-    while index < files.count {
-      guard goodEntriesLeft[files[index].manifest] != 0 else {
-        finishFile()
+    while true {
+      guard let open = stack.last else {
+        guard index < listedCount else { return try end() }
+        guard try beginListed() else { return .wouldBlock }
         continue
       }
-      let open = try openCurrent()
-      guard try open.rows.readHeader() else { return wait(for: open) }
-      switch open.rows.next() {
-      case .row(let row):
-        progress.countEntry()
-        return .row(row, file: index)
-      case .wouldBlock: return wait(for: open)
-      case .end:
-        try open.checkEnd()
-        finishFile()
+      if goodEntriesLeft[files[open.file].manifest] == 0 {
+        finishListed()
+        continue
       }
+      if open.hasEnded || open.children.count >= ManifestOpener.fetchesAhead {
+        guard try descend(from: open) else { return .wouldBlock }
+        continue
+      }
+      if let step = readStep(open) { return step }
     }
-    return .end
   }
 
   /// Whether the manifest of that file takes only so many good entries.
@@ -85,15 +116,38 @@ final class ForwardPass {
 
   /// Where the last row's URL lies in its file; nil where it must be kept otherwise.
   func offset(of row: Row) -> UInt64? {
-    guard case .path? = files[index].place, current?.isPlainFile == true else { return nil }
+    guard let open = stack.last, case .path? = files[open.file].place, open.isPlainFile else { return nil }
     return row.offset
   }
 
   /// How many entries there are likely to be; see ``ManifestReader/expectedEntries``.
-  var expectedEntries: Int? { progress.expectedEntries(consumedInCurrent: current?.consumedBytes ?? 0) }
+  var expectedEntries: Int? { progress.expectedEntries(consumedInCurrent: stack.first?.consumedBytes ?? 0) }
+}
 
-  private func wait(for open: OpenManifest) -> Step {
-    waitDescriptor = open.input?.descriptor
+/// Rows.
+extension ForwardPass {
+  /// The next row of `open`; nil where something else comes first.
+  private func readStep(_ open: OpenManifest) -> Step? {
+    do throws(ManifestError) {
+      guard try open.rows.readHeader() else { return wait(for: open.input?.descriptor) }
+    } catch {
+      open.fail(error)
+      return nil
+    }
+    switch open.rows.next() {
+    case .row(let row):
+      progress.countEntry()
+      return .row(row, file: open.file)
+    case .sitemap(let written, let line): add(written, line: line, of: open)
+    case .nothingYet: return .nothingYet
+    case .wouldBlock: return wait(for: open.input?.descriptor)
+    case .end: open.end()
+    }
+    return nil
+  }
+
+  private func wait(for descriptor: Int32?) -> Step {
+    waitDescriptor = descriptor
     return .wouldBlock
   }
 
@@ -102,38 +156,134 @@ final class ForwardPass {
     if open.rows.mayNamePriority { hasSeveralClasses = true }
     return true
   }
+}
 
-  private func openCurrent() throws(ManifestError) -> OpenManifest {
-    if let current { return current }
+/// Listed files.
+extension ForwardPass {
+  /// Puts the next listed file on the stack, or passes it over; false where it would have to wait.
+  private func beginListed() throws(ManifestError) -> Bool {
+    if goodEntriesLeft[files[index].manifest] == 0 {
+      finishListed()
+      return true
+    }
+    fetchAhead(from: index)
     let open: OpenManifest
     if let held = waiting.removeValue(forKey: index) {
       open = held
+    } else if case .url? = files[index].place {
+      guard let fetched = try openFetched(index) else { return false }
+      open = fetched
     } else {
-      open = try openManifest(files[index], standardInput: nil)
+      open = try opener.open(index, files[index], of: manifests[files[index].manifest])
     }
     versions[index] = open.input?.version
-    current = open
-    return open
+    stack = [open]
+    tree = SitemapTree()
+    remarks = ReadingRemarks()
+    return true
   }
 
-  private func openManifest(_ file: ManifestFile, standardInput: Int32?) throws(ManifestError) -> OpenManifest {
-    do throws(InputFailure) {
-      let input: InputDescriptor? =
-        switch file.place {
-        case .path(let path): try InputDescriptor(path: path)
-        case .standardInput: try InputDescriptor(descriptor: standardInput!, isOwned: false)
-        case nil: nil
-        }
-      return OpenManifest(file, of: manifests[file.manifest], input: input)
-    } catch {
-      throw error.error(in: file.name)
+  private func finishListed() {
+    warnings += remarks.warnings(of: files[index].name)
+    opener.cancelFetches(of: stack.flatMap(\.children) + [index])
+    progress.finishFile(at: index)
+    waiting[index] = nil
+    stack = []
+    index += 1
+  }
+
+  private func fetchAhead(from index: Int) {
+    for next in index..<min(index + ManifestOpener.fetchesAhead, listedCount) where waiting[next] == nil {
+      opener.beginFetch(next, files[next])
     }
   }
 
-  private func finishFile() {
-    progress.finishFile(at: index)
-    waiting[index] = nil
-    current = nil
-    index += 1
+  /// A listed or named file that was fetched; nil where it is under way.
+  private func openFetched(_ index: Int) throws(ManifestError) -> OpenManifest? {
+    let manifest = manifests[files[index].manifest]
+    switch try opener.openFetched(index, files[index], of: manifest) {
+    case .open(let open, let url):
+      if manifest.baseURL == nil, manifest.format != .combined { files[index].base = url }
+      return open
+    case .wouldBlock(let descriptor):
+      waitDescriptor = descriptor
+      return nil
+    }
+  }
+}
+
+/// Sitemaps that indexes name.
+extension ForwardPass {
+  private func add(_ written: UnsafeRawBufferPointer, line: UInt64, of open: OpenManifest) {
+    let parent = files[open.file]
+    do throws(InputFailure) {
+      guard let child = try tree.child(written, of: parent, by: normalizer) else { return }
+      do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return lose(error) }
+      open.children.append(files.count)
+      files.append(child)
+      opener.beginFetch(files.count - 1, child)
+    } catch {
+      lose(ManifestError(manifest: parent.name, line: line, message: error.message))
+    }
+  }
+
+  /// Goes on with the first file that `open` has named, or ends it where there is none; false where it would have to wait.
+  private func descend(from open: OpenManifest) throws(ManifestError) -> Bool {
+    guard let child = open.children.first else {
+      try finish(open)
+      return true
+    }
+    do throws(ManifestError) {
+      guard let opened = try openFetched(child) else { return false }
+      stack.append(opened)
+    } catch {
+      lose(error)
+    }
+    open.children.removeFirst()
+    return true
+  }
+
+  /// Takes from the stack what has been read. A manifest that broke off ends everything, a sitemap of an index only itself.
+  private func finish(_ open: OpenManifest) throws(ManifestError) {
+    remarks.add(open.rows.remarks)
+    if stack.count == 1 {
+      if let failure = open.failure { throw failure }
+      finishListed()
+    } else {
+      if let failure = open.failure { lose(failure) }
+      files[open.file].place = nil
+      stack.removeLast()
+    }
+  }
+
+  private func lose(_ error: ManifestError) {
+    if let warning = lost.add(error) { warnings.append(warning) }
+  }
+
+  private func end() throws(ManifestError) -> Step {
+    if let error = lost.error { throw error }
+    return .end
+  }
+}
+
+/// Sitemaps of indexes that could not be read, or not to their end.
+private struct LostSitemaps {
+  private static let maximumWarnings = 100
+
+  private var first: ManifestError?
+  private var count = 0
+
+  /// Counts one more, and returns the warning of it, where it is one of the first.
+  mutating func add(_ error: ManifestError) -> String? {
+    first = first ?? error
+    count += 1
+    return count <= Self.maximumWarnings ? error.description : nil
+  }
+
+  /// What they come to when all else has been read.
+  var error: ManifestError? {
+    guard let first, count > 1 else { return first }
+    let message = "\(first.message) (and \(count - 1) more sitemaps could not be read; the warnings name them)"
+    return ManifestError(manifest: first.manifest, line: first.line, message: message)
   }
 }

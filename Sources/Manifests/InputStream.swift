@@ -25,7 +25,15 @@ final class InputStream {
   /// Bytes of the file that have been used up, compressed ones where it is compressed.
   private(set) var consumedBytes: UInt64 = 0
 
-  init(_ input: InputDescriptor) { self.input = input }
+  /// How many bytes the text may have; nil: any number.
+  private let maximumTextBytes: UInt64?
+  private var textBytes: UInt64 = 0
+
+  /// The text of that file, which breaks off where it is longer than it may be.
+  init(_ input: InputDescriptor, maximumTextBytes: UInt64? = nil) {
+    self.input = input
+    self.maximumTextBytes = maximumTextBytes
+  }
 
   deinit { block.deallocate() }
 
@@ -36,6 +44,16 @@ final class InputStream {
 
   /// Reads what there is, without waiting for more.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Reading {
+    let reading = try readMore(into: destination)
+    guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
+    textBytes += UInt64(count)
+    if textBytes > maximumTextBytes {
+      throw InputFailure("it has more than \(maximumTextBytes >> 20) MiB, uncompressed; divide it")
+    }
+    return reading
+  }
+
+  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Reading {
     while true {
       switch encoding {
       case .unknown:

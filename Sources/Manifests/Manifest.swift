@@ -13,6 +13,8 @@ public struct Manifest: Sendable {
     case standardInput
     /// Entries that stand in the job file.
     case inline([InlineEntry])
+    /// A file that is fetched first, compressed or not.
+    case url(BaseURL)
 
     /// What a path in a job file means: `-` is standard input, one with `*`, `?` or `[` is a pattern, any other is a file.
     public init(path: String) {
@@ -40,7 +42,8 @@ public struct Manifest: Sendable {
 
   /// How rows are written.
   public enum Format: String, Sendable, CaseIterable {
-    /// By the file's extension, `.gz` not counted; text where it says nothing.
+    /// By the extension of the file or of the URL's path, `.gz` not counted; where it says nothing, by what the server calls it,
+    /// and by whether it begins as the XML of a sitemap; else text.
     case auto
     /// A URL a line; blank lines and lines that begin with `#` are left out.
     case text
@@ -50,6 +53,18 @@ public struct Manifest: Sendable {
     case tsv
     /// An object or a string a line (jsonlines.org).
     case jsonl
+    /// XML of sitemaps.org, whose indexes are followed.
+    ///
+    /// Entries are images: each `image:loc` (Google's image extension), and the `loc` of a `url` where its path ends as images'
+    /// do, such as `.jpg`. Any other `loc` is a page and no entry, unless ``include`` is given, which then decides. The line
+    /// of an entry is that of its element.
+    case sitemap
+    /// A web server's access log in the combined or the common format (`%h %l %u %t "%r" %>s %b …`).
+    ///
+    /// Entries are what was asked for by GET and answered with 200, 206 or 304, once each, by falling count of requests, those of
+    /// one count in the order in which they first came; an entry's line is that of its first request. Only paths that end as
+    /// images' do count, unless ``include`` is given, which then decides.
+    case combined
   }
 
   /// Which field of a row is which, by name; text has none.
@@ -74,7 +89,8 @@ public struct Manifest: Sendable {
   public var format = Format.auto
   /// The class of entries that name none. Default: normal.
   public var priority = Priority.normal
-  /// What relative entries are resolved against; none makes them invalid, which is the default.
+  /// What relative entries are resolved against; with none, which is the default, against the URL that a manifest was fetched
+  /// from, and elsewhere they are invalid. The paths of an access log are never resolved against the log's own URL.
   public var baseURL: BaseURL?
   /// Which field is which in CSV, TSV and JSON Lines.
   public var columns = Columns()
@@ -85,6 +101,12 @@ public struct Manifest: Sendable {
   /// How many good entries are taken, after ``include`` and ``exclude`` and before order; all, by default. Nothing is read
   /// beyond.
   public var limit: Int?
+  /// Sitemaps: only entries are taken whose `lastmod` is later; all, by default. One without `lastmod`, or with one that cannot
+  /// be read, is taken; a date without a time counts until its end. A sitemap's `lastmod` in an index counts likewise.
+  public var newerThan: Timestamp?
+  /// Sitemaps: whether `<priority>` chooses the class: very-high from 0.9 on, high from 0.7, normal from 0.4, low from 0.2, else
+  /// very-low; ``priority`` where there is none. Default: false.
+  public var usesSitemapPriority = false
 
   /// A manifest with every other setting at its default.
   public init(_ source: Source, name: String) {

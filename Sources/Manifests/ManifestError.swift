@@ -7,7 +7,8 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
   /// What is wrong and what to do, as a clause without the place.
   public let message: String
 
-  init(manifest: String, line: UInt64? = nil, message: String) {
+  /// An error of the manifest of that name.
+  public init(manifest: String, line: UInt64? = nil, message: String) {
     self.manifest = manifest
     self.line = line
     self.message = message

@@ -1,4 +1,5 @@
 import Glibc
+import ImageURLs
 
 /// One list that is read from its start to its end: a manifest, or one of the files that its pattern matches.
 struct ManifestFile {
@@ -8,10 +9,15 @@ struct ManifestFile {
   var name: String
   /// Where its bytes are; nil for an inline list.
   var place: Place?
+  /// What its relative entries are resolved against.
+  var base: BaseURL?
+  /// How many indexes lead to it; 0 for what a manifest names itself.
+  var depth = 0
 
   enum Place {
     case path(String)
     case standardInput
+    case url(BaseURL)
   }
 
   /// The files of all manifests, in order.
@@ -30,8 +36,10 @@ struct ManifestFile {
         }
         files.append(ManifestFile(manifest: index, name: manifest.name, place: .standardInput))
       case .inline: files.append(ManifestFile(manifest: index, name: manifest.name))
+      case .url(let url): files.append(ManifestFile(manifest: index, name: manifest.name, place: .url(url)))
       }
     }
+    for index in files.indices { files[index].base = manifests[files[index].manifest].baseURL }
     return files
   }
 
@@ -62,19 +70,5 @@ struct ManifestFile {
     guard pattern.hasSuffix(manifest.name) else { return path }
     let folder = pattern.dropLast(manifest.name.count)
     return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
-  }
-}
-
-extension Manifest {
-  /// The format of a file of this manifest, by the path's extension where the job leaves it open.
-  func format(of place: ManifestFile.Place?) -> Format {
-    guard format == .auto else { return format }
-    guard case .path(var path)? = place else { return .text }
-    path = path.lowercased()
-    if path.hasSuffix(".gz") { path.removeLast(3) }
-    if path.hasSuffix(".csv") { return .csv }
-    if path.hasSuffix(".tsv") || path.hasSuffix(".tab") { return .tsv }
-    if path.hasSuffix(".jsonl") || path.hasSuffix(".ndjson") { return .jsonl }
-    return .text
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// The entries of many manifests, in the order in which they are to be fetched: by class, then FIFO or LIFO.
 ///
@@ -43,7 +44,9 @@ public final class ManifestReader {
   private static let spoolingSliceRows = 65_536
 
   /// The manifests' names as reports show them; each file of a pattern is one of its own.
-  public let manifestNames: [String]
+  ///
+  /// Sitemaps that an index names are added, each by its URL with credentials masked.
+  public private(set) var manifestNames: [String]
   /// What was handed out so far, by the index of the manifest.
   public private(set) var counts: [Counts]
 
@@ -59,13 +62,18 @@ public final class ManifestReader {
   ///
   /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws where a file
   /// cannot be opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
+  ///
+  /// What is named by URL is fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on; without one, such a
+  /// manifest throws here, and a sitemap that an index names counts as unreadable.
   public init(
     _ manifests: [Manifest],
     order: EntryOrder,
     spoolDirectory: String,
-    standardInput: Int32 = 0
+    standardInput: Int32 = 0,
+    fetcher: (any ManifestFetcher)? = nil
   ) throws(ManifestError) {
-    pass = try ForwardPass(manifests, standardInput: standardInput)
+    let opener = ManifestOpener(spoolDirectory: spoolDirectory, standardInput: standardInput, fetcher: fetcher)
+    pass = try ForwardPass(manifests, opener: opener)
     self.order = order
     self.spoolDirectory = spoolDirectory
     assembler = EntryAssembler(manifests)
@@ -75,7 +83,8 @@ public final class ManifestReader {
 
   /// Appends up to `maximum` entries, waiting where a pipe has nothing yet; false at the end, with nothing appended.
   ///
-  /// Throws where a manifest breaks off midway, once what was good of it was handed out; nothing comes after that.
+  /// Throws where a manifest breaks off midway, once what was good of it was handed out; nothing comes after that. A sitemap of
+  /// an index that cannot be read is one of the ``warnings``, and thrown when all the rest was handed out.
   public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
     let before = batch.entries.count
     while true {
@@ -89,8 +98,9 @@ public final class ManifestReader {
     }
   }
 
-  /// Appends up to `maximum` entries that are there without waiting for a pipe. Throws as ``next(_:maximum:)`` does.
+  /// Appends up to `maximum` entries that are there without waiting for a pipe or the network. Throws as ``next(_:maximum:)`` does.
   public func nextAvailable(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
+    defer { addNames() }
     if let failure, case .ended = phase { throw failure }
     let before = batch.entries.count
     do throws(ManifestError) {
@@ -122,6 +132,15 @@ public final class ManifestReader {
     }
   }
 
+  /// What was noticed so far that is no entry, such as lines of a log in another form: a sentence each, with the manifest's name.
+  public var warnings: [String] { pass.warnings }
+
+  private func addNames() {
+    guard manifestNames.count < pass.files.count else { return }
+    manifestNames += pass.files[manifestNames.count...].map(\.name)
+    counts += repeatElement(Counts(), count: manifestNames.count - counts.count)
+  }
+
   private func wait() {
     guard let descriptor = waitDescriptor else { return }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -143,11 +162,11 @@ public final class ManifestReader {
     for _ in 0..<maximum {
       switch try pass.next() {
       case .row(var row, let file):
-        let manifest = pass.files[file].manifest
-        let priority = assembler.priority(of: &row, manifest: manifest)
-        let state = assembler.append(row, priority: priority, file: file, manifest: manifest, to: &batch)
+        let priority = assembler.priority(of: &row, manifest: pass.files[file].manifest)
+        let state = append(row, priority: priority, file: file, to: &batch)
         if state == .good { pass.countGoodEntry(file: file) }
         count(state, file: file)
+      case .nothingYet: return .more
       case .wouldBlock: return .waiting
       case .end:
         phase = .ended
@@ -162,6 +181,7 @@ public final class ManifestReader {
       for _ in 0..<Self.spoolingSliceRows {
         switch try pass.next() {
         case .row(let row, let file): try keep(row, file: file, in: spool)
+        case .nothingYet: return .more
         case .wouldBlock: return .waiting
         case .end:
           try startReading(spool)
@@ -179,18 +199,17 @@ public final class ManifestReader {
 
   private func keep(_ row: Row, file: Int, in spool: EntrySpool) throws(ManifestError) {
     var row = row
-    let manifest = pass.files[file].manifest
-    let priority = assembler.priority(of: &row, manifest: manifest)
+    let priority = assembler.priority(of: &row, manifest: pass.files[file].manifest)
     if pass.hasLimit(file: file) {
       scratch.removeAll()
-      if assembler.append(row, priority: priority, file: file, manifest: manifest, to: &scratch) == .good {
+      if append(row, priority: priority, file: file, to: &scratch) == .good {
         pass.countGoodEntry(file: file)
       }
     }
     do throws(InputFailure) {
       try spool.append(row, priority: priority, file: file, offset: pass.offset(of: row))
     } catch {
-      throw error.error(in: manifestNames[file])
+      throw error.error(in: pass.files[file].name)
     }
   }
 
@@ -210,13 +229,18 @@ public final class ManifestReader {
         if let failure { throw failure }
         return .end
       }
-      let manifest = pass.files[file].manifest
-      count(assembler.append(row, priority: priority, file: file, manifest: manifest, to: &batch), file: file)
+      count(append(row, priority: priority, file: file, to: &batch), file: file)
     }
     return .more
   }
 
+  private func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
+    let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
+    return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+  }
+
   private func count(_ state: ManifestEntry.State, file: Int) {
+    addNames()
     counts[file].read += 1
     switch state {
     case .good: break

@@ -1,27 +1,58 @@
 /// A manifest's file while it is read.
 final class OpenManifest {
+  /// A sitemap may have so many bytes, uncompressed: five times what sitemaps.org allows.
+  private static let maximumSitemapBytes: UInt64 = 256 << 20
+
+  /// The index of its file.
+  let file: Int
   let rows: any RowReader
   let input: InputDescriptor?
+  /// The files that it has named as an index and that were not read yet.
+  var children: [Int] = []
+  /// Whether no more rows come.
+  private(set) var hasEnded = false
+  /// Why its rows broke off.
+  private(set) var failure: ManifestError?
   private let buffer: InputBuffer?
   private let name: String
+  /// Kept as long as the input, whose descriptor it owns.
+  private let fetched: (any FetchedBytes)?
 
   /// The input is nil for an inline list only.
-  init(_ file: ManifestFile, of manifest: Manifest, input: InputDescriptor?) {
+  init(_ index: Int, _ file: ManifestFile, of manifest: Manifest, input: InputDescriptor?, context: Context) {
+    self.file = index
     self.input = input
     name = file.name
-    buffer = input.map { InputBuffer(InputStream($0)) }
-    if case .inline(let entries) = manifest.source {
+    fetched = context.fetched?.bytes
+    if case .inline(let entries) = manifest.source, file.depth == 0 {
+      buffer = nil
       rows = InlineReader(entries)
       return
     }
-    guard let buffer else { preconditionFailure("a file is read without being opened") }
+    guard let input else { preconditionFailure("a file is read without being opened") }
+    let format =
+      context.fetched.map { manifest.format(of: file, contentType: $0.contentType) } ?? manifest.format(of: file)
+    let isSitemap = format == .sitemap || file.depth > 0
+    let buffer = InputBuffer(InputStream(input, maximumTextBytes: isSitemap ? Self.maximumSitemapBytes : nil))
+    self.buffer = buffer
+    let rules = SitemapRules(manifest)
     rows =
-      switch manifest.format(of: file.place) {
-      case .auto, .text: TextReader(buffer)
+      switch format {
+      case .auto: DetectingReader(buffer, rules: rules, manifest: file.name, isFetched: context.fetched != nil)
+      case .text: TextReader(buffer)
       case .csv: CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: manifest.columns, manifest: file.name)
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
       case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
+      case .sitemap: SitemapReader(buffer, rules: rules, manifest: file.name)
+      case .combined: AccessLogReader(buffer, file, of: manifest, spoolDirectory: context.spoolDirectory)
       }
+  }
+
+  /// What opening needs beside the file.
+  struct Context {
+    var spoolDirectory: String
+    /// Where the input is of a file that was fetched.
+    var fetched: FetchedManifest?
   }
 
   /// Whether the offsets of rows are places in the file, which can be read again.
@@ -30,8 +61,20 @@ final class OpenManifest {
   /// Bytes of the file that have been used up, about.
   var consumedBytes: UInt64 { buffer?.consumedBytes ?? 0 }
 
-  /// Throws where the text broke off before its end; to be asked once the rows have ended.
-  func checkEnd() throws(ManifestError) {
-    if let failure = buffer?.failure { throw failure.error(in: name) }
+  /// Notes that no more rows come, and why, where the text broke off before its end.
+  func end() {
+    hasEnded = true
+    do throws(ManifestError) {
+      if let failure = buffer?.failure { throw failure.error(in: name) }
+      try rows.checkEnd()
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Notes that no more rows come because of `error`.
+  func fail(_ error: ManifestError) {
+    hasEnded = true
+    failure = failure ?? error
   }
 }

@@ -17,6 +17,10 @@ struct Row {
 /// What asking for the next row gave.
 enum RowStep {
   case row(Row)
+  /// A sitemap that an index names, as written.
+  case sitemap(UnsafeRawBufferPointer, line: UInt64)
+  /// Others may have a turn before this is asked again.
+  case nothingYet
   case wouldBlock
   case end
 }
@@ -32,6 +36,18 @@ protocol RowReader: AnyObject {
   var mayNamePriority: Bool { get }
   /// The next row.
   func next() -> RowStep
+  /// Throws where the rest of the text could not be read by the format's rules; to be asked once the rows have ended.
+  func checkEnd() throws(ManifestError)
+  /// Whether rows come as bytes are read, so that their number can be estimated; known once the header is read.
+  var hasRowsByBytes: Bool { get }
+  /// What was noticed so far.
+  var remarks: ReadingRemarks { get }
+}
+
+extension RowReader {
+  func checkEnd() {}
+  var hasRowsByBytes: Bool { true }
+  var remarks: ReadingRemarks { ReadingRemarks() }
 }
 
 extension UnsafeRawBufferPointer {

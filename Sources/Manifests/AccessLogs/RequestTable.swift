@@ -1,0 +1,60 @@
+/// Counts of targets in memory: a hash table with open addressing over texts that lie side by side.
+final class RequestTable {
+  private(set) var counts: [RequestCount] = []
+  let texts = GrowingBytes()
+  /// Of each slot the index of its count, plus one; 0 is a free one. As many as a power of two.
+  private var slots = [UInt32](repeating: 0, count: 1024)
+
+  /// What it takes, about.
+  var memoryBytes: Int { texts.count + counts.count * MemoryLayout<RequestCount>.stride + slots.count * 4 }
+
+  func text(of count: RequestCount) -> UnsafeRawBufferPointer { texts[count.offset..<count.offset + count.length] }
+
+  /// Counts a request for the text that was appended to ``texts`` from `start` on; a known one is taken back.
+  func add(from start: Int, line: UInt64) {
+    let text = texts[start..<texts.count]
+    var slot = hash(text) & (slots.count - 1)
+    while slots[slot] != 0 {
+      let index = Int(slots[slot]) - 1
+      if self.text(of: counts[index]).isEqual(to: text) {
+        counts[index].count += 1
+        texts.removeAll(from: start)
+        return
+      }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    counts.append(RequestCount(count: 1, line: line, offset: start, length: text.count))
+    slots[slot] = UInt32(counts.count)
+    if counts.count * 2 > slots.count { grow() }
+  }
+
+  /// Adds a text with its count, which no other has, without looking; ``add(from:line:)`` does not know of it.
+  func append(count: UInt64, line: UInt64, _ text: UnsafeRawBufferPointer) {
+    counts.append(RequestCount(count: count, line: line, offset: texts.count, length: text.count))
+    texts.append(text)
+  }
+
+  /// Sorts the counts; nothing can be added after that.
+  func sort(by precedes: (RequestCount, RequestCount) -> Bool) {
+    slots = []
+    counts.sort(by: precedes)
+  }
+
+  func sortByText() { sort { text(of: $0).isLess(than: text(of: $1)) } }
+
+  // Seeded anew in each process, so that nobody can write a log that makes it slow.
+  private func hash(_ text: UnsafeRawBufferPointer) -> Int {
+    var hasher = Hasher()
+    hasher.combine(bytes: text)
+    return hasher.finalize()
+  }
+
+  private func grow() {
+    slots = [UInt32](repeating: 0, count: slots.count * 2)
+    for (index, count) in counts.enumerated() {
+      var slot = hash(text(of: count)) & (slots.count - 1)
+      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+      slots[slot] = UInt32(index + 1)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import ImagePrimitives
+
+/// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
+enum LastModified {
+  /// The last moment that the text may mean: a year lasts until its end, as do a month, a day and a minute. nil where it is none.
+  ///
+  /// A time without a zone, which the note does not allow, counts as UTC, and a space may stand for the `T`.
+  static func latest(_ text: UnsafeRawBufferPointer) -> Timestamp? {
+    var cursor = Cursor(text)
+    guard let year = cursor.number(4) else { return nil }
+    guard !cursor.isAtEnd else { return end(year: year, month: 12, day: 31) }
+    guard cursor.take("-"), let month = cursor.number(2), 1...12 ~= month else { return nil }
+    guard !cursor.isAtEnd else { return end(year: year, month: month, day: days(inMonth: month, year)) }
+    guard cursor.take("-"), let day = cursor.number(2), 1...days(inMonth: month, year) ~= day else { return nil }
+    guard !cursor.isAtEnd else { return end(year: year, month: month, day: day) }
+    guard cursor.take("T") || cursor.take("t") || cursor.take(" "), let hour = cursor.number(2), hour < 24, cursor.take(":"),
+      let minute = cursor.number(2), minute < 60
+    else { return nil }
+    var moment = (epochDay(year: year, month: month, day: day) * 24 + Int64(hour)) * 3600 + Int64(minute) * 60
+    var milliseconds: Int64 = 59_999
+    if cursor.take(":") {
+      // A leap second is the next minute's first.
+      guard let second = cursor.number(2), second <= 60 else { return nil }
+      moment += Int64(second)
+      milliseconds = 999
+      if cursor.take(".") {
+        guard let fraction = cursor.milliseconds() else { return nil }
+        milliseconds = fraction
+      }
+    }
+    guard let offset = cursor.zone(), cursor.isAtEnd else { return nil }
+    return Timestamp(milliseconds: (moment - offset) * 1000 + milliseconds)
+  }
+
+  private static func end(year: Int, month: Int, day: Int) -> Timestamp {
+    Timestamp(milliseconds: (epochDay(year: year, month: month, day: day) + 1) * 86_400_000 - 1)
+  }
+
+  private static func days(inMonth month: Int, _ year: Int) -> Int {
+    if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
+    return [4, 6, 9, 11].contains(month) ? 30 : 31
+  }
+
+  /// Days since 1970-01-01 in the Gregorian calendar; years begin in March here, so that the leap day is their last.
+  private static func epochDay(year: Int, month: Int, day: Int) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return Int64(era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468)
+  }
+
+  private struct Cursor {
+    private var rest: Slice<UnsafeRawBufferPointer>
+
+    init(_ text: UnsafeRawBufferPointer) { rest = text[...] }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    mutating func take(_ letter: Unicode.Scalar) -> Bool {
+      guard rest.first == UInt8(ascii: letter) else { return false }
+      rest.removeFirst()
+      return true
+    }
+
+    mutating func digit() -> Int? {
+      guard let byte = rest.first, byte &- UInt8(ascii: "0") < 10 else { return nil }
+      rest.removeFirst()
+      return Int(byte - UInt8(ascii: "0"))
+    }
+
+    mutating func number(_ digits: Int) -> Int? {
+      var value = 0
+      for _ in 0..<digits {
+        guard let digit = digit() else { return nil }
+        value = value * 10 + digit
+      }
+      return value
+    }
+
+    /// A fraction of a second, of which three digits count.
+    mutating func milliseconds() -> Int64? {
+      guard var value = digit().map({ Int64($0) * 100 }) else { return nil }
+      var weight: Int64 = 10
+      while let digit = digit() {
+        value += Int64(digit) * weight
+        weight /= 10
+      }
+      return value
+    }
+
+    /// Seconds east of Greenwich.
+    mutating func zone() -> Int64? {
+      if isAtEnd || take("Z") || take("z") { return 0 }
+      let sign: Int64 = take("-") ? -1 : 1
+      guard sign < 0 || take("+"), let hours = number(2), hours < 24 else { return nil }
+      // Some leave the colon out, and some the minutes.
+      if isAtEnd { return sign * Int64(hours) * 3600 }
+      _ = take(":")
+      guard let minutes = number(2), minutes < 60 else { return nil }
+      return sign * (Int64(hours) * 3600 + Int64(minutes) * 60)
+    }
+  }
+}

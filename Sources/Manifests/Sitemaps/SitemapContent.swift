@@ -1,0 +1,190 @@
+import ImagePrimitives
+
+/// What the elements of a sitemap come to: locations that are to be fetched, in their order.
+///
+/// It is told of elements as a parser meets them. An entry's locations are held back until it ends, since its date and its
+/// priority may stand after them.
+final class SitemapContent {
+  /// A location that is to be fetched.
+  struct Location {
+    /// Where in ``texts`` it stands.
+    var range: Range<Int>
+    var line: UInt64
+    var kind: Kind
+    /// The name of its class, where its entry says one.
+    var priority: StaticString?
+  }
+
+  enum Kind {
+    case image, page, sitemap
+  }
+
+  /// Deeper than any sitemap or extension of it, so that nesting takes no memory.
+  private static let maximumDepth = 64
+  /// What one entry may hold; Google takes 1,000 images of a page.
+  private static let maximumEntryLocations = 10_000
+  private static let maximumEntryBytes = 8 << 20
+  private static let maximumFieldBytes = 64
+
+  private enum Capture {
+    case location(Kind), lastModified, priority
+  }
+
+  /// The root, once it is known.
+  private(set) var root: SitemapElement?
+  private(set) var remarks = ReadingRemarks()
+  /// Why the rest is not read.
+  private(set) var problem: String?
+
+  private let rules: SitemapRules
+  private let texts = GrowingBytes()
+  private var ready: [Location] = []
+  private var readyIndex = 0
+  private var depth = 0
+  private var entry: SitemapElement?
+  private var held: [Location] = []
+  private var heldStart = 0
+  private var lastModified: [UInt8] = []
+  private var lastModifiedLine: UInt64 = 0
+  private var priority: [UInt8] = []
+  private var capture: (what: Capture, depth: Int, line: UInt64, start: Int)?
+
+  init(_ rules: SitemapRules) { self.rules = rules }
+
+  // MARK: What is ready
+
+  /// The next location whose entry has ended; nil where the parser must go on.
+  func next() -> Location? {
+    guard readyIndex < ready.count else { return nil }
+    defer { readyIndex += 1 }
+    return ready[readyIndex]
+  }
+
+  /// Valid until the parser goes on.
+  func text(of location: Location) -> UnsafeRawBufferPointer { texts[location.range] }
+
+  /// Frees what ``next()`` has given; to be called before the parser goes on.
+  func discardRead() {
+    guard readyIndex == ready.count else { return }
+    ready.removeAll(keepingCapacity: true)
+    readyIndex = 0
+    let start = entry == nil ? texts.count : heldStart
+    texts.removeFirst(start)
+    heldStart -= min(start, heldStart)
+    for index in held.indices { held[index].range = held[index].range.lowerBound - start..<held[index].range.upperBound - start }
+    capture?.start -= start
+  }
+
+  // MARK: What the parser meets
+
+  func start(_ element: SitemapElement, name: @autoclosure () -> String, line: UInt64) {
+    depth += 1
+    if depth > Self.maximumDepth { return refuse("its elements are nested more than \(Self.maximumDepth) deep") }
+    switch depth {
+    case 1:
+      guard element == .urlSet || element == .index else {
+        return refuse("its first element is <\(name())>, where a sitemap has <urlset> or <sitemapindex>")
+      }
+      root = element
+    case 2:
+      guard element == .url || element == .sitemap else { return }
+      entry = element
+      heldStart = texts.count
+    default:
+      guard capture == nil, let entry, let what = captured(element, in: entry) else { return }
+      capture = (what, depth, line, texts.count)
+    }
+  }
+
+  func text(_ bytes: UnsafeRawBufferPointer) {
+    guard let capture, capture.depth == depth else { return }
+    switch capture.what {
+    case .location:
+      // One byte more than may be tells that it is too long.
+      texts.append(
+        UnsafeRawBufferPointer(rebasing: bytes.prefix(InputBuffer.maximumRowBytes + 1 - (texts.count - capture.start)))
+      )
+    case .lastModified: lastModified.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - lastModified.count))
+    case .priority: priority.append(contentsOf: bytes.prefix(Self.maximumFieldBytes - priority.count))
+    }
+  }
+
+  func end() {
+    if let capture, capture.depth == depth {
+      if case .location(let kind) = capture.what { hold(capture.start, capture.line, kind) }
+      if case .lastModified = capture.what { lastModifiedLine = capture.line }
+      self.capture = nil
+    }
+    if depth == 2, entry != nil { endEntry() }
+    depth -= 1
+  }
+
+  /// Says that the rest cannot be read; the first reason counts.
+  func refuse(_ sentence: String) { problem = problem ?? sentence }
+
+  private func captured(_ element: SitemapElement, in entry: SitemapElement) -> Capture? {
+    switch element {
+    case .location where depth == 3: .location(entry == .sitemap ? .sitemap : .page)
+    case .lastModified where depth == 3: .lastModified
+    case .priority where depth == 3: .priority
+    case .imageLocation where entry == .url: .location(.image)
+    default: nil
+    }
+  }
+
+  private func hold(_ start: Int, _ line: UInt64, _ kind: Kind) {
+    let written = texts[start..<texts.count]
+    let text = written.trimmedOfXMLSpace()
+    let isTaken = kind != .page || rules.takesEveryLocation || ImageExtension.ends(text)
+    guard isTaken else {
+      remarks.pages += 1
+      texts.removeAll(from: start)
+      return
+    }
+    let first = start + written.offset(of: text)
+    held.append(Location(range: first..<first + text.count, line: line, kind: kind))
+    if held.count > Self.maximumEntryLocations || texts.count - heldStart > Self.maximumEntryBytes {
+      refuse("an entry has more than \(Self.maximumEntryLocations) locations, or \(Self.maximumEntryBytes >> 20) MiB of them")
+    }
+  }
+
+  private func endEntry() {
+    defer {
+      entry = nil
+      held.removeAll(keepingCapacity: true)
+      lastModified.removeAll(keepingCapacity: true)
+      priority.removeAll(keepingCapacity: true)
+    }
+    if isTooOld {
+      remarks.tooOld += 1
+      texts.removeAll(from: heldStart)
+      return
+    }
+    let name = rules.usesPriority ? SitemapPriority.name(of: priority) : nil
+    for var location in held {
+      location.priority = name
+      ready.append(location)
+      remarks.entries += 1
+    }
+  }
+
+  private var isTooOld: Bool {
+    guard let newerThan = rules.newerThan, !lastModified.isEmpty else { return false }
+    let latest = lastModified.withUnsafeBytes { LastModified.latest($0.trimmedOfXMLSpace()) }
+    if latest == nil {
+      remarks.unreadableDates.add(line: lastModifiedLine, String(decoding: lastModified, as: UTF8.self))
+    }
+    return latest.map { $0 <= newerThan } ?? false
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Without the white space of XML around it.
+  fileprivate func trimmedOfXMLSpace() -> UnsafeRawBufferPointer {
+    let isSpace = { (byte: UInt8) in byte == 0x20 || 0x09...0x0a ~= byte || byte == 0x0d }
+    guard let start = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
+      return UnsafeRawBufferPointer(rebasing: self[..<0])
+    }
+    return UnsafeRawBufferPointer(rebasing: self[start...last])
+  }
+}
