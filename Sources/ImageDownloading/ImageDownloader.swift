@@ -80,7 +80,7 @@ public final class ImageDownloader: Sendable {
 
   /// Starts the transfer thread, which runs until ``shutDown()``.
   ///
-  /// Throws where libcurl is too old, was built without what this needs, or the system gives no descriptor.
+  /// Throws where libcurl is too old, was built without what this needs, or the system gives no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
     Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
     let breaker = configuration.circuitBreaker
@@ -98,7 +98,11 @@ public final class ImageDownloader: Sendable {
     self.monitor = monitor
     headers = configuration.headers
     loaders = configuration.loaders
-    thread = WorkerThread(name: "transfer") { loop.run() }
+    do throws(ThreadRefusal) {
+      thread = try WorkerThread(name: "transfer") { loop.run() }
+    } catch {
+      throw DownloaderError(message: "\(error)")
+    }
   }
 
   deinit { shutDown() }

@@ -1,7 +1,7 @@
-import CLinux
 import Glibc
 import ImagePrimitives
 import Synchronization
+import Threads
 
 /// What other threads ask of the transfer thread, in order.
 ///
@@ -41,15 +41,13 @@ final class Inbox: Sendable {
   /// Open once the thread has ended and all events are told.
   let ended = Latch()
   /// Readable while there may be messages.
-  let descriptor: Int32
+  var descriptor: Int32 { event.descriptor }
+  private let event: WakeEvent
   private let state = Mutex(State())
 
   init() throws(DownloaderError) {
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard descriptor >= 0 else { throw DownloaderError(system: "eventfd") }
+    do throws(ThreadRefusal) { event = try WakeEvent() } catch { throw DownloaderError(message: "\(error)") }
   }
-
-  deinit { Glibc.close(descriptor) }
 
   /// Leaves a message; false where the thread was asked to end before, and takes no more.
   @discardableResult
@@ -58,7 +56,7 @@ final class Inbox: Sendable {
       trap(unless: !state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
       return state.isClosed ? (false, false) : (true, state.add(message))
     }
-    if wakes { wake() }
+    if wakes { event.signal() }
     return isTaken
   }
 
@@ -70,7 +68,7 @@ final class Inbox: Sendable {
       state.isSuspended = isSuspended
       return state.add(.setSuspended(isSuspended))
     }
-    if wakes { wake() }
+    if wakes { event.signal() }
   }
 
   /// Asks the thread to end; false where that was asked before.
@@ -80,23 +78,16 @@ final class Inbox: Sendable {
       defer { state.isClosed = true }
       return (true, state.add(.shutDown))
     }
-    if wakes { wake() }
+    if wakes { event.signal() }
     return isFirst
   }
 
   /// Moves all messages into `messages`, whose storage is reused.
   func takeAll(into messages: inout [Message]) {
-    var count: UInt64 = 0
-    // Drained before the lock, so that a message that comes after it wakes again.
-    _ = read(descriptor, &count, 8)
+    // Before the lock, so that a message that comes after it wakes again.
+    event.reset()
     messages.removeAll(keepingCapacity: true)
     state.withLock { swap(&$0.messages, &messages) }
-  }
-
-  private func wake() {
-    var one: UInt64 = 1
-    // Fails only where the counter is full, and then the thread is awake already.
-    _ = write(descriptor, &one, 8)
   }
 }
 
@@ -112,6 +103,9 @@ extension Inbox.Message {
 extension DownloaderError {
   /// A system call that failed, with the system's reason.
   init(system call: String) {
-    message = "\(call) failed: \(String(cString: strerror(errno))); raise the limit of open files (ulimit -n)"
+    let code = errno
+    let advice =
+      code == EMFILE || code == ENFILE ? "raise the limit of open files (ulimit -n)" : "free memory, or raise its limit"
+    message = "\(call) failed: \(String(cString: strerror(code))); \(advice)"
   }
 }

@@ -91,14 +91,14 @@ public final class ImageManager: Sendable {
 
   let dispatcher: FlightDispatcher
   let contexts: ContextTable
-  private let coding = CodingThreads()
+  private let coding: CodingThreads
   private let store: WorkerThread
   private let claim: CacheClaim?
   private let hasShutDown = Atomic(false)
 
   /// Starts the manager's threads.
   ///
-  /// Throws where libcurl or the system refuses, and where another manager in this process has the same cache open under other rules,
+  /// Throws where libcurl or the system refuses (threads too), and where another manager in this process has the same cache open under other rules,
   /// since each would trim and expire what the other keeps.
   public init(_ configuration: Configuration = Configuration()) throws(ImageManagerError) {
     claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
@@ -116,10 +116,21 @@ public final class ImageManager: Sendable {
     let dispatcher = FlightDispatcher(inbox: StoreInbox(), downloader: downloader)
     self.dispatcher = dispatcher
     let ownDownloader = configuration.downloader == nil ? downloader : nil
-    store = WorkerThread(name: "store") { [coding, coders = configuration.coders, budget = configuration.decodingBudget] in
-      StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
-      coding.close()
-      ownDownloader?.shutDown()
+    do throws(ThreadRefusal) {
+      let coding = try CodingThreads()
+      self.coding = coding
+      do throws(ThreadRefusal) {
+        store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget] in
+          StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
+          coding.close()
+          ownDownloader?.shutDown()
+        }
+      } catch {
+        coding.close()
+        throw error
+      }
+    } catch {
+      throw .noThread("\(error)")
     }
   }
 
@@ -207,6 +218,8 @@ public enum ImageManagerError: Error, Sendable, Equatable {
   case downloader(DownloaderError)
   /// Another manager of this process has the cache in that folder open under other rules.
   case conflictingCache(path: String, rules: [String])
+  /// The system starts no thread, as the sentence says.
+  case noThread(String)
 }
 
 extension ImageManagerError: CustomStringConvertible {
@@ -214,6 +227,7 @@ extension ImageManagerError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .downloader(let error): error.message
+    case .noThread(let sentence): sentence
     case .conflictingCache(let path, let rules):
       "another manager has the cache at \(path) open with another \(rules.joined(separator: ", ")); give both the same rules, or each a "
         + "namespace of its own"

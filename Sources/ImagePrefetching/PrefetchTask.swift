@@ -83,7 +83,7 @@ public final class PrefetchTask: Sendable {
   /// Goes on after ``pause()``.
   public func resume() { run.setPaused(false) }
 
-  /// Runs the batch on a thread of its own.
+  /// Runs the batch on a thread of its own; traps where the system gives none, since there is nobody else to take the requests.
   func start(
     _ requests: sending some Sequence<ImageRequest>,
     whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)?,
@@ -96,10 +96,14 @@ public final class PrefetchTask: Sendable {
       whenEnded: whenEnded
     ) { [report] in report.yield($0) }
     let handedOver = HandedOver(value: source)
-    _ = WorkerThread(name: "prefetch") { [self] in
-      _ = run.run(handedOver.value)
-      end(handedOver.value.counts)
-      andThen()
+    do throws(ThreadRefusal) {
+      _ = try WorkerThread(name: "prefetch") { [self] in
+        _ = run.run(handedOver.value)
+        end(handedOver.value.counts)
+        andThen()
+      }
+    } catch {
+      fatalError("\(error)")
     }
   }
 

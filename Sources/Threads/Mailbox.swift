@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 public import ImagePrimitives
 import Synchronization
@@ -6,7 +5,8 @@ import Synchronization
 /// Messages from any thread to the one that owns the mailbox.
 ///
 /// A batch costs its sender one lock, and one `eventfd` write only where the owner sleeps. The owner may sleep on a
-/// further descriptor and until a moment, so that one call waits for all it can wait for.
+/// further descriptor and until a moment, so that one call waits for all it can wait for. Where the system has no descriptor left to wake
+/// it by, the owner looks for messages every 10 ms instead.
 public final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     var messages: [Message] = []
@@ -15,19 +15,24 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// Why a wait ended.
   public enum Waking: Sendable {
-    case messages, descriptorReady, timeout
+    /// There may be messages.
+    case messages
+    case descriptorReady, timeout
   }
+
+  /// How long the owner sleeps at most where nothing can wake it.
+  private static var napMilliseconds: Int32 { 10 }
 
   private let state = Mutex(State())
-  private let event: Int32
+  private let event: WakeEvent?
 
-  /// An empty mailbox; traps where the system has no descriptor left for it.
+  /// An empty mailbox.
   public init() {
-    event = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard event >= 0 else { fatalError("eventfd: \(String(cString: strerror(errno))); raise the limit of open files") }
+    do throws(ThreadRefusal) { event = try WakeEvent() } catch { event = nil }
   }
 
-  deinit { close(event) }
+  /// A mailbox as where the system has no descriptor left.
+  init(withoutEvent: Void) { event = nil }
 
   /// Adds one message.
   public func post(_ message: Message) { post(contentsOf: CollectionOfOne(message)) }
@@ -39,7 +44,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
       defer { state.ownerSleeps = false }
       return state.ownerSleeps
     }
-    if wakes { wake() }
+    if wakes { event?.signal() }
   }
 
   /// Moves all messages into `messages`, whose contents are replaced and whose storage is reused; false where there were none.
@@ -58,17 +63,21 @@ public final class Mailbox<Message: Sendable>: Sendable {
       return !state.ownerSleeps
     }
     if hasMessages { return .messages }
-    var descriptors = [pollfd(fd: event, events: Int16(POLLIN), revents: 0)]
+    // One that is negative `poll` passes over.
+    var descriptors = [pollfd(fd: event?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
     if let descriptor { descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
     while true {
-      let ready = poll(&descriptors, nfds_t(descriptors.count), Self.milliseconds(until: deadline))
+      let left = Self.milliseconds(until: deadline)
+      let naps = event == nil && !(0...Self.napMilliseconds).contains(left)
+      let ready = poll(&descriptors, nfds_t(descriptors.count), naps ? Self.napMilliseconds : left)
       if ready < 0, errno == EINTR { continue }
       state.withLock { $0.ownerSleeps = false }
       if descriptors[0].revents != 0 {
-        drain()
+        event?.reset()
         return .messages
       }
-      return ready > 0 ? .descriptorReady : .timeout
+      if ready > 0 { return .descriptorReady }
+      return naps ? .messages : .timeout
     }
   }
 
@@ -77,16 +86,5 @@ public final class Mailbox<Message: Sendable>: Sendable {
     guard let deadline else { return -1 }
     let left = deadline.since(TimeSource.system.monotonic()).wholeNanoseconds
     return Int32(clamping: (left + 999_999) / 1_000_000)
-  }
-
-  private func wake() {
-    var one: UInt64 = 1
-    // Fails only where the counter is full, and then the owner is awake already.
-    _ = write(event, &one, 8)
-  }
-
-  private func drain() {
-    var count: UInt64 = 0
-    _ = read(event, &count, 8)
   }
 }

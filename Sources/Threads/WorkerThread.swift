@@ -29,10 +29,9 @@ public final class WorkerThread: Sendable {
 
   /// Starts `body` on a new thread called `name` (15 bytes of it are shown by the system).
   ///
-  /// A system that can start no thread leaves the program nothing to do its work with, so that traps. Signals stay
-  /// blocked on the new thread: they belong to whoever handles them.
-  public init(name: String, body: @escaping @Sendable () -> Void) {
-    life = Life()
+  /// Signals stay blocked on the new thread: they belong to whoever handles them. Throws where the system starts no thread.
+  public init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadRefusal) {
+    let life = Life()
     let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
     var signals = sigset_t()
     var before = sigset_t()
@@ -52,7 +51,11 @@ public final class WorkerThread: Sendable {
       start.toOpaque()
     )
     pthread_sigmask(SIG_SETMASK, &before, nil)
-    guard status == 0 else { fatalError("no thread for \(name): \(String(cString: strerror(status)))") }
+    guard status == 0 else {
+      start.release()
+      throw ThreadRefusal(what: "thread for \"\(name)\"", code: status)
+    }
+    self.life = life
     handle = thread
   }
 

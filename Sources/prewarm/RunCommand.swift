@@ -3,6 +3,7 @@ import Glibc
 import ImageDownloading
 import ImageManaging
 import Reporting
+import Threads
 import WarmJobs
 
 /// `prewarm run`: runs jobs, one after another, over one shared manager.
@@ -45,9 +46,13 @@ struct RunCommand: ParsableCommand {
     let jobs = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
     let control = RunControl()
     let progress = ProgressPrinter(display)
-    SignalWatcher.start { signal in
-      control.stop(signal: signal)
-      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
+    do throws(ThreadRefusal) {
+      try SignalWatcher.start { signal in
+        control.stop(signal: signal)
+        progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
+      }
+    } catch {
+      throw CommandFailure(.couldNotFinish, "\(error)")
     }
     var prepared: [PreparedJob] = []
     for job in jobs {

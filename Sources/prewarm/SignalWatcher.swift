@@ -13,8 +13,10 @@ enum SignalWatcher {
   }
 
   /// Starts to watch; `onFirst` gets the first signal. What was committed before a second one stays good.
-  static func start(onFirst: @escaping @Sendable (Int32) -> Void) {
-    _ = WorkerThread(name: "signals") {
+  ///
+  /// Throws where the system starts no thread: then no signal would be heard any more.
+  static func start(onFirst: @escaping @Sendable (Int32) -> Void) throws(ThreadRefusal) {
+    _ = try WorkerThread(name: "signals") {
       var set = signalSet()
       var received: Int32 = 0
       guard sigwait(&set, &received) == 0 else { return }

@@ -21,13 +21,13 @@ import Threads
     #expect(pressure.subtract(held))
   }
 
-  @Test("a thread that was told to wait is always called, whatever the other one does meanwhile") func noCallIsLost() {
+  @Test("a thread that was told to wait is always called, whatever the other one does meanwhile") func noCallIsLost() throws {
     let pressure = BackPressure()
     let calls = Mailbox<Bool>()
     let rounds = 20_000
     let half = BackPressure.Held(entries: pressure.limit.entries / 2)
     let work = Mailbox<Int>()
-    let store = WorkerThread(name: "store") {
+    let store = try WorkerThread(name: "store") {
       var batch: [Int] = []
       var left = rounds
       while left > 0 {

@@ -1,12 +1,13 @@
 import Glibc
 import ImagePrimitives
 import Testing
-import Threads
+
+@testable import Threads
 
 @Suite struct MailboxTests {
-  @Test func messagesOfOneSenderArriveInTheirOrder() {
+  @Test func messagesOfOneSenderArriveInTheirOrder() throws {
     let mailbox = Mailbox<Int>()
-    let sender = WorkerThread(name: "sender") { (0..<10_000).forEach(mailbox.post) }
+    let sender = try WorkerThread(name: "sender") { (0..<10_000).forEach(mailbox.post) }
     var received: [Int] = []
     var batch: [Int] = []
     while received.count < 10_000 {
@@ -40,5 +41,22 @@ import Threads
     #expect(mailbox.wait() == .messages)
     var batch: [Int] = []
     #expect(mailbox.takeAll(into: &batch) && batch == [7])
+  }
+}
+
+extension MailboxTests {
+  @Test func withoutADescriptorToWakeByMessagesAndDeadlinesComeStill() throws {
+    let mailbox = Mailbox<Int>(withoutEvent: ())
+    let sender = try WorkerThread(name: "sender") { (0..<100).forEach(mailbox.post) }
+    var received: [Int] = []
+    var batch: [Int] = []
+    while received.count < 100 {
+      if mailbox.takeAll(into: &batch) { received += batch } else { _ = mailbox.wait() }
+    }
+    sender.join()
+    #expect(received == Array(0..<100))
+    let deadline = TimeSource.system.monotonic().advanced(by: .milliseconds(25))
+    while mailbox.wait(until: deadline) != .timeout {}
+    #expect(TimeSource.system.monotonic() >= deadline)
   }
 }

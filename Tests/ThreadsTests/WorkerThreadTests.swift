@@ -7,7 +7,7 @@ import Threads
   @Test func aThreadIsCurrentOnItselfAloneAndUntilItEnds() throws {
     let thread = Watched<WorkerThread?>(nil)
     let isCurrent = Mutex(false)
-    let started = WorkerThread(name: "test") {
+    let started = try WorkerThread(name: "test") {
       do {
         try thread.wait(for: "the thread") { $0 != nil }
         let own = thread.value
@@ -22,14 +22,14 @@ import Threads
     #expect(isCurrent.withLock { $0 } && !started.isCurrent)
   }
 
-  @Test func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame() {
-    let ended = (0..<50).map { _ in
-      let thread = WorkerThread(name: "ended") {}
+  @Test func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame() throws {
+    let ended = try (0..<50).map { _ in
+      let thread = try WorkerThread(name: "ended") {}
       thread.join()
       return thread
     }
     let count = Mutex(0)
-    WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
+    try WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
     #expect(count.withLock { $0 } == 0)
   }
 }

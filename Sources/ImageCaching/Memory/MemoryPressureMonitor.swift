@@ -27,21 +27,25 @@ public final class MemoryPressureMonitor: Sendable {
   ///   - sources: Where to look; the first file that can be watched is, those of stall information before the others.
   ///   - onPressure: Called on that thread when memory is short: by stall information at most once in two seconds. It may let go of
   ///     the monitor, and may stop it.
-  /// - Throws: ``Unavailable`` where none of the files can be watched.
+  /// - Throws: ``Unavailable`` where none of the files can be watched, or the system gives no thread.
   public convenience init(
     sources: MemoryPressureSources = .system,
     onPressure: @escaping @Sendable () -> Void
   ) throws(Unavailable) {
-    self.init(watching: try Self.firstWatch(of: sources), onPressure: onPressure)
+    try self.init(watching: try Self.firstWatch(of: sources), onPressure: onPressure)
   }
 
   /// Watches an open file.
-  init(watching watch: consuming MemoryPressureWatch, onPressure: @escaping @Sendable () -> Void) {
+  init(watching watch: consuming MemoryPressureWatch, onPressure: @escaping @Sendable () -> Void) throws(Unavailable) {
     watchedFile = watch.path
-    let stopping = StopSignal()
-    let loop = MemoryPressureLoop(watch: watch, stopping: stopping, onPressure: onPressure)
-    self.stopping = stopping
-    thread = Mutex(WorkerThread(name: "memory pressure") { loop.run() })
+    do throws(ThreadRefusal) {
+      let stopping = StopSignal(event: try WakeEvent())
+      let loop = MemoryPressureLoop(watch: watch, stopping: stopping, onPressure: onPressure)
+      self.stopping = stopping
+      thread = Mutex(try WorkerThread(name: "memory pressure") { loop.run() })
+    } catch {
+      throw Unavailable(description: "memory pressure cannot be watched: \(error)")
+    }
   }
 
   deinit { stop() }
@@ -85,7 +89,7 @@ private final class MemoryPressureLoop: Sendable {
   func run() {
     var descriptors = watch.withLock { watch in
       [
-        pollfd(fd: stopping.descriptor.number, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: stopping.event.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: watch.descriptor.number, events: watch.awaited, revents: 0),
       ]
     }
@@ -103,18 +107,9 @@ private final class MemoryPressureLoop: Sendable {
 
 /// Tells a thread that sleeps in `poll` to end.
 private final class StopSignal: Sendable {
-  let descriptor: FileDescriptor
+  let event: WakeEvent
 
-  /// Traps where the system has no descriptor left for it.
-  init() {
-    let number = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard number >= 0 else { fatalError("eventfd: \(errorSentence()); raise the limit of open files") }
-    descriptor = FileDescriptor(owning: number)
-  }
+  init(event: WakeEvent) { self.event = event }
 
-  func send() {
-    var one: UInt64 = 1
-    // Fails only where the counter is full, and then it was sent already.
-    _ = write(descriptor.number, &one, 8)
-  }
+  func send() { event.signal() }
 }

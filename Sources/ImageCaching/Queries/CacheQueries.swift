@@ -13,15 +13,24 @@ public final class CacheQueries: Sendable {
   /// Four threads for all caches of the process that have none of their own; they are never ended.
   public static let shared = CacheQueries(threads: 4)
 
-  /// Starts so many threads; traps where that is less than one.
+  /// Starts so many threads; traps where that is less than one. Where the system gives fewer, those do all; where it gives none, whoever
+  /// asks does it.
   public init(threads count: Int) {
     trap(unless: count > 0, "a cache needs a thread to be asked on; \(count) were given")
     let queue = queue
-    threads = (0..<count).map { number in
-      WorkerThread(name: "cache-query-\(number)") {
-        while let job = queue.take() { job.run() }
+    var threads: [WorkerThread] = []
+    for number in 0..<count {
+      do throws(ThreadRefusal) {
+        threads.append(
+          try WorkerThread(name: "cache-query-\(number)") {
+            while let job = queue.take() { job.run() }
+          }
+        )
+      } catch {
+        break
       }
     }
+    self.threads = threads
   }
 
   /// Lets the threads end when they have done what was asked; nobody waits, as the last reference may go on one of them.
@@ -42,7 +51,7 @@ public final class CacheQueries: Sendable {
             continuation.resume(with: Swift.Result { try work() })
           }
         }
-        if isWaiting { queue.add(job) }
+        if isWaiting { threads.isEmpty ? job.run() : queue.add(job) }
       }
     } onCancel: {
       job.cancel()

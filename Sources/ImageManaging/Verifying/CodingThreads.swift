@@ -9,12 +9,21 @@ final class CodingThreads: Sendable {
   private let queue = WorkQueue<Work>()
   private let threads: [WorkerThread]
 
-  init(count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
-    threads = (0..<count).map { [queue] number in
-      WorkerThread(name: "coding-\(number)") {
-        while let work = queue.take() { work() }
+  /// Starts so many; fewer where the system gives no more, and throws where it gives none.
+  init(count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadRefusal) {
+    var threads: [WorkerThread] = []
+    for number in 0..<count {
+      do throws(ThreadRefusal) {
+        threads.append(
+          try WorkerThread(name: "coding-\(number)") { [queue] in
+            while let work = queue.take() { work() }
+          }
+        )
+      } catch  where !threads.isEmpty {
+        break
       }
     }
+    self.threads = threads
   }
 
   /// Whether the calling thread is one of them.

@@ -60,7 +60,7 @@ import Testing
       awaited: Int16(POLLPRI),
       events: nil
     )
-    let monitor = MemoryPressureMonitor(watching: watch) {
+    let monitor = try MemoryPressureMonitor(watching: watch) {
       var byte: UInt8 = 0
       recv(peer, &byte, 1, Int32(MSG_OOB))
       calls.withLock { $0 += 1 }
