@@ -9,6 +9,8 @@ import ImagePrimitives
 /// added and removed outside of them.
 final class CurlMulti {
   private static let eventLimit = 256
+  /// How long it sleeps at most while a socket is not watched.
+  private static let retryMilliseconds: Int32 = 50
 
   private let multi: UnsafeMutableRawPointer
   private let epoll: Int32
@@ -16,6 +18,9 @@ final class CurlMulti {
   private let events: UnsafeMutablePointer<epoll_event>
   /// When libcurl wants to be called; nil where it waits for sockets only.
   private(set) var timer: MonotonicInstant?
+  /// What the system would not watch as libcurl wants, for lack of memory or of watches: asked for again until it does. Without that, a
+  /// transfer would wait for what nobody tells it, to the end of its time.
+  private var unwatched: [Int32: Int32] = [:]
   private let turn: Turn
 
   /// Watches `wakeDescriptor` beside libcurl's sockets.
@@ -33,7 +38,13 @@ final class CurlMulti {
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(multi, socketChanged, context)
     curl_multi_set_timer_callback(multi, timerChanged, context)
-    watch(wakeDescriptor, for: CURL_POLL_IN)
+    guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else {
+      let error = DownloaderError(system: "epoll_ctl")
+      curl_multi_cleanup(multi)
+      events.deallocate()
+      Glibc.close(epoll)
+      throw error
+    }
   }
 
   deinit {
@@ -52,7 +63,9 @@ final class CurlMulti {
   /// Sleeps until something happens, at most `milliseconds` (below 0: without end), and lets libcurl work on what did; true where
   /// the wake descriptor can be read.
   func poll(milliseconds: Int32, time: TimeSource) -> Bool {
-    let count = epoll_wait(epoll, events, Int32(Self.eventLimit), milliseconds)
+    for (socket, what) in unwatched { watch(socket, for: what) }
+    let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
+    let count = epoll_wait(epoll, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
     turn.now = time.monotonic()
     var isWoken = false
     for place in 0..<max(0, Int(count)) {
@@ -96,15 +109,21 @@ final class CurlMulti {
   }
 
   fileprivate func watch(_ socket: Int32, for what: Int32) {
+    unwatched[socket] = setWatch(of: socket, for: what) ? nil : what
+  }
+
+  /// Says whether the system does as it is told; a socket that is closed needs no watch.
+  private func setWatch(of socket: Int32, for what: Int32) -> Bool {
     var event = epoll_event()
     event.data.fd = socket
     if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
     if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
     if what == CURL_POLL_REMOVE {
-      epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event)
-    } else if epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) != 0 {
-      epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event)
+      return epoll_ctl(epoll, EPOLL_CTL_DEL, socket, &event) == 0 || errno == ENOENT || errno == EBADF
     }
+    if epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0 { return true }
+    guard errno == ENOENT else { return errno == EBADF }
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0
   }
 
   fileprivate func setTimer(milliseconds: Int) {
