@@ -15,7 +15,10 @@ final class TortureJob: Sendable {
 
   /// What a run without faults gives.
   var expected: [String: Int] {
-    ["urls": warm.count + fresh.count + bad.count + 2, "hit_disk": warm.count, "downloaded": fresh.count + 1, "failed": bad.count + 1]
+    [
+      "urls": warm.count + fresh.count + bad.count + 2, "hit_disk": warm.count, "downloaded": fresh.count + 1,
+      "failed": bad.count + 1,
+    ]
   }
 
   init() async throws {
@@ -47,7 +50,7 @@ final class TortureJob: Sendable {
   /// A folder with the job, in which the cache is warm.
   func makeFolder() throws -> JobFolder {
     let keys = """
-      request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 5s, stall-timeout: 5s, timeout: 15s}
+      request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 3s, stall-timeout: 3s, timeout: 6s}
       report: [{text: report.txt}]
       """
     let job = JobFolder(urls: warm + fresh + bad + [fresh[0], "http://"], keys: keys)
@@ -69,7 +72,7 @@ final class TortureJob: Sendable {
     let text = job.folder.read("job.yaml") ?? []
     _ = text.withUnsafeBytes { write(end, $0.baseAddress, $0.count) }
     close(end)
-    let result = try await command.wait(timeout: .seconds(60))
+    let result = try await command.wait(timeout: .seconds(30))
     _ = try await tracer.wait()
     return result
   }
@@ -86,7 +89,10 @@ final class TortureJob: Sendable {
       let run = try Run(result, job.folder)
       told = run.rows
       let written = run.report["exit_status"] as? Int
-      check(written == status || status == 1 && result.errorText.contains("report"), "exit status \(status), report \(written ?? -1)")
+      check(
+        written == status || status == 1 && result.errorText.contains("report"),
+        "exit status \(status), report \(written ?? -1)"
+      )
       check(run.totals["urls"] == run.sumOfTotals, "totals do not add up: \(run.totals)")
       if !result.errorText.contains("rows.jsonl") {
         check(run.rows.count == run.sumOfTotals, "\(run.rows.count) rows of \(run.sumOfTotals)")

@@ -52,7 +52,10 @@ import Testing
     let trace = job.folder.file("trace.txt")
     let result = try await torture.run(in: job, ["-o", trace, "-e", "trace=" + Fault.errors.map(\.call).joined(separator: ",")])
     let run = try job.finishedRun(result)
-    #expect(run.status == 2 && torture.expected.allSatisfy { run.totals[$0.key] == $0.value }, "\(run.totals) \(result.errorText)")
+    #expect(
+      run.status == 2 && torture.expected.allSatisfy { run.totals[$0.key] == $0.value },
+      "\(run.totals) \(result.errorText)"
+    )
     #expect(try await torture.faults(in: job, after: result) == [])
     return Strace.counts(in: String(decoding: job.folder.read("trace.txt") ?? [], as: UTF8.self))
   }
@@ -60,7 +63,7 @@ import Testing
   private static func outcome(of fault: Fault, _ torture: TortureJob) async -> (Fault, Command.Ending?, [String]) {
     do {
       let job = try torture.makeFolder()
-      let result = try await torture.run(in: job, ["-o", "/dev/null", "-e", "trace=none", "-e", fault.expression])
+      let result = try await torture.run(in: job, ["-o", "/dev/null", "-e", "trace=\(fault.call)", "-e", fault.expression])
       return (fault, result.ending, try await torture.faults(in: job, after: result))
     } catch {
       return (fault, nil, ["\(error)"])
@@ -103,6 +106,8 @@ private struct TortureTable {
         return "| \(name) | \(row.runs) | \(endings) | \(row.runs - row.good) |"
       }
     }
-    return (["| call | error | runs | ends | wrong |", "|---|---|---|---|---|"] + lines + ["\(runs) runs"]).joined(separator: "\n")
+    return (["| call | error | runs | ends | wrong |", "|---|---|---|---|---|"] + lines + ["\(runs) runs"]).joined(
+      separator: "\n"
+    )
   }
 }
