@@ -71,12 +71,17 @@ import Testing
     }
     #expect(bar(60, snapshot).hasPrefix("homepage  ────────────────── 8,214 so far  1,240/s  41 MB/s\n"))
     let line = ProgressRenderer(width: 60, hasColor: false).line(snapshot)
-    #expect(line == "homepage: 8,214 so far, 5,803 hits, 2,324 new, 72 failed, 1,240/s")
+    #expect(line == "homepage: 8,214 so far, 5,803 hits, 2,324 new, 72 failed, 1,240/s, img.example.com paused 12 s (429)")
   }
 
   @Test func aLogGetsOneLine() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot())
-    #expect(line == "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 72 failed, 1,240/s")
+    #expect(line == "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 72 failed, 1,240/s, img.example.com paused 12 s (429)")
+  }
+
+  @Test func aLineForALogTellsWhatHoldsTheRunUp() {
+    let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.note = "a.example\u{1B} paused 12 s (429)" })
+    #expect(line.hasSuffix(", 1,240/s, a.example\\u{1B} paused 12 s (429)"))
   }
 
   @Test func coloursOnlyUnderlineWhatTheWordsSay() {

@@ -39,7 +39,8 @@ public struct ProgressRenderer: Sendable {
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }
       ?? "\(grouped(snapshot.done)) so far"
     let counts = "\(counted(snapshot.hits, "hit")), \(grouped(snapshot.new)) new, \(grouped(snapshot.failed)) failed"
-    return "\(escapedForTerminal(snapshot.name)): \(done), \(counts), \(rate(snapshot.urlsPerSecond))"
+    let note = snapshot.note.map { ", \(escapedForTerminal($0))" } ?? ""
+    return "\(escapedForTerminal(snapshot.name)): \(done), \(counts), \(rate(snapshot.urlsPerSecond))\(note)"
   }
 
   private func fields(_ snapshot: ProgressSnapshot) -> [String] {

@@ -14,6 +14,10 @@ struct Bound {
     var concurrency: UInt64 = 0
     /// What waited had to wait for its host.
     var hosts: UInt64 = 0
+    /// The time of the next request had not come.
+    var rate: UInt64 = 0
+    /// Hosts were left alone.
+    var paused: UInt64 = 0
     /// There was no room for what transfers bring.
     var held: UInt64 = 0
   }
@@ -34,6 +38,11 @@ struct Bound {
         times.hosts,
         "per-host: \(used) of \(concurrency) transfers used; raise prefetch.per-host"
       ),
+      (times.rate, "rate: requests waited for their time; raise \(job.prefetch.slowestRateKey)"),
+      (
+        times.paused,
+        "paused: hosts that answered 429 or 503, or only failed, were left alone; ask them for less with prefetch.per-host-rate"
+      ),
       (
         times.held,
         job.verify.decode == .full
@@ -53,6 +62,19 @@ extension Bound.LimitTimes {
     let later = after.boundNanoseconds
     concurrency = later.concurrency &- earlier.concurrency
     hosts = later.hosts &- earlier.hosts
+    rate = later.rate &- earlier.rate
+    paused = later.paused &- earlier.paused
     held = later.held &- earlier.held
+  }
+}
+
+extension Job.Prefetch {
+  /// The key of the rate that holds a run down.
+  fileprivate var slowestRateKey: String {
+    switch (rate, perHostRate) {
+    case (_?, nil): "prefetch.rate"
+    case (nil, _): "prefetch.per-host-rate"
+    case (_?, _?): "prefetch.rate or prefetch.per-host-rate"
+    }
   }
 }

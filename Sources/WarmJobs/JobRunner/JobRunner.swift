@@ -58,7 +58,8 @@ public final class JobRunner {
     let meter = ProgressMeter(jobName: job.name, start: start)
     // Where the network is never asked, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
-    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, onMiss: onFetch) { [time] in
+    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, onMiss: onFetch) {
+      [time, downloader = manager.downloader] in
       let now = time.monotonic()
       guard meter.isDue(now: now) else { return }
       memory.sample()
@@ -67,6 +68,7 @@ public final class JobRunner {
           totals: report.totals,
           receivedBytes: report.receivedBytes,
           expected: prepared.reader.expectedEntries.map { $0 * max(1, variants.count) },
+          note: downloader.statistics.pauseNote,
           now: now
         )
       )

@@ -32,7 +32,13 @@ final class ProgressMeter {
   }
 
   /// How far the run is, with rates over the last seconds.
-  func snapshot(totals: Totals, receivedBytes: UInt64, expected: Int?, now: MonotonicInstant) -> ProgressSnapshot {
+  func snapshot(
+    totals: Totals,
+    receivedBytes: UInt64,
+    expected: Int?,
+    note: String?,
+    now: MonotonicInstant
+  ) -> ProgressSnapshot {
     let done = totals.urls
     while samples.count > 1, now.since(samples[1].moment) >= Self.window { samples.removeFirst() }
     let first = samples[0]
@@ -47,7 +53,8 @@ final class ProgressMeter {
       total: total,
       urlsPerSecond: rate,
       bytesPerSecond: seconds > 0 ? Double(receivedBytes - first.bytes) / seconds : 0,
-      remaining: total.flatMap { rate > 0 ? .seconds(Double($0 - done) / rate) : nil }
+      remaining: total.flatMap { rate > 0 ? .seconds(Double($0 - done) / rate) : nil },
+      note: note
     )
   }
 }

@@ -40,6 +40,17 @@ import Testing
     #expect(try sentence(times, keys: "verify: {decode: full}\n")?.hasPrefix("decoding: ") == true)
   }
 
+  @Test func ratesAndPausesAreNamedWithTheirKeys() throws {
+    let rates = Bound.LimitTimes(concurrency: milliseconds(300), rate: milliseconds(500))
+    #expect(
+      try sentence(rates, keys: "prefetch: {per-host-rate: 5/s}\n")
+        == "rate: requests waited for their time; raise prefetch.per-host-rate"
+    )
+    #expect(try sentence(rates, keys: "prefetch: {rate: 5/s}\n")?.hasSuffix("raise prefetch.rate") == true)
+    let pauses = Bound.LimitTimes(rate: milliseconds(300), paused: milliseconds(600))
+    #expect(try sentence(pauses)?.hasPrefix("paused: hosts that answered 429 or 503") == true)
+  }
+
   @Test func moreTransfersThanTheJobMayUseAreNotClaimed() throws {
     // An earlier job of the command may have used more.
     #expect(try sentence(Bound.LimitTimes(hosts: milliseconds(500)), peak: 64)?.hasPrefix("per-host: 32 of 32 ") == true)
