@@ -84,7 +84,7 @@ let package = Package(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reporting",
+        "ImageURLs", "ImagePrimitives", "Reporting", "Threads", "CLinux",
       ]
     ),
     .executableTarget(
@@ -143,7 +143,13 @@ let package = Package(
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),
-    tests("WarmJobsTests", ["WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs"]),
+    tests(
+      "WarmJobsTests",
+      [
+        "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "Reporting",
+        "TestOrigin",
+      ]
+    ),
     tests("CommandTests", ["ImageCaching", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]

@@ -20,6 +20,7 @@ struct ReadEntry: Equatable, CustomStringConvertible {
 struct ReadResult {
   var entries: [ReadEntry] = []
   var failure: ManifestError?
+  var warnings: [String] = []
 
   var urls: [String] { entries.map(\.url) }
   var lines: [UInt64] { entries.map(\.line) }
@@ -49,10 +50,17 @@ func readAll(
   _ manifests: [Manifest],
   order: EntryOrder = .fifo,
   standardInput: Int32 = 0,
-  maximum: Int = 3
+  maximum: Int = 3,
+  fetcher: FakeFetcher? = nil
 ) throws -> ReadResult {
   let directory = TemporaryDirectory()
-  let reader = try ManifestReader(manifests, order: order, spoolDirectory: directory.path, standardInput: standardInput)
+  let reader = try ManifestReader(
+    manifests,
+    order: order,
+    spoolDirectory: directory.path,
+    standardInput: standardInput,
+    fetcher: fetcher
+  )
   var result = ReadResult()
   var batch = EntryBatch()
   do throws(ManifestError) {
@@ -65,6 +73,7 @@ func readAll(
     result.failure = error
   }
   precondition(batch.entries.isEmpty)
+  result.warnings = reader.warnings
   precondition(reader.counts.reduce(0) { $0 + $1.read } == result.entries.count)
   return result
 }
@@ -130,4 +139,10 @@ final class TestPipe {
     finish()
     close(readEnd)
   }
+}
+
+/// Memory of this process that is no page of a file.
+func anonymousKilobytes() -> Int {
+  let status = String(decoding: readFile("/proc/self/status")!, as: UTF8.self)
+  return Int(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }!.split(separator: " ").dropLast().last!)!
 }

@@ -114,9 +114,3 @@ import Testing
     }
   }
 }
-
-/// Memory of this process that is no page of a file.
-private func anonymousKilobytes() -> Int {
-  let status = String(decoding: readFile("/proc/self/status")!, as: UTF8.self)
-  return Int(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }!.split(separator: " ").dropLast().last!)!
-}

@@ -22,6 +22,8 @@ final class JobRun: PrefetchDelegate {
   private var entryIndices: [Int] = []
   private var pending: [PendingEntry?] = []
   private var nextSequence: Int64 = 0
+  /// How many manifests the report knows; sitemaps of an index are added as they are named.
+  private var knownManifests: Int
 
   /// Whether any entry was left after include and exclude; bad lines count.
   private(set) var hasEntries = false
@@ -48,6 +50,7 @@ final class JobRun: PrefetchDelegate {
   ) {
     self.reader = reader
     self.variants = variants
+    knownManifests = reader.manifestNames.count
     self.report = report
     self.onMiss = onMiss
     self.onProgress = onProgress
@@ -62,6 +65,10 @@ final class JobRun: PrefetchDelegate {
     entryIndices.removeAll(keepingCapacity: true)
     // What was read before an error is handed on first, and the error with the next call.
     let state = try reader.nextAvailable(&entries, maximum: max(1, maximum / max(1, variants)))
+    while knownManifests < reader.manifestNames.count {
+      report.addManifest(reader.manifestNames[knownManifests])
+      knownManifests += 1
+    }
     for (index, entry) in entries.entries.enumerated() {
       switch entry.state {
       case .good:

@@ -74,7 +74,9 @@ public final class JobRunner {
       )
     }
     let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
+    prepared.fetcher?.start(with: manager.downloader)
     let summary = control.running(prefetch) { prefetch.run(run) }
+    prepared.fetcher?.stop()
     memory.sample()
     progress?.end()
 
@@ -95,7 +97,7 @@ public final class JobRunner {
     end.boundedBy = bound.sentence
     end.peakMemoryBytes = memory.bytes
     describeCache(prepared, context, run, freshUntil: report.freshUntil, &end)
-    end.warnings = context.warnings
+    end.warnings = prepared.reader.warnings + context.warnings
     do throws(ReportError) {
       try report.flushJournals()
     } catch {

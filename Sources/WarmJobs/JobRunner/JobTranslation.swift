@@ -1,7 +1,9 @@
 import ImageCaching
 import ImageCoding
+import ImageDownloading
 import ImageManaging
 import ImagePrimitives
+import ImageURLs
 import Manifests
 import Reporting
 
@@ -24,27 +26,58 @@ extension Job {
 }
 
 extension Job.Manifest {
-  /// The manifest as its reader takes it.
-  var readable: Manifests.Manifest {
+  /// The manifest as its reader takes it, in a run that begins at `now`.
+  func readable(now: Timestamp) -> Manifests.Manifest {
     var manifest =
       switch source {
       case .path(let path): Manifests.Manifest(path.manifestSource, name: path.written)
       case .standardInput: Manifests.Manifest(.standardInput, name: "-")
-      case .url: preconditionFailure("no job file names a URL yet")
+      case .url(let url): Manifests.Manifest(.url(url), name: url.shown)
       case .inline(let urls):
         Manifests.Manifest(
           .inline(urls.map { Manifests.Manifest.InlineEntry(text: $0.url, line: UInt64(clamping: $0.line)) }),
           name: "urls"
         )
       }
-    manifest.format = Manifests.Manifest.Format(rawValue: format.rawValue) ?? .auto
+    manifest.format = format.readable
     manifest.priority = priority
     manifest.baseURL = baseURL
     manifest.columns = Manifests.Manifest.Columns(url: columns.url, priority: columns.priority)
     manifest.include = include
     manifest.exclude = exclude
     manifest.limit = limit
+    manifest.newerThan = newerThan.map { now.advanced(by: .zero - $0) }
+    manifest.usesSitemapPriority = usesSitemapPriority
     return manifest
+  }
+}
+
+extension BaseURL {
+  /// As reports show it.
+  fileprivate var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
+}
+
+extension Job.Manifest.Format {
+  fileprivate var readable: Manifests.Manifest.Format {
+    switch self {
+    case .auto: .auto
+    case .text: .text
+    case .csv: .csv
+    case .tsv: .tsv
+    case .jsonl: .jsonl
+    case .sitemap: .sitemap
+    case .combined: .combined
+    }
+  }
+}
+
+extension Job {
+  /// How manifests are fetched: as the images, but that all of a text is wanted and nothing is judged by images' rules.
+  var manifestDownloadOptions: DownloadOptions {
+    downloadOptions.fetchingText(
+      accept: "application/xml,text/xml,*/*;q=0.8",
+      maxBytes: JobManifestFetcher.maximumBytes
+    )
   }
 }
 

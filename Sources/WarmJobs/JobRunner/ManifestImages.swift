@@ -1,5 +1,6 @@
 public import ImageCaching
 import ImageManaging
+public import ImagePrimitives
 import ImageURLs
 import Manifests
 
@@ -20,10 +21,16 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   /// Why the manifests broke off; nil where they did not.
   public private(set) var failure: JobError?
 
-  /// Opens the manifests of `job`; throws where one cannot be read. The images are meant for `cache`.
-  public init(_ job: Job, for cache: ImageCache) throws(JobError) {
+  /// Opens the manifests of `job`; throws where one cannot be read, and where one would have to be fetched. The images are meant
+  /// for `cache`.
+  public init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
+    let now = time.wall()
     do throws(ManifestError) {
-      reader = try ManifestReader(job.manifests.map(\.readable), order: .fifo, spoolDirectory: cache.configuration.directory)
+      reader = try ManifestReader(
+        job.manifests.map { $0.readable(now: now) },
+        order: .fifo,
+        spoolDirectory: cache.configuration.directory
+      )
     } catch {
       throw .manifest(error)
     }

@@ -1,5 +1,6 @@
 import Glibc
 import ImageCaching
+public import ImagePrimitives
 import Manifests
 public import Reporting
 
@@ -12,6 +13,8 @@ public final class PreparedJob {
   /// Further caches to look in.
   let readOnlyCaches: [ReadOnlyCache]
   let reader: ManifestReader
+  /// Who fetches what a run may fetch beside images; nil where it makes no request.
+  let fetcher: JobManifestFetcher?
   let reports: [OpenReport]
 
   /// A report that is open and waits for the end of the run.
@@ -22,11 +25,15 @@ public final class PreparedJob {
     let journal: JSONLinesJournal?
   }
 
-  /// Opens the job's cache, manifests and reports; no network.
+  /// Opens the job's cache, manifests and reports; no network: manifests with a URL are fetched when the job runs.
   ///
-  /// - Parameter isDryRun: a dry run opens no report, and the cache only to read it, if there is one.
-  public init(_ job: Job, isDryRun: Bool = false) throws(JobError) {
+  /// - Parameters:
+  ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
+  ///     with a URL throws, as it does where the job's cache mode is `only`.
+  ///   - time: the clock by which `newer-than` counts.
+  public init(_ job: Job, isDryRun: Bool = false, time: TimeSource = .system) throws(JobError) {
     self.job = job
+    let now = time.wall()
     try job.request.tls.checkFiles()
     do throws(CacheError) {
       readOnlyCaches = try job.openReadOnlyCaches()
@@ -34,11 +41,15 @@ public final class PreparedJob {
     } catch {
       throw .cache(error)
     }
+    let spoolDirectory = cache?.configuration.access == .readWrite ? job.cache.directory : Self.temporaryDirectory
+    let makesRequests = !isDryRun && job.cache.mode != .only
+    fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
     do throws(ManifestError) {
       reader = try ManifestReader(
-        job.manifests.map(\.readable),
+        job.manifests.map { $0.readable(now: now) },
         order: job.prefetch.order == .fifo ? .fifo : .lifo,
-        spoolDirectory: cache?.configuration.access == .readWrite ? job.cache.directory : Self.temporaryDirectory
+        spoolDirectory: spoolDirectory,
+        fetcher: fetcher
       )
     } catch {
       throw .manifest(error)

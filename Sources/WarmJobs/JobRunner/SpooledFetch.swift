@@ -1,0 +1,119 @@
+import CLinux
+import Glibc
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import Synchronization
+
+/// A manifest on its way into a file without a name.
+final class SpooledFetch: ManifestFetch, Sendable {
+  private struct State {
+    var file: SpooledBytes?
+    var outcome: ManifestFetchOutcome?
+  }
+
+  /// Becomes readable when there is an outcome.
+  let descriptor: Int32
+  private let spoolDirectory: String
+  private let onCancel: @Sendable () -> Void
+  private let state = Mutex(State())
+
+  /// `onCancel` gives up the transfer.
+  init(spoolDirectory: String, onCancel: @escaping @Sendable () -> Void) {
+    self.spoolDirectory = spoolDirectory
+    self.onCancel = onCancel
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    guard descriptor >= 0 else { fatalError("eventfd: \(String(cString: strerror(errno))); raise the limit of open files") }
+  }
+
+  deinit { close(descriptor) }
+
+  var outcome: ManifestFetchOutcome? { state.withLock { $0.outcome } }
+
+  func cancel() { onCancel() }
+
+  // MARK: What one thread does as bytes come
+
+  /// Writes bytes at the end of the file; where that fails, so does the fetch.
+  func append(_ bytes: [UInt8]) {
+    let (file, hasEnded) = state.withLock { ($0.file, $0.outcome != nil) }
+    if hasEnded { return }
+    do throws(SpoolError) {
+      let file = if let file { file } else { try SpooledBytes(in: spoolDirectory) }
+      state.withLock { $0.file = file }
+      try file.append(bytes)
+    } catch {
+      fail(error.message)
+      onCancel()
+    }
+  }
+
+  /// Forgets all bytes: the transfer begins anew.
+  func restart() { state.withLock { $0.file = nil } }
+
+  /// All bytes have come.
+  func finish(contentType: String?, finalURL: [UInt8]?) {
+    let file = state.withLock { $0.file }
+    guard let file else { return }
+    file.rewind()
+    end(.fetched(FetchedManifest(bytes: file, contentType: contentType, finalURL: finalURL.flatMap(Self.base))))
+  }
+
+  /// Nothing more comes, because of that.
+  func fail(_ sentence: String) { end(.failed(sentence)) }
+
+  private func end(_ outcome: ManifestFetchOutcome) {
+    let isFirst = state.withLock { state in
+      state.file = nil
+      guard state.outcome == nil else { return false }
+      state.outcome = outcome
+      return true
+    }
+    guard isFirst else { return }
+    var one: UInt64 = 1
+    // Fails only where the counter is full, and then it is readable.
+    _ = write(descriptor, &one, 8)
+  }
+
+  private static func base(_ url: [UInt8]) -> BaseURL? {
+    url.withUnsafeBytes { bytes in URLNormalizer.parts(ofNormalForm: bytes).map { BaseURL(normalized: bytes, parts: $0) } }
+  }
+}
+
+/// Why a manifest could not be kept.
+private struct SpoolError: Error {
+  let message: String
+}
+
+/// A file that nobody else knows.
+private final class SpooledBytes: FetchedBytes {
+  let descriptor: Int32
+
+  init(in directory: String) throws(SpoolError) {
+    var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      throw SpoolError(message: "it cannot be spooled in \(directory): \(String(cString: strerror(errno)))")
+    }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    unlink(template)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  func append(_ bytes: [UInt8]) throws(SpoolError) {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + done, $0.count - done) }
+      if count >= 0 {
+        done += count
+      } else if errno != EINTR {
+        throw SpoolError(message: "its spool cannot be written: \(String(cString: strerror(errno)))")
+      }
+    }
+  }
+
+  func rewind() { lseek(descriptor, 0, SEEK_SET) }
+}

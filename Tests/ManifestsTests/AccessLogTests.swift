@@ -1,0 +1,126 @@
+import Glibc
+import ImageURLs
+import Manifests
+import TestSupport
+import Testing
+
+@Suite struct AccessLogTests {
+  let directory = TemporaryDirectory()
+
+  private func line(_ request: String, _ status: Int = 200, rest: String = #" "-" "Mozilla/5.0""#) -> String {
+    "192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"\(request)\" \(status) 5120\(rest)\n"
+  }
+
+  private func get(_ path: String, _ status: Int = 200) -> String { line("GET \(path) HTTP/1.1", status) }
+
+  private func read(_ text: String, order: EntryOrder = .fifo, set: (inout Manifest) throws -> Void = { _ in }) throws -> ReadResult {
+    var manifest = directory.manifest(text, name: "access.log")
+    manifest.format = .combined
+    manifest.baseURL = try BaseURL("https://a.com")
+    try set(&manifest)
+    return try readAll([manifest], order: order)
+  }
+
+  @Test func whatIsAskedMostComesFirst() throws {
+    let text = get("/b.jpg") + get("/a.jpg") + get("/c.jpg?w=1") + get("/a.jpg", 304) + get("/d.png") + get("/c.jpg?w=1", 206)
+      + get("/a.jpg")
+    let result = try read(text)
+    #expect(result.urls == ["https://a.com/a.jpg", "https://a.com/c.jpg?w=1", "https://a.com/b.jpg", "https://a.com/d.png"])
+    #expect(result.lines == [2, 3, 1, 5])
+    #expect(try read(text, order: .lifo).urls == result.urls.reversed())
+    #expect(try read(text) { $0.limit = 2 }.urls == Array(result.urls.prefix(2)))
+    #expect(try read(text, order: .lifo) { $0.limit = 2 }.urls == result.urls.prefix(2).reversed())
+  }
+
+  @Test func onlyGoodGetsOfImagesCount() throws {
+    let text = line("HEAD /a.jpg HTTP/1.1") + line("POST /a.jpg HTTP/1.1") + get("/b.jpg", 404) + get("/c.jpg", 301) + get("/page")
+      + line("-", 408) + line("", 400) + line(#"\x16\x03\x01"#, 400) + line("GET /old.jpg") + get("/x.JPEG#f")
+    let result = try read(text)
+    #expect(result.urls == ["https://a.com/old.jpg", "https://a.com/x.JPEG"])
+    #expect(result.warnings.isEmpty)
+    let none = try read(get("/page") + get("/page"))
+    #expect(none.warnings.count == 1 && none.warnings[0].contains("none of its 2 requests"))
+    let included = try read(get("/img/1") + get("/page")) { $0.include = [try URLPattern("/img/*")] }
+    #expect(included.entries.map(\.isFiltered) == [false, true])
+  }
+
+  @Test func bothFormatsAndTheirEscapes() throws {
+    let text = line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
+      + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("http://b.com/2.jpg")
+    let result = try read(text)
+    #expect(result.entries.map(\.written).count == 5)
+    #expect(result.urls.contains("https://a.com/1.jpg") && result.urls.contains("https://a.com/q%22.jpg"))
+    #expect(result.urls.contains("https://a.com/with%20space.jpg") && result.urls.contains("http://b.com/2.jpg"))
+    #expect(result.problems.compactMap(\.self).count == 1)
+  }
+
+  @Test func linesOfAnotherFormAreToldOnce() throws {
+    let vhost = "www.a.com:443 " + get("/v.jpg")
+    let text = get("/a.jpg") + "garbage\n" + vhost + "{\"json\": 1}\n" + String(repeating: "x", count: 100_000) + "\n" + get("/a.jpg")
+    let result = try read(text)
+    #expect(result.urls == ["https://a.com/a.jpg"])
+    #expect(result.warnings.count == 1)
+    #expect(result.warnings.first?.contains("4 lines") == true && result.warnings.first?.contains("line 2: “garbage”") == true)
+  }
+
+  @Test func pathsNeedABase() throws {
+    let text = get("http://b.com/2.jpg") + get("http://b.com/2.jpg") + get("/1.jpg")
+    let result = try read(text) { $0.baseURL = nil }
+    #expect(result.urls == ["http://b.com/2.jpg"])
+    #expect(result.failure?.message.contains("base-url") == true)
+    #expect(result.failure?.line == 3)
+  }
+
+  @Test func compressedOnesAndPipes() throws {
+    let text = get("/b.jpg") + get("/a.jpg") + get("/a.jpg")
+    for bytes in [Array(text.utf8), try gzip(text)] {
+      let pipe = TestPipe(holding: bytes)
+      var manifest = Manifest(.standardInput, name: "-")
+      manifest.format = .combined
+      manifest.baseURL = try BaseURL("https://a.com")
+      #expect(try readAll([manifest], standardInput: pipe.readEnd).urls == ["https://a.com/a.jpg", "https://a.com/b.jpg"])
+    }
+  }
+
+  /// In a process of its own, as the other tests' memory would count too.
+  @Test func countsBeyondMemoryAreExact() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let targets = 400_000
+      let file = directory.file("access.log")
+      let output = fopen(file, "w")!
+      // Target n is asked for once, and each thousandth n + 1 times more, all over the file.
+      let path = { (number: Int) in "/catalogue/\(number &* 2_654_435_761 % 4_294_967_291)/\(number)-a-rather-long-name-of-an-image.jpg" }
+      func write(_ number: Int) {
+        fputs("192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"GET \(path(number)) HTTP/1.1\" 200 5120\n", output)
+      }
+      for number in 0..<targets {
+        write(number)
+        if number % 8 == 0 { write((number / 8 % 100) * 1000) }
+      }
+      fclose(output)
+      var manifest = Manifest(.file(file), name: "access.log")
+      manifest.format = .combined
+      manifest.baseURL = try BaseURL("https://a.com")
+      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path)
+      var batch = EntryBatch()
+      let before = anonymousKilobytes()
+      var peak = before
+      var urls: [String] = []
+      var count = 0
+      while try reader.next(&batch, maximum: 4096) {
+        for entry in batch.entries where count < 200 {
+          urls.append(String(decoding: batch.bytes[entry.normalized], as: UTF8.self))
+          count += 1
+        }
+        batch.removeAll()
+        peak = max(peak, anonymousKilobytes())
+      }
+      let frequent = (0..<100).map { "https://a.com" + path($0 * 1000) }
+      precondition(Array(urls.prefix(100)) == frequent, "\(urls.prefix(3))")
+      precondition(urls[100] == "https://a.com" + path(1))
+      precondition(reader.counts[0].read == targets)
+      precondition(peak - before < 60_000, "\(peak - before) KiB")
+    }
+  }
+}

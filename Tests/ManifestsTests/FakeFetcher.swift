@@ -1,0 +1,76 @@
+import Glibc
+import ImageURLs
+import Manifests
+import TestSupport
+
+/// A fetcher over texts that a test gives, which come when the test says so.
+final class FakeFetcher: ManifestFetcher {
+  enum Answer {
+    case text(String)
+    case bytes([UInt8])
+    case typed(String, String)
+    case failure(String)
+    /// Until ``FakeFetcher/finish(_:)``.
+    case held(String)
+  }
+
+  private let directory = TemporaryDirectory()
+  private let answers: [String: Answer]
+  private var fetches: [String: FakeFetch] = [:]
+  private(set) var asked: [String] = []
+  private(set) var cancelled: [String] = []
+
+  init(_ answers: [String: Answer]) { self.answers = answers }
+
+  func fetch(_ url: BaseURL) -> any ManifestFetch {
+    let text = String(decoding: url.bytes, as: UTF8.self)
+    asked.append(text)
+    let fetch = FakeFetch { [weak self] in self?.cancelled.append(text) }
+    fetches[text] = fetch
+    switch answers[text] {
+    case .text(let body): fetch.end(fetched(Array(body.utf8)))
+    case .bytes(let body): fetch.end(fetched(body))
+    case .typed(let type, let body): fetch.end(fetched(Array(body.utf8), type: type))
+    case .failure(let sentence): fetch.end(.failed(sentence))
+    case .held: break
+    case nil: fetch.end(.failed("the server answered 404 Not Found"))
+    }
+    return fetch
+  }
+
+  /// Lets one that was held back come.
+  func finish(_ url: String) {
+    guard case .held(let text)? = answers[url] else { preconditionFailure("\(url) is not held back") }
+    fetches[url]!.end(fetched(Array(text.utf8)))
+  }
+
+  private func fetched(_ bytes: [UInt8], type: String? = nil) -> ManifestFetchOutcome {
+    .fetched(FetchedManifest(bytes: FakeBytes(directory.write(bytes, to: "fetched")), contentType: type))
+  }
+
+  private final class FakeBytes: FetchedBytes {
+    let descriptor: Int32
+    init(_ path: String) {
+      descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      unlink(path)
+    }
+    deinit { close(descriptor) }
+  }
+}
+
+private final class FakeFetch: ManifestFetch {
+  private let pipe = TestPipe()
+  private let onCancel: () -> Void
+  private(set) var outcome: ManifestFetchOutcome?
+
+  init(_ onCancel: @escaping () -> Void) { self.onCancel = onCancel }
+
+  var descriptor: Int32 { pipe.readEnd }
+
+  func end(_ outcome: ManifestFetchOutcome) {
+    self.outcome = outcome
+    pipe.write([1])
+  }
+
+  func cancel() { onCancel() }
+}

@@ -1,0 +1,166 @@
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import TestSupport
+import Testing
+
+@Suite struct SitemapIndexTests {
+  let directory = TemporaryDirectory()
+
+  private func urlset(_ urls: String...) -> String {
+    "<urlset>" + urls.map { "<url><loc>https://i.com/\($0).jpg</loc></url>" }.joined() + "</urlset>"
+  }
+
+  private func index(_ urls: [String]) -> String {
+    "<sitemapindex>\n" + urls.map { "<sitemap><loc>\($0)</loc></sitemap>\n" }.joined() + "</sitemapindex>"
+  }
+
+  private func fetched(_ url: String) throws -> Manifest { Manifest(.url(try BaseURL(url)), name: maskingCredentials(url)) }
+
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func indexesAreFollowedDepthFirst(order: EntryOrder) throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/index.xml": .text(index(["https://a.com/1.xml", "two/index.xml", "/3.xml.gz", "https://a.com/4.txt"])),
+      "https://a.com/1.xml": .text(urlset("1a", "1b")),
+      "https://a.com/two/index.xml": .text(index(["a.xml", "b.xml"])),
+      "https://a.com/two/a.xml": .text(urlset("2a")),
+      "https://a.com/two/b.xml": .text("<urlset><url><loc>//i.com/2b.jpg</loc></url></urlset>"),
+      "https://a.com/3.xml.gz": .bytes(try gzip(urlset("3"))),
+      "https://a.com/4.txt": .text("https://i.com/4.jpg\n5.jpg\n"),
+    ])
+    let after = directory.manifest("https://i.com/last.jpg\n", name: "after.txt")
+    let result = try readAll([try fetched("https://a.com/index.xml"), after], order: order, fetcher: fetcher)
+    let names = ["i.com/1a", "i.com/1b", "i.com/2a", "i.com/2b", "i.com/3", "i.com/4", "a.com/5", "i.com/last"]
+    let expected = names.map { "https://\($0).jpg" }
+    #expect(result.urls == (order == .fifo ? expected : expected.reversed()))
+    let manifests = ["1.xml", "1.xml", "two/a.xml", "two/b.xml", "3.xml.gz", "4.txt", "4.txt"].map { "https://a.com/\($0)" } + ["after.txt"]
+    #expect(result.entries.map(\.manifest) == (order == .fifo ? manifests : manifests.reversed()))
+    #expect(result.failure == nil && result.warnings.isEmpty)
+  }
+
+  @Test func eachSitemapIsReadOnceSoThatLoopsEnd() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/i.xml": .text(index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/1.xml", "https://A.com:443/1.xml"])),
+      "https://a.com/j.xml": .text(index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/2.xml"])),
+      "https://a.com/1.xml": .text(urlset("1")), "https://a.com/2.xml": .text(urlset("2")),
+    ])
+    let result = try readAll([try fetched("https://a.com/i.xml")], fetcher: fetcher)
+    #expect(result.urls == ["https://i.com/2.jpg", "https://i.com/1.jpg"])
+    #expect(fetcher.asked.count == 4)
+    #expect(result.failure == nil)
+  }
+
+  @Test func indexesAreNestedOnlySoDeep() throws {
+    var answers: [String: FakeFetcher.Answer] = [:]
+    for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }
+    let result = try readAll([try fetched("https://a.com/0.xml")], fetcher: FakeFetcher(answers))
+    #expect(result.failure?.message.contains("more than 3 deep") == true)
+    #expect(result.failure?.manifest == "https://a.com/3.xml")
+    #expect(result.failure?.line == 2)
+  }
+
+  @Test func aSitemapThatCannotBeReadIsToldWhenAllElseIsDone() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/i.xml": .text(index(["https://u:p@a.com/gone.xml", "https://a.com/cut.xml", "ftp://a.com/x.xml", "https://a.com/1.xml"])),
+      "https://u:p@a.com/gone.xml": .failure("the server answered 404 Not Found"),
+      "https://a.com/cut.xml": .text("<urlset><url><loc>https://i.com/c.jpg</loc></url>"),
+      "https://a.com/1.xml": .text(urlset("1")),
+    ])
+    for order in [EntryOrder.fifo, .lifo] {
+      let after = directory.manifest("https://i.com/last.jpg\n", name: "after.txt")
+      let result = try readAll([try fetched("https://a.com/i.xml"), after], order: order, fetcher: fetcher)
+      let expected = ["https://i.com/c.jpg", "https://i.com/1.jpg", "https://i.com/last.jpg"]
+      #expect(result.urls == (order == .fifo ? expected : expected.reversed()))
+      #expect(result.failure?.message.contains("2 more sitemaps") == true)
+      #expect(result.warnings.count == 3)
+      #expect(result.warnings.contains("https://***@a.com/gone.xml: it cannot be fetched: the server answered 404 Not Found"))
+      #expect(result.warnings.contains { $0.hasPrefix("https://a.com/i.xml:4: ") && $0.contains("ftp://a.com/x.xml") })
+      #expect(!result.warnings.joined().contains("u:p"))
+    }
+  }
+
+  @Test func anIndexThatBreaksOffGivesItsSitemapsFirst() throws {
+    let fetcher = FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])
+    let manifest = directory.manifest("<sitemapindex><sitemap><loc>https://a.com/1.xml</loc></sitemap>", name: "i.xml")
+    let result = try readAll([manifest], fetcher: fetcher)
+    #expect(result.urls == ["https://i.com/1.jpg"])
+    #expect(result.failure?.manifest == "i.xml")
+  }
+
+  @Test func aLocalIndexIsFollowedWhereSomebodyFetches() throws {
+    let manifest = directory.manifest(index(["https://a.com/1.xml"]), name: "i.xml")
+    #expect(try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"])
+    #expect(try readAll([manifest]).failure?.message.contains("would have to be fetched") == true)
+    let url = try fetched("https://u:p@a.com/s.xml")
+    let error = #expect(throws: ManifestError.self) { try readAll([url]) }
+    #expect(error?.manifest == "https://***@a.com/s.xml")
+  }
+
+  @Test func theFirstSitemapIsHandedOutWhileOthersAreFetched() throws {
+    let children = (1...9).map { "https://a.com/\($0).xml" }
+    var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.held(urlset("x"))) })
+    answers["https://a.com/i.xml"] = .text(index(children))
+    answers["https://a.com/1.xml"] = .text(urlset("1"))
+    let fetcher = FakeFetcher(answers)
+    let reader = try ManifestReader([try fetched("https://a.com/i.xml")], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+    #expect(fetcher.asked.isEmpty)
+    var batch = EntryBatch()
+    func untilStill() throws -> ManifestReader.Status {
+      while true {
+        let status = try reader.nextAvailable(&batch, maximum: 100)
+        if status != .more { return status }
+      }
+    }
+    #expect(try untilStill() == .waiting)
+    #expect(batch.entries(of: reader).map(\.url) == ["https://i.com/1.jpg"])
+    // The next ones are under way, but not all.
+    #expect(fetcher.asked.count == 1 + 5)
+    #expect(reader.waitDescriptor != nil && reader.expectedEntries == nil)
+    for child in children.dropFirst() {
+      #expect(try untilStill() == .waiting)
+      fetcher.finish(child)
+    }
+    #expect(try untilStill() == .end)
+    #expect(batch.entries.count == 9)
+  }
+
+  @Test func aLimitEndsTheFetching() throws {
+    let children = (1...9).map { "https://a.com/\($0).xml" }
+    var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.text(urlset("x", "y"))) })
+    answers["https://a.com/i.xml"] = .text(index(children))
+    let fetcher = FakeFetcher(answers)
+    var manifest = try fetched("https://a.com/i.xml")
+    manifest.limit = 3
+    #expect(try readAll([manifest], fetcher: fetcher).entries.count == 3)
+    #expect(fetcher.asked.count < 8)
+    #expect(!fetcher.cancelled.isEmpty)
+  }
+
+  @Test func anIndexesDatesCount() throws {
+    let text = """
+      <sitemapindex><sitemap><loc>https://a.com/old.xml</loc><lastmod>2020-01-01</lastmod></sitemap>
+      <sitemap><loc>https://a.com/new.xml</loc><lastmod>2030-01-01</lastmod></sitemap></sitemapindex>
+      """
+    let fetcher = FakeFetcher(["https://a.com/new.xml": .text(urlset("new"))])
+    var manifest = directory.manifest(text, name: "i.xml")
+    manifest.newerThan = Timestamp(milliseconds: 1_763_640_000_000)
+    #expect(try readAll([manifest], fetcher: fetcher).urls == ["https://i.com/new.jpg"])
+    #expect(fetcher.asked == ["https://a.com/new.xml"])
+  }
+
+  @Test func fetchedListsMayHaveAnyFormat() throws {
+    let fetcher = FakeFetcher([
+      "https://a.com/list.txt": .text("1.jpg\n"), "https://a.com/list.csv": .text("url,priority\nhttps://a.com/2,high\n"),
+      "https://a.com/get?list": .typed("text/csv; charset=utf-8", "url,priority\nhttps://a.com/3,very-high\n"),
+      "https://a.com/map": .typed("application/xml", urlset("4")),
+      "https://a.com/rows": .typed("application/jsonl", "{\"url\": \"/5\"}"),
+      "https://a.com/error": .typed("text/html", "\n<!DOCTYPE HTML><title>Sorry</title>"),
+    ])
+    let urls = ["list.txt", "list.csv", "get?list", "map", "rows"]
+    let result = try readAll(try urls.map { try fetched("https://a.com/\($0)") }, fetcher: fetcher)
+    #expect(result.urls == ["https://a.com/3", "https://a.com/2", "https://a.com/1.jpg", "https://i.com/4.jpg", "https://a.com/5"])
+    let page = try readAll([try fetched("https://a.com/error")], fetcher: fetcher)
+    #expect(page.failure?.message.contains("HTML") == true)
+    let gone = try readAll([try fetched("https://a.com/gone")], fetcher: fetcher)
+    #expect(gone.failure == ManifestError(manifest: "https://a.com/gone", message: "it cannot be fetched: the server answered 404 Not Found"))
+  }
+}

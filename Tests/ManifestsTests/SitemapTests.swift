@@ -1,0 +1,232 @@
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import TestSupport
+import Testing
+
+private let opening = """
+  <?xml version="1.0" encoding="UTF-8"?>
+  <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"
+    xmlns:xhtml="http://www.w3.org/1999/xhtml" xmlns:v="http://www.google.com/schemas/sitemap-video/1.1">
+
+  """
+
+@Suite struct SitemapTests {
+  let directory = TemporaryDirectory()
+
+  private func urlset(_ entries: String) -> String { opening + entries + "</urlset>\n" }
+
+  private func read(_ text: String, name: String = "sitemap.xml", set: (inout Manifest) throws -> Void = { _ in }) throws -> ReadResult {
+    var manifest = directory.manifest(text, name: name)
+    try set(&manifest)
+    return try readAll([manifest])
+  }
+
+  @Test func imagesAreTakenWithTheLinesOfTheirElementsAndPagesAreNot() throws {
+    let text = urlset(
+      """
+      <url>
+        <loc>https://a.com/page</loc>
+        <xhtml:link rel="alternate" hreflang="de" href="https://a.com/de"/>
+        <image:image><image:loc>https://a.com/1.jpg</image:loc><image:license>https://a.com/licence.png</image:license></image:image>
+        <v:video><v:thumbnail_loc>https://a.com/thumb.jpg</v:thumbnail_loc><v:loc>https://a.com/v.jpg</v:loc></v:video>
+        <image:image>
+          <image:loc>
+            https://a.com/2?a=1&amp;b=2&#38;c=3
+          </image:loc>
+        </image:image>
+      </url>
+      <url><loc><![CDATA[https://a.com/3.WebP?x=<1>]]></loc></url>
+      <!-- <url><loc>https://a.com/no.jpg</loc></url> -->
+      <url><loc>https://a.com/other.html</loc></url>
+
+      """
+    )
+    let result = try read(text)
+    #expect(result.urls == ["https://a.com/1.jpg", "https://a.com/2?a=1&b=2&c=3", "https://a.com/3.WebP?x=%3C1%3E"])
+    #expect(result.lines == [7, 10, 15])
+    #expect(result.failure == nil)
+    #expect(result.warnings.isEmpty)
+  }
+
+  @Test func prefixesMayBeAnyAndEvenUndeclared() throws {
+    let other = """
+      <s:urlset xmlns:s="http://www.google.com/schemas/sitemap/0.84" xmlns:i="https://www.google.com/schemas/sitemap-image/1.1">
+      <s:url><s:loc>https://a.com/1.png</s:loc><i:image><i:loc>https://a.com/2</i:loc></i:image></s:url></s:urlset>
+      """
+    #expect(try read(other).urls == ["https://a.com/1.png", "https://a.com/2"])
+    let undeclared = "<urlset><url><image:image><image:loc>https://a.com/1</image:loc></image:image></url></urlset>"
+    #expect(try read(undeclared).urls == ["https://a.com/1"])
+  }
+
+  @Test func theBeginningTellsASitemapWhateverItsName() throws {
+    let text = "\u{feff}\n<urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
+    #expect(try read(text, name: "list").urls == ["https://a.com/1.jpg"])
+    #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "list.gz")]).urls == ["https://a.com/1.jpg"])
+    #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "s.xml.gz")]).urls == ["https://a.com/1.jpg"])
+    #expect(try read("https://a.com/<x\n", name: "list").urls == ["https://a.com/%3Cx"])
+    let none = #expect(throws: ManifestError.self) { try read("https://a.com/1.jpg\n", name: "text.xml") }
+    #expect(none?.message.contains("XML is broken") == true)
+    let page = #expect(throws: ManifestError.self) { try read("<html></html>", name: "page.xml") }
+    #expect(page?.message.contains("<html>") == true)
+    let empty = #expect(throws: ManifestError.self) { try read("", name: "empty.xml") }
+    #expect(empty?.message.contains("empty") == true)
+  }
+
+  @Test(arguments: ["UTF-16", "UTF-16LE", "ISO-8859-1"]) func encodingsAreUndone(encoding: String) throws {
+    let text = """
+      <?xml version="1.0" encoding="\(encoding == "UTF-16LE" ? "UTF-16" : encoding)"?>
+      <urlset><url><loc>https://a.com/é.jpg</loc></url><url><loc>https://a.com/2.jpg</loc></url></urlset>
+      """
+    let bytes: [UInt8] =
+      switch encoding {
+      case "UTF-16": [0xfe, 0xff] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
+      case "UTF-16LE": [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+      default: text.unicodeScalars.map { UInt8($0.value) }
+      }
+    for name in ["sitemap.xml", "list"] {
+      let result = try readAll([directory.manifest(bytes: bytes, name: name)])
+      #expect(result.urls == ["https://a.com/%C3%A9.jpg", "https://a.com/2.jpg"])
+      #expect(result.lines == [2, 2])
+    }
+  }
+
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func whatWasGoodComesBeforeTheBreak(order: EntryOrder) throws {
+    let good = (1...3000).map { "<url><loc>https://a.com/\($0).jpg</loc></url>\n" }.joined()
+    for end in ["<url><loc>https://a.com/cut", "</url>", "<url><loc>https://a.com/&bad;.jpg</loc></url></urlset>"] {
+      let manifest = directory.manifest(opening + good + end, name: "broken.xml")
+      let result = try readAll([manifest], order: order, maximum: 500)
+      #expect(result.urls.count == 3000)
+      #expect(result.urls.first == "https://a.com/\(order == .fifo ? 1 : 3000).jpg")
+      #expect(result.failure?.manifest == "broken.xml")
+      #expect(result.failure?.line == 3004)
+    }
+  }
+
+  @Test(arguments: [
+    "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
+    "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
+    "<!DOCTYPE urlset [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/x.dtd\"> %p;]>",
+    "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
+  ])
+  func entitiesAreRefused(declaration: String) throws {
+    let text = "<?xml version=\"1.0\"?>\n\(declaration)\n<urlset><url><loc>https://a.com/&x;.jpg</loc></url></urlset>"
+    let error = #expect(throws: ManifestError.self) { try read(text) }
+    #expect(error?.line == 2)
+    #expect(error?.message.contains("entities") == true)
+  }
+
+  @Test func aHarmlessDoctypeIsTaken() throws {
+    let text = "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
+    #expect(try read(text).urls == ["https://a.com/1.jpg"])
+  }
+
+  @Test func textsAndNestingsWithoutEndTakeNoMemory() throws {
+    let long = String(repeating: "x", count: 1 << 20)
+    let result = try read(urlset("<url><loc>https://a.com/\(long).jpg</loc></url><url><loc>https://a.com/1.jpg</loc></url>"))
+    #expect(result.entries.count == 1 && result.urls == ["https://a.com/1.jpg"])
+    let image = try read(urlset("<url><image:image><image:loc>https://a.com/\(long)</image:loc></image:image></url>"))
+    #expect(image.problems == ["the row is longer than 65536 bytes"])
+    let nested = try read(urlset("<url>" + String(repeating: "<a>", count: 1000)))
+    #expect(nested.failure?.message.contains("nested") == true)
+    let many = "<image:image><image:loc>https://a.com/1</image:loc></image:image>\n"
+    let crowded = try read(urlset("<url>" + String(repeating: many, count: 10_001) + "</url>"))
+    #expect(crowded.failure?.message.contains("10000 locations") == true)
+  }
+
+  @Test(arguments: [
+    ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
+    ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
+    ("2026-11-20T11:30:00-01:00", true), ("2026-11-20", true), ("2026-11-19", false), ("2026-11", true), ("2026-10", false),
+    ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
+    ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
+  ]) func onlyWhatIsLaterThanNewerThan(lastModified: String, isTaken: Bool) throws {
+    let text = urlset("<url><loc>https://a.com/1.jpg</loc><lastmod>\(lastModified)</lastmod></url>")
+    // 2026-11-20T12:00:00Z
+    let result = try read(text) { $0.newerThan = Timestamp(milliseconds: 1_795_176_000_000) }
+    #expect(result.urls.isEmpty == !isTaken)
+    #expect(try read(text).urls.count == 1)
+    #expect(result.warnings.contains { $0.contains("cannot be read") } == ["2026-02-30", "yesterday", "2026-13"].contains(lastModified))
+    #expect(result.warnings.contains { $0.contains("newer-than") } == (!isTaken || !result.warnings.isEmpty))
+  }
+
+  @Test func prioritiesChooseTheClassOnRequest() throws {
+    let priorities = ["0.1", "1.0", "0.5", "0.2", "0.7", "0.9", "x", "0.4"]
+    let entries = priorities.map { "<url><loc>https://a.com/\($0).jpg</loc><priority>\($0)</priority></url>" }
+    let text = urlset(entries.joined() + "<url><loc>https://a.com/none.jpg</loc></url>")
+    #expect(try read(text).entries.allSatisfy { $0.priority == .normal })
+    let result = try read(text) { $0.usesSitemapPriority = true }
+    let expected = ["1.0", "0.9", "0.7", "0.5", "x", "0.4", "none", "0.2", "0.1"]
+    #expect(result.urls == expected.map { "https://a.com/\($0).jpg" })
+    #expect(result.entries.map(\.priority) == [.veryHigh, .veryHigh, .high, .normal, .normal, .normal, .normal, .low, .veryLow])
+  }
+
+  @Test func whatNamesNoImageIsTold() throws {
+    let text = urlset("<url><loc>https://a.com/a</loc></url><url><loc>https://a.com/b</loc></url>")
+    let result = try read(text)
+    #expect(result.entries.isEmpty)
+    #expect(result.warnings.count == 1 && result.warnings[0].contains("none of its 2 locations"))
+    let included = try read(text) { $0.include = [try URLPattern("/b")] }
+    #expect(included.entries.map(\.isFiltered) == [true, false])
+  }
+
+  @Test func relativeLocationsNeedABase() throws {
+    let text = urlset("<url><loc>/1.jpg</loc></url>")
+    let base = try BaseURL("https://a.com/x/")
+    #expect(try read(text).problems.first??.contains("base-url") == true)
+    #expect(try read(text) { $0.baseURL = base }.urls == ["https://a.com/1.jpg"])
+  }
+
+  @Test func aPipeByteByByteGivesTheSameEntries() throws {
+    let text = urlset((1...40).map { "<url><loc>https://a.com/\($0).jpg</loc></url>" }.joined())
+    let pipe = TestPipe()
+    let reader = try ManifestReader(
+      [Manifest(.standardInput, name: "-")],
+      order: .fifo,
+      spoolDirectory: directory.path,
+      standardInput: pipe.readEnd
+    )
+    var batch = EntryBatch()
+    for byte in text.utf8 {
+      pipe.write([byte])
+      while try reader.nextAvailable(&batch, maximum: 10) == .more {}
+    }
+    #expect(batch.entries.count == 40)
+    pipe.finish()
+    while try reader.next(&batch, maximum: 10) {}
+    #expect(batch.entries.count == 40)
+  }
+
+  @Test func lifoIsTheExactReverse() throws {
+    let text = urlset((1...5000).map { "<url><loc>https://a.com/\($0).jpg</loc><loc>bad\u{7f} \($0).png</loc></url>\n" }.joined())
+    let manifests = [directory.manifest(text, name: "s.xml"), directory.manifest("https://b.com/1\n", name: "b.txt")]
+    let fifo = try readAll(manifests, maximum: 100)
+    #expect(fifo.entries.count == 10_001)
+    #expect(try readAll(manifests, order: .lifo, maximum: 100).entries == fifo.entries.reversed())
+  }
+
+  /// In a process of its own, as the other tests' memory would count too.
+  @Test func fiftyThousandEntriesRunInFlatMemory() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let entry = { (number: Int) in
+        "<url><loc>https://a.com/page/\(number)</loc><image:image><image:loc>https://images.example.com/catalogue/\(number)/large.jpg"
+          + "</image:loc></image:image><lastmod>2026-11-21</lastmod></url>\n"
+      }
+      let manifest = directory.manifest(opening + (0..<50_000).map(entry).joined() + "</urlset>", name: "large.xml")
+      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path)
+      var batch = EntryBatch()
+      let hasEntries = try reader.next(&batch, maximum: 4096)
+      precondition(hasEntries)
+      let before = anonymousKilobytes()
+      var count = batch.entries.count
+      batch.removeAll()
+      while try reader.next(&batch, maximum: 4096) {
+        count += batch.entries.count
+        batch.removeAll()
+      }
+      precondition(count == 50_000)
+      precondition(anonymousKilobytes() - before < 3000, "\(anonymousKilobytes() - before) KiB")
+    }
+  }
+}
