@@ -146,7 +146,8 @@ let package = Package(
     tests(
       "WarmJobsTests",
       [
-        "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging", "Reporting",
+        "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
+        "ImageCaching", "Reporting",
         "TestOrigin",
       ]
     ),

@@ -66,7 +66,7 @@ final class Loader: LoadReceiver {
   }
 
   /// Asks for `urls`, numbered in order; what is decided at once completes like the rest.
-  func ask(_ urls: [String], _ context: LoadContext, as waiter: Waiter? = nil) throws {
+  func ask(_ urls: [String], _ context: LoadContext, variants: [UInt16] = [], as waiter: Waiter? = nil) throws {
     var bytes: [UInt8] = []
     var requests: [LoadRequest] = []
     for (index, url) in urls.enumerated() {
@@ -78,7 +78,8 @@ final class Loader: LoadReceiver {
           url: offset..<bytes.count,
           parts: parts,
           priority: .normal,
-          sequence: Int64(index)
+          sequence: Int64(index),
+          variant: variants.isEmpty ? 0 : variants[index]
         )
       )
     }

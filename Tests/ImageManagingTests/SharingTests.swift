@@ -166,7 +166,7 @@ import Testing
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
-    let (options, parts) = (Album.patient(), LoadContext.Parts())
+    let (options, parts) = ([Album.patient()], LoadContext.Parts())
     let token = try #require(LoadSharing.object(for: short, options, parts))
     #expect(LoadSharing.object(for: same, options, parts) === token)
   }

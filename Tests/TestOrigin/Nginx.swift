@@ -45,15 +45,29 @@ public final class Nginx: Sendable {
   /// - Parameters:
   ///   - root: The absolute path of the folder to serve.
   ///   - directives: What else goes into the `server` block, such as a `location`.
+  ///   - httpDirectives: What else goes into the `http` block, such as a `proxy_cache_path`.
   ///   - logsRequests: Whether requests are logged, for ``requests``; false for measurements.
   ///   - tls: How it speaks TLS; nil: not at all.
   /// - Throws: ``NginxFailure``, or ``WaitTimeout`` with what nginx said.
-  public init(serving root: String, directives: String = "", logsRequests: Bool = true, tls: TLS? = nil) async throws {
+  public init(
+    serving root: String,
+    directives: String = "",
+    httpDirectives: String = "",
+    logsRequests: Bool = true,
+    tls: TLS? = nil
+  ) async throws {
     self.root = root
     self.tls = tls
     folder = TemporaryDirectory()
     (port, command) = try await Self.start(in: folder) { port in
-      Self.configuration(port: port, root: root, directives: directives, logsRequests: logsRequests, tls: tls)
+      Self.configuration(
+        port: port,
+        root: root,
+        directives: directives,
+        httpDirectives: httpDirectives,
+        logsRequests: logsRequests,
+        tls: tls
+      )
     }
   }
 
@@ -121,7 +135,14 @@ public final class Nginx: Sendable {
 
   private static let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
 
-  private static func configuration(port: Int, root: String, directives: String, logsRequests: Bool, tls: TLS?) -> String {
+  private static func configuration(
+    port: Int,
+    root: String,
+    directives: String,
+    httpDirectives: String = "",
+    logsRequests: Bool,
+    tls: TLS?
+  ) -> String {
     """
     \(geteuid() == 0 ? "user root;" : "")
     daemon off;
@@ -142,6 +163,7 @@ public final class Nginx: Sendable {
       sendfile on;
       tcp_nopush on;
       keepalive_requests 1000000;
+      \(httpDirectives)
       server {
         listen 127.0.0.1:\(port) \(tls == nil ? "" : tls?.offersHTTP2 == true ? "ssl http2" : "ssl") backlog=4096;
         \(tls?.directives ?? "")

@@ -1,0 +1,158 @@
+import Foundation
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import ImageURLs
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Images that one context asks for in several ways.
+@Suite struct VariantTests {
+  private let loader: Loader
+  private let origin: Origin
+
+  init() throws {
+    loader = try Loader()
+    origin = try Origin()
+    origin.setFallback { request in
+      let isPNG = request.headers["Accept"] == "image/png"
+      return .body(
+        isPNG ? SampleImages.png(1) : SampleImages.jpeg(1),
+        type: isPNG ? "image/png" : "image/jpeg",
+        headers: ["Vary": "Accept"]
+      )
+    }
+  }
+
+  private static func options(accept: String, connectTo: [DownloadOptions.ConnectTarget] = []) -> DownloadOptions {
+    var connection = DownloadOptions.Connection()
+    connection.connectTo = connectTo
+    return DownloadOptions(
+      accept: accept,
+      connection: connection,
+      timeout: .seconds(600),
+      stallTimeout: .seconds(600),
+      retries: 0
+    )
+  }
+
+  private static let variants = ["png", "jpeg"].map { (name: String) in
+    LoadVariant(name: name, download: options(accept: "image/\(name)"))
+  }
+
+  private func context(_ variants: [LoadVariant] = Self.variants, readOnly: [ReadOnlyCache] = []) -> LoadContext {
+    LoadContext(
+      cache: loader.cache,
+      download: Self.options(accept: "image/*"),
+      parts: LoadContext.Parts(readOnly: readOnly, variants: variants),
+      startedAt: loader.clock.source.wall()
+    )
+  }
+
+  /// Asks for one URL once a variant, each in a batch with the others.
+  private func load(_ url: String, _ variants: [UInt16], _ context: LoadContext) async throws -> [EntryResult] {
+    try loader.ask(Array(repeating: url, count: variants.count), context, variants: variants)
+    return try await loader.results(variants.count)
+  }
+
+  private func identities() throws -> [String] {
+    try loader.cache.entries(after: nil, limit: 100).map { String(decoding: $0.identity, as: UTF8.self) }.sorted()
+  }
+
+  @Test("M19, C19: variants of one URL are images of their own, each with its headers, and hits later")
+  func variantsAreApart() async throws {
+    let url = origin.url("/a")
+    let first = try await load(url, [1, 2, 0], context())
+    #expect(first.map(\.outcome) == [.downloaded, .downloaded, .downloaded] && !first.contains { $0.isShared })
+    #expect(first.map(\.format) == [.png, .jpeg, .jpeg])
+    #expect(try identities() == [url, "\(url)#variant=jpeg", "\(url)#variant=png"])
+    let second = try await load(url, [0, 1, 2], context())
+    #expect(second.map(\.outcome) == [.hitDisk, .hitDisk, .hitDisk] && second.map(\.format) == [.jpeg, .png, .jpeg])
+    #expect(origin.requests.count == 3)
+    // The URL itself is what records show and exports hash.
+    #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.url == Array(url.utf8) })
+  }
+
+  @Test("C19: what an answer depends on is compared with the variant's own headers")
+  func varyIsTheVariants() async throws {
+    let url = origin.url("/a")
+    _ = try await load(url, [1, 2], context())
+    // The same names with other headers are other requests.
+    let swapped = zip(["png", "jpeg"], ["jpeg", "png"]).map { name, type in
+      LoadVariant(name: name, download: Self.options(accept: "image/\(type)"))
+    }
+    #expect(try await load(url, [1, 2], context(swapped)).map(\.format) == [.jpeg, .png])
+    #expect(origin.requests.count == 4)
+  }
+
+  @Test("M19: contexts whose variants differ share no request, whatever their names")
+  func contextsOfOtherVariantsShareNothing() async throws {
+    let gate = origin.holdAll()
+    let url = origin.url("/a")
+    let other = [LoadVariant(name: "png", download: Self.options(accept: "image/jpeg"))]
+    let own = context()
+    try loader.ask([url], own, variants: [1])
+    try loader.ask([url], context(other), variants: [1])
+    try loader.ask([url], own, variants: [1])
+    try await origin.waitForInFlight(2)
+    gate.open()
+    #expect(try await loader.results(3).count { $0.isShared } == 1)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test("a variant's known bad URL is bad for that one alone")
+  func blacklistIsTheVariants() async throws {
+    origin.setFallback { $0.headers["Accept"] == "image/png" ? .status(404) : .body(SampleImages.jpeg(1), type: "image/jpeg") }
+    let url = origin.url("/a")
+    #expect(try await load(url, [1, 2], context()).map(\.outcome) == [.failed, .downloaded])
+    #expect(try await load(url, [1, 2, 0], context()).map(\.outcome) == [.blacklisted, .hitDisk, .downloaded])
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test("identities name the edge, or else where is connected to where a rule fits")
+  func identitiesOfConnections() throws {
+    let rules = [
+      DownloadOptions.ConnectTarget(host: "a.example", port: 443, targetHost: "b.example", targetPort: nil),
+      DownloadOptions.ConnectTarget(host: "a.example", targetHost: nil, targetPort: 8080),
+      DownloadOptions.ConnectTarget(port: 81, targetHost: "[::1]", targetPort: 82),
+      DownloadOptions.ConnectTarget(host: "same.example", targetHost: "same.example", targetPort: 80),
+    ]
+    let options = Self.options(accept: "image/*", connectTo: rules)
+    let named = LoadVariant(name: "small", edge: "east", download: options)
+    for (url, suffix) in [
+      ("https://a.example/x", "#connect=b.example:443"), ("http://a.example/x", "#connect=a.example:8080"),
+      ("http://c.example:81/", "#connect=[::1]:82"), ("http://c.example/", ""), ("http://same.example/", ""),
+    ] {
+      let context = LoadContext(
+        cache: loader.cache,
+        download: options,
+        parts: LoadContext.Parts(variants: [named]),
+        startedAt: loader.clock.source.wall()
+      )
+      let identities = try ImageIdentity.identities(of: url, by: context).map { String(decoding: $0, as: UTF8.self) }
+      #expect(identities == [url + suffix, url + "#variant=small#edge=east"])
+    }
+  }
+
+  @Test("C19: a file of a flat folder is of the plain image alone")
+  func flatFoldersHaveNoVariants() async throws {
+    let url = origin.url("/a.jpg")
+    _ = try await load(url, [0], context())
+    let folder = TemporaryDirectory()
+    _ = try loader.cache.export(to: folder.path, layout: .sdwebimage(withExtension: true))
+    let other = try Loader()
+    let context = LoadContext(
+      cache: other.cache,
+      download: Self.options(accept: "image/*"),
+      parts: LoadContext.Parts(
+        readOnly: [try ReadOnlyCache(opening: folder.path, namespace: "default", maxAge: nil)],
+        variants: Self.variants
+      ),
+      startedAt: other.clock.source.wall()
+    )
+    try other.ask([url, url], context, variants: [0, 1])
+    #expect(try await other.results(2).map(\.outcome) == [.hitDisk, .downloaded])
+  }
+}
