@@ -73,7 +73,10 @@ public struct RemoteCacheAnswer: Sendable, Hashable {
   }
 
   private static func status(ofAge value: String) -> RemoteCacheStatus? {
-    FieldList(value).members.first.flatMap { UInt64($0.name) }.flatMap { $0 > 0 ? .hit : nil }
+    guard let seconds = FieldList(value).members.first?.name.utf8, seconds.allSatisfy({ (48...57).contains($0) }) else {
+      return nil
+    }
+    return seconds.contains { $0 > 48 } ? .hit : nil
   }
 
   /// What the first word of `text` says, such as `Hit from cloudfront`, `TCP_REFRESH_HIT` or `EXPIRED`; nil where it is none of a cache's.

@@ -1,0 +1,200 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Accepted images that are asked for a second time, to hear what caches on the way have of them.
+struct SecondRequestTests {
+  private let body = pattern(5000)
+
+  private func options(
+    _ method: DownloadOptions.Method = .get,
+    retries: Int = 0,
+    streamAbove: Int = 128 << 10,
+    requestModifier: RequestModifier? = nil
+  ) -> DownloadOptions {
+    DownloadOptions(
+      method: method,
+      headers: [("X-Own", "1")],
+      timeout: .seconds(600),
+      stallTimeout: .seconds(600),
+      retries: retries,
+      backoff: DownloadOptions.Backoff(initial: .zero, maximum: .zero),
+      streamAbove: streamAbove,
+      checksRemoteCache: true,
+      requestModifier: requestModifier
+    )
+  }
+
+  /// A first answer, and what comes after it.
+  private func origin(_ first: Behaviour, then second: Behaviour) throws -> Origin {
+    try Origin(["/a": .sequence([first, second])])
+  }
+
+  private func plain(_ headers: HeaderFields = [:], _ bytes: [UInt8]? = nil) -> Behaviour {
+    .body(bytes ?? body, headers: headers)
+  }
+
+  @Test("the second of two equal requests tells, and the first brings the image")
+  func secondTells() throws {
+    let origin = try origin(
+      plain(["X-Cache": "MISS", "ETag": "\"1\""]),
+      then: plain(["X-Cache": "HIT", "ETag": "\"2\""], [1, 2])
+    )
+    let end = try Fetcher().fetch(origin.url("/a"), options: options())
+    let image = try #require(end.image)
+    #expect(image.remoteCache == RemoteCacheAnswer(.hit, evidence: "X-Cache: HIT"))
+    #expect(image.body == body && image.etag == "\"1\"" && end.summary.attempts == 1)
+    #expect(end.summary.receivedBytes == UInt64(body.count + 2))
+    let requests = origin.requests
+    try #require(requests.count == 2)
+    #expect(
+      requests[0].headers.fields.map { "\($0.name): \($0.value)" } == requests[1].headers.fields.map { "\($0.name): \($0.value)" }
+    )
+    // Read to its end, the first connection serves both.
+    #expect(requests.map(\.connection) == [1, 1])
+  }
+
+  @Test("without being told to, nobody is asked twice")
+  func notAsked() throws {
+    let origin = try origin(plain(["X-Cache": "MISS"]), then: plain(["X-Cache": "HIT"]))
+    #expect(try #require(try Fetcher().fetch(origin.url("/a")).image).remoteCache == nil)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("a refused image is not asked for again")
+  func failureIsFinal() throws {
+    let origin = try origin(.status(404), then: plain())
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options()).failure?.status == 404)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("HEAD and probes are asked again as they were", arguments: [DownloadOptions.Method.head, .probe])
+  func otherMethods(method: DownloadOptions.Method) throws {
+    let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["CF-Cache-Status": "HIT"])])
+    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options(method)).image)
+    #expect(image.remoteCache?.status == .hit && image.isPrefix)
+    #expect(origin.requests.map(\.method) == (method == .head ? ["HEAD", "HEAD"] : ["GET", "GET"]))
+    #expect(origin.requests.map { $0.headers["Range"] } == (method == .head ? [nil, nil] : ["bytes=0-65535", "bytes=0-65535"]))
+  }
+
+  @Test("a probe that needed several parts asks again for the first alone")
+  func probeOfSeveralParts() throws {
+    let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
+    let judge = JudgeLog().wanting(100_000)
+    let options = DownloadOptions(method: .probe, retries: 0, checksRemoteCache: true, prefixJudge: judge)
+    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
+    #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)
+    let ranges = origin.requests.map { $0.headers["Range"] }
+    #expect(ranges.count == 3 && ranges.first == ranges.last && ranges.last == "bytes=0-65535")
+    #expect(origin.requests.last?.headers["If-Range"] == nil)
+  }
+
+  @Test("a large second body is cut off", arguments: [true, false])
+  func largeBodies(hasLength: Bool) throws {
+    let large = pattern(4 << 20)
+    let behaviour = hasLength ? Behaviour.body(large, headers: ["Age": "9"]) : .chunked([large], headers: ["Age": "9"])
+    let origin = try Origin(["/a": behaviour])
+    let fetcher = try Fetcher()
+    let end = try fetcher.fetch(origin.url("/a"), options: options())
+    let image = try #require(end.image)
+    #expect(image.remoteCache?.status == .hit && image.bodyBytes == large.count && image.wasStreamed)
+    #expect(end.summary.receivedBytes < UInt64(large.count + (1 << 20)))
+    let chunks = fetcher.recorder.events.reduce(into: [UInt8]()) { all, event in
+      if case .chunk(_, _, let bytes) = event { all += bytes }
+    }
+    #expect(chunks == large)
+  }
+
+  @Test("a second request that fails leaves the image good and tells why, and is not tried again")
+  func secondFails() throws {
+    for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "elsewhere")] {
+      let origin = try origin(plain(), then: second)
+      let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 3))
+      let answer = try #require(end.image?.remoteCache)
+      #expect(answer.status == .unknown && answer.evidence == nil && answer.failure?.contains(text) == true, "\(answer)")
+      #expect(end.image?.body == body && end.summary.attempts == 1)
+      // What dies on a used connection before a byte has come is sent again by libcurl itself.
+      #expect(origin.count(of: "/a") == (text == "connection" ? 3 : 2) && origin.count(of: "/b") == 0)
+    }
+  }
+
+  @Test("retries come before the second request")
+  func retriesFirst() throws {
+    let origin = try Origin(["/a": .sequence([.status(500), plain(), plain(["Age": "1"])])])
+    let end = try Fetcher().fetch(origin.url("/a"), options: options(retries: 2))
+    #expect(end.image?.remoteCache?.status == .hit && end.summary.attempts == 2)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test("where redirects led, the last server is asked again")
+  func redirected() throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": plain(["X-Cache": "HIT"])])
+    let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options()).image)
+    #expect(image.remoteCache?.status == .hit && image.finalURL == Array(origin.url("/b").utf8))
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/b"])
+  }
+
+  @Test("the second request is never conditional, and what was confirmed is asked about too")
+  func notConditional() throws {
+    let origin = try Origin([
+      "/a": .computed { $0.headers["If-None-Match"] == nil ? .body([1], headers: ["Age": "5"]) : .status(304) }
+    ])
+    let fetcher = try Fetcher()
+    let validators = Validators(etag: "\"1\"")
+    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options(), validators: validators)])
+    let end = try fetcher.recorder.waitForEnds(1)[0]
+    #expect(end.isNotModified && end.image?.remoteCache?.status == .hit)
+    #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
+  }
+
+  @Test("who comes while a streamed image is asked for again gets it anew, and whole")
+  func joinedLate() async throws {
+    let large = pattern(300_000)
+    let gate = Gate()
+    let origin = try Origin(["/a": .sequence([.body(large), .held(gate, then: .body(large)), .body(large)])])
+    let fetcher = try Fetcher()
+    let download = { Download(id: $0, url: Array(origin.url("/a").utf8), options: options()) }
+    fetcher.client.submit([download(1)])
+    try await gate.waitForWaiting(1)
+    fetcher.client.submit([download(2)])
+    try await fetcher.settle()
+    gate.open()
+    _ = try await fetcher.recorder.waitForEnds(4)
+    for id in [UInt64(1), 2] {
+      let bytes = fetcher.recorder.events.reduce(into: [UInt8]()) { all, event in
+        if case .chunk(id, _, let bytes) = event { all += bytes }
+      }
+      #expect(bytes == large, "download \(id)")
+    }
+    #expect(origin.requests.count == 4)
+  }
+
+  @Test("cancelling ends the second request, too")
+  func cancelled() async throws {
+    let gate = Gate()
+    let origin = try origin(plain(), then: .held(gate, then: plain()))
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: options())
+    try await gate.waitForWaiting(1)
+    fetcher.client.cancel([1], includingRunning: true)
+    #expect(try await fetcher.recorder.waitForEnds(1)[0].isCancelled)
+    gate.open()
+  }
+
+  @Test("what a modifier refuses the second time tells nothing")
+  func refusedByModifier() throws {
+    let count = Watched(0)
+    let modifier = RequestModifier(name: "once") { request in
+      count.withLock { count in
+        count += 1
+        return count == 1 ? request : nil
+      }
+    }
+    let origin = try origin(plain(), then: plain(["Age": "1"]))
+    let end = try Fetcher().fetch(origin.url("/a"), options: options(requestModifier: modifier))
+    #expect(end.image?.body == body && end.image?.remoteCache?.status == .unknown)
+    #expect(end.image?.remoteCache?.failure?.contains("once") == true && origin.requests.count == 1)
+  }
+}

@@ -1,0 +1,102 @@
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What loads make of the word of caches on the way.
+@Suite struct RemoteCacheRuleTests {
+  private let loader: Loader
+  private let origin = try! Origin()
+
+  init() throws { loader = try Loader() }
+
+  private func context(mode: CacheMode = .use, requiresHit: Bool) -> LoadContext {
+    LoadContext(
+      cache: loader.cache,
+      download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0, checksRemoteCache: true),
+      parts: LoadContext.Parts(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit)),
+      startedAt: loader.clock.source.wall()
+    )
+  }
+
+  /// Answers `path` with these headers the first time, and then with others.
+  private func set(_ path: String, _ first: HeaderFields, _ second: HeaderFields) {
+    let image = SampleImages.jpeg(1)
+    origin.set(
+      path,
+      .sequence([.body(image, type: "image/jpeg", headers: first), .body(image, type: "image/jpeg", headers: second)])
+    )
+  }
+
+  @Test("a result says what the caches on the way had, and what is cached here is not asked about")
+  func resultsSay() async throws {
+    set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
+    let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(first.outcome == .downloaded && first.remoteCache == .hit && first.attempts == 1)
+    #expect(first.details?.warnings == [])
+    let second = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(second.outcome == .hitDisk && second.remoteCache == nil)
+    #expect(origin.requests.count == 2)
+  }
+
+  @Test(
+    "where a hit is asked for, anything else fails, and is neither kept nor remembered as bad",
+    arguments: [
+      (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
+      (HeaderFields(), .unknown, "no header"),
+    ]
+  )
+  func missesFail(headers: HeaderFields, status: RemoteCacheStatus, text: String) async throws {
+    set("/a.jpg", [:], headers)
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(result.outcome == .failed && result.remoteCache == status)
+    #expect(result.failure?.kind == .remoteCache && result.failure?.isTransient == false)
+    #expect(result.failure?.message.contains(text) == true, "\(result.failure?.message ?? "")")
+    #expect(result.details?.isBlacklisted == false)
+    #expect(try loader.cache.totals().entries == 0)
+    #expect(try await loader.load(origin.url("/a.jpg"), context(requiresHit: false)).outcome == .downloaded)
+  }
+
+  @Test("a second request that fails is a warning, and a failure only where a hit is asked for")
+  func failedRequests() async throws {
+    for path in ["/a.jpg", "/b.jpg"] {
+      origin.set(path, .sequence([.body(SampleImages.jpeg(1), type: "image/jpeg"), .status(503)]))
+    }
+    let told = try await loader.load(origin.url("/a.jpg"), context(requiresHit: false))
+    #expect(told.outcome == .downloaded && told.remoteCache == .unknown)
+    #expect(told.details?.warnings.count == 1)
+    #expect(told.details?.warnings.first?.hasPrefix("the second request failed: ") == true)
+    let failed = try await loader.load(origin.url("/b.jpg"), context(requiresHit: true))
+    #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("503") == true)
+  }
+
+  @Test("what is no image fails as such, whatever the caches had")
+  func imagesComeFirst() async throws {
+    origin.set("/a.jpg", .body(Array("GIF, not".utf8), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
+    let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
+    #expect(result.failure?.kind == .notAnImage)
+  }
+
+  @Test("C19: a confirmed image is asked about too, and stays where the rule is broken")
+  func confirmedImages() async throws {
+    let image = SampleImages.jpeg(1)
+    origin.set(
+      "/a.jpg",
+      .computed { request in
+        let headers: HeaderFields = ["ETag": "\"1\"", "X-Cache": "MISS"]
+        return request.headers["If-None-Match"] == nil
+          ? .body(image, type: "image/jpeg", headers: headers) : .status(304, headers: headers)
+      }
+    )
+    let url = origin.url("/a.jpg")
+    #expect(try await loader.load(url, context(requiresHit: false)).remoteCache == .miss)
+    let told = try await loader.load(url, context(mode: .refresh, requiresHit: false))
+    #expect(told.outcome == .revalidated && told.remoteCache == .miss)
+    let failed = try await loader.load(url, context(mode: .refresh, requiresHit: true))
+    #expect(failed.failure?.kind == .remoteCache && failed.remoteCache == .miss)
+    #expect(try await loader.load(url, context(requiresHit: true)).outcome == .hitDisk)
+  }
+}
