@@ -1,5 +1,12 @@
 import ImageURLs
 
+extension URLOrigin {
+  /// Whom limits count as the host of requests with those options: the server that is connected to, whatever names it serves.
+  func connecting(by options: DownloadOptions) -> URLOrigin {
+    options.connection.target(of: self).map { URLOrigin(isSecure: isSecure, hostAndPort: $0[...]) } ?? self
+  }
+}
+
 extension DownloadOptions.Connection {
   /// Who is connected to for a request to `url`, a normalised one, by ``connectTo``: `HOST:PORT`; nil where that is the URL's own.
   public func target(for url: UnsafeRawBufferPointer) -> [UInt8]? {

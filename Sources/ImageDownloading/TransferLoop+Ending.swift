@@ -139,7 +139,7 @@ extension TransferLoop {
   /// Counts a job for the host of its next request.
   private func move(_ slot: Int, to url: [UInt8]) {
     guard let origin = URLOrigin(url) else { preconditionFailure("redirects lead to normalised URLs") }
-    let host = hosts.retain(origin)
+    let host = hosts.retain(origin.connecting(by: jobs[slot].download.options))
     releaseHost(jobs[slot].host)
     jobs[slot].host = host
   }

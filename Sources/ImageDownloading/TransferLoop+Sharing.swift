@@ -15,7 +15,8 @@ extension TransferLoop {
       let failure = Failure(.invalidURL, message: "the URL is no normalised http or https URL")
       return client.tell(.failed(id: download.id, failure, TransferSummary()))
     }
-    let job = Job(download, identity: identity, client: client, host: hosts.retain(origin), loader: loader)
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = Job(download, identity: identity, client: client, host: host, loader: loader)
     enqueue(insert(job, isFound: true))
   }
 
@@ -34,7 +35,8 @@ extension TransferLoop {
     if let successor = jobs[slot].successor { return add(download, of: client, to: successor) }
     guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
     guard let origin = URLOrigin(download.url) else { preconditionFailure("only http and https come in chunks") }
-    let job = Job(download, identity: jobs[slot].identity, client: client, host: hosts.retain(origin), loader: nil)
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = Job(download, identity: jobs[slot].identity, client: client, host: host, loader: nil)
     let successor = insert(job, isFound: false)
     jobs[slot].successor = successor
     hold(successor)

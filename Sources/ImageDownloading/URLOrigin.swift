@@ -13,6 +13,11 @@ struct URLOrigin: Hashable {
     hostAndPort = url[parts.hostAndPort]
   }
 
+  init(isSecure: Bool, hostAndPort: ArraySlice<UInt8>) {
+    self.isSecure = isSecure
+    self.hostAndPort = hostAndPort
+  }
+
   /// Nil for a URL that is not in normal form.
   init?(_ url: [UInt8]) {
     guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }) else { return nil }
