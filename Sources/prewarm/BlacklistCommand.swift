@@ -79,10 +79,13 @@ struct BlacklistCommand: ParsableCommand {
 
     func run() throws {
       try removeEach(urls, options, missing: "not on the blacklist") { cache, identities throws(CacheError) in
-        try identities.map { identity throws(CacheError) in
-          try identity.withRawBytes { bytes throws(CacheError) in
-            Removed(isRemoved: try cache.removeFromBlacklist(identity: bytes))
+        try identities.map { identities throws(CacheError) in
+          var isRemoved = false
+          for identity in identities {
+            let isOn = try identity.withRawBytes { bytes throws(CacheError) in try cache.removeFromBlacklist(identity: bytes) }
+            if isOn { isRemoved = true }
           }
+          return Removed(isRemoved: isRemoved)
         }
       }
     }

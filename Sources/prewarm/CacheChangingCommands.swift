@@ -11,7 +11,8 @@ extension CacheCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove images from the cache, and all that jobs with transform made of them.",
       discussion: """
-        Ends with 1 where one of the URLs is not cached; the others are removed. To find what was made of them, all records are read.
+        With --job and a job that has variants or edges, all of those are removed. Ends with 1 where one of the URLs is not cached; \
+        the others are removed. To find what was made of them, all records are read.
         """
     )
 
@@ -22,13 +23,15 @@ extension CacheCommand {
 
     func run() throws {
       try removeEach(urls, options, missing: "not in the cache") { cache, identities throws(CacheError) in
-        let transformed = try cache.transformedEntries(of: Set(identities))
+        let transformed = try cache.transformedEntries(of: Set(identities.joined()))
         return try cache.write { writer throws(CacheError) in
           var removed: [Removed] = []
-          for identity in identities {
-            let isRemoved = try Self.remove(identity, with: writer)
-            var count = 0
-            for record in transformed[identity] ?? [] where try Self.remove(record.identity, with: writer) { count += 1 }
+          for identities in identities {
+            var (isRemoved, count) = (false, 0)
+            for identity in identities {
+              if try Self.remove(identity, with: writer) { isRemoved = true }
+              for record in transformed[identity] ?? [] where try Self.remove(record.identity, with: writer) { count += 1 }
+            }
             removed.append(Removed(isRemoved: isRemoved, transformed: count))
           }
           return removed

@@ -67,10 +67,10 @@ struct OpenedCache {
   let cache: ImageCache
   var job: Job
 
-  /// What the cache knows a URL by that stands on the command line.
-  func identity(of url: String) throws -> [UInt8] {
+  /// What the cache knows the images by that the job fetches for a URL of the command line, as they come: one, or one a variant and edge.
+  func identities(of url: String) throws -> [[UInt8]] {
     do {
-      return try ImageIdentity.identity(of: url, in: cache, keyRule: job.keyRule)
+      return try job.identities(of: url, in: cache)
     } catch {
       throw CommandFailure(.misused, "\(maskingCredentials(url)): \(error.message)")
     }

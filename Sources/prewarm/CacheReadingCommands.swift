@@ -89,8 +89,9 @@ extension CacheCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write a cached image to standard output, or tell its record with --json.",
       discussion: """
-        With --job and a job that has transform, it is the image that this job made. Ends with 1 where the URL is not cached, or what
-        is cached is damaged. An image too old to be served is given too.
+        With --job and a job that has transform, it is the image that this job made; of one that has variants or edges, the first of \
+        them, in the job's order, that is cached. Ends with 1 where the URL is not cached, or what is cached is damaged. An image \
+        too old to be served is given too.
         """
     )
 
@@ -102,16 +103,14 @@ extension CacheCommand {
     func run() throws {
       let opened = try options.open(.readOnly)
       let cache = opened.cache
-      let original = try opened.identity(of: url)
-      let identity = opened.job.transformedIdentity(of: original) ?? original
-      let key = identity.withUnsafeBytes { CacheKey(identity: $0) }
-      let (record, body) = try withCacheErrors { () throws(CacheError) in
-        try identity.withRawBytes { identity throws(CacheError) -> (EntryRecord?, CachedBody?) in
-          guard let record = try cache.entry(key, identity: identity) else { return (nil, nil) }
-          return (record, options.json ? nil : try cache.body(of: key, identity: identity, as: record.head))
-        }
+      let originals = try opened.identities(of: url)
+      var found: (EntryRecord, CachedBody?)?
+      for original in originals where found == nil {
+        found = try find(opened.job.transformedIdentity(of: original) ?? original, in: cache)
       }
-      guard let record else { throw try missing(original, isAsItCame: identity == original, in: cache) }
+      guard let (record, body) = found else {
+        throw try missing(originals, isAsItCame: opened.job.transform == nil, in: cache)
+      }
       if options.json { return try printJSON(EntryRow(record)) }
       guard case .bytes(let bytes) = body else {
         let advice = "remove it, and the next run fetches it again"
@@ -122,12 +121,23 @@ extension CacheCommand {
       }
     }
 
-    /// The end of a command whose image is not there, which names what there is of the URL.
-    private func missing(_ original: [UInt8], isAsItCame: Bool, in cache: ImageCache) throws -> CommandFailure {
-      let transformed = try withCacheErrors { () throws(CacheError) in
-        try cache.transformedEntries(of: [original])[original] ?? []
+    /// The record of that identity, with its body unless only the record is wanted; nil where there is none.
+    private func find(_ identity: [UInt8], in cache: ImageCache) throws -> (EntryRecord, CachedBody?)? {
+      try withCacheErrors { () throws(CacheError) in
+        try identity.withRawBytes { bytes throws(CacheError) -> (EntryRecord, CachedBody?)? in
+          let key = CacheKey(identity: bytes)
+          guard let record = try cache.entry(key, identity: bytes) else { return nil }
+          return (record, options.json ? nil : try cache.body(of: key, identity: bytes, as: record.head))
+        }
       }
-      let names = transformed.compactMap(\.transformKey).map { String(decoding: $0, as: UTF8.self) }.sorted()
+    }
+
+    /// The end of a command whose image is not there, which names what there is of the URL.
+    private func missing(_ originals: [[UInt8]], isAsItCame: Bool, in cache: ImageCache) throws -> CommandFailure {
+      let transformed = try withCacheErrors { () throws(CacheError) in
+        try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
+      }
+      let names = Set(transformed.compactMap(\.transformKey)).map { String(decoding: $0, as: UTF8.self) }.sorted()
       var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(shown(url))"
       if !names.isEmpty {
         sentence += "; there is what was made of it by transform: \(names.joined(separator: ", "))"

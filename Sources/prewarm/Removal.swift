@@ -31,19 +31,19 @@ struct Removed {
   }
 }
 
-/// Removes URLs from what the options name and tells of each; ends with 1 where one was not there.
+/// Removes URLs, with all variants and edges of the job, from what the options name and tells of each; ends with 1 where one was not there.
 ///
 /// - Parameters:
 ///   - missing: what is said of a URL that is not there.
-///   - remove: removes what is known by identities; says of each what that was.
+///   - remove: removes what is known by the identities of each URL; says of each what that was.
 func removeEach(
   _ urls: [String],
   _ options: CacheOptions,
   missing: String,
-  _ remove: (ImageCache, [[UInt8]]) throws(CacheError) -> [Removed]
+  _ remove: (ImageCache, [[[UInt8]]]) throws(CacheError) -> [Removed]
 ) throws {
   let opened = try options.open(.readWrite)
-  let identities = try urls.map { try opened.identity(of: $0) }
+  let identities = try urls.map { try opened.identities(of: $0) }
   let removed = try withCacheErrors { () throws(CacheError) in try remove(opened.cache, identities) }
   for (url, removed) in zip(urls, removed) {
     if options.json {

@@ -1,4 +1,7 @@
+public import ImageCaching
 import ImageManaging
+import ImagePrimitives
+public import ImageURLs
 import Reporting
 
 extension Job {
@@ -21,6 +24,15 @@ extension Job {
   /// The same as loads take them.
   var loadVariants: [LoadVariant] {
     entryVariants.map { LoadVariant(name: $0.variant?.name, edge: $0.edge?.name, download: asking($0).downloadOptions) }
+  }
+
+  /// What `cache` knows the images by that this job fetches for a URL as somebody writes it, as they come: one for each variant and edge, in
+  /// the order in which they are asked for; throws for what is no URL of an image.
+  public func identities(of url: String, in cache: ImageCache) throws(InvalidURL) -> [[UInt8]] {
+    let parts = LoadContext.Parts(keyRule: keyRule, variants: loadVariants)
+    let context = LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: TimeSource.system.wall())
+    let identities = try ImageIdentity.identities(of: url, by: context)
+    return identities.count == 1 ? identities : Array(identities.dropFirst())
   }
 
   /// The job that asks in that way alone.
