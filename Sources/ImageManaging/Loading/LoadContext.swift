@@ -245,8 +245,8 @@ extension LoadContext {
 
   /// What goes behind the identity of `url` with that variant; nil where nothing does.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {
-    let identity = variantIdentities[Int(variant)]
-    return identity.isAny ? identity.suffix(for: url) : nil
+    guard variantIdentities[Int(variant)].isAny else { return nil }
+    return variantIdentities[Int(variant)].suffix(for: url)
   }
 
   /// Whether the image that came is kept on disk; where the context transforms, that is the original.

@@ -15,10 +15,10 @@ public struct LoadRequest: Sendable {
   public var parts: URLParts
   /// The class, which chooses who starts first.
   public var priority: Priority
+  /// Which of the context's ways to ask is meant: 0 is the plain one, and n the one at n - 1 of ``LoadContext/Parts/variants``.
+  public var variant: UInt16
   /// The place within the class: lower starts first.
   public var sequence: Int64
-  /// Which of the context's ways to ask is meant: 0 is the plain one, and n the one before n of ``LoadContext/Parts/variants``.
-  public var variant: UInt16
 
   /// A request for the URL at `url` of a batch's bytes, which was written as it stands at `written`, by default the same.
   public init(

@@ -12,7 +12,7 @@ public struct ReportedEntry {
   public var priority: Priority
   /// Host and port, where it is not the scheme's own (`img.example.com:8443`); empty for a bad line.
   public var host: UnsafeRawBufferPointer
-  /// Which of the job's ways to ask: 0 is the plain one, and n the one before n of those that ``RunReport`` was made with.
+  /// Which of the job's ways to ask: 0 is the plain one, and n the one at n - 1 of those that ``RunReport`` was made with.
   public var variant: Int
 
   /// An entry over borrowed bytes.
