@@ -49,7 +49,14 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   // MARK: ManifestFetcher
 
   func fetch(_ url: BaseURL) -> any ManifestFetch {
-    let client = client()
+    let client: DownloadClient
+    do throws(ThreadRefusal) {
+      client = try self.client()
+    } catch {
+      let fetch = SpooledFetch(spoolDirectory: spoolDirectory) {}
+      fetch.fail(error.description)
+      return fetch
+    }
     let (fetch, id) = state.withLock { state in
       state.lastID += 1
       let id = state.lastID
@@ -62,17 +69,17 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   }
 
   /// The client, made with the first manifest, as most jobs fetch none.
-  private func client() -> DownloadClient {
-    state.withLock { state in
+  private func client() throws(ThreadRefusal) -> DownloadClient {
+    try state.withLock { state throws(ThreadRefusal) in
       if let client = state.client { return client }
       guard let downloader = state.downloader else { preconditionFailure("manifests are fetched before the run has begun") }
-      let client = downloader.client(self)
-      state.client = client
-      state.writer = WorkerThread(name: "manifests") { [events, self] in
+      state.writer = try WorkerThread(name: "manifests") { [events, self] in
         while let batch = events.take() {
           for event in batch { take(event) }
         }
       }
+      let client = downloader.client(self)
+      state.client = client
       return client
     }
   }
