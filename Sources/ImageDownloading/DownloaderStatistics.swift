@@ -18,7 +18,7 @@ public struct DownloaderStatistics: Sendable {
 
   /// A host that nothing is asked of for a while.
   public struct PausedHost: Sendable, Hashable {
-    /// Its name and port, as in `img.example.com:443`.
+    /// Its name, with its port where that is not the scheme's own.
     public internal(set) var host: String
     /// For how long still.
     public internal(set) var remaining: Duration

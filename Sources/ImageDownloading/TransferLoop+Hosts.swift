@@ -21,7 +21,7 @@ extension TransferLoop {
       failure.isTransient ? .failed(failure) : transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing
     switch queue.hear(answer, from: host, now: turn.now) {
     case .none: break
-    case .leftAlone: monitor.note(hosts.origin(host).address, until: queue.rest(of: host), status: nil)
+    case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.rest(of: host), status: nil)
     case .down: refuseWaiting(for: host)
     }
     return nil
@@ -31,7 +31,7 @@ extension TransferLoop {
   func rest(_ host: Int, until time: MonotonicInstant, status: Int) {
     guard time > turn.now else { return }
     queue.rest(host, until: time, status: status, now: turn.now)
-    monitor.note(hosts.origin(host).address, until: time, status: status)
+    monitor.note(hosts.origin(host).written, until: time, status: status)
     if queue.triesPatience(of: host) { refuseWaiting(for: host) }
   }
 

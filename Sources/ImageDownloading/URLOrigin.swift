@@ -44,10 +44,12 @@ struct URLOrigin: Hashable {
   /// The name or address, for a person.
   var name: String { String(decoding: hostAndPort[..<(portColon ?? hostAndPort.endIndex)], as: UTF8.self) }
 
+  /// `name`, or `name:port` where the port is not the scheme's own, as URLs have it.
+  var written: String { String(decoding: hostAndPort, as: UTF8.self) }
+
   /// `name:port`, for a person.
   var address: String {
-    let written = String(decoding: hostAndPort, as: UTF8.self)
-    return portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
+    portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
   }
 }
 

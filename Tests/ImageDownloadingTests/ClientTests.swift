@@ -124,7 +124,7 @@ struct ClientTests {
   @Test("D15: a retry that waits for its time goes on waiting when it is raised")
   func raisedRetryWaits() throws {
     let clock = ManualClock()
-    let origin = try Origin(["/1": .sequence([.status(503), .body([1])])], fallback: .body([2]))
+    let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(time: clock.source)
     let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))

@@ -93,7 +93,8 @@ struct Fetcher {
     order: DownloadOrder? = nil,
     time: TimeSource = .system,
     headers: [HeaderField] = [],
-    loaders: [any ImageLoader] = []
+    loaders: [any ImageLoader] = [],
+    circuitBreaker: CircuitBreaker = CircuitBreaker()
   ) throws {
     let configuration = ImageDownloader.Configuration(
       maxConcurrentDownloads: concurrency,
@@ -102,7 +103,8 @@ struct Fetcher {
       time: time,
       jitter: { $0 },
       headers: headers,
-      loaders: loaders
+      loaders: loaders,
+      circuitBreaker: circuitBreaker
     )
     downloader = try ImageDownloader(configuration)
     client = downloader.client(recorder)
@@ -207,11 +209,15 @@ extension DownloadOptions {
     acceptStatus: Set<Int> = [200],
     maxBytes: Int = 64 << 20,
     streamAbove: Int = 128 << 10,
-    prefixJudge: PrefixJudge? = nil
+    prefixJudge: PrefixJudge? = nil,
+    retryAfterMaximum: Duration = .seconds(120),
+    respectsRobots: Bool = false,
+    userAgent: String = "prewarm"
   ) -> DownloadOptions {
     DownloadOptions(
       method: method,
       headers: headers,
+      userAgent: userAgent,
       credentials: credentials,
       handlesCookies: handlesCookies,
       allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
@@ -221,10 +227,12 @@ extension DownloadOptions {
       stallTimeout: stallTimeout,
       retries: retries,
       backoff: backoff,
+      retryAfterMaximum: retryAfterMaximum,
       redirects: redirects,
       acceptStatus: acceptStatus,
       maxBytes: maxBytes,
       streamAbove: streamAbove,
+      respectsRobots: respectsRobots,
       prefixJudge: prefixJudge
     )
   }

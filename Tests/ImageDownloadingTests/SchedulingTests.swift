@@ -203,7 +203,7 @@ struct SchedulingTests {
 
   @Test("D4: downloads that fail the moment they start make room for the next at once")
   func immediateFailures() throws {
-    let fetcher = try Fetcher(concurrency: 1)
+    let fetcher = try Fetcher(concurrency: 1, circuitBreaker: .off)
     // The kernel refuses to connect to the broadcast address without asking any network.
     fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
     let ends = try fetcher.recorder.waitForEnds(50)

@@ -35,6 +35,17 @@ struct RobotsRegistry {
   private var fetches: [UInt64: Fetch] = [:]
   private var numbers: [Key: UInt64] = [:]
   private var lastNumber: UInt64 = 0
+  /// Jobs follow one another with the same options.
+  private var tokenOfLast: (options: DownloadOptions, token: String)?
+
+  /// What the robot that makes such downloads calls itself.
+  mutating func token(for options: DownloadOptions, defaults: [HeaderField]) -> String {
+    if let tokenOfLast, tokenOfLast.options === options { return tokenOfLast.token }
+    let userAgent = options.requestValue(ofHeader: "User-Agent", defaults: defaults) ?? ""
+    let token = RobotsRules.productToken(of: userAgent)
+    tokenOfLast = (options, token)
+    return token
+  }
 
   /// What is known of a site; nil where it has to be asked.
   func answer(_ key: Key, now: MonotonicInstant) -> Answer? {

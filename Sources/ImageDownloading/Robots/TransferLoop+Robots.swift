@@ -31,7 +31,7 @@ extension TransferLoop {
   private func robotsKey(of slot: Int) -> RobotsRegistry.Key {
     RobotsRegistry.Key(
       origin: hosts.origin(jobs[slot].host),
-      token: RobotsRules.productToken(of: jobs[slot].download.options.userAgent)
+      token: robots.token(for: jobs[slot].download.options, defaults: defaultHeaders)
     )
   }
 
@@ -43,7 +43,7 @@ extension TransferLoop {
     let best = job.sharers.best
     guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority, of: client) }
     let isOwnOrigin = URLOrigin(job.download.url) == key.origin
-    let url = "\(key.origin.isSecure ? "https" : "http")://\(String(decoding: key.origin.hostAndPort, as: UTF8.self))/robots.txt"
+    let url = "\(key.origin.isSecure ? "https" : "http")://\(key.origin.written)/robots.txt"
     submit(
       Download(
         id: number,

@@ -1,0 +1,26 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// An adaptive limit, over real sockets.
+struct AdaptiveTests {
+  @Test("D1, D15: with an origin that allows three at once, nearly all requests find room, and never more run than the host may have")
+  func findsWhatIsAllowed() throws {
+    let gate = Gate()
+    let origin = try Origin(fallback: .computed { _ in gate.waiting >= 3 ? .status(503) : .held(gate, then: .body([1])) })
+    let fetcher = try Fetcher(concurrency: 64, perHost: 64)
+    fetcher.downloader.setLimits(DownloadLimits(concurrency: 64, perHost: 12, isAdaptive: true))
+    fetcher.submit((0..<300).map { origin.url("/\($0)") }, options: .forTests(retries: 100_000))
+    for _ in 0..<300 {
+      try gate.waitForWaiting(1)
+      gate.step()
+    }
+    let ends = try fetcher.recorder.waitForEnds(300)
+    #expect(ends.allSatisfy { $0.image != nil })
+    // A limit of 12 makes the origin refuse nine at a time, all the time.
+    #expect(origin.requests.count < 600)
+    #expect(origin.peakInFlight <= 12)
+  }
+}

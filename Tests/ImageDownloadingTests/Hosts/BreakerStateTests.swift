@@ -1,0 +1,56 @@
+import ImagePrimitives
+import Testing
+
+@testable import ImageDownloading
+
+/// When a host is left alone, by made-up times.
+struct BreakerStateTests {
+  private let rules = CircuitBreaker(failures: 3, pause: .seconds(30), rounds: 2)
+  private let start = MonotonicInstant(nanoseconds: 1_000)
+
+  @Test("D15: failures in a row leave a host alone, then one request tries it, and after the last round it is down")
+  func rounds() {
+    var breaker = BreakerState()
+    #expect((0..<3).map { _ in breaker.fail(by: rules, now: start) } == [.none, .none, .leftAlone])
+    #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
+    #expect(!breaker.isClosed && !breaker.isDown)
+    let later = start.advanced(by: .seconds(40))
+    breaker.start()
+    #expect(breaker.fail(by: rules, now: later) == .leftAlone)
+    #expect(breaker.earliestStart == later.advanced(by: .seconds(30)))
+    breaker.start()
+    #expect(breaker.fail(by: rules, now: later) == .down)
+    breaker.heal()
+    #expect(breaker.isDown)
+  }
+
+  @Test("D15: an answer sets the count back, also while the host is left alone")
+  func answersHeal() {
+    var breaker = BreakerState()
+    for _ in 0..<2 { _ = breaker.fail(by: rules, now: start) }
+    breaker.heal()
+    #expect(breaker.isCalm)
+    for _ in 0..<3 { _ = breaker.fail(by: rules, now: start) }
+    breaker.heal()
+    #expect(breaker.isCalm && breaker.earliestStart <= start)
+  }
+
+  @Test("D15: what began before the host was left alone is no try of it, and one that tells nothing lets another try")
+  func onlyTheTryCounts() {
+    var breaker = BreakerState()
+    for _ in 0..<9 { _ = breaker.fail(by: rules, now: start) }
+    #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
+    breaker.start()
+    breaker.abandonTry()
+    #expect(breaker.earliestStart <= start && !breaker.isClosed)
+    breaker.start()
+    #expect(breaker.fail(by: rules, now: start) == .leftAlone)
+  }
+
+  @Test("a circuit breaker can be switched off")
+  func off() {
+    var breaker = BreakerState()
+    for _ in 0..<1000 { #expect(breaker.fail(by: .off, now: start) == .none) }
+    #expect(breaker.isClosed)
+  }
+}

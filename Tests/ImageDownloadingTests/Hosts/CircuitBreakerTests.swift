@@ -1,0 +1,76 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Hosts that do nothing but fail, over real sockets and by a manual clock.
+struct CircuitBreakerTests {
+  private static let breaker = CircuitBreaker(failures: 5, pause: .seconds(30), rounds: 3)
+
+  @Test("D15: a host that only fails is left alone, tried three times, and then its other URLs fail unasked")
+  func rounds() async throws {
+    let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
+    let origin = try Origin(fallback: .computed { $0.path == "/good" ? .body([1]) : .reset }, addresses: [.ipv4, .ipv4])
+    run.fetcher.submit((0..<40).map { origin.url("/\($0)") })
+    try await run.settle()
+    for requests in 5..<8 {
+      #expect(origin.requests.count { $0.port == origin.ports[0] } == requests)
+      #expect(run.fetcher.downloader.statistics.pausedHosts.first?.remaining == .seconds(30))
+      #expect(run.fetcher.downloader.statistics.pausedHosts.first?.status == nil)
+      // Other hosts go on meanwhile.
+      let other = UInt64(100 + requests)
+      #expect(try await run.fetcher.fetchLast(origin.url("/good", host: 1), id: other).image != nil)
+      try await run.advance(by: .seconds(29))
+      #expect(origin.requests.count { $0.port == origin.ports[0] } == requests)
+      try await run.advance(by: .seconds(1))
+      #expect(origin.requests.count { $0.port == origin.ports[0] } == requests + 1)
+    }
+    let down = run.ends.filter { $0.failure?.kind == .hostDown }
+    #expect(down.count == 32)
+    #expect(down.allSatisfy { $0.summary.attempts == 0 && $0.failure?.isTransient == true })
+    let message = try #require(down.first?.failure?.message)
+    #expect(message.contains("127.0.0.1:\(origin.ports[0])") && message.contains("broke the connection off"))
+    #expect(message.contains("a later run asks again"))
+    #expect(run.ends.count { $0.failure?.kind == .reset } == 8)
+    // Also what comes much later.
+    try await run.advance(by: .seconds(100_000))
+    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 90).failure?.kind == .hostDown)
+    #expect(origin.requests.count { $0.port == origin.ports[0] } == 8)
+  }
+
+  @Test("D15: an answer to the try, 404 included, and all goes on")
+  func heals() async throws {
+    let run = try ManualRun(concurrency: 4, circuitBreaker: Self.breaker)
+    let origin = try Origin(fallback: .reset)
+    run.fetcher.submit((0..<40).map { origin.url("/\($0)") }, options: .forTests(retries: 20))
+    try await run.settle()
+    origin.setFallback(.status(404))
+    try await run.advance(by: .seconds(30))
+    #expect(run.ends.count { $0.failure?.status == 404 } == 40)
+  }
+
+  @Test("D15: failures that other answers come between do not count")
+  func answersBetween() async throws {
+    let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
+    let origin = try Origin(fallback: .computed { Int($0.path.dropFirst())! % 5 == 4 ? .status(404) : .status(500) })
+    run.fetcher.submit((0..<50).map { origin.url("/\($0)") })
+    try await run.settle()
+    #expect(origin.requests.count == 50)
+  }
+
+  @Test("D15: what waits for a host that is left alone can be cancelled")
+  func cancel() async throws {
+    let run = try ManualRun(concurrency: 2, circuitBreaker: Self.breaker)
+    let origin = try Origin(fallback: .reset)
+    run.fetcher.submit((0..<40).map { origin.url("/\($0)") }, options: .forTests(retries: 20))
+    try await run.settle()
+    run.fetcher.downloader.cancelAll(includingRunning: true)
+    try await run.settle()
+    #expect(run.ends.count(where: \.isCancelled) == 40)
+    // Its failures are remembered.
+    run.fetcher.client.submit([Download(id: 90, url: Array(origin.url("/90").utf8), options: .forTests())])
+    try await run.settle()
+    #expect(run.ends.count == 40)
+  }
+}

@@ -1,0 +1,72 @@
+import ImagePrimitives
+import Testing
+
+@testable import ImageDownloading
+
+/// What one host allows, by made-up times.
+struct HostPolicyTests {
+  private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
+  private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+
+  @Test("D15: what pauses have in common counts once")
+  func pausesOverlap() {
+    var pause = HostPause()
+    pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    pause.extend(until: now.advanced(by: .seconds(4)), status: 429, now: now)
+    #expect(pause.totalNanoseconds == 10_000_000_000)
+    let later = now.advanced(by: .seconds(8))
+    pause.extend(until: later.advanced(by: .seconds(10)), status: 503, now: later)
+    #expect(pause.totalNanoseconds == 18_000_000_000)
+    #expect(pause.remaining(at: later) == .seconds(10))
+    pause.heal()
+    #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
+  }
+
+  @Test("D15: one that may not wait for so long is not asked, until the pause is over")
+  func patience() {
+    var policy = HostPolicy()
+    policy.rest(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    #expect(policy.refusal(.seconds(10), now: now) == nil)
+    #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
+    #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
+    // Pauses add up as long as it answers nothing else.
+    let later = now.advanced(by: .seconds(10))
+    _ = policy.hear(.busy, running: 1, rules, now: later)
+    policy.rest(until: later.advanced(by: .seconds(1)), status: 503, now: later)
+    #expect(policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11)))
+    _ = policy.hear(.answered(latencyNanoseconds: nil), running: 1, rules, now: later)
+    #expect(policy.refusal(.seconds(10), now: later) == nil)
+  }
+
+  @Test("D15: 429 and 503 neither count for the circuit breaker nor set it back")
+  func busyIsNoFailure() {
+    var policy = HostPolicy()
+    let failure = Failure(.reset, isTransient: true, message: "it hung up")
+    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .none)
+    for _ in 0..<10 { #expect(policy.hear(.busy, running: 1, rules, now: now) == .none) }
+    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .leftAlone)
+    #expect(policy.limit(rules) == 1)
+    policy.start(rules, now: now)
+    // The answer to the try tells nothing: another one may try.
+    _ = policy.hear(.busy, running: 1, rules, now: now)
+    policy.finish()
+    #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
+    policy.start(rules, now: now)
+    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .down)
+    #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up"))
+  }
+
+  @Test("only what a new host would not have is worth keeping")
+  func worthKeeping() {
+    var policy = HostPolicy()
+    #expect(!policy.isWorthKeeping(rules, now: now))
+    var rated = rules
+    rated.intervalNanoseconds = 1_000_000_000
+    policy.start(rated, now: now)
+    #expect(policy.isWorthKeeping(rated, now: now))
+    #expect(!policy.isWorthKeeping(rated, now: now.advanced(by: .seconds(1))))
+    _ = policy.hear(.failed(Failure(.reset, message: "")), running: 1, rules, now: now)
+    #expect(policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(9))))
+  }
+}

@@ -1,0 +1,211 @@
+import ImageDownloading
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Hosts that ask for a pause by 429 and 503, over real sockets and by a manual clock.
+struct PauseTests {
+  /// What an origin was asked and answered, in order, by the clock of the one who asks.
+  private final class Log: Sendable {
+    struct Line {
+      var port: Int
+      var time: MonotonicInstant
+      var asksForSeconds: Int?
+    }
+    let lines = Mutex<[Line]>([])
+
+    /// Requests that came to a host within a pause that it had asked for before.
+    var intrusions: Int {
+      let lines = lines.withLock { $0 }
+      return lines.indices.count { place in
+        lines[..<place].contains { earlier in
+          guard let seconds = earlier.asksForSeconds, earlier.port == lines[place].port else { return false }
+          return lines[place].time > earlier.time && lines[place].time < earlier.time.advanced(by: .seconds(seconds))
+        }
+      }
+    }
+  }
+
+  @Test("D15: half of the requests answered 429 with Retry-After: all succeed, and a paused host is asked nothing")
+  func halfAreToldToWait() async throws {
+    let run = try ManualRun(concurrency: 8, perHost: 4)
+    let (log, clock) = (Log(), run.clock)
+    let origin = try Origin(
+      fallback: .computed { request in
+        let isRefused = log.lines.withLock { lines in
+          let isRefused = lines.count.isMultiple(of: 2)
+          let seconds = isRefused ? 1 + lines.count % 7 : nil
+          lines.append(.init(port: request.port, time: clock.source.monotonic(), asksForSeconds: seconds))
+          return seconds
+        }
+        return isRefused.map { .status(429, headers: ["Retry-After": "\($0)"]) } ?? .body([1])
+      },
+      addresses: [.ipv4, .ipv4, .ipv4]
+    )
+    // No retry is allowed: such waits are none.
+    run.fetcher.submit((0..<60).map { origin.url("/\($0)", host: $0 % 3) }, options: .forTests(retries: 0))
+    _ = try await run.advance(untilEnds: 60, atMost: 600)
+    #expect(run.ends.count { $0.image != nil } == 60)
+    #expect(log.intrusions == 0)
+    #expect(run.ends.reduce(0) { $0 + $1.summary.attempts } == origin.requests.count)
+    #expect(origin.requests.count >= 118)
+    // Who was told to wait has waited; nobody else has.
+    #expect(run.ends.allSatisfy { ($0.summary.attempts > 1) == ($0.summary.waitedNanoseconds > 0) })
+  }
+
+  @Test("D15: a date counts from the answer's own Date, else from our clock")
+  func dates() async throws {
+    // Our clock: Fri, 15 Jan 2027 08:00:00 GMT.
+    let own: HeaderFields = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"]
+    let ours: HeaderFields = ["Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT"]
+    for headers in [own, ours] {
+      let run = try ManualRun()
+      let origin = try Origin(["/a": .sequence([.status(503, headers: headers), .body([1])])], fallback: .body([2]))
+      run.fetcher.submit([origin.url("/a")])
+      try await run.settle()
+      run.fetcher.client.submit([Download(id: 2, url: Array(origin.url("/b").utf8), options: .forTests())])
+      try await run.advance(by: .seconds(29))
+      #expect(origin.requests.count == 1)
+      try await run.advance(by: .seconds(1))
+      #expect(run.ends.count == 2)
+      #expect(run.ends.first { $0.id == 1 }?.summary.attempts == 2)
+      #expect(run.ends.first { $0.id == 1 }?.summary.waitedNanoseconds == 30_000_000_000)
+      #expect(run.ends.first { $0.id == 2 }?.summary.waitedNanoseconds == 0)
+    }
+  }
+
+  @Test("D15: a wait holds no slot: other hosts use it meanwhile, and statistics tell who is paused")
+  func holdsNoSlot() async throws {
+    let run = try ManualRun(concurrency: 1)
+    let busy = Behaviour.sequence([.status(429, headers: ["Retry-After": "60"]), .body([1])])
+    let origin = try Origin(["/0": busy], fallback: .body([2]), addresses: [.ipv4, .ipv4])
+    run.fetcher.submit((0..<20).map { origin.url("/\($0)", host: $0 % 2) })
+    try await run.settle()
+    #expect(run.ends.count == 10)
+    #expect(origin.requests.count { $0.port == origin.ports[0] } == 1)
+    let statistics = run.fetcher.downloader.statistics
+    #expect(statistics.waiting == 10 && statistics.running == 0)
+    #expect(statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(origin.ports[0])"])
+    #expect(statistics.pausedHosts.first?.remaining == .seconds(60))
+    #expect(statistics.pausedHosts.first?.status == 429)
+    try await run.advance(by: .seconds(60))
+    #expect(run.ends.count == 20)
+    #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
+    #expect(run.fetcher.downloader.statistics.boundNanoseconds.paused == 60_000_000_000)
+    // It has kept its place before the others of its host.
+    #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
+  }
+
+  @Test("D15: one that would wait longer than it may fails at once, and those behind it unasked")
+  func longerThanAllowed() async throws {
+    let run = try ManualRun(concurrency: 1)
+    let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "300"]))
+    run.fetcher.submit((0..<10).map { origin.url("/\($0)") }, options: .forTests(retries: 5))
+    try await run.settle()
+    #expect(origin.requests.count == 1)
+    #expect(run.ends.map(\.summary.attempts) .sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    for end in run.ends {
+      let failure = try #require(end.failure)
+      #expect(failure.kind == .httpStatus && failure.status == 429 && failure.isTransient)
+      #expect(failure.message.contains("300 s") && failure.message.contains("request.retry-after-max, 120 s"))
+      #expect(failure.message.contains("not asked") == (end.summary.attempts == 0))
+    }
+    // One that comes later is not asked either, one with more patience waits, and after the pause the host is asked again.
+    run.fetcher.client.submit([Download(id: 50, url: Array(origin.url("/50").utf8), options: .forTests())])
+    let patient = DownloadOptions.forTests(retryAfterMaximum: .seconds(1000))
+    run.fetcher.client.submit([Download(id: 51, url: Array(origin.url("/51").utf8), options: patient)])
+    try await run.settle()
+    #expect(run.ends.count == 11 && run.ends.last?.id == 50 && run.ends.last?.summary.attempts == 0)
+    origin.setFallback(.body([1]))
+    try await run.advance(by: .seconds(300))
+    #expect(run.ends.last?.id == 51 && run.ends.last?.image != nil)
+    #expect(try await run.fetcher.fetchLast(origin.url("/52"), id: 52).image != nil)
+  }
+
+  @Test("D15: an entry's own waits count in all")
+  func ownWaitsAddUp() async throws {
+    let run = try ManualRun(concurrency: 2)
+    let origin = try Origin(["/a": .status(429, headers: ["Retry-After": "50"])], fallback: .body([1]))
+    run.fetcher.submit([origin.url("/a")])
+    try await run.settle()
+    for id in [2, 3] as [UInt64] {
+      // The host answers others well, so that it is not given up.
+      run.fetcher.client.submit([Download(id: id, url: Array(origin.url("/b").utf8), options: .forTests())])
+      try await run.advance(by: .seconds(50))
+    }
+    let end = try #require(run.ends.first { $0.id == 1 })
+    #expect(end.summary.attempts == 3)
+    #expect(end.summary.waitedNanoseconds == 100_000_000_000)
+    #expect(end.failure?.message.contains("asks to wait 50 s after 100 s of such waits") == true)
+    #expect(run.ends.count { $0.image != nil } == 2)
+  }
+
+  @Test("D15: a host that answers nothing but 503 for too long lets all that waits fail", arguments: [true, false])
+  func givesUp(tellsWhen: Bool) async throws {
+    let run = try ManualRun(concurrency: 4)
+    let headers: HeaderFields = tellsWhen ? ["Retry-After": "10"] : [:]
+    let origin = try Origin(fallback: .status(503, headers: headers))
+    let backoff = DownloadOptions.Backoff(initial: .seconds(10), maximum: .seconds(10))
+    run.fetcher.submit((0..<2000).map { origin.url("/\($0)") }, options: .forTests(retries: 2, backoff: backoff))
+    let seconds = try await run.advance(untilEnds: 2000, atMost: 1000)
+    #expect((100...150).contains(seconds))
+    #expect(origin.requests.count < 100)
+    #expect(run.ends.allSatisfy { $0.failure?.status == 503 })
+    #expect(run.ends.count { $0.summary.attempts == 0 } > 1900)
+    #expect(run.ends.last?.failure?.message.contains("which is more than request.retry-after-max, 120 s") == true)
+  }
+
+  @Test("D15: without Retry-After it is a retry, whose backoff pauses the host")
+  func backoffPauses() async throws {
+    let run = try ManualRun(concurrency: 1)
+    let origin = try Origin(["/0": .status(503)], fallback: .body([1]))
+    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    run.fetcher.submit((0..<3).map { origin.url("/\($0)") }, options: .forTests(retries: 1, backoff: backoff))
+    try await run.settle()
+    try await run.advance(by: .seconds(19))
+    #expect(origin.requests.count == 1)
+    try await run.advance(by: .seconds(1))
+    #expect(origin.requests.map(\.path) == ["/0", "/0", "/1", "/2"])
+    #expect(run.ends.first { $0.id == 1 }?.failure?.status == 503)
+    #expect(run.ends.first { $0.id == 1 }?.summary.attempts == 2)
+  }
+
+  @Test("D15, D16: a host that redirects lead to is left alone too")
+  func redirects() async throws {
+    let run = try ManualRun(concurrency: 1)
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    for number in 0..<3 { origin.set("/\(number)", .redirect(to: origin.url("/to/\(number)", host: 1))) }
+    origin.setFallback(.body([1]))
+    origin.set("/to/0", .sequence([.status(429, headers: ["Retry-After": "60"]), .body([1])]))
+    run.fetcher.submit((0..<3).map { origin.url("/\($0)") })
+    try await run.settle()
+    try await run.advance(by: .seconds(59))
+    #expect(origin.requests.count { $0.port == origin.ports[1] } == 1)
+    try await run.advance(by: .seconds(1))
+    #expect(run.ends.count { $0.image != nil } == 3)
+    #expect(run.ends.map(\.summary.attempts).max() == 2)
+  }
+
+  @Test("D15: one that waits for a pause can be cancelled")
+  func cancel() async throws {
+    let run = try ManualRun(concurrency: 1)
+    let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "60"]))
+    run.fetcher.submit((0..<3).map { origin.url("/\($0)") })
+    try await run.settle()
+    run.fetcher.downloader.cancelAll(includingRunning: true)
+    try await run.settle()
+    #expect(run.ends.count(where: \.isCancelled) == 3)
+    #expect(run.fetcher.downloader.statistics.waiting == 0)
+  }
+}
+
+extension Fetcher {
+  /// Fetches one URL more to its end.
+  func fetchLast(_ url: String, id: UInt64, options: DownloadOptions = .forTests()) async throws -> End {
+    client.submit([Download(id: id, url: Array(url.utf8), options: options)])
+    try await recorder.waitForEnd(of: id)
+    return recorder.ends.last { $0.id == id }!
+  }
+}

@@ -1,0 +1,79 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Rates over real sockets, by a manual clock.
+struct RateTests {
+  @Test("D1: a rate counts every request: retries and redirect hops too")
+  func everyRequestCounts() async throws {
+    let run = try ManualRun()
+    let origin = try Origin(["/0": .redirect(to: "/hop"), "/1": .sequence([.status(500), .body([1])])], fallback: .body([1]))
+    run.fetcher.downloader.setLimits(DownloadLimits(rate: 10))
+    run.fetcher.submit((0..<3).map { origin.url("/\($0)") }, options: .forTests(retries: 1))
+    try await run.settle()
+    for count in 1..<5 {
+      #expect(origin.requests.count == count)
+      try await run.advance(by: .milliseconds(99))
+      #expect(origin.requests.count == count)
+      try await run.advance(by: .milliseconds(1))
+    }
+    #expect(origin.requests.map(\.path) == ["/0", "/hop", "/1", "/1", "/2"])
+    #expect(run.ends.count { $0.image != nil } == 3)
+    let bound = run.fetcher.downloader.statistics.boundNanoseconds
+    #expect(bound.rate == 400_000_000 && bound.paused == 0 && bound.hosts == 0)
+  }
+
+  @Test("D1: a rate per host is kept by each host, also when it had nothing to do in between")
+  func perHost() async throws {
+    let run = try ManualRun()
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    run.fetcher.downloader.setLimits(DownloadLimits(perHostRate: 1))
+    run.fetcher.submit((0..<4).map { origin.url("/\($0)", host: $0 % 2) })
+    try await run.settle()
+    #expect(origin.requests.count == 2)
+    try await run.advance(by: .seconds(1))
+    #expect(run.ends.count == 4)
+    // All hosts are at rest now; what comes next has to wait nevertheless.
+    run.fetcher.client.submit([Download(id: 9, url: Array(origin.url("/9").utf8), options: .forTests())])
+    try await run.advance(by: .milliseconds(999))
+    #expect(run.ends.count == 4)
+    try await run.advance(by: .milliseconds(1))
+    #expect(run.ends.count == 5)
+  }
+
+  @Test("D1: a rate can be lifted while what waits is held back by it")
+  func lifted() async throws {
+    let run = try ManualRun()
+    let origin = try Origin(fallback: .body([1]))
+    run.fetcher.downloader.setLimits(DownloadLimits(rate: 0.001, perHostRate: 0.001))
+    run.fetcher.submit((0..<5).map { origin.url("/\($0)") })
+    try await run.settle()
+    #expect(origin.requests.count == 1)
+    run.fetcher.downloader.setLimits(DownloadLimits())
+    try await run.settle()
+    #expect(run.ends.count == 5)
+  }
+
+  @Test("D1: a rate is kept on the system's clock: never more than it allows")
+  func realClock() async throws {
+    let origin = try Origin(fallback: .body([1]))
+    let fetcher = try Fetcher()
+    fetcher.downloader.setLimits(DownloadLimits(rate: 200))
+    fetcher.submit((0..<41).map { origin.url("/\($0)") })
+    let begin = ContinuousClock.now
+    _ = try await fetcher.recorder.waitForEnds(41)
+    // Forty intervals, less the tolerance of one.
+    #expect(ContinuousClock.now - begin >= .milliseconds(195))
+  }
+
+  @Test("a rate that is not above zero is a programmer's error", arguments: [0, -1, Double.nan])
+  func badRate(rate: Double) async {
+    switch rate {
+    case 0: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(rate: 0)) }
+    case -1: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(perHostRate: -1)) }
+    default: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(rate: .nan)) }
+    }
+  }
+}

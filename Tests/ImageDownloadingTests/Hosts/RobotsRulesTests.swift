@@ -1,0 +1,130 @@
+import Testing
+
+@testable import ImageDownloading
+
+/// What `robots.txt` says to a robot, by RFC 9309 and its examples.
+struct RobotsRulesTests {
+  private func isAllowed(_ path: String, by file: String, for token: String = "prewarm") -> Bool {
+    RobotsRules(file.utf8, for: token).refusal(of: path.utf8) == nil
+  }
+
+  @Test("D17: RFC 9309, 5.1: each robot has its group, several share one, and all others that of *", arguments: [
+    ("otherbot", "/publications/a", true), ("otherbot", "/example/page.html", true), ("otherbot", "/a", true),
+    ("otherbot", "/example/a", false), ("otherbot", "/a.gif", false), ("otherbot", "/example/allowed.gif", true),
+    ("foobot", "/example/page.html", true), ("foobot", "/example/allowed.gif", true), ("foobot", "/a", false),
+    ("barbot", "/example/page.html", true), ("barbot", "/example/a", false), ("bazbot", "/example/page.html", false),
+    ("bazbot", "/a", true), ("quxbot", "/a", true), ("quxbot", "/example/a", true),
+  ])
+  func simpleExample(token: String, path: String, isAllowed: Bool) {
+    let file = """
+      User-Agent: *
+      Disallow: *.gif$
+      Disallow: /example/
+      Allow: /publications/
+      Allow: /example/page.html
+      Allow: /example/allowed.gif
+
+      User-Agent: foobot
+      Disallow:/
+      Allow:/example/page.html
+      Allow:/example/allowed.gif
+
+      User-Agent: barbot
+      User-Agent: bazbot
+      Disallow: /example/page.html
+
+      User-Agent: barbot
+      Allow: /example/page.html
+      Disallow: /example/
+
+      User-Agent: quxbot
+
+      EOF
+      """
+    // The example, with a second group for one robot, which is one with its first.
+    #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
+  }
+
+  @Test("D17: RFC 9309, 5.2: the longest match counts, and Allow where two are as long")
+  func longestMatch() {
+    let file = "User-agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
+    #expect(isAllowed("/example/page/", by: file, for: "foobot"))
+    #expect(!isAllowed("/example/page/disallowed.gif", by: file, for: "foobot"))
+    for order in ["Disallow: /page\nAllow: /page", "Allow: /page\nDisallow: /page"] {
+      #expect(isAllowed("/page", by: "User-agent: *\n" + order))
+    }
+  }
+
+  @Test("D17: RFC 9309, 2.2.2: paths match whichever of their characters are percent-encoded", arguments: [
+    ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
+    ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
+    ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84"),
+    ("/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84"),
+    ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
+    ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
+  ])
+  func percentEncoding(rule: String, path: String) {
+    #expect(!isAllowed(path, by: "User-agent: *\nDisallow: \(rule)"))
+    #expect(isAllowed("/foo/ba", by: "User-agent: *\nDisallow: \(rule)"))
+  }
+
+  @Test("D17: an encoded slash parts no path, and a broken escape is what it is")
+  func encodedReserved() {
+    #expect(isAllowed("/a%2Fb", by: "User-agent: *\nDisallow: /a/b"))
+    #expect(!isAllowed("/a%2fb", by: "User-agent: *\nDisallow: /a%2Fb"))
+    #expect(!isAllowed("/100%25", by: "User-agent: *\nDisallow: /100%"))
+  }
+
+  @Test("D17: RFC 9309, 2.2.3: * stands for any bytes, $ for the end, and encoded they stand for themselves", arguments: [
+    ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false), ("/*.php", "/windows.PHP", false),
+    ("/*.php$", "/a.php", true), ("/*.php$", "/a.php5", false), ("/*.php$", "/a.php?a.php", true), ("/$", "/", true),
+    ("/$", "/a", false), ("/fish*", "/fishheads", true), ("/fish*.php", "/fishheads/catfish.php?x=1", true),
+    ("/fish*.php", "/Fish.PHP", false), ("/a**b", "/axxb", true), ("*", "/anything", true), ("/a*", "/a", true),
+    ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true), ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false),
+    ("/path/foo-%24", "/path/foo-$", true), ("/a$b", "/a$b", true), ("/a$b", "/a", false), ("fish", "/fish", false),
+    ("/*a*b*c$", "/xaxbxcxbxc", true), ("/*a*b*c$", "/xaxcxb", false),
+  ])
+  func specialCharacters(rule: String, path: String, matches: Bool) {
+    #expect(isAllowed(path, by: "User-agent: *\nDisallow: \(rule)") == !matches)
+  }
+
+  @Test("D17: the robot's own group counts alone, in whatever case; without one that of *", arguments: [
+    ("prewarm", "/own", false), ("prewarm", "/general", true), ("other", "/own", true), ("other", "/general", false),
+  ])
+  func groups(token: String, path: String, isAllowed: Bool) {
+    let file = "User-agent: *\nDisallow: /general\nUSER-AGENT: PreWarm/1.0\ndisallow: /own\n"
+    #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
+  }
+
+  @Test("D17: an own group without rules allows everything")
+  func emptyGroup() {
+    #expect(isAllowed("/a", by: "User-agent: *\nDisallow: /\n\nUser-agent: prewarm\nDisallow:\n"))
+  }
+
+  @Test("D17: what is no rule is passed over: other records, comments, rules of nobody, any line ends, a byte order mark")
+  func oddFiles() {
+    let odd = "\u{FEFF}User-agent: a\r\nCrawl-delay: 5\r\nSitemap: https://x/\r\nuser-agent:\tprewarm # us\rDisallow : /a # here\n\u{0}garbage\n"
+    #expect(!isAllowed("/a", by: odd))
+    #expect(!isAllowed("/a", by: odd, for: "a"))
+    #expect(isAllowed("/b", by: odd))
+    #expect(isAllowed("/a", by: "Disallow: /a\nAllow /b\n"))
+    #expect(isAllowed("/a", by: "<html><body>Disallow: /</body></html>"))
+    #expect(isAllowed("/a", by: ""))
+    #expect(isAllowed("/robots.txt", by: "User-agent: *\nDisallow: /"))
+  }
+
+  @Test("D17: what lies beyond 500 KiB is not read, and the rule that refuses is told with its line")
+  func limits() {
+    let long = "User-agent: *\nDisallow: /near\n" + String(repeating: "#\n", count: 256 << 10) + "Disallow: /far\n"
+    let rules = RobotsRules(long.utf8, for: "prewarm")
+    #expect(rules.refusal(of: "/near/a".utf8) == RobotsRules.Refusal(rule: "Disallow: /near", line: 2))
+    #expect(rules.refusal(of: "/far".utf8) == nil)
+  }
+
+  @Test("a user agent's product token ends at the first slash or blank")
+  func productToken() {
+    #expect(RobotsRules.productToken(of: "PreWarm/0.1 (+https://example.com)") == "prewarm")
+    #expect(RobotsRules.productToken(of: "images bot") == "images")
+    #expect(RobotsRules.productToken(of: "") == "")
+  }
+}

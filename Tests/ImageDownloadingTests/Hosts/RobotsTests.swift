@@ -1,0 +1,146 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Asking hosts for their `robots.txt`, over real sockets.
+struct RobotsTests {
+  private let respectful = DownloadOptions.forTests(respectsRobots: true, userAgent: "prewarm/1.0 (+https://example.com)")
+
+  private func rules(_ text: String) -> Behaviour { .body(Array(text.utf8), type: "text/plain") }
+
+  @Test("D17: robots.txt is asked once before anything else, and what it refuses is not asked")
+  func askedOnce() throws {
+    let file = rules("User-agent: *\nDisallow: /\n\nUser-agent: Prewarm\nDisallow: /private/\n")
+    let origin = try Origin(["/robots.txt": file], fallback: .body([1]))
+    let fetcher = try Fetcher()
+    let paths = (0..<20).map { $0 % 2 == 0 ? "/private/\($0)" : "/public/\($0)" }
+    fetcher.submit(paths.map { origin.url($0) }, options: respectful)
+    let ends = try fetcher.recorder.waitForEnds(20)
+    #expect(origin.requests.first?.path == "/robots.txt")
+    #expect(origin.requests.count == 11 && !origin.requests.contains { $0.path.hasPrefix("/private") })
+    #expect(origin.requests.allSatisfy { $0.headers["User-Agent"] == "prewarm/1.0 (+https://example.com)" })
+    for end in ends where end.id % 2 == 1 {
+      #expect(end.failure?.kind == .robots && end.failure?.isTransient == false && end.summary.attempts == 0)
+      #expect(end.failure?.message.contains("\"Disallow: /private/\" in line 5") == true)
+    }
+    #expect(ends.count { $0.image != nil } == 10)
+    // It is kept, and who does not ask for it is not kept away.
+    #expect(try fetcher.fetchNext(origin.url("/private/9"), options: respectful).failure?.kind == .robots)
+    #expect(try fetcher.fetchNext(origin.url("/private/9"), options: .forTests()).image != nil)
+    #expect(origin.count(of: "/robots.txt") == 1)
+  }
+
+  @Test("D17, D15: those that wait for it hold no slot, and can be cancelled")
+  func waitingHoldsNoSlot() throws {
+    let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let gate = origin.hold("/robots.txt")
+    let fetcher = try Fetcher(concurrency: 2)
+    fetcher.submit((0..<10).map { origin.url("/\($0)") }, options: respectful)
+    try gate.waitForWaiting(1)
+    #expect(try fetcher.fetchNext(origin.url("/x", host: 1)).image != nil)
+    try fetcher.settle()
+    #expect(fetcher.downloader.statistics.waiting == 10 && fetcher.downloader.statistics.running == 1)
+    fetcher.client.cancel([1, 2])
+    _ = try fetcher.recorder.waitForEnd(of: 2)
+    gate.open()
+    #expect(try fetcher.recorder.waitForEnds(13).count(where: \.isCancelled) == 2)
+    #expect(origin.requests.count == 10)
+  }
+
+  @Test("D17: when nobody waits for it any more it is not fetched to its end, and the next asks anew")
+  func unwanted() throws {
+    let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]))
+    let gate = origin.hold("/robots.txt")
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: respectful)
+    try gate.waitForWaiting(1)
+    fetcher.client.cancel([1])
+    try fetcher.recorder.waitForEnd(of: 1)
+    try origin.waitForInFlight(0)
+    gate.open()
+    #expect(try fetcher.fetchNext(origin.url("/a"), options: respectful).image != nil)
+    #expect(origin.count(of: "/robots.txt") == 2)
+  }
+
+  @Test("D17: RFC 9309, 2.3.1: unavailable allows all, unreachable nothing", arguments: [
+    (Behaviour.status(404), true), (.status(401), true), (.status(410), true), (.status(500), false), (.status(503), false),
+    (.reset, false), (.redirect(to: "/robots.txt"), true), (.status(204), true), (.body([0xFF, 0xFE, 0], type: "image/png"), true),
+  ])
+  func statuses(behaviour: Behaviour, allows: Bool) throws {
+    let origin = try Origin(["/robots.txt": behaviour], fallback: .body([1]))
+    let end = try Fetcher().fetch(origin.url("/a"), options: respectful)
+    #expect((end.image != nil) == allows)
+    guard !allows else { return }
+    #expect(end.failure?.kind == .robots && end.summary.attempts == 0)
+    #expect(end.failure?.message.contains("RFC 9309, 2.3.1.4") == true)
+    #expect(origin.requests.allSatisfy { $0.path == "/robots.txt" })
+  }
+
+  @Test("D17, D16: redirects of robots.txt are followed, up to five, and those of images ask their host's own")
+  func redirects() throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let (own, other) = (origin.ports[0], origin.ports[1])
+    origin.setFallback { request in
+      switch (request.path, request.port) {
+      case ("/robots.txt", own): .redirect(to: "/1")
+      case ("/1", _), ("/2", _), ("/3", _), ("/4", _): .redirect(to: "/\(Int(request.path.dropFirst())! + 1)")
+      case ("/5", _): .body(Array("User-agent: *\nDisallow: /no".utf8))
+      case ("/robots.txt", other): .body(Array("User-agent: *\nDisallow: /far/no".utf8))
+      case ("/hop/no", _): .redirect(to: "http://127.0.0.1:\(other)/far/no")
+      case ("/hop/yes", _): .redirect(to: "http://127.0.0.1:\(other)/far/yes")
+      default: .body([1])
+      }
+    }
+    let fetcher = try Fetcher(concurrency: 1)
+    let options = DownloadOptions.forTests(headers: [("X-Secret", "s")], respectsRobots: true)
+    fetcher.submit(["/no", "/yes", "/hop/no", "/hop/yes"].map { origin.url($0) }, options: options)
+    let ends = try fetcher.recorder.waitForEnds(4).sorted { $0.id < $1.id }
+    #expect(ends.map { $0.failure?.kind } == [.robots, nil, .robots, nil])
+    #expect(ends.map(\.summary.attempts) == [0, 1, 1, 1])
+    let asked = origin.requests
+    #expect(asked.count { $0.path == "/robots.txt" } == 2)
+    #expect(!asked.contains { $0.path == "/far/no" })
+    // The job's own headers go to its own origin alone.
+    #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
+  }
+
+  @Test("D17: of a large file the first 500 KiB count, and an endless one is cut off")
+  func large() throws {
+    let head = "User-agent: *\nDisallow: /no\n"
+    let body = Array(head.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: 600 << 10)
+    let origin = try Origin(
+      ["/robots.txt": .stall(afterBytes: body.count, declared: 1 << 30, of: body)],
+      fallback: .body([1])
+    )
+    let fetcher = try Fetcher()
+    #expect(try fetcher.fetchNext(origin.url("/no"), options: respectful).failure?.kind == .robots)
+    #expect(try fetcher.fetchNext(origin.url("/yes"), options: respectful).image != nil)
+    try origin.waitForInFlight(0)
+    #expect(origin.count(of: "/robots.txt") == 1)
+  }
+
+  @Test("D17: a host that is down is not asked for robots.txt either, and says so")
+  func hostDown() async throws {
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let origin = try Origin(fallback: .reset)
+    run.fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests())
+    try await run.settle()
+    try await run.advance(by: .seconds(30))
+    let end = try await run.fetcher.fetchLast(origin.url("/c"), id: 9, options: respectful)
+    #expect(end.failure?.kind == .hostDown)
+    #expect(origin.requests.count == 2)
+  }
+}
+
+extension Fetcher {
+  /// Fetches one URL more to its end.
+  fileprivate func fetchNext(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
+    let id: UInt64 = 1000
+    let count = recorder.ends.count { $0.id == id }
+    client.submit([Download(id: id, url: Array(url.utf8), options: options)])
+    try recorder.waitForEnd(of: id, count: count + 1)
+    return recorder.ends.last { $0.id == id }!
+  }
+}

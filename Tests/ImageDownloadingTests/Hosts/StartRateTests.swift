@@ -1,0 +1,62 @@
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageDownloading
+
+/// When starts may come, by made-up times.
+struct StartRateTests {
+  private static let interval = StartRate.intervalNanoseconds(ofRate: 50)
+
+  /// Starts as soon as it is allowed, and so much later as `lateness` says; returns when.
+  private func starts(_ count: Int, lateness: (Int) -> Duration) -> [MonotonicInstant] {
+    var rate = StartRate()
+    var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+    return (0..<count).map { place in
+      now = max(now, rate.next).advanced(by: lateness(place))
+      rate.start(at: now, intervalNanoseconds: Self.interval)
+      return now
+    }
+  }
+
+  @Test("a rate of 50 a second is one start every 20 ms; no rate is no interval")
+  func interval() {
+    #expect(Self.interval == 20_000_000)
+    #expect(StartRate.intervalNanoseconds(ofRate: nil) == 0)
+    #expect(StartRate.intervalNanoseconds(ofRate: 1e-30) == 1_000_000_000_000_000_000)
+    #expect(StartRate.intervalNanoseconds(ofRate: 3) == 333_333_334)
+  }
+
+  @Test("starts that come a little late do not lower the rate, nor come too close to one another")
+  func lateWakesKeepTheRate() {
+    var random = SeededRandom(seed: 3)
+    let times = starts(1001) { _ in .microseconds(Int64.random(in: 0...4_900, using: &random)) }
+    let taken = times[1000].since(times[0])
+    #expect(taken >= .seconds(20) - .milliseconds(5) && taken <= .seconds(20) + .milliseconds(5))
+    for (earlier, later) in zip(times, times.dropFirst()) {
+      #expect(later.since(earlier) >= .milliseconds(15))
+    }
+  }
+
+  @Test("what was not used is lost: after a break the starts are no closer than before")
+  func noBursts() {
+    let times = starts(100) { $0 == 50 ? .seconds(30) : .zero }
+    for (earlier, later) in zip(times, times.dropFirst()) {
+      #expect(later.since(earlier) >= .milliseconds(20))
+    }
+  }
+
+  @Test("a lower interval counts from its change on, a start taken back counts nothing")
+  func changes() {
+    let now = MonotonicInstant(nanoseconds: 1_000_000_000)
+    var rate = StartRate()
+    rate.start(at: now, intervalNanoseconds: 60_000_000_000)
+    rate.change(intervalNanoseconds: Self.interval, at: now)
+    #expect(rate.next == now.advanced(by: .milliseconds(20)))
+    rate.takeBack(intervalNanoseconds: Self.interval)
+    #expect(rate.next == now)
+    rate.change(intervalNanoseconds: 0, at: now)
+    rate.start(at: now, intervalNanoseconds: 0)
+    #expect(rate.next == now)
+  }
+}
