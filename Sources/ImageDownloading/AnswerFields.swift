@@ -5,7 +5,8 @@ import ImagePrimitives
 /// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
 struct AnswerFields {
   enum Name: UInt8 {
-    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, retryAfter, vary
+    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, retryAfter,
+      vary
     // What caches on the way say of themselves.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }

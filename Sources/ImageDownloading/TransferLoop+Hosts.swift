@@ -8,23 +8,30 @@ extension TransferLoop {
   func hear(_ verdict: Verdict, of transfer: Transfer, _ slot: Int) -> Duration? {
     let host = jobs[slot].host
     guard case .failure(let failure) = verdict else {
-      _ = queue.hear(.answered(latencyNanoseconds: latency(of: transfer)), from: host, now: turn.now)
+      tell(host, .answered(latencyNanoseconds: latency(of: transfer)))
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
-      _ = queue.hear(.busy, from: host, now: turn.now)
+      tell(host, .busy)
       guard let wait = transfer.askedWait(now: time.wall()) else { return nil }
       rest(host, until: turn.now.advanced(by: wait), status: status)
       return wait
     }
-    let answer: HostAnswer =
-      failure.isTransient ? .failed(failure) : transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing
+    if failure.isTransient {
+      tell(host, .failed(failure))
+    } else {
+      tell(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
+    }
+    return nil
+  }
+
+  private func tell(_ host: Int, _ answer: HostAnswer) {
     switch queue.hear(answer, from: host, now: turn.now) {
     case .none: break
     case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.rest(of: host), status: nil)
+    case .healed: monitor.forget(hosts.origin(host).written)
     case .down: refuseWaiting(for: host)
     }
-    return nil
   }
 
   /// Lets a host rest until `time`, and ends those that may not wait for so long.
@@ -52,10 +59,11 @@ extension TransferLoop {
 
   /// Why a job is not asked of its host, now; nil where it is.
   func refusal(of slot: Int) -> Failure? {
-    let job = jobs[slot]
-    let patience = job.download.options.retryAfterMaximum
-    guard let refusal = queue.refusal(of: job.host, patience: patience, now: turn.now) else { return nil }
-    return refusal.failure(of: hosts.origin(job.host), patience: patience, wasAsked: job.summary.attempts > 0)
+    let host = jobs[slot].host
+    guard queue.mayRefuse(host) else { return nil }
+    let patience = jobs[slot].download.options.retryAfterMaximum
+    guard let refusal = queue.refusal(of: host, patience: patience, now: turn.now) else { return nil }
+    return refusal.failure(of: hosts.origin(host), patience: patience, wasAsked: jobs[slot].summary.attempts > 0)
   }
 
   /// From the request to the answer's first byte, in nanoseconds; asked only where something depends on it.

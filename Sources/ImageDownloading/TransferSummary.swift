@@ -7,7 +7,7 @@ public struct TransferSummary: Sendable, Hashable {
   public var receivedBytes: UInt64 = 0
   /// The sum of the attempts' durations, without waits and second requests.
   public var durationNanoseconds: UInt64 = 0
-  /// Waiting between attempts.
+  /// Waiting between attempts: for the time of a retry, and for pauses that its hosts asked for, from its own 429 or 503 on.
   public var waitedNanoseconds: UInt64 = 0
   /// Whether it joined the transfer of another download: then all this was spent once, for that one.
   public var isShared = false

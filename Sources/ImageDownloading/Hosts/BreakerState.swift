@@ -17,7 +17,7 @@ struct BreakerState {
 
   /// What changed.
   enum Change: Equatable {
-    case none, leftAlone, down
+    case none, leftAlone, healed, down
   }
 
   /// Nothing may begin before this.
@@ -57,7 +57,12 @@ struct BreakerState {
   }
 
   /// The host has answered, other than by asking for a pause.
-  mutating func heal() { if !isDown { state = .closed(failures: 0) } }
+  mutating func heal() -> Change {
+    if isDown { return .none }
+    let change = isClosed ? Change.none : .healed
+    state = .closed(failures: 0)
+    return change
+  }
 
   /// The request that tried it has ended and told nothing: another may try at once.
   mutating func abandonTry() {

@@ -40,9 +40,8 @@ struct HostPolicy {
     switch answer {
     case .answered(let latency):
       pause.heal()
-      breaker.heal()
-      lastFailure = nil
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
+      return breaker.heal()
     case .busy:
       if rules.isAdaptive { adaptive.fail(running: running) }
     case .failed(let failure):
@@ -68,6 +67,9 @@ struct HostPolicy {
   mutating func change(_ rules: HostRules, now: MonotonicInstant) {
     rate.change(intervalNanoseconds: rules.intervalNanoseconds, at: now)
   }
+
+  /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.
+  var mayRefuse: Bool { pause.totalNanoseconds > 0 || breaker.isDown }
 
   /// Why one that may wait for so long in all is not asked of this host; nil where it is.
   func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {

@@ -15,13 +15,16 @@ enum HostRefusal: Equatable {
       return Failure(
         .hostDown,
         isTransient: true,
-        message: "\(host.address) is not asked any more in this run, since it did nothing but fail (\(lastFailure)); a later run asks again"
+        message:
+          "\(host.address) is not asked any more in this run, since it did nothing but fail (\(lastFailure)); a later run asks again"
       )
     case .paused(let status, let remaining, let total):
-      let answer = Failure.status(status).message
+      let answer = "\(host.address) answered \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
       let asked = wasAsked ? "" : "; this URL was not asked"
-      let wish = total > remaining
-        ? "and has only asked for pauses, \(total.text) in all," : "and asks to wait \(remaining.text),"
+      let wish =
+        total > remaining
+        ? "and has only asked for pauses, \(total.wholeSecondsText) in all,"
+        : "and asks to wait \(remaining.wholeSecondsText),"
       return Failure(
         .httpStatus,
         status: status,
@@ -40,4 +43,9 @@ extension Failure {
     failure.message += " and asks to wait \(asked.text)\(before), which is more than request.retry-after-max, \(patience.text)"
     return failure
   }
+}
+
+extension Duration {
+  /// In seconds, rounded up.
+  fileprivate var wholeSecondsText: String { "\((wholeMilliseconds + 999) / 1000) s" }
 }

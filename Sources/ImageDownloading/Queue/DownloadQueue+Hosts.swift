@@ -39,9 +39,12 @@ extension DownloadQueue {
     announce(host)
   }
 
+  /// Whether ``refusal(of:patience:now:)`` may refuse anything.
+  func mayRefuse(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.mayRefuse }
+
   /// Why one that may wait for so long in all is not asked of `host`; nil where it is.
   func refusal(of host: Int, patience: Duration, now: MonotonicInstant) -> HostRefusal? {
-    host < hosts.count ? hosts[host].policy.refusal(patience, now: now) : nil
+    hosts[host].policy.refusal(patience, now: now)
   }
 
   /// Until when `host` is left alone.

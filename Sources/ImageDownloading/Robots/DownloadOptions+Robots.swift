@@ -3,7 +3,8 @@ extension DownloadOptions {
   /// hooks where it is not of their own scheme, host and port.
   func forRobots(isOwnOrigin: Bool) -> DownloadOptions {
     DownloadOptions(
-      headers: isOwnOrigin ? headers.filter { !$0.name.equalsIgnoringCase("Range") && !$0.name.equalsIgnoringCase("Accept") } : [],
+      headers: isOwnOrigin
+        ? headers.filter { !$0.name.equalsIgnoringCase("Range") && !$0.name.equalsIgnoringCase("Accept") } : [],
       accept: "text/plain, */*;q=0.5",
       userAgent: userAgent,
       headerFilter: isOwnOrigin ? headerFilter : nil,

@@ -16,7 +16,9 @@ struct RobotsPattern: Sendable {
     }
     bytes = []
     // Several stars in a row are one.
-    for byte in Self.canonical(written, keepingStars: true) where byte != Self.star || bytes.last != Self.star { bytes.append(byte) }
+    for byte in Self.canonical(written, keepingStars: true) where byte != Self.star || bytes.last != Self.star {
+      bytes.append(byte)
+    }
   }
 
   /// How specific it is, in bytes.
@@ -80,7 +82,8 @@ struct RobotsPattern: Sendable {
     switch byte {
     case UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "]"): !isInQuery
     case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"),
-      UInt8(ascii: "!"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "'"): true
+      UInt8(ascii: "!"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "'"):
+      true
     default: false
     }
   }

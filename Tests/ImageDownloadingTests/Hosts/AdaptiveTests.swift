@@ -6,7 +6,9 @@ import Testing
 
 /// An adaptive limit, over real sockets.
 struct AdaptiveTests {
-  @Test("D1, D15: with an origin that allows three at once, nearly all requests find room, and never more run than the host may have")
+  @Test(
+    "D1, D15: with an origin that allows three at once, nearly all requests find room, and never more run than the host may have"
+  )
   func findsWhatIsAllowed() throws {
     let gate = Gate()
     let origin = try Origin(fallback: .computed { _ in gate.waiting >= 3 ? .status(503) : .held(gate, then: .body([1])) })

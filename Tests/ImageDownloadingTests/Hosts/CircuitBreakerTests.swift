@@ -48,6 +48,7 @@ struct CircuitBreakerTests {
     origin.setFallback(.status(404))
     try await run.advance(by: .seconds(30))
     #expect(run.ends.count { $0.failure?.status == 404 } == 40)
+    #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
   }
 
   @Test("D15: failures that other answers come between do not count")

@@ -12,7 +12,8 @@ struct FairnessTests {
 
   @Test(
     "D2, D15: one host of ten that stalls, asks for a pause or only fails: the other nine are asked as if it were not there",
-    arguments: Trouble.allCases, [DownloadOrder.fifo, .lifo]
+    arguments: Trouble.allCases,
+    [DownloadOrder.fifo, .lifo]
   )
   func otherHostsDoNotWait(trouble: Trouble, order: DownloadOrder) async throws {
     let origin = try Origin(addresses: [Origin.Address](repeating: .ipv4, count: 10))

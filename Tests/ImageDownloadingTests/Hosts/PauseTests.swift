@@ -105,7 +105,7 @@ struct PauseTests {
     run.fetcher.submit((0..<10).map { origin.url("/\($0)") }, options: .forTests(retries: 5))
     try await run.settle()
     #expect(origin.requests.count == 1)
-    #expect(run.ends.map(\.summary.attempts) .sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    #expect(run.ends.map(\.summary.attempts).sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
     for end in run.ends {
       let failure = try #require(end.failure)
       #expect(failure.kind == .httpStatus && failure.status == 429 && failure.isTransient)

@@ -11,9 +11,13 @@ struct RetryAfterTests {
     return RetryAfter.wait(Array(value.utf8)[...], date: date.map { Array($0.utf8)[...] }, now: now)
   }
 
-  @Test("D15: seconds, up to a limit that nobody lives to see", arguments: [
-    ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("1.5", nil), ("soon", nil), ("99999999999999999999", 315_360_000),
-  ])
+  @Test(
+    "D15: seconds, up to a limit that nobody lives to see",
+    arguments: [
+      ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("1.5", nil), ("soon", nil),
+      ("99999999999999999999", 315_360_000),
+    ]
+  )
   func seconds(value: String, seconds: Int?) {
     #expect(wait(value) == seconds.map { .seconds($0) })
   }

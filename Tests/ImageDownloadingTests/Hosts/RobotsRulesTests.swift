@@ -8,13 +8,16 @@ struct RobotsRulesTests {
     RobotsRules(file.utf8, for: token).refusal(of: path.utf8) == nil
   }
 
-  @Test("D17: RFC 9309, 5.1: each robot has its group, several share one, and all others that of *", arguments: [
-    ("otherbot", "/publications/a", true), ("otherbot", "/example/page.html", true), ("otherbot", "/a", true),
-    ("otherbot", "/example/a", false), ("otherbot", "/a.gif", false), ("otherbot", "/example/allowed.gif", true),
-    ("foobot", "/example/page.html", true), ("foobot", "/example/allowed.gif", true), ("foobot", "/a", false),
-    ("barbot", "/example/page.html", true), ("barbot", "/example/a", false), ("bazbot", "/example/page.html", false),
-    ("bazbot", "/a", true), ("quxbot", "/a", true), ("quxbot", "/example/a", true),
-  ])
+  @Test(
+    "D17: RFC 9309, 5.1: each robot has its group, several share one, and all others that of *",
+    arguments: [
+      ("otherbot", "/publications/a", true), ("otherbot", "/example/page.html", true), ("otherbot", "/a", true),
+      ("otherbot", "/example/a", false), ("otherbot", "/a.gif", false), ("otherbot", "/example/allowed.gif", true),
+      ("foobot", "/example/page.html", true), ("foobot", "/example/allowed.gif", true), ("foobot", "/a", false),
+      ("barbot", "/example/page.html", true), ("barbot", "/example/a", false), ("bazbot", "/example/page.html", false),
+      ("bazbot", "/a", true), ("quxbot", "/a", true), ("quxbot", "/example/a", true),
+    ]
+  )
   func simpleExample(token: String, path: String, isAllowed: Bool) {
     let file = """
       User-Agent: *
@@ -55,14 +58,17 @@ struct RobotsRulesTests {
     }
   }
 
-  @Test("D17: RFC 9309, 2.2.2: paths match whichever of their characters are percent-encoded", arguments: [
-    ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
-    ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
-    ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84"),
-    ("/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84"),
-    ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
-    ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
-  ])
+  @Test(
+    "D17: RFC 9309, 2.2.2: paths match whichever of their characters are percent-encoded",
+    arguments: [
+      ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
+      ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
+      ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84"),
+      ("/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84"),
+      ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
+      ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
+    ]
+  )
   func percentEncoding(rule: String, path: String) {
     #expect(!isAllowed(path, by: "User-agent: *\nDisallow: \(rule)"))
     #expect(isAllowed("/foo/ba", by: "User-agent: *\nDisallow: \(rule)"))
@@ -75,22 +81,30 @@ struct RobotsRulesTests {
     #expect(!isAllowed("/100%25", by: "User-agent: *\nDisallow: /100%"))
   }
 
-  @Test("D17: RFC 9309, 2.2.3: * stands for any bytes, $ for the end, and encoded they stand for themselves", arguments: [
-    ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false), ("/*.php", "/windows.PHP", false),
-    ("/*.php$", "/a.php", true), ("/*.php$", "/a.php5", false), ("/*.php$", "/a.php?a.php", true), ("/$", "/", true),
-    ("/$", "/a", false), ("/fish*", "/fishheads", true), ("/fish*.php", "/fishheads/catfish.php?x=1", true),
-    ("/fish*.php", "/Fish.PHP", false), ("/a**b", "/axxb", true), ("*", "/anything", true), ("/a*", "/a", true),
-    ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true), ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false),
-    ("/path/foo-%24", "/path/foo-$", true), ("/a$b", "/a$b", true), ("/a$b", "/a", false), ("fish", "/fish", false),
-    ("/*a*b*c$", "/xaxbxcxbxc", true), ("/*a*b*c$", "/xaxcxb", false),
-  ])
+  @Test(
+    "D17: RFC 9309, 2.2.3: * stands for any bytes, $ for the end, and encoded they stand for themselves",
+    arguments: [
+      ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false),
+      ("/*.php", "/windows.PHP", false),
+      ("/*.php$", "/a.php", true), ("/*.php$", "/a.php5", false), ("/*.php$", "/a.php?a.php", true), ("/$", "/", true),
+      ("/$", "/a", false), ("/fish*", "/fishheads", true), ("/fish*.php", "/fishheads/catfish.php?x=1", true),
+      ("/fish*.php", "/Fish.PHP", false), ("/a**b", "/axxb", true), ("*", "/anything", true), ("/a*", "/a", true),
+      ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true),
+      ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false),
+      ("/path/foo-%24", "/path/foo-$", true), ("/a$b", "/a$b", true), ("/a$b", "/a", false), ("fish", "/fish", false),
+      ("/*a*b*c$", "/xaxbxcxbxc", true), ("/*a*b*c$", "/xaxcxb", false),
+    ]
+  )
   func specialCharacters(rule: String, path: String, matches: Bool) {
     #expect(isAllowed(path, by: "User-agent: *\nDisallow: \(rule)") == !matches)
   }
 
-  @Test("D17: the robot's own group counts alone, in whatever case; without one that of *", arguments: [
-    ("prewarm", "/own", false), ("prewarm", "/general", true), ("other", "/own", true), ("other", "/general", false),
-  ])
+  @Test(
+    "D17: the robot's own group counts alone, in whatever case; without one that of *",
+    arguments: [
+      ("prewarm", "/own", false), ("prewarm", "/general", true), ("other", "/own", true), ("other", "/general", false),
+    ]
+  )
   func groups(token: String, path: String, isAllowed: Bool) {
     let file = "User-agent: *\nDisallow: /general\nUSER-AGENT: PreWarm/1.0\ndisallow: /own\n"
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
@@ -103,7 +117,8 @@ struct RobotsRulesTests {
 
   @Test("D17: what is no rule is passed over: other records, comments, rules of nobody, any line ends, a byte order mark")
   func oddFiles() {
-    let odd = "\u{FEFF}User-agent: a\r\nCrawl-delay: 5\r\nSitemap: https://x/\r\nuser-agent:\tprewarm # us\rDisallow : /a # here\n\u{0}garbage\n"
+    let odd =
+      "\u{FEFF}User-agent: a\r\nCrawl-delay: 5\r\nSitemap: https://x/\r\nuser-agent:\tprewarm # us\rDisallow : /a # here\n\u{0}garbage\n"
     #expect(!isAllowed("/a", by: odd))
     #expect(!isAllowed("/a", by: odd, for: "a"))
     #expect(isAllowed("/b", by: odd))

@@ -64,10 +64,14 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 2)
   }
 
-  @Test("D17: RFC 9309, 2.3.1: unavailable allows all, unreachable nothing", arguments: [
-    (Behaviour.status(404), true), (.status(401), true), (.status(410), true), (.status(500), false), (.status(503), false),
-    (.reset, false), (.redirect(to: "/robots.txt"), true), (.status(204), true), (.body([0xFF, 0xFE, 0], type: "image/png"), true),
-  ])
+  @Test(
+    "D17: RFC 9309, 2.3.1: unavailable allows all, unreachable nothing",
+    arguments: [
+      (Behaviour.status(404), true), (.status(401), true), (.status(410), true), (.status(500), false), (.status(503), false),
+      (.reset, false), (.redirect(to: "/robots.txt"), true), (.status(204), true),
+      (.body([0xFF, 0xFE, 0], type: "image/png"), true),
+    ]
+  )
   func statuses(behaviour: Behaviour, allows: Bool) throws {
     let origin = try Origin(["/robots.txt": behaviour], fallback: .body([1]))
     let end = try Fetcher().fetch(origin.url("/a"), options: respectful)

@@ -1,0 +1,47 @@
+import ImagePrimitives
+import Testing
+
+@testable import ImageDownloading
+
+/// How long rules for robots are kept, and who waits for them.
+struct RobotsRegistryTests {
+  private let key = RobotsRegistry.Key(origin: URLOrigin(Array("http://a.example/".utf8))!, token: "prewarm")
+  private let now = MonotonicInstant(nanoseconds: 1_000)
+
+  @Test("D17: rules last a day, that a file could not be had five minutes")
+  func expiry() throws {
+    var registry = RobotsRegistry()
+    for (answer, last) in [(RobotsRegistry.Answer.rules(RobotsRules()), 86_400), (.unreachable("no"), 300)] as [(_, Int)] {
+      let first = registry.wait(1, for: key)
+      let number = try #require(first)
+      #expect(registry.conclude(number, answer, now: now) == [1])
+      #expect(registry.answer(key, now: now.advanced(by: .seconds(last - 1))) != nil)
+      #expect(registry.answer(key, now: now.advanced(by: .seconds(last))) == nil)
+      #expect(registry.answer(RobotsRegistry.Key(origin: key.origin, token: "other"), now: now) == nil)
+    }
+  }
+
+  @Test("D17: one download serves all that wait, and is not wanted once the last has left")
+  func waiting() throws {
+    var registry = RobotsRegistry()
+    let first = registry.wait(3, for: key)
+    let number = try #require(first)
+    #expect(registry.wait(1, for: key) == nil)
+    #expect(registry.wait(2, for: key) == nil)
+    #expect(registry.leave(1, key) == nil)
+    #expect(registry.conclude(number, nil, now: now) == [2, 3])
+    #expect(registry.answer(key, now: now) == nil)
+    let second = registry.wait(4, for: key)
+    let next = try #require(second)
+    #expect(next != number)
+    #expect(registry.leave(4, key) == next)
+  }
+
+  @Test("a user agent among the headers counts")
+  func token() {
+    var registry = RobotsRegistry()
+    #expect(registry.token(for: .forTests(headers: [("user-agent", "Own/1")]), defaults: []) == "own")
+    #expect(registry.token(for: .forTests(), defaults: [HeaderField("User-Agent", "default/2")]) == "default")
+    #expect(registry.token(for: .forTests(headers: [("User-Agent", nil)]), defaults: []) == "")
+  }
+}
