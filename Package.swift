@@ -101,7 +101,7 @@ let package = Package(
     .target(
       name: "TestOrigin",
       dependencies: [
-        "TestSupport",
+        "TestSupport", "CTestTLS",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -109,6 +109,8 @@ let package = Package(
       path: "Tests/TestOrigin",
       swiftSettings: strict
     ),
+    // TLS for servers that are made by hand.
+    .target(name: "CTestTLS", path: "Tests/CTestTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     // In place of libc's resolver, for names that resolve as a test says.
     .target(name: "CTestResolver", path: "Tests/CTestResolver"),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),

@@ -22,7 +22,8 @@ extension DownloadOptions {
     case automatic
     /// HTTP/1.1, offered alone.
     case http1
-    /// HTTP/2 alone: by TLS, or without it by prior knowledge (RFC 9113, section 3.3). A server that speaks another fails.
+    /// HTTP/2 alone: by TLS, or without it by prior knowledge (RFC 9113, section 3.3), then with a connection for each request. A
+    /// server that speaks another fails.
     case http2
   }
 

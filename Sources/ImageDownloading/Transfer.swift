@@ -175,9 +175,12 @@ final class Transfer {
     let known = version == .http2 && !isSecure
     let number = version == .http1 ? CURL_HTTP_VERSION_1_1 : known ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS
     curl_set_long(easy, CURLOPT_HTTP_VERSION, number)
-    // Requests wait for a connection that they may share, where its handshake tells that; else libcurl would wait for the first
-    // answer. Without HTTP/2 they would wait for each other's connections.
-    curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && (isSecure || known) ? 1 : 0)
+    // Requests wait for a connection that they may share, where its handshake tells that; else libcurl would wait for the end of
+    // the first answer. Without HTTP/2 they would wait for each other's connections.
+    curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && isSecure ? 1 : 0)
+    // libcurl 7.88 speaks HTTP/2 by prior knowledge on new connections alone: on one that does already it begins once more, and
+    // nothing comes of it.
+    for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
   }
 
   /// Sends these credentials, unless the URL has its own.

@@ -33,7 +33,9 @@ extension Transfer {
       return Failure(.tls, message: "\(origin.address) asks for a client certificate, and none was shown that it takes")
     }
     // A server of HTTP/1.1 answers what makes no frames of HTTP/2, which libcurl takes for no answer.
-    guard code == CURLE_GOT_NOTHING, connection.httpVersion == .http2, !origin.isSecure else { return nil }
+    guard connection.httpVersion == .http2, !origin.isSecure, statusOnWire == 0,
+      [CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2].contains(code)
+    else { return nil }
     return .transient(
       .connect,
       "\(origin.address) broke the connection off before any answer; it may not speak HTTP/2, and nothing else is asked for"

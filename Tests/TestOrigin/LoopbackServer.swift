@@ -1,3 +1,4 @@
+import CTestTLS
 import Foundation
 import Glibc
 
@@ -8,7 +9,7 @@ final class LoopbackServer: Sendable {
   private let socket = LoopbackSocket()
   var port: Int { socket.port }
 
-  init(_ serve: @escaping @Sendable (LoopbackStream) -> Void) {
+  init(_ certificates: Certificates? = nil, _ serve: @escaping @Sendable (LoopbackStream) -> Void) {
     guard listen(socket.descriptor, 256) == 0 else { fatalError("listen: \(String(cString: strerror(errno)))") }
     // A descriptor of its own, so that the thread does not keep the server.
     let listener = dup(socket.descriptor)
@@ -17,8 +18,9 @@ final class LoopbackServer: Sendable {
         let client = accept(listener, nil, nil)
         if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
         guard client >= 0 else { break }
-        let stream = LoopbackStream(client)
-        Thread.detachNewThread { serve(stream) }
+        Thread.detachNewThread {
+          if let stream = LoopbackStream(client, certificates) { serve(stream) }
+        }
       }
       close(listener)
     }
@@ -28,25 +30,39 @@ final class LoopbackServer: Sendable {
 }
 
 /// One connection, read and written by blocking calls, and closed with the last reference.
-final class LoopbackStream: Sendable {
+///
+/// `@unchecked Sendable`: a socket takes calls of any thread, and with TLS only the thread of its server reads and writes.
+final class LoopbackStream: @unchecked Sendable {
   private let descriptor: Int32
+  private let tls: UnsafeMutableRawPointer?
 
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  /// With certificates it speaks TLS and HTTP/2 alone; nil where the client does not.
+  init?(_ descriptor: Int32, _ certificates: Certificates?) {
+    self.descriptor = descriptor
+    tls = certificates.flatMap { test_tls_accept(descriptor, $0.server, $0.serverKey) }
+    if certificates != nil, tls == nil { return nil }
+  }
 
   /// Connects to a port of 127.0.0.1; nil where nobody listens.
   init?(to port: Int) {
     let socket = LoopbackSocket()
     guard socket.connect(port: port) == 0 else { return nil }
     descriptor = dup(socket.descriptor)
+    tls = nil
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    if let tls { test_tls_free(tls) }
+    close(descriptor)
+  }
 
   /// What comes next, at most that many bytes; empty at the end.
   func read(_ limit: Int = 65_536) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       var result: Int
-      repeat { result = recv(descriptor, buffer.baseAddress, limit, 0) } while result < 0 && errno == EINTR
+      repeat {
+        result = tls.map { Int(test_tls_read($0, buffer.baseAddress, limit)) } ?? recv(descriptor, buffer.baseAddress, limit, 0)
+      } while result < 0 && errno == EINTR && tls == nil
       count = max(0, result)
     }
   }
@@ -77,8 +93,11 @@ final class LoopbackStream: Sendable {
   func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      if count < 0, errno == EINTR { continue }
+      let count = rest.withUnsafeBytes { bytes in
+        tls.map { Int(test_tls_write($0, bytes.baseAddress, bytes.count)) }
+          ?? send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0, errno == EINTR, tls == nil { continue }
       guard count > 0 else { return false }
       rest = rest.dropFirst(count)
     }

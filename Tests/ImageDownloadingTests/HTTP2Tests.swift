@@ -1,0 +1,160 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Streams that share connections, and servers that end them.
+struct HTTP2Tests {
+  private let certificates: Certificates
+
+  init() async throws { certificates = try await Certificates() }
+
+  private func options(retries: Int = 0, stallTimeout: Duration = .seconds(15)) -> DownloadOptions {
+    .forTests(connection: .with(.http2, caFile: certificates.authority), stallTimeout: stallTimeout, retries: retries)
+  }
+
+  @Test("D18: all requests to a host share one connection", arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
+  func sharing(version: DownloadOptions.HTTPVersion) async throws {
+    let folder = TemporaryDirectory()
+    for number in 1...300 { folder.write(pattern(number * 97), to: "\(number)") }
+    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
+    let fetcher = try Fetcher(concurrency: 32, perHost: 32)
+    let options = DownloadOptions.forTests(connection: .with(version, caFile: certificates.authority))
+    fetcher.submit((1...300).map { nginx.url("/\($0)") }, options: options)
+    let ends = try await fetcher.recorder.waitForEnds(300)
+    #expect(ends.allSatisfy { $0.image?.body == pattern(Int($0.id) * 97) })
+    #expect(fetcher.downloader.statistics.openedConnections == 1)
+  }
+
+  @Test("D18: bodies of many sizes come whole over one connection, streamed ones too")
+  func largeBodies() async throws {
+    let folder = TemporaryDirectory()
+    let sizes = [0, 1, 16_384, 65_535, 131_073, 1 << 20, 3 << 20]
+    for (number, size) in sizes.enumerated() { folder.write(pattern(size), to: "\(number)") }
+    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
+    let fetcher = try Fetcher(concurrency: 16, perHost: 16)
+    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
+    fetcher.submit((0..<28).map { nginx.url("/\($0 % 7)") + "?\($0)" }, options: options)
+    let ends = try await fetcher.recorder.waitForEnds(28)
+    #expect(ends.allSatisfy { $0.image?.bodyBytes == sizes[Int($0.id - 1) % 7] })
+    for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(sizes[Int(end.id - 1) % 7])) }
+  }
+
+  @Test("D18: without TLS, HTTP/2 is spoken by prior knowledge, and never on a connection of another version")
+  func priorKnowledge() async throws {
+    let origin = HTTP2Origin { HTTP2Origin.Frame.answer($0.stream, [7]) }
+    let fetcher = try Fetcher(concurrency: 8)
+    let known = DownloadOptions.forTests(connection: .with(.http2))
+    fetcher.submit((1...20).map { origin.url("/\($0)") }, options: known)
+    #expect(try await fetcher.recorder.waitForEnds(20).allSatisfy { $0.image?.body == [7] })
+    let plain = try Origin(fallback: .body([8]))
+    let ends = try await fetcher.fetchInTurn([.forTests(), known, .forTests()].map { (plain.url("/a"), $0) })
+    #expect(ends.map { $0.image?.body } == [[8], nil, [8]] && ends[1].failure?.kind == .connect)
+  }
+
+  @Test("D18: a refused stream is asked for again on another connection, as the same attempt")
+  func refusedStream() async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      request.sequence == 1
+        ? [.reset(request.stream, code: HTTP2Origin.refusedStream)] : HTTP2Origin.Frame.answer(request.stream, [7])
+    }
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options())
+    #expect(end.image?.body == [7] && end.summary.attempts == 1)
+    #expect(origin.requests.map(\.connection) == [1, 2])
+  }
+
+  @Test("D18: streams that are refused again and again are reset, which is transient")
+  func refusedForGood() async throws {
+    let origin = HTTP2Origin(certificates) { [.reset($0.stream, code: HTTP2Origin.refusedStream)] }
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
+    #expect(failure.kind == .reset && failure.isTransient)
+  }
+
+  @Test("D18: what a GOAWAY leaves out is asked for again on another connection; what it counts in goes on")
+  func goAway() async throws {
+    // The first connection takes three streams, and looks at the first alone.
+    let origin = HTTP2Origin(certificates) { request in
+      guard request.connection == 1 else { return HTTP2Origin.Frame.answer(request.stream, [7]) }
+      return request.stream < 5 ? [] : [.goAway(last: 1)] + HTTP2Origin.Frame.answer(1, [7]) + [.close]
+    }
+    let fetcher = try Fetcher(concurrency: 3)
+    fetcher.submit((1...3).map { origin.url("/\($0)") }, options: options())
+    let ends = try await fetcher.recorder.waitForEnds(3)
+    #expect(ends.map { $0.image?.body } == [[7], [7], [7]])
+    #expect(ends.allSatisfy { $0.summary.attempts == 1 })
+    #expect(origin.requests.count == 5 && origin.requests.count { $0.connection == 1 } == 3)
+  }
+
+  @Test("D18: a body goes on after a GOAWAY that counts it in, and the next request opens another connection")
+  func goAwayMidway() async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      let head: [HTTP2Origin.Frame] = [.head(request.stream, length: 4), .data(request.stream, [1, 2])]
+      return head + [.goAway(last: request.stream), .data(request.stream, [3, 4], ends: true)]
+    }
+    let ends = try await Fetcher().fetchInTurn([(origin.url("/a"), options()), (origin.url("/b"), options())])
+    #expect(ends.map { $0.image?.body } == [[1, 2, 3, 4], [1, 2, 3, 4]])
+    #expect(origin.requests.map(\.connection) == [1, 2])
+  }
+
+  @Test("D18: a stream that is reset midway is reset, transient, and leaves the others alone")
+  func resetMidway() async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      switch request.sequence {
+      case 1: [.head(request.stream, length: 4), .data(request.stream, [1, 2])]
+      case 2: [.reset(1, code: HTTP2Origin.internalError)] + HTTP2Origin.Frame.answer(request.stream, [7])
+      default: HTTP2Origin.Frame.answer(request.stream, [1, 2, 3, 4])
+      }
+    }
+    for retries in [0, 1] {
+      let origin =
+        retries == 0
+        ? origin
+        : HTTP2Origin(certificates) { request in
+          request.sequence == 1
+            ? [
+              .head(request.stream, length: 4), .data(request.stream, [1]),
+              .reset(request.stream, code: HTTP2Origin.internalError),
+            ]
+            : HTTP2Origin.Frame.answer(request.stream, [7])
+        }
+      let fetcher = try Fetcher(concurrency: 2)
+      fetcher.submit([origin.url("/a"), origin.url("/b")], options: options(retries: retries))
+      let ends = try await fetcher.recorder.waitForEnds(2).sorted { $0.id < $1.id }
+      #expect(ends[1].failure == nil && ends[1].image?.body == [7])
+      if retries == 0 {
+        #expect(ends[0].failure?.kind == .reset && ends[0].failure?.isTransient == true)
+      } else {
+        #expect(ends[0].image?.body == [7] && ends[0].summary.attempts == 2)
+      }
+    }
+  }
+
+  @Test("D18, D14: a connection that ends midway fails its streams as transient")
+  func closedMidway() async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      [.head(request.stream, length: 4), .data(request.stream, [1, 2]), .close]
+    }
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
+    #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
+  }
+
+  @Test("D18, D14: a body that ends short of its length is no whole one")
+  func short() async throws {
+    let origin = HTTP2Origin(certificates) { [.head($0.stream, length: 4), .data($0.stream, [1, 2], ends: true)] }
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
+    #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
+  }
+
+  @Test("D18, D5: a stream that stalls fails alone, and its retry is answered")
+  func stalled() async throws {
+    let origin = HTTP2Origin(certificates) { request in
+      request.sequence == 1 ? [.head(request.stream, length: 4)] : HTTP2Origin.Frame.answer(request.stream, [7])
+    }
+    // A busy machine may take its time for a retry.
+    let patient = options(retries: 100, stallTimeout: .milliseconds(100))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: patient)
+    #expect(end.failure == nil)
+    #expect(end.image?.body == [7] && end.summary.attempts >= 2)
+  }
+}

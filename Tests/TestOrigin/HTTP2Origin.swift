@@ -1,0 +1,129 @@
+public import TestSupport
+
+/// An HTTP/2 server on loopback, with or without TLS, that sends just the frames that a test gives it, right or wrong (RFC 9113).
+///
+/// It answers settings and pings by itself, reads no header fields, and counts requests by their streams.
+public final class HTTP2Origin: Sendable {
+  /// A request as far as it is read.
+  public struct Request: Sendable, Hashable {
+    /// The connection it came on, from 1.
+    public let connection: Int
+    /// Its stream.
+    public let stream: UInt32
+    /// Its place among all requests, from 1.
+    public let sequence: Int
+  }
+
+  /// What is sent.
+  public enum Frame: Sendable {
+    /// The head of an answer with status 200, and with the length of its body where that is given.
+    case head(UInt32, length: Int? = nil)
+    /// Bytes of a body, and maybe its end.
+    case data(UInt32, [UInt8], ends: Bool = false)
+    /// RST_STREAM with an error code.
+    case reset(UInt32, code: UInt32)
+    /// GOAWAY without an error: later streams than `last` were not looked at.
+    case goAway(last: UInt32)
+    /// The connection's end.
+    case close
+
+    /// A whole answer.
+    public static func answer(_ stream: UInt32, _ body: [UInt8]) -> [Frame] {
+      [.head(stream, length: body.count), .data(stream, body, ends: true)]
+    }
+  }
+
+  /// The error code of a stream that was not looked at.
+  public static let refusedStream: UInt32 = 7
+  /// The error code of a server in trouble.
+  public static let internalError: UInt32 = 2
+
+  private let server: LoopbackServer
+  private let log: Watched<[Request]>
+  private let isSecure: Bool
+
+  /// Sends what `respond` says when the head of a request has come. It runs on the connection's thread.
+  ///
+  /// - Parameter certificates: for TLS; nil: without.
+  public init(_ certificates: Certificates? = nil, _ respond: @escaping @Sendable (Request) -> [Frame]) {
+    let log = Watched<[Request]>([])
+    let connections = Watched(0)
+    self.log = log
+    isSecure = certificates != nil
+    server = LoopbackServer(certificates) { client in
+      let number = connections.withLock { count in
+        count += 1
+        return count
+      }
+      guard client.readAll(24)?.starts(with: "PRI * HTTP/2.0".utf8) == true else { return }
+      client.write(Self.frame(type: 4, stream: 0, []))
+      while let (type, flags, stream, payload) = Self.read(client) {
+        switch type {
+        case 1:
+          let request = log.withLock { log in
+            log.append(Request(connection: number, stream: stream, sequence: log.count + 1))
+            return log[log.count - 1]
+          }
+          for frame in respond(request) {
+            if case .close = frame { return client.shutDown() }
+            client.write(Self.bytes(of: frame))
+          }
+        case 4 where flags & 1 == 0: client.write(Self.frame(type: 4, flags: 1, stream: 0, []))
+        case 6 where flags & 1 == 0: client.write(Self.frame(type: 6, flags: 1, stream: 0, payload))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// The URL of `path`, which starts with a slash.
+  public func url(_ path: String) -> String { "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)\(path)" }
+
+  /// Every request, in order of arrival.
+  public var requests: [Request] { log.value }
+
+  /// Suspends until at least `count` requests have come.
+  public func waitForRequests(_ count: Int, timeout: Duration = .patience) async throws {
+    try await log.wait(for: "\(count) requests", timeout: timeout) { $0.count >= count }
+  }
+
+  // MARK: Frames (RFC 9113, sections 4.1 and 6)
+
+  private static func read(_ client: LoopbackStream) -> (type: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])? {
+    guard let head = client.readAll(9) else { return nil }
+    let length = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+    guard let payload = client.readAll(length) else { return nil }
+    return (head[3], head[4], head[5...].reduce(0) { $0 << 8 | UInt32($1) }, payload)
+  }
+
+  private static func frame(type: UInt8, flags: UInt8 = 0, stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
+    let length = payload.count
+    let head = [UInt8(length >> 16 & 255), UInt8(length >> 8 & 255), UInt8(length & 255), type, flags]
+    return head + bytes(of: stream) + payload
+  }
+
+  private static func bytes(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+  private static func bytes(of frame: Frame) -> [UInt8] {
+    switch frame {
+    case .head(let stream, let length):
+      // Of HPACK's static table: 8 is `:status: 200`, 28 the name `content-length` (RFC 7541, appendix A and section 6.2.2).
+      let digits = length.map { Array("\($0)".utf8) }
+      let field = digits.map { [0x0F, 28 - 15, UInt8($0.count)] + $0 } ?? []
+      return self.frame(type: 1, flags: 4, stream: stream, [0x88] + field)
+    case .data(let stream, let bytes, let ends):
+      // No frame may be larger than 16 KiB.
+      var frames: [UInt8] = []
+      var rest = bytes[...]
+      repeat {
+        let part = rest.prefix(16_384)
+        rest = rest.dropFirst(part.count)
+        frames += self.frame(type: 0, flags: ends && rest.isEmpty ? 1 : 0, stream: stream, Array(part))
+      } while !rest.isEmpty
+      return frames
+    case .reset(let stream, let code): return self.frame(type: 3, stream: stream, bytes(of: code))
+    case .goAway(let last): return self.frame(type: 7, stream: 0, bytes(of: last) + bytes(of: UInt32(0)))
+    case .close: return []
+    }
+  }
+}
