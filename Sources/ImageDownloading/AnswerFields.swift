@@ -5,8 +5,8 @@ import ImagePrimitives
 /// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
 struct AnswerFields {
   enum Name: UInt8 {
-    case age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location, retryAfter,
-      vary
+    case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
+      retryAfter, vary
     // What caches on the way say of themselves.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
@@ -40,7 +40,9 @@ struct AnswerFields {
     case _ where isComplete: break
     case UInt8(ascii: "\r"), UInt8(ascii: "\n"): isComplete = true
     case UInt8(ascii: " "), UInt8(ascii: "\t"): addFolded(line)
-    case UInt8(ascii: "a"): add(line, .age, "age:")
+    case UInt8(ascii: "a"):
+      add(line, .age, "age:")
+      if !lastIsOurs { add(line, .acceptRanges, "accept-ranges:") }
     case UInt8(ascii: "c"):
       add(line, .cacheControl, "cache-control:")
       if !lastIsOurs { add(line, .contentType, "content-type:") }
@@ -87,6 +89,17 @@ struct AnswerFields {
     let rest = value.drop(while: \.isASCIIWhitespace)
     guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return }
     bytes.append(contentsOf: rest[...last])
+  }
+
+  /// Takes over what `other` has of those names and this has not.
+  mutating func inherit(_ names: [Name], from other: AnswerFields) {
+    for name in names where !has(name) {
+      for value in other.values where value.name == name {
+        let start = bytes.count
+        bytes.append(contentsOf: other.bytes[value.range])
+        values.append((name, start..<bytes.count))
+      }
+    }
   }
 
   // MARK: What there is

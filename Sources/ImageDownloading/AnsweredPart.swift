@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// Which part of a body an answer to a probe brings.
+/// Which part of a body an answer to a request for a range brings.
 enum AnsweredPart {
   /// All of it from the start: the server ignores ranges, or the image has changed since the part before. So is every answer that
   /// speaks of no range.
@@ -13,8 +13,8 @@ enum AnsweredPart {
   case mismatch(Failure)
 
   /// What an answer brings that has that status and those headers, to a request that goes on from `continuation`.
-  init(status: Int, _ fields: AnswerFields, after continuation: ProbeContinuation?) {
-    let start = continuation?.prefix.count ?? 0
+  init(status: Int, _ fields: AnswerFields, after continuation: BodyContinuation?) {
+    let start = continuation?.start ?? 0
     let range = fields.bytes(.contentRange).flatMap { ContentRange($0) }
     switch status {
     case 206:

@@ -40,8 +40,8 @@ struct Job {
   private(set) var continues = false
   /// Whether a server has refused HEAD, so that it is probed.
   private(set) var isHeadRefused = false
-  /// What this attempt's probe has so far, where it needs more.
-  private(set) var continuation: ProbeContinuation?
+  /// What is here of the body that its next request goes on from.
+  private(set) var continuation: BodyContinuation?
   /// The answer that was accepted already, while a second request is made.
   private(set) var accepted: AcceptedAnswer?
   /// What this attempt has taken before its present hop.
@@ -127,7 +127,7 @@ struct Job {
   }
 
   /// Goes on with the same attempt for the next part of the body.
-  mutating func continueProbe(from continuation: ProbeContinuation) {
+  mutating func continueProbe(from continuation: BodyContinuation) {
     self.continuation = continuation
     continues = true
   }
@@ -146,12 +146,18 @@ struct Job {
     excusedAttempts += 1
   }
 
-  /// Goes back to the download's own URL, to wait for another attempt.
-  mutating func restart(now: MonotonicInstant) {
+  /// Goes on with the same attempt by asking for the whole body, since the rest cannot be had.
+  mutating func startOver() {
+    continuation = nil
+    continues = true
+  }
+
+  /// Goes back to the download's own URL, to wait for another attempt, which goes on from what is here of the body.
+  mutating func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
     url = download.url
     visited = []
     continues = false
-    continuation = nil
+    self.continuation = continuation
     attemptNanoseconds = 0
     retrySince = now
   }

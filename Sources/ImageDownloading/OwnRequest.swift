@@ -16,7 +16,7 @@ struct OwnRequest {
     let options = job.download.options
     let isChanged = job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
-    let range = kind.method == .probe ? job.continuation?.request ?? .first : nil
+    let range = job.continuation?.request ?? (kind.method == .probe ? .first : nil)
     // What goes on is conditional on what it goes on from.
     let isFirst = job.continuation == nil && job.accepted == nil
     let validators = kind.isOwnOrigin && isFirst ? job.download.validators : nil

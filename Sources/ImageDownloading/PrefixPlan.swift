@@ -19,7 +19,7 @@ struct PrefixPlan {
   }
 
   /// For a probe.
-  init(probing continuation: ProbeContinuation?) {
+  init(probing continuation: BodyContinuation?) {
     next = continuation?.wantedBytes ?? DownloadOptions.probeBytes
     isProbe = true
   }

@@ -95,7 +95,7 @@ extension TransferLoop {
     update(slot) { watch in
       switch verdict {
       case .image: watch.finish(transfer.bodyBytes, now: turn.now, head: transfer.responseHead)
-      case .redirect, .headRefused, .needsMore, .remoteCache: break
+      case .redirect, .headRefused, .needsMore, .startOver, .remoteCache: break
       case .notModified, .failure:
         // What came of the body of an answer that counts for nothing is no progress.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: turn.now, head: head) }

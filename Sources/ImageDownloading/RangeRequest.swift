@@ -3,17 +3,17 @@ import ImagePrimitives
 /// What makes a request one for a part of a body (RFC 9110, sections 13.1.5 and 14.2).
 struct RangeRequest {
   /// The first request of each probe.
-  static let first = RangeRequest(0..<DownloadOptions.probeBytes)
+  static let first = RangeRequest(from: 0, to: DownloadOptions.probeBytes)
 
   private static let names = ["Range", "If-Range", "Accept-Encoding"]
   private let fields: [HeaderField]
 
-  /// Asks for `bytes`, or else for the whole body where `condition` no longer tells its version. Not coded: a range of a coded
+  /// Asks for the bytes from `start` up to `end`, or to the last, or else for the whole body where `condition` no longer tells its version. Not coded: a range of a coded
   /// body is none of the image.
-  init(_ bytes: Range<Int>, condition: String? = nil) {
+  init(from start: Int, to end: Int?, condition: String? = nil) {
     fields =
       [
-        HeaderField("Range", "bytes=\(bytes.lowerBound)-\(bytes.upperBound - 1)"),
+        HeaderField("Range", "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"),
         HeaderField("Accept-Encoding", DownloadOptions.acceptEncoding),
       ] + (condition.map { [HeaderField("If-Range", $0)] } ?? [])
   }

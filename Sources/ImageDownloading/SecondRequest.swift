@@ -11,7 +11,7 @@ final class AcceptedAnswer {
   fileprivate init?(_ verdict: Verdict) {
     switch verdict {
     case .image(let image), .notModified(let image): wasStreamed = image.wasStreamed
-    case .redirect, .headRefused, .needsMore, .remoteCache, .failure: return nil
+    case .redirect, .headRefused, .needsMore, .startOver, .remoteCache, .failure: return nil
     }
     self.verdict = verdict
   }
@@ -23,7 +23,7 @@ final class AcceptedAnswer {
     case .remoteCache(let told): answer = told
     case .failure(let failure): answer = RemoteCacheAnswer(.unknown, failure: failure.message)
     case .headRefused: answer = RemoteCacheAnswer(.unknown, failure: "the server answers HEAD no more")
-    case .image, .notModified, .redirect, .needsMore:
+    case .image, .notModified, .redirect, .needsMore, .startOver:
       answer = RemoteCacheAnswer(.unknown, failure: "the server leads elsewhere by now")
     }
     switch verdict {
@@ -33,7 +33,7 @@ final class AcceptedAnswer {
     case .notModified(var image):
       image.remoteCache = answer
       return .notModified(image)
-    case .redirect, .headRefused, .needsMore, .remoteCache, .failure: return verdict
+    case .redirect, .headRefused, .needsMore, .startOver, .remoteCache, .failure: return verdict
     }
   }
 }

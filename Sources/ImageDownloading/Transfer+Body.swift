@@ -6,30 +6,37 @@ extension Transfer {
   static let drainedBytes = 64 << 10
 
   /// Makes ready for the body of the next answer, which may go on from what is there.
-  func beginBody(continuation: ProbeContinuation?) {
+  func beginBody(continuation: BodyContinuation?) {
     self.continuation = continuation
     body = continuation?.prefix ?? []
-    bodyBytes = body.count
+    bodyBytes = continuation?.start ?? 0
     declaredBytes = nil
-    drainLimit = Self.drainedBytes
-    isStreamed = false
-    hasHandedOver = false
+    drainLimit = bodyBytes + Self.drainedBytes
+    hasHandedOver = continuation?.hasHandedOver == true
+    isStreamed = hasHandedOver
+    isResumable = false
+    mustStartOver = false
     totalBytes = nil
     endsWithPart = true
     hasEnough = false
     if method == .probe {
       plan = PrefixPlan(probing: continuation)
     } else {
-      plan = PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil)
+      plan = PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil && !hasHandedOver)
     }
   }
 
   /// Forgets what the request went on from, since its answer does not.
   func startOver() {
     guard continuation != nil else { return }
+    if hasHandedOver, let job { turn.streamed.append(.restart(slot: job)) }
     continuation = nil
     body = []
     bodyBytes = 0
+    drainLimit = Self.drainedBytes
+    hasHandedOver = false
+    isStreamed = false
+    if method != .probe { plan = PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil) }
   }
 
   /// Makes room for what is to come, but no more than a chunk: what a server declares is not believed with memory.
@@ -52,6 +59,10 @@ extension Transfer {
   }
 
   private func receiveWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if continuation != nil, let declaredBytes, bytes.count > declaredBytes - bodyBytes {
+      refusal = .otherRange
+      return false
+    }
     guard append(bytes[...]) else { return false }
     if let next = plan.next, bodyBytes >= next, bodyBytes != declaredBytes, !isStillWanted() { return endEarly() }
     if bodyBytes > options.streamAbove, options.decryptor == nil { isStreamed = true }
@@ -84,7 +95,7 @@ extension Transfer {
   func handOver() {
     let isLast = bodyBytes == declaredBytes
     guard let job else { return }
-    turn.chunks.append(Turn.Chunk(slot: job, attempt: attempt, bytes: takeBody()))
+    turn.streamed.append(.chunk(slot: job, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
     // The beginning is gone.
     plan.settle()

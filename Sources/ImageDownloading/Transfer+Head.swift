@@ -13,14 +13,19 @@ extension Transfer {
     }
     // By the answer as it came: what a modifier changes is for who takes the image.
     let (length, isCoded) = (contentLength, fields.has(.contentEncoding))
-    let part = method == .probe ? AnsweredPart(status: statusOnWire, fields, after: continuation) : .whole
-    if case .whole = part { startOver() }
+    let part = method == .probe || continuation != nil ? AnsweredPart(status: statusOnWire, fields, after: continuation) : .whole
     // Where it leads elsewhere, nobody but us sees it.
     if isRedirect { return }
     if isSecond { return readRemoteCache(part, contentLength: length) }
+    if method == .get, continuation != nil, isUseless(part) {
+      mustStartOver = true
+      return
+    }
+    isResumable = method == .get && !isCoded && acceptsRanges
     do throws(Failure) {
       try modifyHead()
       guard try accepts(part) else { return }
+      goOn(with: part)
       try options.checkContentType(fields.last(.contentType), status: status)
     } catch {
       rejection = error
@@ -28,6 +33,30 @@ extension Transfer {
     }
     disposition = .kept
     expect(part, contentLength: length, isCoded: isCoded)
+  }
+
+  /// Whether the answer to a request that goes on from a body says that it cannot.
+  private func isUseless(_ part: AnsweredPart) -> Bool {
+    switch part {
+    case .mismatch, .end: true
+    case .part: false
+    case .whole: statusOnWire == 416
+    }
+  }
+
+  /// Takes a part for what it says of itself alone; what it leaves out stands in the answer that it goes on from (RFC 9110, section
+  /// 15.3.7).
+  private func goOn(with part: AnsweredPart) {
+    guard case .part = part else { return startOver() }
+    guard let continuation else { return }
+    fields.inherit([.contentType, .etag, .lastModified, .vary, .acceptRanges], from: continuation.fields)
+    // The body has them.
+    continuation.releasePrefix()
+  }
+
+  /// Whether the server says that ranges of the body can be had (RFC 9110, section 14.3), or has sent one.
+  private var acceptsRanges: Bool {
+    statusOnWire == 206 || fields.last(.acceptRanges)?.lowercased() == "bytes"
   }
 
   private func modifyHead() throws(Failure) {
@@ -43,7 +72,9 @@ extension Transfer {
   func accepts(_ part: AnsweredPart) throws(Failure) -> Bool {
     switch part {
     case .whole: return options.acceptStatus.contains(status)
-    case .part: return options.acceptStatus.contains(status) || status == 206 && options.acceptStatus.contains(200)
+    case .part:
+      return options.acceptStatus.contains(status) || status == 206 && options.acceptStatus.contains(200)
+        || method == .get && continuation != nil
     case .mismatch(let failure): throw failure
     case .end(let total):
       hasEnough = status == 416 || options.acceptStatus.contains(status)
@@ -58,7 +89,7 @@ extension Transfer {
     var total = contentLength
     if case .part(let bytes, let whole) = part {
       (end, total) = (bytes.upperBound, whole)
-      endsWithPart = bytes.upperBound == whole
+      endsWithPart = bytes.upperBound == whole || method == .get && whole == nil
     }
     if let total, total > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: total, status: status) }
     guard !isCoded else { return }

@@ -63,7 +63,7 @@ extension Transfer {
       // A part of a coded body cannot be gone on from.
       guard !endsWithPart, declaredBytes != nil, requests < PrefixPlan.maximumRequests, let next = plan.next else { break }
       return .needsMore(
-        ProbeContinuation(takeBody(), wanting: next, after: requests, totalBytes: totalBytes, fields)
+        BodyContinuation(takeBody(), wanting: next, after: requests, totalBytes: totalBytes, status: status, fields)
       )
     }
     return .image(prefix(time))

@@ -86,11 +86,15 @@ final class Transfer {
   /// When the body's beginning is judged.
   var plan = PrefixPlan(isJudged: false)
   /// What the request goes on from; nil where the answer begins anew.
-  var continuation: ProbeContinuation?
+  var continuation: BodyContinuation?
   /// The length of the whole body, as far as it is told.
   var totalBytes: Int?
   /// Whether the whole body ends with the answer's part of it.
   var endsWithPart = true
+  /// Whether a later request may go on from where the body breaks off.
+  var isResumable = false
+  /// Whether the request has to be made again for the whole body.
+  var mustStartOver = false
   /// Whether what came is all that is wanted, however the answer ends.
   var hasEnough = false
 
@@ -140,7 +144,7 @@ final class Transfer {
     modifiedHead = nil
     rejection = nil
     refusal = nil
-    beginBody(continuation: method == .probe ? job.continuation : nil)
+    beginBody(continuation: job.continuation)
     errorText.pointee = 0
     setOptions(kind, own, defaults: defaults)
   }

@@ -1,6 +1,16 @@
 import CCurl
 import ImagePrimitives
 
+/// What a request that has ended leaves to what follows it.
+struct RequestEnd {
+  /// Whether some of the body has gone out in chunks.
+  var hasHandedOver = false
+  /// What the next attempt can go on from.
+  var continuation: BodyContinuation?
+  /// For how long the host asks to be left alone.
+  var askedWait: Duration?
+}
+
 /// How jobs end, or go on after a request.
 extension TransferLoop {
   /// Concludes what libcurl has ended; true where there was any.
@@ -35,12 +45,15 @@ extension TransferLoop {
     let verdict = judge(transfer)
     tellChunks()
     if transfer.isObserved { tellEnd(of: transfer, slot, verdict) }
-    let hasHandedOver = transfer.hasHandedOver
+    var end = RequestEnd(hasHandedOver: transfer.hasHandedOver)
     var failedToConnect = false
-    if case .failure = verdict { failedToConnect = transfer.phase != .connected }
-    let asked = hear(verdict, of: transfer, slot)
+    if case .failure(let failure) = verdict {
+      failedToConnect = transfer.phase != .connected
+      end.continuation = transfer.resumption(after: failure)
+    }
+    end.askedWait = hear(verdict, of: transfer, slot)
     release(transfer, of: slot, failedToConnect: failedToConnect)
-    settle(slot, verdict, hasHandedOver: hasHandedOver, asked: asked)
+    settle(slot, verdict, end)
   }
 
   /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
@@ -57,9 +70,8 @@ extension TransferLoop {
     free.append(transfer.place)
   }
 
-  /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again; where its host has `asked`
-  /// to be left alone for a while, after that.
-  func settle(_ slot: Int, _ verdict: Verdict, hasHandedOver: Bool = false, asked: Duration? = nil) {
+  /// Decides what becomes of a job after a request: it ends, goes on with another request, or tries again.
+  func settle(_ slot: Int, _ verdict: Verdict, _ requestEnd: RequestEnd = RequestEnd()) {
     guard let verdict = verdictAfterSecondRequest(slot, verdict) else { return }
     switch verdict {
     case .remoteCache: preconditionFailure("a second request follows an accepted answer")
@@ -79,28 +91,33 @@ extension TransferLoop {
     case .needsMore(let continuation):
       jobs[slot].continueProbe(from: continuation)
       enqueue(slot)
-    case .failure(let failure): settleFailure(slot, failure, hasHandedOver: hasHandedOver, asked: asked)
+    case .startOver:
+      if requestEnd.hasHandedOver { tellRestarted(slot) }
+      jobs[slot].startOver()
+      enqueue(slot)
+    case .failure(let failure): settleFailure(slot, failure, requestEnd)
     }
   }
 
-  private func settleFailure(_ slot: Int, _ failure: Failure, hasHandedOver: Bool, asked: Duration?) {
+  private func settleFailure(_ slot: Int, _ failure: Failure, _ requestEnd: RequestEnd) {
     let mayRetry = jobs[slot].sharers.mayRetry && !queue.isDown(jobs[slot].host)
-    let step = retries.step(after: failure, asked: asked, of: jobs[slot], now: turn.now)
+    let step = retries.step(after: failure, asked: requestEnd.askedWait, of: jobs[slot], now: turn.now)
     if case .end(let last) = step { return end(slot, last) }
     guard mayRetry else { return end(slot, failure) }
     for sharer in jobs[slot].sharers.removeThoseWithoutRetry() {
       forgetWatch(sharer, slot)
       fail(sharer, failure, jobs[slot])
     }
-    if hasHandedOver { jobs[slot].sharers.forEach { $0.client.tell(.restarted(id: $0.id)) } }
+    let continuation = requestEnd.continuation
+    if requestEnd.hasHandedOver, continuation == nil { tellRestarted(slot) }
     switch step {
     case .wait(let duration):
       jobs[slot].excuse(waiting: duration)
       // Where another host sent it there, it waits by itself; else with its host, in its place.
-      retry(slot, notBefore: jobs[slot].isRedirected ? turn.now.advanced(by: duration) : nil)
+      retry(slot, from: continuation, notBefore: jobs[slot].isRedirected ? turn.now.advanced(by: duration) : nil)
     case .retry(let time):
       if let status = failure.status, HTTPStatus.asksForPause(status) { rest(jobs[slot].host, until: time, status: status) }
-      retry(slot, notBefore: time)
+      retry(slot, from: continuation, notBefore: time)
     case .end: break
     }
   }
@@ -129,9 +146,10 @@ extension TransferLoop {
     sharer.client.end(sharer.id, .failed(id: sharer.id, failure, job.summary(for: sharer)))
   }
 
-  private func retry(_ slot: Int, notBefore time: MonotonicInstant?) {
-    absorbSuccessor(of: slot)
-    jobs[slot].restart(now: turn.now)
+  private func retry(_ slot: Int, from continuation: BodyContinuation?, notBefore time: MonotonicInstant?) {
+    // What has been handed over is not void where it is gone on from.
+    if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
+    jobs[slot].restart(from: continuation, now: turn.now)
     if jobs[slot].loader == nil { move(slot, to: jobs[slot].url) }
     enqueue(slot, notBefore: time)
   }

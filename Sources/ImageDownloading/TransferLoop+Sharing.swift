@@ -44,7 +44,8 @@ extension TransferLoop {
 
   private func hasHandedOver(_ slot: Int) -> Bool {
     if let accepted = jobs[slot].accepted { return accepted.wasStreamed }
-    return if case .transferring(let place) = jobs[slot].activity { transfers[place].hasHandedOver } else { false }
+    if case .transferring(let place) = jobs[slot].activity { return transfers[place].hasHandedOver }
+    return jobs[slot].continuation?.hasHandedOver == true
   }
 
   private func add(_ download: Download, of client: ClientState, to slot: Int) {

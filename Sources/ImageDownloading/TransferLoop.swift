@@ -104,14 +104,19 @@ final class TransferLoop: @unchecked Sendable {
 
   /// Hands what was streamed to all who share it.
   func tellChunks() {
-    guard !turn.chunks.isEmpty else { return }
-    for chunk in turn.chunks {
-      jobs[chunk.slot].sharers.forEach {
-        $0.client.tell(.chunk(id: $0.id, attempt: chunk.attempt, bytes: chunk.bytes))
+    guard !turn.streamed.isEmpty else { return }
+    for streamed in turn.streamed {
+      switch streamed {
+      case .chunk(let slot, let attempt, let bytes):
+        jobs[slot].sharers.forEach { $0.client.tell(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
+      case .restart(let slot): tellRestarted(slot)
       }
     }
-    turn.chunks.removeAll(keepingCapacity: true)
+    turn.streamed.removeAll(keepingCapacity: true)
   }
+
+  /// Tells all who share it that the chunks so far are void.
+  func tellRestarted(_ slot: Int) { jobs[slot].sharers.forEach { $0.client.tell(.restarted(id: $0.id)) } }
 
   private func takeMessages() {
     var closed: [Latch] = []

@@ -10,7 +10,9 @@ enum Verdict {
   /// The server answers no HEAD.
   case headRefused
   /// A probe goes on from there.
-  case needsMore(ProbeContinuation)
+  case needsMore(BodyContinuation)
+  /// What the request went on from is of no use.
+  case startOver
   /// A second request, which was for that alone.
   case remoteCache(RemoteCacheAnswer)
   case failure(Failure)
@@ -31,6 +33,7 @@ extension Transfer {
     if method == .head { return .image(image(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
     if method == .probe { return endOfProbe(time) }
+    if !endsWithPart { return .failure(truncated) }
     if isStreamed, bodyBytes > 0 { handOver() }
     do throws(Failure) {
       let body = try options.decrypted(takeBody())
@@ -44,12 +47,13 @@ extension Transfer {
   func earlyVerdict(at time: TimeSource) -> Verdict? {
     if let refusal { return .failure(refusal) }
     if let remoteCache { return .remoteCache(remoteCache) }
+    if mustStartOver { return .startOver }
     return hasEnough ? .image(prefix(time)) : nil
   }
 
   func image(body: [UInt8], _ time: TimeSource, totalBytes: Int? = nil, isPrefix: Bool = false) -> DownloadedImage {
     DownloadedImage(
-      status: status,
+      status: method == .get ? continuation?.status ?? status : status,
       contentType: fields.last(.contentType),
       etag: fields.last(.etag),
       lastModified: fields.last(.lastModified),

@@ -55,6 +55,18 @@ final class Recorder: DownloadReceiver {
     try await state.wait(for: "the end of \(id)") { $0.ends.count { $0.id == id } >= count }
   }
 
+  /// The body of a download that has ended, joined from its chunks where it was streamed; nil where it failed.
+  func body(of end: End) -> [UInt8]? {
+    guard let image = end.image, image.wasStreamed else { return end.image?.body }
+    return events.reduce(into: []) { body, event in
+      switch event {
+      case .chunk(end.id, _, let bytes): body += bytes
+      case .restarted(end.id): body = []
+      default: break
+      }
+    }
+  }
+
   /// Waits until an event of that kind has come.
   func waitForEvent(where condition: @escaping @Sendable (DownloadEvent) -> Bool) throws {
     try state.wait(for: "an event") { $0.events.contains(where: condition) }

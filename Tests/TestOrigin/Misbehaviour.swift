@@ -43,3 +43,41 @@ extension Behaviour {
     Array(body.prefix(count)) + [UInt8](repeating: 0, count: max(0, count - body.count))
   }
 }
+
+/// How an answer breaks off.
+public enum BreakOff: Sendable {
+  /// The connection is closed in good order.
+  case close
+  /// The connection is reset.
+  case reset
+  /// Nothing more comes, for as long as the client stays.
+  case stall
+
+  fileprivate var step: Behaviour.Step {
+    switch self {
+    case .close: .close
+    case .reset: .reset
+    case .stall: .stall
+    }
+  }
+}
+
+extension Behaviour {
+  /// The same answer, but that it breaks off after so many bytes of its body; one that is shorter stays whole.
+  public func brokenOff(afterBytes count: Int, by way: BreakOff = .close) -> Behaviour {
+    .computed { request in
+      var left = count
+      var steps: [Step] = []
+      for step in script(for: request, turn: 1) {
+        guard case .body(let bytes) = step else {
+          steps.append(step)
+          continue
+        }
+        steps.append(.body(Array(bytes.prefix(left))))
+        if bytes.count > left { return Behaviour(.script(steps + [way.step])) }
+        left -= bytes.count
+      }
+      return Behaviour(.script(steps))
+    }
+  }
+}

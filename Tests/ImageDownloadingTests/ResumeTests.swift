@@ -1,0 +1,209 @@
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Bodies that break off, and retries that go on from there.
+struct ResumeTests {
+  private static let strong: HeaderFields = ["ETag": "\"1\"", "Accept-Ranges": "bytes", "Content-Type": "image/png"]
+  private let body = pattern(900_000)
+
+  /// What came of one download: its end, its chunks joined, whether they were void at times, and the requests.
+  private struct Outcome {
+    var end: End
+    var body: [UInt8]?
+    var restarts: Int
+    var requests: [RecordedRequest]
+    var ranges: [String?] { requests.map { $0.headers["Range"] } }
+    var conditions: [String?] { requests.map { $0.headers["If-Range"] } }
+  }
+
+  private func fetch(_ behaviours: [Behaviour], options: DownloadOptions = .forTests(retries: 3)) throws -> Outcome {
+    let origin = try Origin(["/a": .sequence(behaviours)])
+    let fetcher = try Fetcher()
+    let end = try fetcher.fetch(origin.url("/a"), options: options)
+    let restarts = fetcher.recorder.events.count { if case .restarted = $0 { true } else { false } }
+    return Outcome(end: end, body: fetcher.recorder.body(of: end), restarts: restarts, requests: origin.requests)
+  }
+
+  @Test(
+    "D14: a retry goes on from where the body broke off, whole or streamed, with every byte counted once",
+    arguments: [1, 1000, 65_536, 131_072, 131_073, 262_144, 400_000, 899_999],
+    [128 << 10, Int.max]
+  )
+  func resumes(offset: Int, streamAbove: Int) throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    let options = DownloadOptions.forTests(retries: 1, streamAbove: streamAbove)
+    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+    #expect(outcome.body == body && outcome.restarts == 0)
+    #expect(outcome.ranges == [nil, "bytes=\(offset)-"] && outcome.conditions == [nil, "\"1\""])
+    let image = try #require(outcome.end.image)
+    #expect(image.status == 200 && image.contentType == "image/png" && image.etag == "\"1\"" && !image.isPrefix)
+    #expect(image.totalBytes == body.count && image.bodyBytes == body.count)
+    #expect(image.summary.attempts == 2 && image.summary.receivedBytes == UInt64(body.count))
+  }
+
+  @Test("D14: it goes on as often as it may be tried again", arguments: [BreakOff.close, .reset])
+  func againAndAgain(way: BreakOff) throws {
+    let part = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 250_000, by: way)
+    let outcome = try fetch([part], options: .forTests(retries: way == .close ? 3 : 200))
+    #expect(outcome.body == body && outcome.restarts == 0)
+    if way == .close { #expect(outcome.ranges == [nil, "bytes=250000-", "bytes=500000-", "bytes=750000-"]) }
+  }
+
+  @Test("D14, D5: a body that stalls is gone on from")
+  func stalled() throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    for options in [
+      DownloadOptions.forTests(stallTimeout: .milliseconds(200), retries: 1), .forTests(timeout: .seconds(1), retries: 1),
+    ] {
+      let outcome = try fetch([ranged.brokenOff(afterBytes: 300_000, by: .stall), ranged], options: options)
+      #expect(outcome.body == body && outcome.ranges == [nil, "bytes=300000-"])
+    }
+  }
+
+  @Test("D14: a body of no declared length is gone on from")
+  func chunked() throws {
+    let chunked = Behaviour.chunked([Array(body.prefix(300_000)), Array(body.dropFirst(300_000))], headers: Self.strong)
+    // The first chunk has a line of six bytes before it.
+    let outcome = try fetch([chunked.brokenOff(afterBytes: 200_007), .ranged(body, headers: Self.strong)])
+    #expect(outcome.body == body && outcome.ranges == [nil, "bytes=200000-"])
+  }
+
+  @Test("D14: a date that is strong will do for a condition")
+  func byDate() throws {
+    let date = "Sat, 21 Nov 2026 10:00:00 GMT"
+    let headers: HeaderFields = ["Last-Modified": date, "Date": "Sat, 21 Nov 2026 11:00:00 GMT", "Accept-Ranges": "bytes"]
+    let ranged = Behaviour.ranged(body, headers: headers)
+    let outcome = try fetch([ranged.brokenOff(afterBytes: 1000), ranged])
+    #expect(outcome.body == body && outcome.conditions == [nil, date])
+  }
+
+  @Test(
+    "D14: without a strong validator, without ranges, or coded, a retry begins anew",
+    arguments: [
+      ["ETag": "W/\"1\"", "Accept-Ranges": "bytes"], ["Accept-Ranges": "bytes"], ["ETag": "\"1\""],
+      ["ETag": "\"1\"", "Accept-Ranges": "none"],
+      ["Last-Modified": "Sat, 21 Nov 2026 10:00:00 GMT", "Accept-Ranges": "bytes"],
+    ] as [HeaderFields],
+    [1000, 600_000]
+  )
+  func notResumable(headers: HeaderFields, offset: Int) throws {
+    let ranged = Behaviour.ranged(body, headers: headers)
+    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged])
+    #expect(outcome.body == body && outcome.ranges == [nil, nil])
+    #expect(outcome.restarts == (offset > 1000 ? 1 : 0))
+    #expect(outcome.end.summary.receivedBytes == UInt64(body.count + offset))
+  }
+
+  @Test("D14: a coded body is not gone on from")
+  func coded() throws {
+    let headers = HeaderFields(Self.strong.fields + [("Content-Encoding", "gzip")])
+    let coded = Behaviour.ranged(try gzip(body), headers: headers)
+    let outcome = try fetch([coded.brokenOff(afterBytes: 2000), coded])
+    #expect(outcome.body == body && outcome.ranges == [nil, nil])
+  }
+
+  @Test("D14: a changed image starts over, where the server compares and where it does not", arguments: [1000, 600_000])
+  func changed(offset: Int) throws {
+    let new = body.map { ~$0 }
+    let newHeaders: HeaderFields = ["ETag": "\"2\"", "Accept-Ranges": "bytes"]
+    let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: offset)
+    let silent = Behaviour.part(offset..<body.count, of: new, headers: newHeaders)
+    let longer = Behaviour.part(offset..<body.count, of: new + [1], headers: Self.strong)
+    let other = Behaviour.part(0..<10, of: new, headers: Self.strong)
+    for second in [nil, silent, longer, other, .status(416)] {
+      let outcome = try fetch([first] + (second.map { [$0] } ?? []) + [.ranged(new, headers: newHeaders)])
+      #expect(outcome.body == new && outcome.end.image?.etag == "\"2\"")
+      #expect(outcome.restarts == (offset > 1000 ? 1 : 0))
+      #expect(outcome.ranges == [nil, "bytes=\(offset)-"] + (second == nil ? [] : [nil]))
+      #expect(outcome.end.summary.attempts == 2)
+    }
+  }
+
+  @Test("D14: a server that ignores ranges sends all again", arguments: [1000, 600_000])
+  func ignoresRanges(offset: Int) throws {
+    let whole = Behaviour.body(body, headers: Self.strong)
+    let outcome = try fetch([whole.brokenOff(afterBytes: offset), whole])
+    #expect(outcome.body == body && outcome.restarts == (offset > 1000 ? 1 : 0))
+    #expect(outcome.ranges == [nil, "bytes=\(offset)-"])
+  }
+
+  @Test("D14, D15: what is here outlives attempts that bring nothing")
+  func failuresBetween() throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    let outcome = try fetch([ranged.brokenOff(afterBytes: 600_000), .status(503), .status(500), ranged])
+    #expect(outcome.body == body && outcome.restarts == 0 && outcome.end.summary.attempts == 4)
+    #expect(outcome.ranges == [nil] + Array(repeating: "bytes=600000-", count: 3))
+  }
+
+  @Test("D13, D14: limits count the whole body")
+  func limits() throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    let lying = Behaviour.raw(
+      "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 1000-899999/900000\r\nETag: \"1\"\r\n\r\n"
+        + String(repeating: "x", count: 950_000)
+    )
+    let outcome = try fetch([ranged.brokenOff(afterBytes: 1000), lying])
+    #expect(outcome.end.failure?.kind == .httpStatus)
+    let chunked = Behaviour.chunked([Array(body.prefix(2000)), body], headers: Self.strong).brokenOff(afterBytes: 1005)
+    #expect(try fetch([chunked, ranged], options: .forTests(retries: 1, maxBytes: 800_000)).end.failure?.kind == .tooLarge)
+  }
+
+  @Test("D14, D16: it goes through redirects again, and asks for the rest where they lead")
+  func redirects() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
+    origin.set("/b", .sequence([ranged.brokenOff(afterBytes: 1000), ranged]))
+    let options = DownloadOptions.forTests(headers: [("X-Token", "secret")], retries: 1)
+    #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.wasStreamed == true)
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
+    #expect(origin.requests.map { $0.headers["Range"] }.last == "bytes=1000-")
+    #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, "secret", nil])
+  }
+
+  @Test("D8, D14, D19: judges and decryptors get the body as if it had come at once")
+  func hooks() throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    for offset in [300, 1000, 600_000] {
+      let judge = JudgeLog().wanting(2000)
+      let judged = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: .forTests(retries: 1, prefixJudge: judge))
+      #expect(judged.body == body && judged.restarts == 0)
+      let options = DownloadOptions(
+        retries: 1,
+        backoff: .init(initial: .zero, maximum: .zero),
+        decryptor: Decryptor(name: "not") { $0.map { ~$0 } }
+      )
+      let decrypted = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+      #expect(decrypted.end.image?.body == body.map { ~$0 } && decrypted.ranges == [nil, "bytes=\(offset)-"])
+    }
+  }
+
+  @Test("D3, D14: who comes when chunks have left gets a body of its own, also while the rest waits for its retry")
+  func joining() throws {
+    let clock = ManualClock()
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    let origin = try Origin(["/a": .sequence([ranged.brokenOff(afterBytes: 600_000), ranged])])
+    let fetcher = try Fetcher(time: clock.source)
+    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let options = DownloadOptions.forTests(retries: 1, backoff: backoff)
+    let download = { (id: UInt64) in Download(id: id, url: Array(origin.url("/a").utf8), options: options) }
+    fetcher.client.submit([download(1)])
+    try origin.waitForRequests(1)
+    try origin.waitForInFlight(0)
+    try fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
+    try fetcher.settle()
+    fetcher.client.submit([download(2)])
+    try fetcher.settle()
+    clock.advance(by: .seconds(20))
+    fetcher.client.capacityChanged()
+    for id: UInt64 in [1, 2] {
+      try fetcher.recorder.waitForEnd(of: id)
+      let end = try #require(fetcher.recorder.ends.first { $0.id == id })
+      #expect(fetcher.recorder.body(of: end) == body)
+    }
+    #expect(origin.requests.map { $0.headers["Range"] } == [nil, "bytes=600000-", nil])
+  }
+}
