@@ -1,8 +1,8 @@
-import Glibc
 import ImageURLs
-import Manifests
 import TestSupport
 import Testing
+
+@testable import Manifests
 
 @Suite struct AccessLogTests {
   let directory = TemporaryDirectory()
@@ -82,45 +82,32 @@ import Testing
     }
   }
 
-  /// In a process of its own, as the other tests' memory would count too.
-  @Test func countsBeyondMemoryAreExact() async {
-    await #expect(processExitsWith: .success) {
-      let directory = TemporaryDirectory()
-      let targets = 400_000
-      let file = directory.file("access.log")
-      let output = fopen(file, "w")!
-      // Target n is asked for once, and each thousandth n + 1 times more, all over the file.
-      let path = { (number: Int) in "/catalogue/\(number &* 2_654_435_761 % 4_294_967_291)/\(number)-a-rather-long-name-of-an-image.jpg" }
-      func write(_ number: Int) {
-        fputs("192.0.2.7 - - [21/Nov/2026:09:00:00 +0000] \"GET \(path(number)) HTTP/1.1\" 200 5120\n", output)
-      }
-      for number in 0..<targets {
-        write(number)
-        if number % 8 == 0 { write((number / 8 % 100) * 1000) }
-      }
-      fclose(output)
-      var manifest = Manifest(.file(file), name: "access.log")
-      manifest.format = .combined
-      manifest.baseURL = try BaseURL("https://a.com")
-      let reader = try ManifestReader([manifest], order: .fifo, spoolDirectory: directory.path)
-      var batch = EntryBatch()
-      let before = anonymousKilobytes()
-      var peak = before
-      var urls: [String] = []
-      var count = 0
-      while try reader.next(&batch, maximum: 4096) {
-        for entry in batch.entries where count < 200 {
-          urls.append(String(decoding: batch.bytes[entry.normalized], as: UTF8.self))
-          count += 1
-        }
-        batch.removeAll()
-        peak = max(peak, anonymousKilobytes())
-      }
-      let frequent = (0..<100).map { "https://a.com" + path($0 * 1000) }
-      precondition(Array(urls.prefix(100)) == frequent, "\(urls.prefix(3))")
-      precondition(urls[100] == "https://a.com" + path(1))
-      precondition(reader.counts[0].read == targets)
-      precondition(peak - before < 60_000, "\(peak - before) KiB")
+  @Test(arguments: [1 << 30, 64 << 10, 8 << 10]) func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
+    // With 8 KiB more runs are written than are merged at once, so that they are merged in between, in both sortings.
+    let counter = RequestCounter(spoolDirectory: directory.path, memoryBytes: memoryBytes)
+    var random = SeededRandom(seed: 7)
+    var expected: [String: (count: Int, line: UInt64)] = [:]
+    for line in 1...20_000 as ClosedRange<UInt64> {
+      // A few targets are asked for often, most once or twice.
+      let number = Bool.random(using: &random) ? Int.random(in: 0..<40, using: &random) : Int.random(in: 0..<8000, using: &random)
+      let target = "/catalogue/\(number)/" + String(repeating: "x", count: number % 50) + ".jpg"
+      expected[target, default: (0, line)].count += 1
+      try Array(target.utf8).withUnsafeBytes { try counter.add($0, line: line) }
     }
+    try counter.finish()
+    var found: [String] = []
+    var lines: [UInt64] = []
+    reading: while true {
+      switch try counter.next() {
+      case .target(let text, let line):
+        found.append(String(decoding: text, as: UTF8.self))
+        lines.append(line)
+      case .nothingYet: continue
+      case .end: break reading
+      }
+    }
+    let sorted = expected.sorted { ($1.value.count, $0.value.line) < ($0.value.count, $1.value.line) }
+    #expect(found == sorted.map(\.key))
+    #expect(lines == sorted.map(\.value.line))
   }
 }

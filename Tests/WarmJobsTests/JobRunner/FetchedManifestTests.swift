@@ -1,8 +1,7 @@
-import Glibc
+import Foundation
 import ImageManaging
 import ImageURLs
 import Reporting
-import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
@@ -25,17 +24,15 @@ import Testing
 
   /// Runs a job on a thread of its own, since a run takes hold of the one that it is called on.
   private func run(_ job: Job, control: RunControl = RunControl()) async throws -> FinishedReport {
-    let prepared = try PreparedJob(job)
-    return await Self.run(Unchecked(prepared), control: control)
-  }
-
-  private static func run(_ prepared: Unchecked<PreparedJob>, control: RunControl) async -> FinishedReport {
-    await withCheckedContinuation { continuation in
-      _ = WorkerThreadForTests {
-        let manager = try! ImageManager()
-        let report = JobRunner(manager: manager, version: "1", control: control).run(prepared.value)
-        manager.shutDown()
-        continuation.resume(returning: report)
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result {
+            let manager = try ImageManager()
+            defer { manager.shutDown() }
+            return JobRunner(manager: manager, version: "1", control: control).run(try PreparedJob(job))
+          }
+        )
       }
     }
   }
@@ -68,7 +65,7 @@ import Testing
     let request = try #require(origin.requests.first)
     #expect(request.headers["Accept"] == "application/xml,text/xml,*/*;q=0.8")
     // Nothing of the spool is left.
-    let left = try #require(listing(folder.file("cache")))
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.file("cache"))
     #expect(!left.contains { $0.contains("spool") })
   }
 
@@ -80,7 +77,7 @@ import Testing
     let gate = origin.hold("/2.xml")
     let job = try job(origin.url("/index.xml"), keys: "request: {stall-timeout: 10m, timeout: 10m}\n")
     async let report = run(job)
-    await poll { origin.count(of: "/i/1.jpg") == 1 && origin.count(of: "/i/2.jpg") == 1 }
+    try await poll("the requests") { origin.count(of: "/i/1.jpg") == 1 && origin.count(of: "/i/2.jpg") == 1 }
     #expect(origin.count(of: "/i/3.jpg") == 0)
     gate.open()
     #expect(try await report.totals.downloaded == 3)
@@ -93,7 +90,7 @@ import Testing
     let control = RunControl()
     let job = try job(origin.url("/list.txt"), keys: "request: {stall-timeout: 10m, timeout: 10m}\n")
     async let report = run(job, control: control)
-    await poll { origin.count(of: "/list.txt") == 1 }
+    try await poll("the requests") { origin.count(of: "/list.txt") == 1 }
     control.stop(signal: SIGINT)
     #expect(try await report.end.interruption == .interrupt)
     gate.open()
@@ -104,7 +101,7 @@ import Testing
     _ = images(origin, 1...2)
     let padding = String(repeating: "# nothing here\n", count: 60_000)
     let list = Array("/i/1.jpg\n\(padding)/i/2.jpg\n".utf8)
-    origin.set("/list.txt", .sequence([.truncated(list, after: 600_000), .body(list)]))
+    origin.set("/list.txt", .sequence([.cut(afterBytes: 600_000, declared: list.count, of: list), .body(list)]))
     let report = try await run(job(origin.url("/list.txt")))
     #expect(report.exitStatus == .withinLimits)
     #expect(report.totals.downloaded == 2 && report.totals.urls == 2)
@@ -152,14 +149,4 @@ private func stored(_ bytes: [UInt8]) -> [UInt8] {
   let tail = [~crc, UInt32(bytes.count)].flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
   let block = [1, UInt8(count & 0xff), UInt8(count >> 8), UInt8(~count & 0xff), UInt8(~count >> 8)] + bytes
   return [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3] + block + tail
-}
-
-private func listing(_ path: String) -> [String]? {
-  guard let folder = opendir(path) else { return nil }
-  defer { closedir(folder) }
-  var names: [String] = []
-  while let entry = readdir(folder) {
-    names.append(withUnsafePointer(to: &entry.pointee.d_name) { $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) } })
-  }
-  return names
 }
