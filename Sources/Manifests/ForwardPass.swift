@@ -184,6 +184,7 @@ extension ForwardPass {
   }
 
   private func finishListed() {
+    for open in stack { remarks.add(open.rows.remarks) }
     warnings += remarks.warnings(of: files[index].name)
     opener.cancelFetches(of: stack.flatMap(\.children) + [index])
     progress.finishFile(at: index)
@@ -245,11 +246,11 @@ extension ForwardPass {
 
   /// Takes from the stack what has been read. A manifest that broke off ends everything, a sitemap of an index only itself.
   private func finish(_ open: OpenManifest) throws(ManifestError) {
-    remarks.add(open.rows.remarks)
     if stack.count == 1 {
-      if let failure = open.failure { throw failure }
       finishListed()
+      if let failure = open.failure { throw failure }
     } else {
+      remarks.add(open.rows.remarks)
       if let failure = open.failure { lose(failure) }
       files[open.file].place = nil
       stack.removeLast()

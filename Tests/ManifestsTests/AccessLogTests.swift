@@ -13,7 +13,9 @@ import Testing
 
   private func get(_ path: String, _ status: Int = 200) -> String { line("GET \(path) HTTP/1.1", status) }
 
-  private func read(_ text: String, order: EntryOrder = .fifo, set: (inout Manifest) throws -> Void = { _ in }) throws -> ReadResult {
+  private func read(_ text: String, order: EntryOrder = .fifo, set: (inout Manifest) throws -> Void = { _ in }) throws
+    -> ReadResult
+  {
     var manifest = directory.manifest(text, name: "access.log")
     manifest.format = .combined
     manifest.baseURL = try BaseURL("https://a.com")
@@ -22,7 +24,8 @@ import Testing
   }
 
   @Test func whatIsAskedMostComesFirst() throws {
-    let text = get("/b.jpg") + get("/a.jpg") + get("/c.jpg?w=1") + get("/a.jpg", 304) + get("/d.png") + get("/c.jpg?w=1", 206)
+    let text =
+      get("/b.jpg") + get("/a.jpg") + get("/c.jpg?w=1") + get("/a.jpg", 304) + get("/d.png") + get("/c.jpg?w=1", 206)
       + get("/a.jpg")
     let result = try read(text)
     #expect(result.urls == ["https://a.com/a.jpg", "https://a.com/c.jpg?w=1", "https://a.com/b.jpg", "https://a.com/d.png"])
@@ -33,7 +36,8 @@ import Testing
   }
 
   @Test func onlyGoodGetsOfImagesCount() throws {
-    let text = line("HEAD /a.jpg HTTP/1.1") + line("POST /a.jpg HTTP/1.1") + get("/b.jpg", 404) + get("/c.jpg", 301) + get("/page")
+    let text =
+      line("HEAD /a.jpg HTTP/1.1") + line("POST /a.jpg HTTP/1.1") + get("/b.jpg", 404) + get("/c.jpg", 301) + get("/page")
       + line("-", 408) + line("", 400) + line(#"\x16\x03\x01"#, 400) + line("GET /old.jpg") + get("/x.JPEG#f")
     let result = try read(text)
     #expect(result.urls == ["https://a.com/old.jpg", "https://a.com/x.JPEG"])
@@ -45,7 +49,8 @@ import Testing
   }
 
   @Test func bothFormatsAndTheirEscapes() throws {
-    let text = line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
+    let text =
+      line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
       + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("http://b.com/2.jpg")
     let result = try read(text)
     #expect(result.entries.map(\.written).count == 5)
@@ -56,7 +61,8 @@ import Testing
 
   @Test func linesOfAnotherFormAreToldOnce() throws {
     let vhost = "www.a.com:443 " + get("/v.jpg")
-    let text = get("/a.jpg") + "garbage\n" + vhost + "{\"json\": 1}\n" + String(repeating: "x", count: 100_000) + "\n" + get("/a.jpg")
+    let text =
+      get("/a.jpg") + "garbage\n" + vhost + "{\"json\": 1}\n" + String(repeating: "x", count: 100_000) + "\n" + get("/a.jpg")
     let result = try read(text)
     #expect(result.urls == ["https://a.com/a.jpg"])
     #expect(result.warnings.count == 1)

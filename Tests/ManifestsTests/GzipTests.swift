@@ -71,7 +71,10 @@ import Testing
     let ratio = 20 * rows.utf8.count / member.count
     #expect(ratio > 50 && ratio < 400)
     let count = (80 << 20) / (20 * rows.utf8.count)
-    let result = try readAll([directory.manifest(bytes: Array(repeatElement(member, count: count).joined()), name: "list.gz")], maximum: 4096)
+    let result = try readAll(
+      [directory.manifest(bytes: Array(repeatElement(member, count: count).joined()), name: "list.gz")],
+      maximum: 4096
+    )
     #expect(result.failure == nil)
     #expect(result.urls.count == 20 * count)
   }

@@ -32,14 +32,17 @@ import Testing
     let names = ["i.com/1a", "i.com/1b", "i.com/2a", "i.com/2b", "i.com/3", "i.com/4", "a.com/5", "i.com/last"]
     let expected = names.map { "https://\($0).jpg" }
     #expect(result.urls == (order == .fifo ? expected : expected.reversed()))
-    let manifests = ["1.xml", "1.xml", "two/a.xml", "two/b.xml", "3.xml.gz", "4.txt", "4.txt"].map { "https://a.com/\($0)" } + ["after.txt"]
+    let manifests =
+      ["1.xml", "1.xml", "two/a.xml", "two/b.xml", "3.xml.gz", "4.txt", "4.txt"].map { "https://a.com/\($0)" } + ["after.txt"]
     #expect(result.entries.map(\.manifest) == (order == .fifo ? manifests : manifests.reversed()))
     #expect(result.failure == nil && result.warnings.isEmpty)
   }
 
   @Test func eachSitemapIsReadOnceSoThatLoopsEnd() throws {
     let fetcher = FakeFetcher([
-      "https://a.com/i.xml": .text(index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/1.xml", "https://A.com:443/1.xml"])),
+      "https://a.com/i.xml": .text(
+        index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/1.xml", "https://A.com:443/1.xml"])
+      ),
       "https://a.com/j.xml": .text(index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/2.xml"])),
       "https://a.com/1.xml": .text(urlset("1")), "https://a.com/2.xml": .text(urlset("2")),
     ])
@@ -60,7 +63,9 @@ import Testing
 
   @Test func aSitemapThatCannotBeReadIsToldWhenAllElseIsDone() throws {
     let fetcher = FakeFetcher([
-      "https://a.com/i.xml": .text(index(["https://u:p@a.com/gone.xml", "https://a.com/cut.xml", "ftp://a.com/x.xml", "https://a.com/1.xml"])),
+      "https://a.com/i.xml": .text(
+        index(["https://u:p@a.com/gone.xml", "https://a.com/cut.xml", "ftp://a.com/x.xml", "https://a.com/1.xml"])
+      ),
       "https://u:p@a.com/gone.xml": .failure("the server answered 404 Not Found"),
       "https://a.com/cut.xml": .text("<urlset><url><loc>https://i.com/c.jpg</loc></url>"),
       "https://a.com/1.xml": .text(urlset("1")),
@@ -88,7 +93,9 @@ import Testing
 
   @Test func aLocalIndexIsFollowedWhereSomebodyFetches() throws {
     let manifest = directory.manifest(index(["https://a.com/1.xml"]), name: "i.xml")
-    #expect(try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"])
+    #expect(
+      try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"]
+    )
     #expect(try readAll([manifest]).failure?.message.contains("would have to be fetched") == true)
     let url = try fetched("https://u:p@a.com/s.xml")
     let error = #expect(throws: ManifestError.self) { try readAll([url]) }
@@ -101,7 +108,12 @@ import Testing
     answers["https://a.com/i.xml"] = .text(index(children))
     answers["https://a.com/1.xml"] = .text(urlset("1"))
     let fetcher = FakeFetcher(answers)
-    let reader = try ManifestReader([try fetched("https://a.com/i.xml")], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+    let reader = try ManifestReader(
+      [try fetched("https://a.com/i.xml")],
+      order: .fifo,
+      spoolDirectory: directory.path,
+      fetcher: fetcher
+    )
     #expect(fetcher.asked.isEmpty)
     var batch = EntryBatch()
     func untilStill() throws -> ManifestReader.Status {
@@ -157,10 +169,15 @@ import Testing
     ])
     let urls = ["list.txt", "list.csv", "get?list", "map", "rows"]
     let result = try readAll(try urls.map { try fetched("https://a.com/\($0)") }, fetcher: fetcher)
-    #expect(result.urls == ["https://a.com/3", "https://a.com/2", "https://a.com/1.jpg", "https://i.com/4.jpg", "https://a.com/5"])
+    #expect(
+      result.urls == ["https://a.com/3", "https://a.com/2", "https://a.com/1.jpg", "https://i.com/4.jpg", "https://a.com/5"]
+    )
     let page = try readAll([try fetched("https://a.com/error")], fetcher: fetcher)
     #expect(page.failure?.message.contains("HTML") == true)
     let gone = try readAll([try fetched("https://a.com/gone")], fetcher: fetcher)
-    #expect(gone.failure == ManifestError(manifest: "https://a.com/gone", message: "it cannot be fetched: the server answered 404 Not Found"))
+    #expect(
+      gone.failure
+        == ManifestError(manifest: "https://a.com/gone", message: "it cannot be fetched: the server answered 404 Not Found")
+    )
   }
 }

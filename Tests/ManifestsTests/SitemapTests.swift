@@ -16,7 +16,9 @@ private let opening = """
 
   private func urlset(_ entries: String) -> String { opening + entries + "</urlset>\n" }
 
-  private func read(_ text: String, name: String = "sitemap.xml", set: (inout Manifest) throws -> Void = { _ in }) throws -> ReadResult {
+  private func read(_ text: String, name: String = "sitemap.xml", set: (inout Manifest) throws -> Void = { _ in }) throws
+    -> ReadResult
+  {
     var manifest = directory.manifest(text, name: name)
     try set(&manifest)
     return try readAll([manifest])
@@ -117,7 +119,8 @@ private let opening = """
   }
 
   @Test func aHarmlessDoctypeIsTaken() throws {
-    let text = "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
+    let text =
+      "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     #expect(try read(text).urls == ["https://a.com/1.jpg"])
   }
 
@@ -146,7 +149,9 @@ private let opening = """
     let result = try read(text) { $0.newerThan = Timestamp(milliseconds: 1_795_176_000_000) }
     #expect(result.urls.isEmpty == !isTaken)
     #expect(try read(text).urls.count == 1)
-    #expect(result.warnings.contains { $0.contains("cannot be read") } == ["2026-02-30", "yesterday", "2026-13"].contains(lastModified))
+    #expect(
+      result.warnings.contains { $0.contains("cannot be read") } == ["2026-02-30", "yesterday", "2026-13"].contains(lastModified)
+    )
     #expect(result.warnings.contains { $0.contains("newer-than") } == (!isTaken || !result.warnings.isEmpty))
   }
 

@@ -4,8 +4,8 @@
 /// and again; the runs are merged, which adds up the counts of each target, and what comes of that is sorted by count in the
 /// same way. Each target so is written and read twice, whatever the number of requests.
 final class RequestCounter {
-  /// What counting may take beside the windows of the runs.
-  static let defaultMemoryBytes = 24 << 20
+  /// What is counted in memory before it is written out; with what arrays hold in reserve and the windows of the runs it may be thrice that.
+  static let defaultMemoryBytes = 16 << 20
   /// How many targets are merged at once before others get a turn.
   private static let sliceTargets = 65_536
 

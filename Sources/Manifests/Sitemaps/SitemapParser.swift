@@ -64,7 +64,7 @@ final class SitemapParser {
     handler.startElementNs = { data, name, prefix, namespace, _, _, _, _, _ in
       SitemapParser.of(data).start(name!, prefix: prefix, namespace: namespace)
     }
-    handler.endElementNs = { data, _, _, _ in SitemapParser.of(data).content.end() }
+    handler.endElementNs = { data, _, _, _ in SitemapParser.of(data).end() }
     handler.characters = { data, text, count in SitemapParser.of(data).text(text, count) }
     handler.ignorableWhitespace = handler.characters
     handler.cdataBlock = { data, text, count in SitemapParser.of(data).text(text, count) }
@@ -93,6 +93,11 @@ final class SitemapParser {
 
   private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
     content.text(UnsafeRawBufferPointer(start: text, count: Int(count)))
+    stopIfRefused()
+  }
+
+  private func end() {
+    content.end()
     stopIfRefused()
   }
 

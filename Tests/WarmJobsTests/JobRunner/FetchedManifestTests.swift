@@ -13,7 +13,9 @@ import Testing
   let folder = TemporaryDirectory()
 
   private func job(_ urls: String..., keys: String = "", change: (inout Job) -> Void = { _ in }) throws -> Job {
-    var job = try WarmJobsTests.job("version: 1\nname: x\nmanifests: [{path: a}]\ncache: {directory: \(folder.file("cache"))}\n\(keys)")
+    var job = try WarmJobsTests.job(
+      "version: 1\nname: x\nmanifests: [{path: a}]\ncache: {directory: \(folder.file("cache"))}\n\(keys)"
+    )
     job.manifests = try urls.map { Job.Manifest(.url(try BaseURL($0))) }
     job.reports = []
     job.request.backoffInitial = .milliseconds(1)
