@@ -59,10 +59,11 @@ final class BackPressure: Sendable {
       && blobs.load(ordering: .sequentiallyConsistent) < limit.blobs
   }
 
-  /// A quarter of the files that this process may open, at most 1,024: sockets and bodies that still arrive need the others.
+  /// An eighth of the files that this process may open, at most 1,024. So many may wait for their commit, and as many be with the coding
+  /// threads; sockets and bodies that still arrive need the others.
   static var blobLimit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 128 }
-    return max(1, min(1024, Int(clamping: limit.rlim_cur) / 4))
+    return max(1, min(1024, Int(clamping: limit.rlim_cur) / 8))
   }
 }

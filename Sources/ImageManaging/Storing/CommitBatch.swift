@@ -42,6 +42,8 @@ struct CommitBatch {
   private(set) var touches: [EntryTouch] = []
   private(set) var context: LoadContext?
   private var bytes = 0
+  /// Large bodies whose files are open until the commit.
+  private(set) var blobs = 0
 
   var isEmpty: Bool { items.isEmpty && touches.isEmpty }
   var isFull: Bool { items.count >= Self.entryLimit || touches.count >= Self.entryLimit || bytes >= Self.byteLimit }
@@ -52,6 +54,7 @@ struct CommitBatch {
   mutating func add(_ item: Item) {
     context = item.flight.context
     bytes += item.held.bytes
+    blobs += item.held.blobs
     items.append(item)
   }
 

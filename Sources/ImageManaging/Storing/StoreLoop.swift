@@ -156,7 +156,10 @@ final class StoreLoop {
   func process(_ number: UInt64, _ image: FetchedImage) {
     guard let flight = flights.flight(number) else { return release(image.held) }
     let processor = BodyProcessor(flight, coders: coders, budget: budget)
-    guard processor.isHeavy else { return settle(number, image, image.processed(by: processor, for: flight)) }
+    // Where the coding threads have as many open files as they may, this thread takes its part instead of opening more.
+    guard processor.isHeavy, bodiesBeingProcessed < inbox.pressure.limit.blobs || image.held.blobs == 0 else {
+      return settle(number, image, image.processed(by: processor, for: flight))
+    }
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
       var verdict = flight.stop == .now ? nil : image.processed(by: processor, for: flight)
@@ -246,7 +249,8 @@ final class StoreLoop {
   func add(_ item: CommitBatch.Item) {
     if !batch.accepts(item.flight.context) { commit() }
     batch.add(item)
-    if batch.isFull { commit() }
+    // What has arrived meanwhile may bring more open files than this process may have.
+    if batch.isFull || batch.blobs >= inbox.pressure.limit.blobs { commit() }
   }
 
   func commit() {

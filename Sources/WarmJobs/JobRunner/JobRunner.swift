@@ -50,7 +50,11 @@ public final class JobRunner {
     )
     let layer = job.cache.memory.map(memoryLayer)
     let context = LoadContext(prepared, memory: layer, startedAt: startedAt, isDryRun: onMiss != nil)
-    manager.downloader.setLimits(job.downloadLimits)
+    let files = OpenFileBudget()
+    if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
+    var limits = job.downloadLimits
+    limits.concurrency = min(limits.concurrency, files.transfers)
+    manager.downloader.setLimits(limits)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
     let before = manager.downloader.statistics

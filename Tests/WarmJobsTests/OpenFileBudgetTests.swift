@@ -1,0 +1,13 @@
+import Testing
+
+@testable import WarmJobs
+
+@Suite struct OpenFileBudgetTests {
+  @Test(arguments: [(20, 1), (64, 2), (256, 50), (1024, 242), (1 << 20, 262_130)])
+  func transfersFitIntoTheFilesThatMayBeOpen(limit: Int, transfers: Int) {
+    let budget = OpenFileBudget(limit: limit)
+    #expect(budget.transfers == transfers)
+    #expect(budget.warning(concurrency: transfers) == nil)
+    #expect(budget.warning(concurrency: transfers + 1)?.contains("\(limit) files may be open, so \(transfers) of") == true)
+  }
+}
