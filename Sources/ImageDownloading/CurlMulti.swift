@@ -38,13 +38,7 @@ final class CurlMulti {
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(multi, socketChanged, context)
     curl_multi_set_timer_callback(multi, timerChanged, context)
-    guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else {
-      let error = DownloaderError(system: "epoll_ctl")
-      curl_multi_cleanup(multi)
-      events.deallocate()
-      Glibc.close(epoll)
-      throw error
-    }
+    guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else { throw DownloaderError(system: "epoll_ctl") }
   }
 
   deinit {

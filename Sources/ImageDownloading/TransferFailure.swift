@@ -33,6 +33,9 @@ extension Transfer {
       return .transient(.reset, "\(origin.address) broke the connection off after \(bodyBytes) bytes of the body")
     case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
       return .transient(.reset, "\(origin.address) did not answer in HTTP: \(curlError(code))")
+    case CURLE_OUT_OF_MEMORY where phase == .connected && bodyBytes == 0:
+      // libcurl says so of a header line that is longer than it takes (100 KiB), too.
+      return .transient(.reset, "\(origin.address) did not answer in HTTP: the header is too long, or no memory was left for it")
     case CURLE_SSL_CONNECT_ERROR:
       return Failure(
         .tls,
