@@ -40,6 +40,12 @@ public enum SampleImages {
   /// A valid PNG of 32 × 24 black pixels.
   public static let basePNG: [UInt8] = makePNG(width: 32, height: 24)
 
+  /// A PNG whose header tells that size, over the pixels of a single one.
+  public static func lyingPNG(width: UInt32, height: UInt32) -> [UInt8] {
+    let honest = makePNG(width: 1, height: 1)
+    return Array(honest[..<8]) + pngChunk("IHDR", bigEndian(width) + bigEndian(height) + [8, 0, 0, 0, 0]) + honest[33...]
+  }
+
   /// A valid greyscale PNG of that size, all black, in one stored block; at most 65,535 bytes of pixels and row starts.
   public static func makePNG(width: Int, height: Int) -> [UInt8] {
     let pixels = [UInt8](repeating: 0, count: (width + 1) * height)

@@ -1,0 +1,93 @@
+import Foundation
+import TestOrigin
+import TestSupport
+
+private let image = SampleImages.jpeg(9, padding: 30_000)
+
+extension FaultRow {
+  /// Bodies that are no image, or not the wanted one.
+  static let bodies: [FaultRow] = [
+    .server(
+      "a page for an image",
+      "not-an-image",
+      "HTML",
+      .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "image/jpeg")
+    ),
+    .server(
+      "JSON for an image",
+      "not-an-image",
+      "the body is JSON",
+      .body(Array(#"{"error": "none"}"#.utf8), type: "application/json")
+    ),
+    .server(
+      "text for an image",
+      "not-an-image",
+      "the body is text",
+      .body(Array("not here, sorry, look elsewhere\n".utf8), type: "image/png")
+    ),
+    .server("nothing at all", "empty", "the body is empty", .body([], type: "image/jpeg")),
+    .server(
+      "another type than it says",
+      "content-type",
+      "the bytes are image/png",
+      .body(SampleImages.png(1), type: "image/jpeg")
+    ),
+    .server("an image that says it is text", "content-type", "the content type is text/plain", .body(image, type: "text/plain")),
+    .server("more than may be", "too-large", "max-bytes", keys: "request: {max-bytes: 20KB}", .body(image, type: "image/jpeg")),
+    .server(
+      "more than may be, and does not say how much",
+      "too-large",
+      "larger than max-bytes",
+      keys: "request: {max-bytes: 20KB}",
+      .chunked([Array(image[..<15_000]), Array(image[15_000...])], type: "image/jpeg")
+    ),
+    .server("zeros", "not-an-image", "no known image format", .body([UInt8](repeating: 0, count: 5000))),
+    .server(
+      "a PNG without its end",
+      "undecodable",
+      "is cut",
+      keys: full,
+      .body(Array(SampleImages.basePNG.dropLast(40)), type: "image/png")
+    ),
+    .server("a JPEG of which only the start is one", "undecodable", "is cut", keys: full, .body(brokenJPEG, type: "image/jpeg")),
+    .server("a header of 60,000 × 60,000 pixels", "dimensions", "verify.max-pixels", .body(bomb, type: "image/png")),
+    .server("a format that is known and not read", "format", "recognised and not decoded", .body(bitmap, type: "image/bmp")),
+    .server(
+      "a format that is not wanted",
+      "format",
+      "verify.formats allows png",
+      keys: "verify: {formats: [png]}",
+      .body(image, type: "image/jpeg")
+    ),
+    .server(
+      "too few pixels",
+      "dimensions",
+      "verify.width",
+      keys: "verify: {width: {min: 100}}",
+      .body(image, type: "image/jpeg")
+    ),
+    .server("too few bytes", "size", "verify.bytes.min", keys: "verify: {bytes: {min: 100KB}}", .body(image, type: "image/jpeg")),
+    .server(
+      "a small body that grows when it is decoded",
+      "too-large",
+      "larger than max-bytes",
+      keys: "request: {max-bytes: 1MB}",
+      .computed { _ in gzipBomb }
+    ),
+  ]
+
+  private static let full = "verify: {decode: full}"
+  private static let brokenJPEG = Array(SampleImages.baseJPEG.prefix(120)) + [UInt8](repeating: 0x55, count: 300)
+  private static let bitmap =
+    Array("BM".utf8) + [70, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0] + [UInt8](repeating: 1, count: 52)
+
+  private static let bomb = SampleImages.lyingPNG(width: 60_000, height: 60_000)
+
+  /// 20 MB of zeros behind a JPEG's start, coded as gzip.
+  private static let gzipBomb: Behaviour = {
+    let folder = TemporaryDirectory()
+    folder.write(SampleImages.baseJPEG + [UInt8](repeating: 0, count: 20_000_000), to: "bomb")
+    _ = try? Command("/bin/gzip", ["-9", folder.file("bomb")]).wait()
+    return .body(folder.read("bomb.gz") ?? [], type: "image/jpeg", headers: ["Content-Encoding": "gzip"])
+  }()
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Glibc
+import TestOrigin
+import TestSupport
+
+extension FaultRow {
+  /// Disks and folders that take nothing, or lose it.
+  static let disk: [FaultRow] = [
+    .disk("reports on a full device", exit: 1, "No space left on device") { $0.options += ["--report", "text=/dev/full"] },
+    .disk("rows on a full device", exit: 1, "No space left on device") { scene in
+      scene.options += ["--set", "report=[{text: /dev/full}]"]
+    },
+    .disk("a report whose folder is a file", exit: 1, "a part of the path is a file") { scene in
+      scene.job.folder.write("", to: "file")
+      scene.options += ["--report", "text=file/report.txt"]
+    },
+    .disk("a report that is a folder", exit: 1, "name a file in it") { scene in
+      mkdir(scene.job.folder.file("folder"), 0o755)
+      scene.options += ["--report", "text=folder"]
+    },
+    FaultRow(part: "disk", fault: "standard output on a full device", exit: 1, says: "No space left on device") { scene in
+      scene.options += ["--set", "report=[{text: '-'}]"]
+    } run: {
+      try await $0.start(output: .file("/dev/full")).wait()
+    },
+    FaultRow(part: "disk", fault: "a reader of standard output that goes", exit: 1, says: "Broken pipe") { scene in
+      scene.options += ["--set", "report=[{text: '-'}]"]
+    } run: {
+      try await $0.start(output: .closedAfter(bytes: 0)).wait()
+    },
+    FaultRow(part: "disk", fault: "no standard output at all", exit: 1, says: "Bad file descriptor") { scene in
+      scene.options += ["--set", "report=[{text: '-'}]"]
+    } run: {
+      try await $0.startByShell("exec >&-").wait()
+    },
+    FaultRow(part: "disk", fault: "no standard error", exit: 0, says: "") { _ in
+    } run: {
+      try await $0.startByShell("exec 2>&-").wait()
+    },
+    .disk("the cache's folder is a file", exit: 1, "cannot be made") { scene in
+      scene.job.folder.write("", to: "file")
+      scene.options += ["--set", "cache.directory=file"]
+    },
+    .disk("the cache is of another version", exit: 1, "format version") { scene in
+      scene.job.folder.write("99\n", to: "other/default/VERSION")
+      scene.options += ["--set", "cache.directory=other"]
+    },
+    .disk("the cache's index is no index", exit: 1, "does not begin as an index does") { scene in
+      scene.job.folder.write("1\n", to: "other/default/VERSION")
+      scene.job.folder.write([UInt8](repeating: 7, count: 8192), to: "other/default/index.mdb")
+      scene.options += ["--set", "cache.directory=other"]
+    },
+    .disk("the cache's index is cut", exit: 1, "is cut off") { scene in
+      try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
+      truncate(scene.job.folder.file("other/default/index.mdb"), 12_288)
+      scene.options += ["--set", "cache.directory=other"]
+    },
+    FaultRow(
+      part: "disk",
+      fault: "the cache's folder goes while the run is under way",
+      outcome: "failed",
+      kind: "cache-write",
+      exit: 2,
+      says: "deleted or replaced"
+    ) { scene in
+      try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
+      scene.options += ["--set", "cache.directory=other"] + JobFolder.patience
+      scene.add(.body(SampleImages.jpeg(5), type: "image/jpeg"))
+    } run: { scene in
+      let gate = scene.origin.hold("/fault.jpg")
+      let command = try scene.start()
+      try await gate.waitForWaiting(1)
+      try FileManager.default.removeItem(atPath: scene.job.folder.file("other"))
+      gate.open()
+      return try await command.wait()
+    },
+    FaultRow(part: "disk", fault: "too few files may be open", outcome: "downloaded", exit: 0, says: "") { scene in
+      for number in 0..<200 {
+        scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
+      }
+      scene.options += ["--concurrency", "4096", "--per-host", "4096"]
+    } run: {
+      try await $0.startByShell("ulimit -n 64").wait()
+    },
+  ]
+
+  private static func disk(
+    _ fault: String,
+    exit: Int,
+    _ says: String,
+    _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
+  ) -> FaultRow {
+    FaultRow(part: "disk", fault: fault, exit: exit, says: says, arrange: arrange)
+  }
+
+  /// Signals, and a run that is cut short by another process.
+  static let signals: [FaultRow] = [
+    .signal("SIGINT", SIGINT, exit: 130), .signal("SIGTERM", SIGTERM, exit: 143),
+    FaultRow(part: "signal", fault: "SIGINT twice", exit: 130, says: "finish", arrange: { $0.add(.stall) }) { scene in
+      let command = try scene.start()
+      try await scene.origin.waitForRequests(1, of: "/fault.jpg")
+      command.send(SIGINT)
+      try await command.waitForError("finish")
+      command.send(SIGINT)
+      return try await command.wait()
+    },
+    FaultRow(
+      part: "signal",
+      fault: "the deadline passes",
+      keys: "prefetch: {deadline: 1s}",
+      outcome: "cancelled",
+      exit: 2,
+      says: "",
+      arrange: { $0.add(.stall) }
+    ),
+  ]
+
+  private static func signal(_ name: String, _ signal: Int32, exit: Int) -> FaultRow {
+    FaultRow(part: "signal", fault: name, outcome: "downloaded", exit: exit, says: "finish") { scene in
+      scene.add(.body(SampleImages.jpeg(5), type: "image/jpeg"))
+      scene.options += JobFolder.patience
+    } run: { scene in
+      let gate = scene.origin.hold("/fault.jpg")
+      let command = try scene.start()
+      try await gate.waitForWaiting(1)
+      command.send(signal)
+      try await command.waitForError("finish")
+      gate.open()
+      return try await command.wait()
+    }
+  }
+}
+
+extension FaultScene {
+  /// Starts the job from a shell that does `first` before it.
+  fileprivate func startByShell(_ first: String) throws -> Command {
+    job.write(urls: urls)
+    let arguments =
+      [BuiltCommand.path, "run", "job.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"] + options
+    return try Command(
+      "/bin/sh",
+      ["-c", first + "\nexec \"$@\"", "sh"] + arguments,
+      environment: job.environment.merging(environment) { $1 },
+      workingDirectory: job.folder.path
+    )
+  }
+}

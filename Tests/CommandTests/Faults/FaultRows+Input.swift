@@ -1,0 +1,74 @@
+import Foundation
+import TestOrigin
+import TestSupport
+
+extension FaultRow {
+  /// Files and lines that are wrong.
+  static let input: [FaultRow] = [
+    .input("YAML that is none", exit: 3, "job.yaml:3:1: while parsing") {
+      $0.job.folder.write("version: 1\nname: [\n", to: "job.yaml")
+    },
+    .input("a key that does not exist", exit: 3, "manifests") {
+      $0.job.folder.write("version: 1\nname: test\nmanifest: [{path: urls.txt}]\n", to: "job.yaml")
+    },
+    .input("an empty job", exit: 3, "job.yaml") { $0.job.folder.write("", to: "job.yaml") },
+    .input("no job", exit: 3, "job.yaml") { unlink($0.job.folder.file("job.yaml")) },
+    .input("a job that is no text", exit: 3, "job.yaml") { $0.job.folder.write(Array(0...255), to: "job.yaml") },
+    .input("a YAML bomb", exit: 3, "job.yaml") { $0.job.folder.write(yamlBomb, to: "job.yaml") },
+    .manifest("a manifest that is not there", exit: 1, "cannot") { unlink($0.job.folder.file("urls.txt")) },
+    .manifest("a manifest that is a folder", exit: 1, "urls.txt") { scene in
+      unlink(scene.job.folder.file("urls.txt"))
+      mkdir(scene.job.folder.file("urls.txt"), 0o755)
+    },
+    .manifest("an empty manifest", exit: 2, "") { $0.job.folder.write("", to: "urls.txt") },
+    .manifest("a manifest of gzip that is cut", exit: 1, "urls.txt.gz") { scene in
+      scene.job.write(urls: (0..<5000).map { scene.origin.url("/missing-\($0).jpg") })
+      _ = try await Command.run("/bin/gzip", [scene.job.folder.file("urls.txt")])
+      let whole = scene.job.folder.read("urls.txt.gz") ?? []
+      scene.job.folder.write(whole.dropLast(whole.count - 100), to: "urls.txt.gz")
+      scene.options += ["--set", "manifests=[{path: urls.txt.gz}]"]
+    },
+    .input("a manifest of binary data", exit: 2, "a control character", outcome: "failed", kind: "invalid-url") { scene in
+      scene.urls = []
+      scene.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
+    },
+    .line("a line that is no URL", "not a url", says: "no scheme"),
+    .line("a URL without a host", "http://", says: "no host"),
+    .line("another scheme", "ftp://127.0.0.1/a.jpg", says: "neither http nor https"),
+    .line("a scheme that reads files", "file:///etc/passwd", says: "neither http nor https"),
+    .line("a port that is none", "http://127.0.0.1:99999/a.jpg", says: "the port is no number"),
+    .line("a host with a space", "http://exa mple/a.jpg", says: "no host name has"),
+    .line("a line of 1 MB", "http://127.0.0.1/" + String(repeating: "a", count: 1_000_000), says: "longer than 65536 bytes"),
+    .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "a control character"),
+    .input("JSON Lines that are none", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {
+      scene in
+      scene.urls = []
+      scene.job.folder.write("{\"url\": \n[1,2\n", to: "urls.jsonl")
+      scene.options += ["--set", "manifests=[{path: urls.jsonl}]"]
+    },
+  ]
+
+  /// A line of the manifest that cannot be fetched.
+  private static func line(_ fault: String, _ line: String, says: String) -> FaultRow {
+    .input(fault, exit: 2, says, outcome: "failed", kind: "invalid-url") { $0.urls.append(line) }
+  }
+
+  /// A manifest that cannot be read; nothing else is added to it.
+  private static func manifest(
+    _ fault: String,
+    exit: Int,
+    _ says: String,
+    _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
+  ) -> FaultRow {
+    .input(fault, exit: exit, says) { scene in
+      scene.urls = []
+      try await arrange(scene)
+    }
+  }
+
+  /// Aliases of aliases: ten to the power of nine names.
+  private static let yamlBomb =
+    "version: 1\nname: bomb\na0: &a0 [x]\n"
+    + (1...9).map { "a\($0): &a\($0) [\(Array(repeating: "*a\($0 - 1)", count: 10).joined(separator: ", "))]\n" }.joined()
+    + "manifests: *a9\n"
+}

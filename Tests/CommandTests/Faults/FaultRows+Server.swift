@@ -1,0 +1,144 @@
+import TestOrigin
+import TestSupport
+
+/// Long enough for a busy machine to connect in, short enough for a test.
+private let impatient = "request: {retries: 0, stall-timeout: 1s}"
+
+private let image = SampleImages.jpeg(9, padding: 30_000)
+
+private func head(_ lines: String...) -> [UInt8] { Array((lines + ["", ""]).joined(separator: "\r\n").utf8) }
+
+extension FaultRow {
+  /// Answers that are none, or not the right one.
+  static let server: [FaultRow] = [
+    .server("404", "http-status", "404 Not Found", .status(404)),
+    .server("410", "http-status", "410 Gone", .status(410)),
+    .server("401", "http-status", "401 Unauthorized", .status(401)),
+    .server("403", "http-status", "403 Forbidden", .status(403)),
+    .server("429 without Retry-After", "http-status", "429", .status(429)),
+    .server("500", "http-status", "500", .status(500)),
+    .server("503 without Retry-After", "http-status", "503", .status(503)),
+    .server("a status without a name, 599", "http-status", "599", .raw("HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n")),
+    .server("204, an answer without a body", "http-status", "204", .status(204)),
+    .server("206 that was not asked for", "http-status", "206", .part(0..<100, of: image, type: "image/jpeg")),
+    .server("304 that was not asked for", "http-status", "304", .status(304)),
+    .server("closes before the answer", "reset", "broke the connection off after 0 bytes", .close),
+    .server("resets before the answer", "reset", "broke the connection off after 0 bytes", .reset),
+    .server(
+      "resets midway",
+      "reset",
+      "broke the connection off after 1000 bytes",
+      .reset(afterBytes: 1000, declared: 30_000, of: image, type: "image/jpeg")
+    ),
+    .server(
+      "cuts the body",
+      "truncated",
+      "the body ended after 1000 of",
+      .cut(afterBytes: 1000, declared: image.count, of: image, type: "image/jpeg")
+    ),
+    .server(
+      "declares more than it has",
+      "truncated",
+      "the body ended after",
+      .wrongLength(declared: image.count + 1, actual: image, type: "image/jpeg")
+    ),
+    .server("never answers", "stalled", "no byte came for 1 s", keys: impatient, .stall),
+    .server(
+      "stops in the middle of the header",
+      "stalled",
+      "no byte came for 1 s",
+      keys: impatient,
+      .raw("HTTP/1.1 200 OK\r\nContent-Ty", closes: false)
+    ),
+    .server(
+      "stops in the middle of the body",
+      "stalled",
+      "no byte came for 1 s",
+      keys: impatient,
+      .stall(afterBytes: 1000, declared: image.count, of: image, type: "image/jpeg")
+    ),
+    .server("redirects to itself", "redirects", "in a circle", .redirect(to: "/fault.jpg")),
+    .server(
+      "redirects too often",
+      "redirects",
+      "more than 3 redirects",
+      keys: "request: {retries: 0, redirects: 3}",
+      .endlessRedirects
+    ),
+    .server("redirects without a Location", "http-status", "302", .status(302)),
+    .server("redirects to a file", "redirects", "neither http nor https", .redirect(to: "file:///etc/passwd")),
+    .server(
+      "redirects to a scheme that no one knows",
+      "redirects",
+      "neither http nor https",
+      .redirect(to: "gopher://127.0.0.1/1")
+    ),
+    .server("redirects to no URL", "redirects", "the URL has no host", .redirect(to: "http://")),
+    .server("a status line that is none", "reset", "did not answer in HTTP", .raw("HELLO 200 OK\r\n\r\n")),
+    .server(
+      "a header of 1 MB",
+      "reset",
+      "the header is too long",
+      .raw(head("HTTP/1.1 200 OK", "X-Long: " + String(repeating: "a", count: 1_000_000)))
+    ),
+    .server("a header of 20,000 lines, and no body", "empty", "the body is empty", .raw(manyHeaders)),
+    .server(
+      "a header line without a colon",
+      "reset",
+      "did not answer in HTTP: Header without colon",
+      .raw(head("HTTP/1.1 200 OK", "no colon here", "Content-Length: 0"))
+    ),
+    .server(
+      "two lengths that differ, both too short",
+      "undecodable",
+      "is cut",
+      .raw(head("HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6") + image)
+    ),
+    .server(
+      "a length below zero",
+      "reset",
+      "did not answer in HTTP: Invalid Content-Length",
+      .raw(head("HTTP/1.1 200 OK", "Content-Length: -5") + image)
+    ),
+    .server(
+      "cuts a chunk",
+      "truncated",
+      "the body ended after 3 bytes",
+      .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("400\r\nabc".utf8))
+    ),
+    .server(
+      "a chunk's length is none",
+      "reset",
+      "broke the connection off",
+      .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("zz\r\nabc\r\n0\r\n\r\n".utf8))
+    ),
+    .server(
+      "a chunk's length does not fit",
+      "reset",
+      "broke the connection off",
+      .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n".utf8))
+    ),
+    .server(
+      "says gzip where there is none",
+      "content-type",
+      "incorrect header check",
+      .body(image, type: "image/jpeg", headers: ["Content-Encoding": "gzip"])
+    ),
+    .server(
+      "a coding that no one knows",
+      "content-type",
+      "Unrecognized content encoding",
+      .body(image, type: "image/jpeg", headers: ["Content-Encoding": "snappy"])
+    ),
+  ]
+
+  private static let manyHeaders =
+    head("HTTP/1.1 200 OK").dropLast(2) + (0..<20_000).flatMap { Array("X-\($0): a\r\n".utf8) } + Array("\r\n".utf8)
+}
+
+extension Behaviour {
+  /// Each answer leads to another one.
+  fileprivate static var endlessRedirects: Behaviour {
+    .computed { request in .redirect(to: "/fault.jpg?\((Int(request.target.split(separator: "?").last ?? "") ?? 0) + 1)") }
+  }
+}

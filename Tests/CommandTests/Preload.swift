@@ -1,0 +1,27 @@
+import Foundation
+import TestSupport
+
+/// A C library of `Tests/Preloads`, compiled for the tests and loaded before the others of a command.
+final class Preload: Sendable {
+  /// What `LD_PRELOAD` is to be.
+  let path: String
+  private let folder = TemporaryDirectory()
+
+  private init(_ name: String) {
+    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Preloads/\(name).c").path
+    path = folder.file("\(name).so")
+    let arguments = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", path, source, "-ldl", "-lpthread"]
+    do {
+      let result = try Command("/usr/bin/env", ["clang"] + arguments).wait()
+      guard result.status == 0 else { fatalError("\(source) cannot be compiled: \(result.errorText)") }
+    } catch {
+      fatalError("no clang, which comes with Swift: \(error)")
+    }
+  }
+
+  /// Names that do not resolve, or never; `resolver.c` tells them.
+  static let resolver = Preload("resolver")
+  /// A calendar that is wrong, or jumps.
+  static let clock = Preload("clock")
+}
