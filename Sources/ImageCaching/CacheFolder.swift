@@ -47,12 +47,27 @@ final class CacheFolder: Sendable {
   private static func make(_ path: String) throws(CacheError) {
     var firstError: Int32?
     for end in path.indices.dropFirst() where path[end] == "/" {
-      if mkdir(String(path[..<end]), 0o755) != 0 && errno != EEXIST { firstError = firstError ?? errno }
+      let folder = String(path[..<end])
+      if mkdir(folder, 0o755) == 0 {
+        synchronizeParent(of: folder)
+      } else if errno != EEXIST {
+        firstError = firstError ?? errno
+      }
     }
     // A failure above matters only if the last one fails too, and then it is the reason.
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
       throw .cannotMake(path: path, reason: errorSentence(firstError ?? errno))
     }
+    synchronizeParent(of: path)
+  }
+
+  /// Makes the name of a folder last through a crash, as far as this user may: a folder above may be closed to it.
+  private static func synchronizeParent(of path: String) {
+    guard let slash = path.lastIndex(of: "/") else { return }
+    let parent = Glibc.open(slash == path.startIndex ? "/" : String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard parent >= 0 else { return }
+    fsync(parent)
+    close(parent)
   }
 
   /// The path of a file in the folder, for messages and for LMDB.

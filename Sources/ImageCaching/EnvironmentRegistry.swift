@@ -56,7 +56,11 @@ enum EnvironmentRegistry {
   private static func openLocked(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
     let useLock = try UseLock.take(folder, access: access)
     if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
-    return Environment(try OpenedIndex(folder, access: access), folder: folder, useLock: useLock)
+    let index = try OpenedIndex(folder, access: access)
+    let environment = Environment(index, folder: folder, useLock: useLock)
+    // Whoever made the files, this process or one that died since: what is committed to them lasts only if their names do.
+    if access == .readWrite { try folder.synchronize(".") }
+    return environment
   }
 
   /// Opens an index whose lock file this user may not write: then nobody else may have the folder open, who could write it.
