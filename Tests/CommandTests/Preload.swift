@@ -22,6 +22,8 @@ final class Preload: Sendable {
 
   /// Names that do not resolve, or never; `resolver.c` tells them.
   static let resolver = Preload("resolver")
+  /// What a command does to its files, written down; ``RecordedStep`` reads it.
+  static let recorder = Preload("recorder")
   /// A calendar that is wrong, or jumps.
   static let clock = Preload("clock")
 }

@@ -1,0 +1,167 @@
+import Foundation
+import TestSupport
+
+/// A disk as the manual promises it (fsync(2)): what was synced stays, and of all else any part may be lost.
+///
+/// A file's bytes last from its own sync on, its name from the sync of its folder. Until then a write may come whole, in part or not at
+/// all, whatever became of those before and behind it. Names that were not synced come in the order in which they were given, as file
+/// systems with a journal keep it, and end anywhere.
+struct DiskModel {
+  fileprivate struct File {
+    var synced: [UInt8] = []
+    var pending: [Change] = []
+  }
+
+  fileprivate struct Change {
+    /// nil: cut or extended to `offset`.
+    let bytes: ArraySlice<UInt8>?
+    let offset: Int
+    /// Written with O_DSYNC.
+    var isSynced = false
+  }
+
+  private enum Node: Hashable {
+    case folder
+    case file(Int)
+  }
+
+  private struct NameChange {
+    let path: String
+    /// nil: the name goes.
+    let node: Node?
+  }
+
+  private let root: String
+  private var files: [File] = []
+  private var names: [String: Node] = [:]
+  private var syncedNames: [String: Node] = [:]
+  private var pendingNames: [NameChange] = []
+
+  /// A disk that has a folder with all in it, lasting; an empty one where it is not there.
+  init(holding root: String) {
+    self.root = root
+    for name in FileManager.default.enumerator(atPath: root)?.compactMap({ $0 as? String }) ?? [] {
+      let path = "\(root)/\(name)"
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      if isFolder.boolValue {
+        names[path] = .folder
+      } else {
+        names[path] = .file(files.count)
+        files.append(File(synced: readFile(path) ?? []))
+      }
+    }
+    syncedNames = names
+  }
+
+  /// Does what a command did.
+  mutating func apply(_ step: RecordedStep) {
+    switch step.kind {
+    case .create: change(step.path, to: addFile())
+    case .folder: change(step.path, to: .folder)
+    case .unlink: change(step.path, to: nil)
+    case .link: if let node = names[step.path] { change(step.second, to: node) }
+    case .rename:
+      guard let node = names[step.path] else { return }
+      change(step.second, to: node)
+      change(step.path, to: nil)
+    case .write, .syncedWrite:
+      write(Change(bytes: step.bytes, offset: step.offset, isSynced: step.kind == .syncedWrite), to: step.path)
+    case .truncate: write(Change(bytes: nil, offset: step.offset), to: step.path)
+    case .sync: sync(step.path)
+    }
+  }
+
+  private mutating func addFile() -> Node {
+    files.append(File())
+    return .file(files.count - 1)
+  }
+
+  private mutating func change(_ path: String, to node: Node?) {
+    names[path] = node
+    pendingNames.append(NameChange(path: path, node: node))
+  }
+
+  private mutating func write(_ change: Change, to path: String) {
+    guard case .file(let number)? = names[path] else { return }
+    files[number].pending.append(change)
+  }
+
+  private mutating func sync(_ path: String) {
+    if case .file(let number)? = names[path] {
+      for change in files[number].pending { change.apply(to: &files[number].synced) }
+      files[number].pending = []
+    } else {
+      for change in pendingNames where Self.parent(change.path) == path { syncedNames[change.path] = change.node }
+      pendingNames.removeAll { Self.parent($0.path) == path }
+    }
+  }
+
+  /// Makes the folder anew below `target`, as a loss of power now could leave it.
+  ///
+  /// - Parameter random: what else than the synced part is kept; nil: nothing is.
+  func lose(into target: String, _ random: inout SeededRandom?) {
+    var kept = syncedNames
+    if random != nil {
+      for change in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random!)) {
+        kept[change.path] = change.node
+      }
+    }
+    try? FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+    for (path, node) in kept.sorted(by: { $0.key < $1.key }) where hasFolders(path, in: kept) {
+      let place = target + path.dropFirst(root.count)
+      switch node {
+      case .folder: try? FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+      case .file(let number):
+        _ = FileManager.default.createFile(atPath: place, contents: Data(content(of: files[number], &random)))
+      }
+    }
+  }
+
+  /// A file in a folder that is lost is lost too.
+  private func hasFolders(_ path: String, in kept: [String: Node]) -> Bool {
+    var folder = Self.parent(path)
+    while folder.count > root.count {
+      guard kept[folder] == .folder else { return false }
+      folder = Self.parent(folder)
+    }
+    return folder == root
+  }
+
+  private func content(of file: File, _ random: inout SeededRandom?) -> [UInt8] {
+    var bytes = file.synced
+    for change in file.pending {
+      if change.isSynced {
+        change.apply(to: &bytes)
+      } else if random != nil {
+        change.torn(&random!)?.apply(to: &bytes)
+      }
+    }
+    return bytes
+  }
+
+  private static func parent(_ path: String) -> String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
+}
+
+extension DiskModel.Change {
+  fileprivate func apply(to file: inout [UInt8]) {
+    guard let bytes else {
+      file = Array(file.prefix(offset)) + [UInt8](repeating: 0, count: max(0, offset - file.count))
+      return
+    }
+    let end = offset + bytes.count
+    if file.count < end { file += [UInt8](repeating: 0, count: end - file.count) }
+    file.replaceSubrange(offset..<end, with: bytes)
+  }
+
+  /// What a loss leaves of it: all, nothing, or its first sectors.
+  fileprivate func torn(_ random: inout SeededRandom) -> Self? {
+    switch Int.random(in: 0..<3, using: &random) {
+    case 0: return nil
+    case 1: return self
+    default:
+      guard let bytes, bytes.count > 512 else { return nil }
+      return Self(bytes: bytes.prefix(Int.random(in: 0..<bytes.count / 512, using: &random) * 512), offset: offset)
+    }
+  }
+}
