@@ -15,7 +15,7 @@ import Testing
     let images = try await ImagesToKill(count: SoakCounts.images)
     let job = images.makeJob()
     // Listing a large cache takes longer than the round itself.
-    let countingInterval = max(1, SoakCounts.images / 1000)
+    let countingInterval = max(1, SoakCounts.images / 1000, SoakCounts.kills / 100)
     var killed = 0
     var told = 0
     var largestIndexBytes = 0
@@ -26,7 +26,9 @@ import Testing
       let statistics = try await job.statistics()
       #expect(statistics.bodyBytes <= images.maximumCacheBytes * 11 / 10 + images.bytes)
       largestIndexBytes = max(largestIndexBytes, try job.indexDiskBytes())
-      if round % countingInterval == 0 { try await job.expectTrueTotals() }
+      if round % countingInterval == 0 {
+        try await expectToGoOn(job, images, round, stored: Set(try await job.expectTrueTotals().map(\.url)))
+      }
     }
     let comment: Comment = "seed \(SoakCounts.seed)"
     #expect(SoakCounts.isLong ? killed > SoakCounts.kills / 2 : killed == SoakCounts.kills, comment)
@@ -70,6 +72,17 @@ import Testing
     let result = try await job.prewarm("run", "told.yaml", "--cache-mode", "only", "--report", "json=report.json")
     let run = try job.finishedRun(result)
     #expect(run.totals["hit_disk"] == urls.count, "round \(round), seed \(SoakCounts.seed)")
+  }
+
+  /// The killed run's job, run again to its end, asks for what was not committed, and for nothing else.
+  private func expectToGoOn(_ job: JobFolder, _ images: ImagesToKill, _ round: Int, stored: Set<String>) async throws {
+    let urls = images.urls(round: round)
+    let missing = Set(urls).subtracting(stored).count
+    job.write(urls: urls, to: images.manifestPath)
+    let run = try await job.runJob()
+    let comment: Comment = "round \(round), seed \(SoakCounts.seed): \(missing) missing, \(run.totals)"
+    #expect(run.status == 0 && run.totals["downloaded"] == missing && run.sumOfTotals == urls.count, comment)
+    #expect(run.section("attempts")["total"] as? Int == missing, comment)
   }
 
   /// A run to the end goes on where the last kill was; then trims remove what the kills left behind, a part each time.
