@@ -4,7 +4,7 @@ import ImagePrimitives
 ///
 /// A turn: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start; tell
 /// the receivers. It sleeps without end where no socket, no timer and no message calls. Its parts are in files of their own: who
-/// shares a job, how jobs start, how they end, loaders, progress.
+/// shares a job, how jobs start, how they end, what hosts and their rules for robots allow, loaders, progress.
 final class TransferLoop: @unchecked Sendable {
   // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
 

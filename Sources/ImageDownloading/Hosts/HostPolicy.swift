@@ -79,23 +79,3 @@ struct HostPolicy {
     return .paused(status: Int(pause.status), remaining: remaining, total: .nanoseconds(Int64(clamping: pause.totalNanoseconds)))
   }
 }
-
-/// What holds for each host.
-struct HostRules {
-  var perHost: Int
-  /// Between two starts; zero without a rate.
-  var intervalNanoseconds: UInt64 = 0
-  var isAdaptive = false
-  var breaker = CircuitBreaker()
-}
-
-/// What a request that has ended tells of its host.
-enum HostAnswer {
-  /// It answered, whatever; with the time from the request to the first byte, where that was asked for.
-  case answered(latencyNanoseconds: UInt64?)
-  /// It asks for a pause: 429 or 503.
-  case busy
-  /// It failed in a way that may heal.
-  case failed(Failure)
-  case nothing
-}

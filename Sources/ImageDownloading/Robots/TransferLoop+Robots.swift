@@ -97,8 +97,6 @@ extension RobotsRegistry.Answer {
     case .cancelled: return nil
     case .failed(let failure):
       switch failure.kind {
-      // Those that wait fail alike, by themselves.
-      case .hostDown: return nil
       case .redirects: self = .rules(RobotsRules())
       case .httpStatus where !(500...599).contains(failure.status ?? 0): self = .rules(RobotsRules())
       default: self = .unreachable(failure.message)

@@ -136,6 +136,22 @@ struct RobotsTests {
     #expect(end.failure?.kind == .hostDown)
     #expect(origin.requests.count == 2)
   }
+
+  @Test("D17: rules that lead to a host that is down are unreachable, once and for all that wait")
+  func rulesOnAHostThatIsDown() async throws {
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    let (good, target) = (origin.ports[0], origin.url("/rules", host: 1))
+    origin.setFallback { $0.port == good ? .redirect(to: target) : .reset }
+    run.fetcher.submit([origin.url("/a", host: 1), origin.url("/b", host: 1)])
+    try await run.settle()
+    try await run.advance(by: .seconds(30))
+    run.fetcher.client.submit((10..<14).map { Download(id: $0, url: Array(origin.url("/\($0)").utf8), options: respectful) })
+    try await run.settle()
+    #expect(run.ends.count == 6)
+    #expect(run.ends.dropFirst(2).allSatisfy { $0.failure?.kind == .robots })
+    #expect(origin.requests.count { $0.port == good } == 1)
+  }
 }
 
 extension Fetcher {
