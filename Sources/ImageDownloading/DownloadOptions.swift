@@ -21,8 +21,8 @@ public final class DownloadOptions: Sendable {
   public let headerFilter: HeaderFilter?
   /// User name and password, or where they come from; none by default.
   public let credentials: Credentials?
-  /// Whether cookies are kept and sent, from one jar in memory for all such downloads of a downloader (RFC 6265); false by
-  /// default. See ``ImageDownloader/clearCookies()``.
+  /// Whether cookies are kept and sent, at a download's own origin, from one jar in memory for all such downloads of a downloader
+  /// (RFC 6265); false by default. See ``ImageDownloader/clearCookies()``.
   public let handlesCookies: Bool
   /// Whether TLS certificates are taken that nobody vouches for, on each hop; false by default. Whoever can reach the network
   /// between then can read and change all that passes.

@@ -4,7 +4,7 @@ import ImagePrimitives
 /// What the requests of one job have in common, set on a handle once and kept until another job's request uses the handle.
 final class RequestTemplate {
   /// libcurl reads from a socket in pieces of this size, at most.
-  private static let bufferBytes = 64 << 10
+  static let bufferBytes = 64 << 10
   /// The same for probes: what lies beyond the prefix is read in vain.
   private static let probeBufferBytes = 16 << 10
 
@@ -15,6 +15,10 @@ final class RequestTemplate {
     var isOwnOrigin: Bool
     /// What is asked for on the wire, which need not be what the options say.
     var method: DownloadOptions.Method
+
+    /// Whether cookies are sent and kept: at the download's own origin alone, as its headers. The jar itself tells hosts apart, and no
+    /// ports (RFC 6265, section 8.5).
+    var handlesCookies: Bool { options.handlesCookies && isOwnOrigin }
 
     static func == (left: Kind, right: Kind) -> Bool {
       left.options === right.options && left.isOwnOrigin == right.isOwnOrigin && left.method == right.method
@@ -60,7 +64,7 @@ final class RequestTemplate {
     curl_set_long(easy, CURLOPT_BUFFERSIZE, kind.method == .probe ? Self.probeBufferBytes : Self.bufferBytes)
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
     // Starts the handling of cookies; those themselves are the share's.
-    if options.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
+    if kind.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
     curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo?.first)
     setProxy(easy, options.connection.proxy)
     setTLS(easy, options.connection.tls)

@@ -14,6 +14,7 @@ extension Transfer {
     drainLimit = bodyBytes + Self.drainedBytes
     hasHandedOver = continuation?.hasHandedOver == true
     isStreamed = hasHandedOver
+    isCoded = false
     isResumable = false
     mustStartOver = false
     totalBytes = nil
@@ -75,6 +76,10 @@ extension Transfer {
     bodyBytes += bytes.count
     guard bodyBytes <= options.maxBytes else {
       refusal = .tooLarge(limit: options.maxBytes, status: status)
+      return false
+    }
+    if isCoded, unpacksTooFar {
+      refusal = .bomb(status: status)
       return false
     }
     body.append(contentsOf: bytes)

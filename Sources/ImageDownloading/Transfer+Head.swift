@@ -12,7 +12,8 @@ extension Transfer {
       return
     }
     // By the answer as it came: what a modifier changes is for who takes the image.
-    let (length, isCoded) = (contentLength, fields.has(.contentEncoding))
+    let length = contentLength
+    isCoded = fields.has(.contentEncoding)
     let part = method == .probe || continuation != nil ? AnsweredPart(status: statusOnWire, fields, after: continuation) : .whole
     // Where it leads elsewhere, nobody but us sees it.
     if isRedirect { return }
@@ -32,7 +33,7 @@ extension Transfer {
       return
     }
     disposition = .kept
-    expect(part, contentLength: length, isCoded: isCoded)
+    expect(part, contentLength: length)
   }
 
   /// Whether the answer to a request that goes on from a body says that it cannot.
@@ -84,7 +85,7 @@ extension Transfer {
   }
 
   /// Notes how many bytes are to come, and refuses too many.
-  private func expect(_ part: AnsweredPart, contentLength: Int?, isCoded: Bool) {
+  private func expect(_ part: AnsweredPart, contentLength: Int?) {
     var end = contentLength
     var total = contentLength
     if case .part(let bytes, let whole) = part {
@@ -99,7 +100,7 @@ extension Transfer {
   }
 
   /// The Content-Length, coded or not; nil where it is not told.
-  private var contentLength: Int? {
+  var contentLength: Int? {
     var length: curl_off_t = -1
     curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
     return length < 0 ? nil : Int(length)

@@ -91,6 +91,8 @@ final class Transfer {
   var totalBytes: Int?
   /// Whether the whole body ends with the answer's part of it.
   var endsWithPart = true
+  /// Whether the body comes coded, and is decoded by libcurl.
+  var isCoded = false
   /// Whether a later request may go on from where the body breaks off.
   var isResumable = false
   /// Whether the request has to be made again for the whole body.
@@ -158,7 +160,7 @@ final class Transfer {
       }
     } else {
       let template = RequestTemplate(kind, defaults: defaults)
-      shares.attach(easy, cookies: options.handlesCookies)
+      shares.attach(easy, cookies: kind.handlesCookies)
       template.apply(to: self)
       hasCredentials = false
       if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }

@@ -1,0 +1,135 @@
+import Foundation
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import ImageDownloading
+
+/// What must not get in, and what must not get out.
+struct SecurityTests {
+  @Test(
+    "D17: a URL with control characters, spaces or bare letters beyond ASCII is refused before libcurl sees it",
+    arguments: [
+      "http://127.0.0.1/a\r\nX-Injected: 1", "http://127.0.0.1/a\nb", "http://127.0.0.1/\u{0}", "http://127.0.0.1/\u{7F}",
+      "http://127.0.0.1\r\n/", "http://u\r\nX: 1@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/ü",
+      "http://bücher.example/",
+      "http://127.0.0.1:80\t/", "\u{1}http://127.0.0.1/", "http://127.0.0.1\\@evil.test/", "http://a@b@127.0.0.1/",
+    ]
+  )
+  func controlCharacters(url: String) throws {
+    let end = try Fetcher().fetch(url)
+    #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
+  }
+
+  @Test(
+    "D16, D17: a redirect's control characters inject nothing",
+    arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"]
+  )
+  func redirectInjection(location: String) throws {
+    let origin = try Origin(["/a": .redirect(to: location)], fallback: .body([1]))
+    let end = try Fetcher().fetch(origin.url("/a"))
+    #expect(end.image != nil || end.failure?.kind == .redirects)
+    #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
+  }
+
+  @Test("D7: cookies go to the download's own origin alone, and to hosts that set them alone")
+  func cookies() async throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.set("/a", .status(302, headers: ["Location": origin.url("/b", host: 1), "Set-Cookie": "id=7; Path=/"]))
+    origin.set("/b", .status(302, headers: ["Location": origin.url("/c", host: 0), "Set-Cookie": "other=8; Path=/"]))
+    origin.setFallback(.body([1]))
+    let targets = ["a.test", "b.test"].map {
+      DownloadOptions.ConnectTarget(host: $0, targetHost: "127.0.0.1", targetPort: origin.port)
+    }
+    let options = DownloadOptions.forTests(handlesCookies: true, connection: .with(connectTo: targets))
+    let fetcher = try Fetcher()
+    _ = try await fetcher.fetchInTurn([(origin.url("/a"), options)])
+    #expect(origin.requests.map { $0.headers["Cookie"] } == [nil, nil, "id=7"])
+    origin.set("/set", .body([1], headers: ["Set-Cookie": "a=1; Path=/"]))
+    origin.set("/wide", .body([1], headers: ["Set-Cookie": "wide=1; Path=/; Domain=test"]))
+    let urls = ["http://a.test/set", "http://a.test/wide", "http://a.test/1", "http://b.test/2"]
+    _ = try await fetcher.fetchInTurn(urls.map { ($0, options) })
+    #expect(origin.requests.suffix(4).map { $0.headers["Cookie"] } == [nil, "a=1", "a=1", nil])
+  }
+
+  @Test("D7: scheme, host and port each make another origin")
+  func origins() throws {
+    let own = try #require(URLOrigin(Array("https://h/".utf8)))
+    for other in ["http://h/", "https://i/", "https://h:444/", "http://h:443/"] {
+      #expect(URLOrigin(Array(other.utf8)) != own)
+    }
+    #expect(URLOrigin(Array("https://user@h/x".utf8)) == own)
+  }
+
+  @Test("D7: no sentence repeats a URL's user or password, whatever fails")
+  func sentences() async throws {
+    let refused = RefusedPort()
+    let listener = ClosingListener(answer: "SSH-2.0-OpenSSH_9.2\r\n")
+    let origin = try Origin([
+      "/reset": .reset, "/cut": .cut(afterBytes: 1, declared: 2), "/404": .status(404), "/large": .body(pattern(100)),
+      "/far": .redirect(to: "ftp://alice:hunter2@h/"), "/circle": .redirect(to: "/circle"), "/stall": .stall,
+      "/next": .redirect(to: "http://alice:hunter2@no-such-host.invalid/"),
+      "/coded": .body([1], headers: ["Content-Encoding": "gzip"]),
+    ])
+    let hosts = ["127.0.0.1:\(refused.port)", "127.0.0.1:\(listener.port)", "no-such-host.invalid"]
+    let paths = ["reset", "cut", "404", "large", "far", "circle", "stall", "next", "coded"].map {
+      "127.0.0.1:\(origin.port)/\($0)"
+    }
+    let urls = (hosts.map { "\($0)/" } + paths).flatMap { ["http://alice:hunter2@\($0)", "https://alice:hunter2@\($0)"] }
+    for addresses in [DownloadOptions.AddressRule.any, .publicOnly] {
+      let options = DownloadOptions.forTests(
+        connection: .with(addresses: addresses),
+        stallTimeout: .milliseconds(100),
+        maxBytes: 10
+      )
+      let fetcher = try Fetcher()
+      fetcher.submit(urls, options: options)
+      for end in try await fetcher.recorder.waitForEnds(urls.count) {
+        let failure = try #require(end.failure)
+        #expect(!failure.message.contains("alice") && !failure.message.contains("hunter2"))
+      }
+    }
+  }
+
+  @Test("D13: a coded body that unpacks to more than an image would is too-large, however much is allowed", arguments: [1, 2])
+  func bombs(layers: Int) throws {
+    var bytes = [UInt8](repeating: 0, count: 16 << 20)
+    for _ in 0..<layers { bytes = try gzip(bytes) }
+    let coding = Array(repeating: "gzip", count: layers).joined(separator: ", ")
+    let origin = try Origin(["/a": .body(bytes, headers: ["Content-Encoding": coding])])
+    let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 3)).failure)
+    #expect(failure.kind == .tooLarge && !failure.isTransient && failure.message.contains("more than 1000 times"))
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test("D13: what unpacks as images and texts do is taken")
+  func codedBodies() throws {
+    let body = pattern(5 << 20) + [UInt8](repeating: 0, count: 3 << 20)
+    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
+    #expect(try Fetcher().fetch(origin.url("/a")).image?.bodyBytes == body.count)
+  }
+
+  @Test("the environment's proxy is taken where that is asked for, except for the hosts it names, and nowhere else")
+  func environmentProxy() async {
+    await #expect(processExitsWith: .success) {
+      let origin = try Origin(fallback: .body([1]))
+      let proxy = TestProxy()
+      setenv("http_proxy", "http://bob:y@127.0.0.1:\(proxy.port)", 1)
+      setenv("no_proxy", "direct.test", 1)
+      let environment = DownloadOptions.forTests(
+        connection: .with(
+          connectTo: [.init(host: "direct.test", targetHost: "127.0.0.1", targetPort: origin.port)],
+          proxy: .environment
+        )
+      )
+      let fetches = [
+        ("http://image.test:\(origin.port)/a", environment), ("http://direct.test:\(origin.port)/b", environment),
+        (origin.url("/c"), .forTests()),
+      ]
+      let ends = try await Fetcher().fetchInTurn(fetches)
+      #expect(ends.allSatisfy { $0.image != nil })
+      #expect(proxy.log == ["GET http://image.test:\(origin.port)/a bob:y"])
+    }
+  }
+}
