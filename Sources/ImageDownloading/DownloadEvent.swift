@@ -13,7 +13,8 @@ public enum DownloadEvent: Sendable {
   case progress(id: UInt64, received: Int, expected: Int?)
   /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all that came until then.
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
-  /// The chunks so far are void: the attempt failed and a retry follows.
+  /// The chunks so far are void: the body begins anew. A retry that goes on from where the body broke off, since the server can tell
+  /// that it is the same, tells none.
   case restarted(id: UInt64)
   /// Fetched as ``DownloadOptions/method-swift.property`` asked, with an accepted status.
   case finished(id: UInt64, DownloadedImage)

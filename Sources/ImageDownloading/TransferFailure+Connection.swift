@@ -34,7 +34,7 @@ extension Transfer {
     }
     // A server of HTTP/1.1 answers what makes no frames of HTTP/2, which libcurl takes for no answer.
     guard connection.httpVersion == .http2, !origin.isSecure, statusOnWire == 0,
-      [CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2].contains(code)
+      [CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2].contains(code)
     else { return nil }
     return .transient(
       .connect,

@@ -1,7 +1,8 @@
 /// What a download cost, over all its attempts.
 public struct TransferSummary: Sendable, Hashable {
   /// Requests made, retries included; not those that go on with an attempt: redirects, further ranges of a probe, a probe in
-  /// place of a HEAD, the second request of ``DownloadOptions/checksRemoteCache``.
+  /// place of a HEAD, a whole body in place of a rest that cannot be had, the second request of
+  /// ``DownloadOptions/checksRemoteCache``.
   public var attempts = 0
   /// Bytes of bodies received, as they were coded on the way.
   public var receivedBytes: UInt64 = 0
