@@ -10,8 +10,9 @@ extension Transfer {
     noteOpenedSocket()
     let type = target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(target.pointee.family, type, target.pointee.protocol)
-    // A connection that nobody acknowledges is given up with all its requests; with HTTP/2 new ones would go on to join it.
-    var milliseconds = UInt32(clamping: options.stallTimeout.wholeMilliseconds)
+    // A connection that nobody acknowledges is given up with all its requests; with HTTP/2 new ones would go on to join it. It counts
+    // for connecting too, which has a limit of its own.
+    var milliseconds = UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds)
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
     return descriptor
   }

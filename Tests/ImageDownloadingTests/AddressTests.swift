@@ -109,6 +109,15 @@ struct AddressTests {
     #expect(origin.requests.count == 2)
   }
 
+  @Test("D17: a target that is connected to in place of a public host is checked as well")
+  func connectTo() throws {
+    let origin = try Origin(fallback: .body([1]))
+    let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: origin.port)
+    let options = DownloadOptions.forTests(connection: .with(connectTo: [target], addresses: .publicOnly))
+    #expect(try Fetcher().fetch("http://public.test/a", options: options).failure?.kind == .refusedAddress)
+    #expect(origin.connectionsOpened == 0)
+  }
+
   @Test("D17: a public name answers under the rule, over kept connections too")
   func publicName() async throws {
     let origin = try Origin(fallback: .body([1]))

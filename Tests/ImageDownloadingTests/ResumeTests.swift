@@ -44,6 +44,34 @@ struct ResumeTests {
     #expect(image.summary.attempts == 2 && image.summary.receivedBytes == UInt64(body.count))
   }
 
+  @Test("D14: what a part does not say again stands as the first answer said it", arguments: [1000, 600_000])
+  func headersOfTheFirstAnswer(offset: Int) throws {
+    let first = Behaviour.ranged(
+      body,
+      type: "image/webp",
+      headers: ["ETag": "\"1\"", "Accept-Ranges": "bytes", "Vary": "Accept"]
+    )
+    // Without an entity tag too, as some servers have it; the condition held, or it would have sent all.
+    let rest = Behaviour.part(offset..<body.count, of: body, total: "*")
+    let options = DownloadOptions(
+      retries: 1,
+      backoff: .init(initial: .zero, maximum: .zero),
+      acceptContentTypes: ["image/webp"]
+    )
+    let outcome = try fetch([first.brokenOff(afterBytes: offset), rest], options: options)
+    #expect(outcome.body == body && outcome.restarts == 0)
+    let image = try #require(outcome.end.image)
+    #expect(image.contentType == "image/webp" && image.etag == "\"1\"" && image.vary == "Accept" && image.status == 200)
+  }
+
+  @Test("D14: a part that ends before the whole is gone on from in turn")
+  func shortParts() throws {
+    let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 300_000)
+    let second = Behaviour.part(300_000..<500_000, of: body, headers: Self.strong)
+    let outcome = try fetch([first, second, .ranged(body, headers: Self.strong)])
+    #expect(outcome.body == body && outcome.restarts == 0 && outcome.ranges == [nil, "bytes=300000-", "bytes=500000-"])
+  }
+
   @Test("D14: it goes on as often as it may be tried again", arguments: [BreakOff.close, .reset])
   func againAndAgain(way: BreakOff) throws {
     let part = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 250_000, by: way)
