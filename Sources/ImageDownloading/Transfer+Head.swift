@@ -88,7 +88,8 @@ extension Transfer {
   private func expect(_ part: AnsweredPart, contentLength: Int?) {
     var end = contentLength
     var total = contentLength
-    if case .part(let bytes, let whole) = part {
+    if case .part(let bytes, let told) = part {
+      let whole = told ?? (method == .get ? continuation?.totalBytes : nil)
       (end, total) = (bytes.upperBound, whole)
       endsWithPart = bytes.upperBound == whole || method == .get && whole == nil
     }
