@@ -142,7 +142,11 @@ import Testing
     let fetcher = FakeFetcher(answers)
     var manifest = try fetched("https://a.com/i.xml")
     manifest.limit = 3
-    #expect(try readAll([manifest], fetcher: fetcher).entries.count == 3)
+    let after = directory.manifest("https://i.com/last.jpg\n", name: "after.txt")
+    let reader = try ManifestReader([manifest, after], order: .fifo, spoolDirectory: directory.path, fetcher: fetcher)
+    var batch = EntryBatch()
+    while try reader.next(&batch, maximum: 1) {}
+    #expect(batch.entries.count == 4)
     #expect(fetcher.asked.count < 8)
     #expect(!fetcher.cancelled.isEmpty)
   }
