@@ -102,7 +102,8 @@ import Testing
     let origin = try Origin()
     _ = images(origin, 1...2)
     let padding = String(repeating: "# nothing here\n", count: 60_000)
-    let list = Array("/i/1.jpg\n\(padding)/i/2.jpg\n".utf8)
+    // Begins with a new line, so that pieces of two attempts would show.
+    let list = Array("\n/i/1.jpg\n\(padding)/i/2.jpg\n".utf8)
     origin.set("/list.txt", .sequence([.cut(afterBytes: 600_000, declared: list.count, of: list), .body(list)]))
     let report = try await run(job(origin.url("/list.txt")))
     #expect(report.exitStatus == .withinLimits)
