@@ -1,0 +1,58 @@
+import ImageDownloading
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Which server counts as a download's host where another is connected to than its URL names.
+struct EdgeHostTests {
+  private func options(port: Int) -> DownloadOptions {
+    var connection = DownloadOptions.Connection()
+    connection.connectTo = [DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: port)]
+    return DownloadOptions(connection: connection, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0)
+  }
+
+  @Test("D1: all names that one edge serves are one host")
+  func namesOfAnEdge() async throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(perHost: 1)
+    fetcher.submit([origin.url("/1"), origin.url("/2", host: 1)], options: options(port: origin.port))
+    try await origin.waitForInFlight(1)
+    try await fetcher.settle()
+    gate.open()
+    #expect(try await fetcher.recorder.waitForEnds(4).compactMap(\.image).count == 2)
+    #expect(origin.peakInFlight == 1)
+  }
+
+  @Test("D1: two edges are two hosts, though they serve the same name")
+  func edgesOfAName() async throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(perHost: 1)
+    fetcher.client.submit(
+      zip([UInt64(1), 2], origin.ports).map { id, port in
+        Download(id: id, url: Array(origin.url("/\(id)").utf8), options: options(port: port))
+      }
+    )
+    try await origin.waitForInFlight(2)
+    gate.open()
+    #expect(try await fetcher.recorder.waitForEnds(2).compactMap(\.image).count == 2)
+  }
+
+  @Test("the first rule that fits a URL says where is connected to")
+  func targets() {
+    var connection = DownloadOptions.Connection()
+    connection.connectTo = [
+      DownloadOptions.ConnectTarget(host: "a.example", port: 80, targetHost: "b.example", targetPort: 8080),
+      DownloadOptions.ConnectTarget(host: "a.example", targetHost: "c.example", targetPort: nil),
+      DownloadOptions.ConnectTarget(port: 443, targetHost: nil, targetPort: 8443),
+    ]
+    let target = { (url: String) in
+      Array(url.utf8).withUnsafeBytes { connection.target(for: $0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(target("http://a.example/x") == "b.example:8080")
+    #expect(target("https://a.example/x") == "c.example:443")
+    #expect(target("https://[::1]/x") == "[::1]:8443")
+    #expect(target("http://d.example/x") == nil && target("data:x") == nil)
+  }
+}
