@@ -19,10 +19,11 @@ import Testing
 
   @Test(
     "C17: whatever call fails, the run ends by itself, tells the truth, and leaves a sound cache",
-    .enabled("needs strace and the right to attach it (ptrace)") { await Strace.isAllowed() }
+    .enabled("needs strace and the right to attach it (ptrace)") { await Strace.isAllowed() },
+    arguments: TortureJob.Kind.allCases
   )
-  func whateverCallFailsTheRunTellsTheTruth() async throws {
-    let torture = try await TortureJob()
+  func whateverCallFailsTheRunTellsTheTruth(kind: TortureJob.Kind) async throws {
+    let torture = try await TortureJob(kind)
     let counts = try await countCalls(torture)
     var random = SeededRandom(seed: 20_261_121)
     let faults = Fault.errors.flatMap { row in
@@ -39,10 +40,10 @@ import Testing
       while let (fault, ending, broken) = try await group.next() {
         if let next = rest.popFirst() { group.addTask { await Self.outcome(of: next, torture) } }
         table.add(fault, ending, isGood: broken.isEmpty)
-        for sentence in broken { Issue.record("\(fault): \(sentence)") }
+        for sentence in broken { Issue.record("\(kind), \(fault): \(sentence)") }
       }
     }
-    if Self.isComplete { print(table.text) }
+    if Self.isComplete { print("\nA \(kind.rawValue) cache:\n\n\(table.text)\n") }
     #expect(table.runs == faults.count && (Self.onlyCall != nil || faults.count > 20))
   }
 

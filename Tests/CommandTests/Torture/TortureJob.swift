@@ -5,6 +5,14 @@ import TestSupport
 
 /// A small job that meets all that a run does: hits and misses, small and large bodies, failures, every kind of report.
 final class TortureJob: Sendable {
+  enum Kind: String, CaseIterable, Sendable {
+    /// Over a cache with two images, as the lines come.
+    case warm
+    /// Where no cache is yet, from the last line to the first.
+    case cold
+  }
+
+  let kind: Kind
   let origin: Origin
   /// A cache with the two images of ``warm``, copied for each run.
   private let template: JobFolder
@@ -21,7 +29,8 @@ final class TortureJob: Sendable {
     ]
   }
 
-  init() async throws {
+  init(_ kind: Kind) async throws {
+    self.kind = kind
     let origin = try Origin()
     var bodies: [String: [UInt8]] = [:]
     func add(_ name: String, _ body: [UInt8], isChunked: Bool = false, host: String = "127.0.0.1") -> String {
@@ -31,30 +40,34 @@ final class TortureJob: Sendable {
       bodies[url] = body
       return url
     }
-    warm = [add("warm.jpg", SampleImages.jpeg(1)), add("warm-large.jpg", SampleImages.jpeg(2, padding: 150_000))]
-    fresh = [
-      add("small.jpg", SampleImages.jpeg(3)), add("small.png", SampleImages.png(4)),
-      add("large.jpg", SampleImages.jpeg(5, padding: 200_000)),
-      add("chunked.jpg", SampleImages.jpeg(6, padding: 180_000), isChunked: true),
-      add("named.jpg", SampleImages.jpeg(7, padding: 20_000), host: "localhost"),
-    ]
+    let stored = [add("warm.jpg", SampleImages.jpeg(1)), add("warm-large.jpg", SampleImages.jpeg(2, padding: 150_000))]
+    warm = kind == .warm ? stored : []
+    fresh =
+      (kind == .warm ? [] : stored) + [
+        add("small.jpg", SampleImages.jpeg(3)), add("small.png", SampleImages.png(4)),
+        add("large.jpg", SampleImages.jpeg(5, padding: 200_000)),
+        add("chunked.jpg", SampleImages.jpeg(6, padding: 180_000), isChunked: true),
+        add("named.jpg", SampleImages.jpeg(7, padding: 20_000), host: "localhost"),
+      ]
     origin.set("/page.jpg", .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "text/html"))
     bad = [origin.url("/gone.jpg"), origin.url("/page.jpg")]
     self.bodies = bodies
     self.origin = origin
     template = JobFolder(urls: warm)
+    if kind == .cold { return }
     let run = try await template.runJob()
     guard run.status == 0, run.totals["downloaded"] == warm.count else { throw NoAnswer(description: run.result.errorText) }
   }
 
-  /// A folder with the job, in which the cache is warm.
+  /// A folder with the job, and the cache that it finds.
   func makeFolder() throws -> JobFolder {
     let keys = """
       request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 3s, stall-timeout: 3s, timeout: 6s}
       report: [{text: report.txt}]
+      prefetch: {order: \(kind == .warm ? "fifo" : "lifo")}
       """
     let job = JobFolder(urls: warm + fresh + bad + [fresh[0], "http://"], keys: keys)
-    try FileManager.default.copyItem(atPath: template.cacheDirectory, toPath: job.cacheDirectory)
+    if kind == .warm { try FileManager.default.copyItem(atPath: template.cacheDirectory, toPath: job.cacheDirectory) }
     return job
   }
 
@@ -112,13 +125,23 @@ final class TortureJob: Sendable {
 
   private func brokenPromises(_ job: JobFolder, _ told: [Run.Row]) async throws -> [String] {
     var faults: [String] = []
+    // A run that could not make a cache leaves none.
+    guard FileManager.default.fileExists(atPath: job.cacheDirectory + "/default/index.mdb") else {
+      return told.contains { $0.outcome == "downloaded" }
+        ? ["no cache, and images told as downloaded"] : try await nextRunFaults(job, [:])
+    }
     let verified = try await job.prewarm("cache", "verify")
     if verified.status != 0 { faults.append("verify: \(verified.errorText)") }
     let kept = try Self.bodies(in: job)
     let hits = told.filter { $0.outcome == "downloaded" || $0.outcome == "hit-disk" }.map(\.url)
     for url in Set(hits + warm) where kept[url] != bodies[url] { faults.append("not in the cache as it was told: \(url)") }
     for (url, body) in kept where bodies[url] != body { faults.append("wrong bytes in the cache: \(url)") }
+    return try await faults + nextRunFaults(job, kept)
+  }
 
+  /// What is not as it should be when the job is run again without faults.
+  private func nextRunFaults(_ job: JobFolder, _ kept: [String: [UInt8]]) async throws -> [String] {
+    var faults: [String] = []
     let again = try await job.runJob()
     let good = [again.totals["hit_disk"], again.totals["downloaded"]].compactMap { $0 }.reduce(0, +)
     let failed = [again.totals["failed"], again.totals["blacklisted"]].compactMap { $0 }.reduce(0, +)
