@@ -70,7 +70,7 @@ struct SecurityTests {
       "/reset": .reset, "/cut": .cut(afterBytes: 1, declared: 2), "/404": .status(404), "/large": .body(pattern(100)),
       "/far": .redirect(to: "ftp://alice:hunter2@h/"), "/circle": .redirect(to: "/circle"), "/stall": .stall,
       "/next": .redirect(to: "http://alice:hunter2@no-such-host.invalid/"),
-      "/coded": .body([1], headers: ["Content-Encoding": "gzip"]),
+      "/coded": .body(pattern(1000), headers: ["Content-Encoding": "gzip"]),
     ])
     let hosts = ["127.0.0.1:\(refused.port)", "127.0.0.1:\(listener.port)", "no-such-host.invalid"]
     let paths = ["reset", "cut", "404", "large", "far", "circle", "stall", "next", "coded"].map {
