@@ -122,8 +122,9 @@ extension TransferLoop {
     }
   }
 
-  /// Ends a job that neither waits nor runs with a failure.
+  /// Ends a job that neither waits nor runs with a failure; one that was only to be asked for a second time, with what it has.
   func end(_ slot: Int, _ failure: Failure) {
+    if jobs[slot].accepted != nil { return settle(slot, .failure(failure)) }
     let job = finish(slot)
     job.sharers.forEach { fail($0, failure, job) }
   }

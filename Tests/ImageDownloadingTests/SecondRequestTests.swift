@@ -171,6 +171,20 @@ struct SecondRequestTests {
     #expect(origin.requests.count == 4)
   }
 
+  @Test("D15: where the host is left alone before the second request, the image is good all the same")
+  func hostAsksForAPause() async throws {
+    let origin = try Origin(["/a": plain(), "/b": .status(429, headers: ["Retry-After": "99999"])])
+    let gate = origin.hold("/a")
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: options())
+    try await gate.waitForWaiting(1)
+    #expect(try await fetcher.recorder.waitForEnds(1)[0].failure?.status == 429)
+    gate.open()
+    let end = try #require(try await fetcher.recorder.waitForEnds(2).last)
+    #expect(end.image?.body == body && end.image?.remoteCache?.status == .unknown)
+    #expect(end.image?.remoteCache?.failure != nil && origin.count(of: "/a") == 1)
+  }
+
   @Test("cancelling ends the second request, too")
   func cancelled() async throws {
     let gate = Gate()
