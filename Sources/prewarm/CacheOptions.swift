@@ -86,11 +86,11 @@ func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> 
   }
 }
 
-/// Prints a value as one line of JSON (RFC 8259).
+/// Prints a value as one line of JSON (RFC 8259), in which nothing steers a terminal.
 func printJSON(_ value: some Encodable) throws {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  try printData(String(decoding: try encoder.encode(value), as: UTF8.self) + "\n")
+  try printData(escapingHiddenCharacters(inJSON: String(decoding: try encoder.encode(value), as: UTF8.self)) + "\n")
 }
 
 /// Prints data; a standard output that takes no more ends the command.

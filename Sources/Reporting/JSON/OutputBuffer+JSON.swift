@@ -30,7 +30,7 @@ extension OutputBuffer {
     text.withUTF8 { appendJSON(UnsafeRawBufferPointer($0)) }
   }
 
-  private mutating func appendJSONEscape(_ scalar: UInt32) {
+  fileprivate mutating func appendJSONEscape(_ scalar: UInt32) {
     switch scalar {
     case 0x22: appendLiteral("\\\"")
     case 0x5C: appendLiteral("\\\\")
@@ -50,6 +50,22 @@ extension OutputBuffer {
     for _ in digits.utf8.count..<4 { append(UInt8(ascii: "0")) }
     append(digits)
   }
+}
+
+/// JSON that another encoder wrote, with invisible characters and those that steer a terminal escaped, as in reports.
+///
+/// Beyond ASCII there is nothing but the contents of strings, where an escape says the same (RFC 8259, section 7).
+public func escapingHiddenCharacters(inJSON text: String) -> String {
+  guard text.unicodeScalars.contains(where: { $0.value >= 0x7F && isHidden($0.value) }) else { return text }
+  var buffer = OutputBuffer(capacity: text.utf8.count)
+  for scalar in text.unicodeScalars {
+    if scalar.value >= 0x7F && isHidden(scalar.value) {
+      buffer.appendJSONEscape(scalar.value)
+    } else {
+      buffer.append(String(scalar))
+    }
+  }
+  return buffer.text
 }
 
 /// The first position from `start` on whose byte is not plain: a quote, a backslash, a control character, or beyond ASCII.

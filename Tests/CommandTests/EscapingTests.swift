@@ -1,0 +1,75 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What servers and manifests say is shown, and never obeyed: no control character, escape sequence or turn of direction of theirs
+/// reaches a terminal, and every report stays what it is.
+@Suite struct EscapingTests {
+  /// Clears the screen, colours, sets a title, rings, turns the direction of text, ends a line, and begins what looks like one of ours.
+  private static let nasty = "\u{1B}[2J\u{1B}[31m\u{1B}]0;owned\u{7}\u{202E}gnp\u{2066}\u{9B}31m\u{85}\u{2028}\u{FEFF}"
+
+  /// Bytes that no output may have as they are.
+  private static let forbidden: [Unicode.Scalar] = [
+    "\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{85}", "\u{2028}", "\u{FEFF}", "\u{0}", "\u{8}", "\r",
+  ]
+
+  private static let behaviours: [String: Behaviour] = [
+    "reason": .raw("HTTP/1.1 404 \(nasty)\r\nContent-Length: 0\r\n\r\n"),
+    "location": .raw("HTTP/1.1 302 Found\r\nLocation: gopher://\(nasty)/\r\nContent-Length: 0\r\n\r\n"),
+    "relative": .raw("HTTP/1.1 302 Found\r\nLocation: /\(nasty)\r\nContent-Length: 0\r\n\r\n"),
+    "type": .raw("HTTP/1.1 200 OK\r\nContent-Type: text/\(nasty)\r\nContent-Length: 5\r\n\r\nhello"),
+    "image-type": .raw(
+      Array("HTTP/1.1 200 OK\r\nContent-Type: image/\(nasty)\r\nContent-Length: \(SampleImages.baseJPEG.count)\r\n\r\n".utf8)
+        + SampleImages.baseJPEG
+    ),
+    "coding": .raw("HTTP/1.1 200 OK\r\nContent-Encoding: \(nasty)\r\nContent-Length: 5\r\n\r\nhello"),
+    "status-line": .raw("\(nasty)\r\n\r\n"),
+    "etag": .raw(
+      Array(
+        "HTTP/1.1 200 OK\r\nETag: \"\(nasty)\"\r\nVary: \(nasty)\r\nContent-Length: \(SampleImages.baseJPEG.count)\r\n\r\n".utf8
+      )
+        + SampleImages.baseJPEG
+    ),
+  ]
+
+  @Test("what servers say is escaped in every output", arguments: behaviours.keys.sorted(), [false, true])
+  func whatServersSayIsEscapedInEveryOutput(place: String, isTerminal: Bool) async throws {
+    let origin = try Origin(["/fault.jpg": Self.behaviours[place]!])
+    let job = JobFolder(urls: [origin.url("/fault.jpg")], keys: "request: {retries: 0}")
+    let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
+    let plain = ["--color", "never", "--progress", "none"]
+    let result = try await job.start(["run", "job.yaml"] + options + plain, terminal: isTerminal ? Command.Terminal() : nil)
+      .wait()
+    // A terminal adds its own returns.
+    expectEscaped(isTerminal ? result.output.filter { $0 != 13 } : result.output, "standard output")
+    expectEscaped(isTerminal ? result.error.filter { $0 != 13 } : result.error, "standard error")
+    for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
+    let run = try job.finishedRun(result)
+    #expect(run.rows.count == 1 && run.sumOfTotals == 1)
+    for arguments in [["cache", "list"], ["cache", "list", "--json"], ["blacklist", "list"], ["blacklist", "list", "--json"]] {
+      expectEscaped(try await job.start(arguments).wait().output, arguments.joined(separator: " "))
+    }
+  }
+
+  @Test("what manifests say is escaped in every output") func whatManifestsSayIsEscapedInEveryOutput() async throws {
+    let origin = try Origin()
+    let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty])
+    let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
+    let result = try await job.start(["run", "job.yaml"] + options).wait()
+    expectEscaped(result.output, "standard output")
+    expectEscaped(result.error, "standard error")
+    for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
+    expectEscaped(try await job.prewarm("run", "job.yaml", "--dry-run").output, "a dry run")
+  }
+
+  /// Text is UTF-8 without what a terminal would obey; JSON has it escaped.
+  private func expectEscaped(_ bytes: [UInt8], _ place: String) {
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      Issue.record("\(place) is no UTF-8")
+      return
+    }
+    let found = Self.forbidden.filter { text.unicodeScalars.contains($0) }
+    #expect(found.isEmpty, "\(place) has \(found.map { String($0.value, radix: 16) }) in \(text.debugDescription)")
+  }
+}
