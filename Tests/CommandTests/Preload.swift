@@ -27,3 +27,24 @@ final class Preload: Sendable {
   /// A calendar that is wrong, or jumps.
   static let clock = Preload("clock")
 }
+
+extension JobFolder {
+  /// Starts the job with a library loaded before all others.
+  ///
+  /// - Parameter shell: what a shell does before, such as setting a limit.
+  func startPreloaded(
+    _ library: Preload,
+    _ options: [String],
+    environment further: [String: String?] = [:],
+    shell: String = ":"
+  ) throws -> Command {
+    // Set within the shell, which would else have the library loaded itself.
+    let script = "\(shell)\nLD_PRELOAD=\(library.path) exec \"$@\""
+    return try Command(
+      "/bin/sh",
+      ["-c", script, "sh", BuiltCommand.path, "run", "job.yaml"] + options,
+      environment: environment.merging(further) { $1 },
+      workingDirectory: folder.path
+    )
+  }
+}

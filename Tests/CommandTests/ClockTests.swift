@@ -1,0 +1,41 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A calendar that is wrong, or jumps: nothing is lost, no time is below zero, no wait is without end.
+@Suite struct ClockTests {
+  @Test("C7: a calendar that was set back, or ahead, loses no image", arguments: [-2 * 86_400, -3600, 3600, 2 * 86_400])
+  func aCalendarThatWasSetLosesNoImage(offset: Int) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<5))
+    #expect(try await job.runJob().totals["downloaded"] == 5)
+    let run = try await job.runAtWrongTime(offset)
+    #expect(run.status == 0 && run.totals["hit_disk"] == 5 && origin.requests.count == 5, "\(run.totals)")
+    // What is stored while the calendar is wrong is a hit when it is right again.
+    job.write(urls: imageURLs(origin, 5..<10))
+    #expect(try await job.runAtWrongTime(offset).totals["downloaded"] == 5)
+    #expect(try await job.runJob().totals["hit_disk"] == 5)
+    #expect(try await job.expectTrueTotals().count == 10)
+  }
+
+  @Test("C7, D5: a calendar that jumps while the run goes on changes neither its outcomes nor its durations")
+  func aCalendarThatJumpsChangesNothing() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/stall.jpg", .stall)
+    let urls = imageURLs(origin, 0..<50) + [origin.url("/stall.jpg")]
+    let job = JobFolder(urls: urls, keys: "request: {retries: 1, stall-timeout: 1s, backoff: {initial: 1ms, maximum: 2ms}}")
+    let run = try await job.runAtWrongTime(-86_400, jumps: true)
+    #expect(run.status == 2 && run.totals["downloaded"] == 50 && run.failuresByKind == ["stalled": 1], "\(run.totals)")
+    let duration = try #require(run.report["duration_seconds"] as? Double)
+    #expect(duration > 1 && duration < 3600)
+  }
+}
+
+extension JobFolder {
+  /// Runs the job with a calendar that is wrong by so many seconds; with `jumps`, at every second look only.
+  fileprivate func runAtWrongTime(_ offset: Int, jumps: Bool = false) async throws -> Run {
+    let reports = ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
+    let clock: [String: String?] = ["PREWARM_CLOCK_OFFSET": "\(offset)", "PREWARM_CLOCK_JUMPS": jumps ? "1" : nil]
+    return try finishedRun(try await startPreloaded(.clock, reports, environment: clock).wait())
+  }
+}
