@@ -1,0 +1,61 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A disk without room, or that takes nothing, for what is not the cache: ``BrokenDiskTests`` has that.
+@Suite(.enabled("needs the right to mount") { TemporaryMount.isAllowed }) struct FullDiskTests {
+  @Test(
+    "a full disk for a report ends in 1 with a sentence, and what was fetched is stored",
+    arguments: ["json", "jsonl", "text"]
+  )
+  func aFullDiskForAReportEndsInOne(format: String) async throws {
+    let mount = try TemporaryMount(byteCount: 4096)
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<100))
+    let name = "reports.\(format)"
+    // What is left of the room is taken.
+    mount.directory.write([UInt8](repeating: 1, count: 4096), to: "filler")
+    let result = try await job.prewarm("run", "job.yaml", "--report", "\(format)=\(mount.directory.file(name))")
+    #expect(result.status == 1 && result.errorText.contains(name), "\(result.errorText)")
+    #expect(result.errorText.contains("No space left on device; free some space"), "\(result.errorText)")
+    // Where the report can be opened, the run is done.
+    let entries = origin.requests.isEmpty ? 0 : 100
+    if entries > 0 { #expect(try await job.statistics().entries == entries) }
+    #expect(mount.directory.read(name) == nil || format == "jsonl")
+  }
+
+  @Test("C17: a full disk for the spool ends in 1 with a sentence, and the cache stays") func aFullDiskForTheSpoolEndsInOne()
+    async throws
+  {
+    let mount = try TemporaryMount(byteCount: 600 << 10)
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.runJob().totals["downloaded"] == 5)
+    // Read from a pipe, and so kept beside the cache until its end.
+    let long = String(repeating: "a", count: 400)
+    let lines = (0..<5000).map { "\(origin.url("/images/\($0).jpg"))?\(long)\n" }.joined()
+    let options = ["--order", "lifo", "--set", "manifests=[{path: '-'}]"]
+    let result = try await job.startJob(options, input: .bytes(Array(lines.utf8))).wait()
+    #expect(result.status == 1 && result.errorText.contains("No space left on device"), "\(result.errorText)")
+    let later = try await job.runJob("--cache-mode", "only")
+    #expect(later.status == 0 && later.totals["hit_disk"] == 5)
+    // What was spooled is gone.
+    let left = try FileManager.default.contentsOfDirectory(atPath: mount.directory.path)
+    #expect(left == ["default"], "\(left)")
+  }
+
+  @Test("C17: a folder that may only be read ends a run in 1 before the first request, and serves hits")
+  func aReadOnlyFolderEndsInOneAndServesHits() async throws {
+    let mount = try TemporaryMount(byteCount: 4 << 20)
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<5), keys: "cache: {directory: \(mount.directory.path)}")
+    #expect(try await job.runJob().totals["downloaded"] == 5)
+    try mount.makeReadOnly()
+    let result = try await job.prewarm("run", "job.yaml")
+    #expect(result.status == 1 && result.errorText.contains("Read-only file system"), "\(result.errorText)")
+    #expect(origin.requests.count == 5)
+    let hits = try await job.runJob("--cache-mode", "only")
+    #expect(hits.status == 0 && hits.totals["hit_disk"] == 5)
+  }
+}
