@@ -5,84 +5,114 @@ import TestSupport
 
 extension FaultRow {
   /// Disks and folders that take nothing, or lose it.
-  static let disk: [FaultRow] = [
-    .disk("reports on a full device", exit: 1, "No space left on device") { $0.options += ["--report", "text=/dev/full"] },
-    .disk("rows on a full device", exit: 1, "No space left on device") { scene in
-      scene.options += ["--set", "report=[{text: /dev/full}]"]
-    },
-    .disk("a report whose folder is a file", exit: 1, "a part of the path is a file") { scene in
-      scene.job.folder.write("", to: "file")
-      scene.options += ["--report", "text=file/report.txt"]
-    },
-    .disk("a report that is a folder", exit: 1, "name a file in it") { scene in
-      mkdir(scene.job.folder.file("folder"), 0o755)
-      scene.options += ["--report", "text=folder"]
-    },
-    FaultRow(part: "disk", fault: "standard output on a full device", exit: 1, says: "No space left on device") { scene in
-      scene.options += ["--set", "report=[{text: '-'}]"]
-    } run: {
-      try await $0.start(output: .file("/dev/full")).wait()
-    },
-    FaultRow(part: "disk", fault: "a reader of standard output that goes", exit: 1, says: "Broken pipe") { scene in
-      scene.options += ["--set", "report=[{text: '-'}]"]
-    } run: {
-      try await $0.start(output: .closedAfter(bytes: 0)).wait()
-    },
-    FaultRow(part: "disk", fault: "no standard output at all", exit: 1, says: "Bad file descriptor") { scene in
-      scene.options += ["--set", "report=[{text: '-'}]"]
-    } run: {
-      try await $0.startByShell("exec >&-").wait()
-    },
-    FaultRow(part: "disk", fault: "no standard error", exit: 0, says: "") { _ in
-    } run: {
-      try await $0.startByShell("exec 2>&-").wait()
-    },
-    .disk("the cache's folder is a file", exit: 1, "cannot be made") { scene in
-      scene.job.folder.write("", to: "file")
-      scene.options += ["--set", "cache.directory=file"]
-    },
-    .disk("the cache is of another version", exit: 1, "format version") { scene in
-      scene.job.folder.write("99\n", to: "other/default/VERSION")
-      scene.options += ["--set", "cache.directory=other"]
-    },
-    .disk("the cache's index is no index", exit: 1, "does not begin as an index does") { scene in
-      scene.job.folder.write("1\n", to: "other/default/VERSION")
-      scene.job.folder.write([UInt8](repeating: 7, count: 8192), to: "other/default/index.mdb")
-      scene.options += ["--set", "cache.directory=other"]
-    },
-    .disk("the cache's index is cut", exit: 1, "is cut off") { scene in
-      try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
-      truncate(scene.job.folder.file("other/default/index.mdb"), 12_288)
-      scene.options += ["--set", "cache.directory=other"]
-    },
-    FaultRow(
-      part: "disk",
-      fault: "the cache's folder goes while the run is under way",
-      outcome: "failed",
-      kind: "cache-write",
-      exit: 2,
-      says: "deleted or replaced"
-    ) { scene in
-      try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
-      scene.options += ["--set", "cache.directory=other"] + JobFolder.patience
-      scene.add(.body(SampleImages.jpeg(5), type: "image/jpeg"))
-    } run: { scene in
-      let gate = scene.origin.hold("/fault.jpg")
-      let command = try scene.start()
-      try await gate.waitForWaiting(1)
-      try FileManager.default.removeItem(atPath: scene.job.folder.file("other"))
-      gate.open()
-      return try await command.wait()
-    },
-    FaultRow(part: "disk", fault: "too few files may be open", outcome: "downloaded", exit: 0, says: "") { scene in
-      for number in 0..<200 {
-        scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
-      }
-      scene.options += ["--concurrency", "4096", "--per-host", "4096"]
-    } run: {
-      try await $0.startByShell("ulimit -n 64").wait()
-    },
-  ]
+  static let disk: [FaultRow] =
+    [
+      .disk("reports on a full device", exit: 1, "No space left on device") { $0.options += ["--report", "text=/dev/full"] },
+      .disk("rows on a full device", exit: 1, "No space left on device") { scene in
+        scene.options += ["--set", "report=[{text: /dev/full}]"]
+      },
+      .disk("a report whose folder is a file", exit: 1, "a part of the path is a file") { scene in
+        scene.job.folder.write("", to: "file")
+        scene.options += ["--report", "text=file/report.txt"]
+      },
+      .disk("a report that is a folder", exit: 1, "name a file in it") { scene in
+        mkdir(scene.job.folder.file("folder"), 0o755)
+        scene.options += ["--report", "text=folder"]
+      },
+      FaultRow(part: "disk", fault: "standard output on a full device", exit: 1, says: "No space left on device") { scene in
+        scene.options += ["--set", "report=[{text: '-'}]"]
+      } run: {
+        try await $0.start(output: .file("/dev/full")).wait()
+      },
+      FaultRow(part: "disk", fault: "a reader of standard output that goes", exit: 1, says: "Broken pipe") { scene in
+        scene.options += ["--set", "report=[{text: '-'}]"]
+      } run: {
+        try await $0.start(output: .closedAfter(bytes: 0)).wait()
+      },
+      FaultRow(part: "disk", fault: "no standard output at all", exit: 1, says: "Bad file descriptor") { scene in
+        scene.options += ["--set", "report=[{text: '-'}]"]
+      } run: {
+        try await $0.startByShell("exec >&-").wait()
+      },
+      FaultRow(part: "disk", fault: "no standard error", exit: 0, says: "") { _ in
+      } run: {
+        try await $0.startByShell("exec 2>&-").wait()
+      },
+      .disk("the cache's folder is a file", exit: 1, "cannot be made") { scene in
+        scene.job.folder.write("", to: "file")
+        scene.options += ["--set", "cache.directory=file"]
+      },
+      .disk("the cache is of another version", exit: 1, "format version") { scene in
+        scene.job.folder.write("99\n", to: "other/default/VERSION")
+        scene.options += ["--set", "cache.directory=other"]
+      },
+      .disk("the cache's index is no index", exit: 1, "does not begin as an index does") { scene in
+        scene.job.folder.write("1\n", to: "other/default/VERSION")
+        scene.job.folder.write([UInt8](repeating: 7, count: 8192), to: "other/default/index.mdb")
+        scene.options += ["--set", "cache.directory=other"]
+      },
+      .disk("the cache's index is cut", exit: 1, "is cut off") { scene in
+        try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
+        truncate(scene.job.folder.file("other/default/index.mdb"), 12_288)
+        scene.options += ["--set", "cache.directory=other"]
+      },
+      FaultRow(
+        part: "disk",
+        fault: "the cache's folder goes while the run is under way",
+        outcome: "failed",
+        kind: "cache-write",
+        exit: 2,
+        says: "deleted or replaced"
+      ) { scene in
+        try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
+        scene.options += ["--set", "cache.directory=other"] + JobFolder.patience
+        scene.add(.body(SampleImages.jpeg(5), type: "image/jpeg"))
+      } run: { scene in
+        let gate = scene.origin.hold("/fault.jpg")
+        let command = try scene.start()
+        try await gate.waitForWaiting(1)
+        try FileManager.default.removeItem(atPath: scene.job.folder.file("other"))
+        gate.open()
+        return try await command.wait()
+      },
+      FaultRow(part: "disk", fault: "too few files may be open", outcome: "downloaded", exit: 0, says: "") { scene in
+        for number in 0..<200 {
+          scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
+        }
+        scene.options += ["--concurrency", "4096", "--per-host", "4096"]
+      } run: {
+        try await $0.startByShell("ulimit -n 64").wait()
+      },
+      FaultRow(
+        part: "disk",
+        fault: "too few files may be open, and each image is decoded",
+        keys: "verify: {decode: full}",
+        outcome: "downloaded",
+        exit: 0,
+        says: ""
+      ) { scene in
+        for number in 0..<200 {
+          scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
+        }
+        scene.options += ["--concurrency", "4096", "--per-host", "4096"]
+      } run: {
+        try await $0.startByShell("ulimit -n 64").wait()
+      },
+    ] + (TemporaryMount.isAllowed ? [fullDisk] : [])
+
+  private static let fullDisk = FaultRow(
+    part: "disk",
+    fault: "no room for the cache",
+    outcome: "failed",
+    kind: "cache-write",
+    exit: 2,
+    says: "no space is left for the cache"
+  ) { scene in
+    let mount = try TemporaryMount(byteCount: 256 << 10)
+    scene.kept.append(mount)
+    scene.options += ["--set", "cache.directory=\(mount.directory.path)"]
+    scene.add(.body(SampleImages.jpeg(5, padding: 400_000), type: "image/jpeg"))
+  }
 
   private static func disk(
     _ fault: String,

@@ -32,6 +32,16 @@ extension FaultRow {
       scene.urls = []
       scene.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
     },
+    FaultRow(
+      part: "input",
+      fault: "standard input that ends in the middle of a line",
+      outcome: "failed",
+      kind: "invalid-url",
+      exit: 2,
+      says: "no scheme",
+      arrange: { $0.options += ["--set", "manifests=[{path: '-'}]"] },
+      run: { try await $0.start(input: .bytes(Array("\($0.stored[0])\nhtt".utf8))).wait() }
+    ),
     .line("a line that is no URL", "not a url", says: "no scheme"),
     .line("a URL without a host", "http://", says: "no host"),
     .line("another scheme", "ftp://127.0.0.1/a.jpg", says: "neither http nor https"),
