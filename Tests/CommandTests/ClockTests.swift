@@ -23,7 +23,7 @@ import Testing
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let urls = imageURLs(origin, 0..<50) + [origin.url("/stall.jpg")]
-    let job = JobFolder(urls: urls, keys: "request: {retries: 1, stall-timeout: 1s, backoff: {initial: 1ms, maximum: 2ms}}")
+    let job = JobFolder(urls: urls, keys: "request: {retries: 1, stall-timeout: 3s, backoff: {initial: 1ms, maximum: 2ms}}")
     let run = try await job.runAtWrongTime(-86_400, jumps: true)
     #expect(run.status == 2 && run.totals["downloaded"] == 50 && run.failuresByKind == ["stalled": 1], "\(run.totals)")
     let duration = try #require(run.report["duration_seconds"] as? Double)

@@ -10,7 +10,7 @@ import Testing
     let asleep = (0..<20).map { "http://host\($0).asleep/a.jpg" }
     let down = (0..<20).map { "http://host\($0).down/a.jpg" }
     let urls = asleep + down + imageURLs(origin, 0..<100)
-    let job = JobFolder(urls: urls, keys: "request: {retries: 0, connect-timeout: 2s}\nprefetch: {concurrency: 32}")
+    let job = JobFolder(urls: urls, keys: "request: {retries: 0, connect-timeout: 5s}\nprefetch: {concurrency: 32}")
     let command = try job.startPreloaded(.resolver, ["--report", "jsonl=rows.jsonl", "--report", "json=report.json"])
     // All images come while the names are still being looked up.
     try await origin.waitForRequests(100)

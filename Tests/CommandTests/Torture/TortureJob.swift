@@ -62,7 +62,7 @@ final class TortureJob: Sendable {
   /// A folder with the job, and the cache that it finds.
   func makeFolder() throws -> JobFolder {
     let keys = """
-      request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 3s, stall-timeout: 3s, timeout: 6s}
+      request: {retries: 1, backoff: {initial: 1ms, maximum: 2ms}, connect-timeout: 10s, stall-timeout: 10s, timeout: 20s}
       report: [{text: report.txt}]
       prefetch: {order: \(kind == .warm ? "fifo" : "lifo")}
       """
@@ -85,7 +85,7 @@ final class TortureJob: Sendable {
     let text = job.folder.read("job.yaml") ?? []
     _ = text.withUnsafeBytes { write(end, $0.baseAddress, $0.count) }
     close(end)
-    let result = try await command.wait(timeout: .seconds(30))
+    let result = try await command.wait()
     _ = try await tracer.wait()
     return result
   }

@@ -15,7 +15,7 @@ import Testing
   private static let onlyCall = environment["PREWARM_TORTURE_CALL"]
   private static let onlyPlace = environment["PREWARM_TORTURE_PLACE"].flatMap { Int($0) }
   /// Of each call and error, so many places at most where not all are asked for.
-  private static let sample = 2
+  private static let sample = 1
 
   @Test(
     "C17: whatever call fails, the run ends by itself, tells the truth, and leaves a sound cache",
