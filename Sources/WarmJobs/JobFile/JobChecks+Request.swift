@@ -2,6 +2,9 @@ internal import YAMLDocuments
 
 // Keys that decide where requests go.
 extension JobReader {
+  /// How often variants and edges may have an entry fetched.
+  private static let maximumCombinations = 1000
+
   /// Keys of the request of which one rules out what another promises.
   func checkRequest(_ request: JobSection) {
     if request.choice("addresses", Job.Request.Addresses.self) == .publicOnly, !isDirect(request) {
@@ -9,6 +12,13 @@ extension JobReader {
     }
     if !request.mapping("edges").isEmpty, !request.list("connect-to").isEmpty {
       refuse("connect-to", since: "entries are fetched from the edges", in: request, chosenBy: request.nodes["edges"])
+    }
+    let combinations = max(1, request.mapping("edges").count) * max(1, request.mapping("variants").count)
+    if combinations > Self.maximumCombinations, let node = request.nodes["variants"] ?? request.nodes["edges"] {
+      mistakes.add(
+        "each entry would be fetched \(combinations) times; variants and edges may make \(Self.maximumCombinations)",
+        at: node
+      )
     }
     let tls = request.section("tls")
     if tls.isWord("client-certificate"), let node = tls.nodes["client-key"], !tls.isWord("client-key") {

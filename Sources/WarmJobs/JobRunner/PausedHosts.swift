@@ -9,14 +9,6 @@ extension DownloaderStatistics {
     let seconds = Int64(longest.remaining.inSeconds.rounded(.up))
     let reason = longest.status.map(String.init) ?? "it only fails"
     let others = pausedHosts.count - 1
-    return "\(longest.shownHost) paused \(seconds) s (\(reason))" + (others > 0 ? " and \(others) more" : "")
-  }
-}
-
-extension DownloaderStatistics.PausedHost {
-  /// The host as URLs show it, without the port that goes without saying.
-  fileprivate var shownHost: String {
-    for port in [":443", ":80"] where host.hasSuffix(port) { return String(host.dropLast(port.count)) }
-    return host
+    return "\(longest.host) paused \(seconds) s (\(reason))" + (others > 0 ? " and \(others) more" : "")
   }
 }

@@ -108,6 +108,17 @@ import WarmJobs
     #expect(mistakes(in: text) == expected)
   }
 
+  @Test func variantsAndEdgesMultiplyAnEntryWithinBounds() {
+    let names = { (count: Int, value: String) in (1...count).map { "n\($0): \(value)" }.joined(separator: ", ") }
+    let text = { (variants: Int) in
+      shortestJob + "request: {edges: {\(names(25, "'e:443'"))}, variants: {\(names(variants, "{}"))}}\n"
+    }
+    #expect(mistakes(in: text(40)) == [])
+    let found = mistakes(in: text(41))
+    #expect(found.count == 1)
+    #expect(found[0].hasSuffix("each entry would be fetched 1025 times; variants and edges may make 1000"))
+  }
+
   @Test func patternsAndURLsAreJudgedByWhoReadsThem() throws {
     let found = mistakes(in: "version: 1\nname: a\nmanifests: [{path: a, include: ['re:('], base-url: 'http://h:99999/'}]")
     #expect(found.count == 2)
