@@ -1,69 +1,43 @@
 extension DownloadOptions {
   /// The same options, but that bodies of any size are handed over whole.
   public var deliveringWholeBodies: DownloadOptions {
-    streamAbove == .max ? self : copy(streamAbove: .max)
+    streamAbove == .max ? self : with { $0.streamAbove = .max }
   }
 
   /// The same options, but that bodies of any size are handed over in chunks of that many bytes while they arrive.
-  public func deliveringChunks(of bytes: Int) -> DownloadOptions { copy(streamAbove: 0, chunkBytes: bytes) }
+  public func deliveringChunks(of bytes: Int) -> DownloadOptions {
+    with {
+      $0.streamAbove = 0
+      $0.chunkBytes = max(1, bytes)
+    }
+  }
 
   /// The same options, but that `judge` stops transfers by their first bytes.
-  public func judged(by judge: PrefixJudge) -> DownloadOptions { copy(prefixJudge: judge) }
+  public func judged(by judge: PrefixJudge) -> DownloadOptions { with { $0.prefixJudge = judge } }
 
   /// The same connection, patience and secrets for a text that is no image: all of it by GET with status 200, whatever it begins
   /// with, in chunks where it is large.
   public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
-    DownloadOptions(
-      headers: headers.filter { !["accept", "range"].contains($0.name.lowercased()) },
-      accept: accept,
-      userAgent: userAgent,
-      headerFilter: headerFilter,
-      credentials: credentials,
-      handlesCookies: handlesCookies,
-      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
-      connection: connection,
-      timeout: timeout,
-      connectTimeout: connectTimeout,
-      stallTimeout: stallTimeout,
-      retries: retries,
-      backoff: backoff,
-      retryAfterMaximum: retryAfterMaximum,
-      redirects: redirects,
-      maxBytes: maxBytes,
-      respectsRobots: respectsRobots,
-      requestModifier: requestModifier
-    )
+    with {
+      $0.fetchText(accept: accept)
+      $0.acceptStatus = [200]
+      $0.maxBytes = maxBytes
+      $0.streamAbove = 128 << 10
+      $0.chunkBytes = 256 << 10
+    }
   }
+}
 
-  private func copy(streamAbove: Int? = nil, chunkBytes: Int? = nil, prefixJudge: PrefixJudge? = nil) -> DownloadOptions {
-    DownloadOptions(
-      method: method,
-      headers: headers,
-      accept: accept,
-      userAgent: userAgent,
-      headerFilter: headerFilter,
-      credentials: credentials,
-      handlesCookies: handlesCookies,
-      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
-      connection: connection,
-      timeout: timeout,
-      connectTimeout: connectTimeout,
-      stallTimeout: stallTimeout,
-      retries: retries,
-      backoff: backoff,
-      retryAfterMaximum: retryAfterMaximum,
-      redirects: redirects,
-      acceptStatus: acceptStatus,
-      acceptContentTypes: acceptContentTypes,
-      maxBytes: maxBytes,
-      streamAbove: streamAbove ?? self.streamAbove,
-      chunkBytes: chunkBytes ?? self.chunkBytes,
-      respectsRobots: respectsRobots,
-      checksRemoteCache: checksRemoteCache,
-      requestModifier: requestModifier,
-      responseModifier: responseModifier,
-      prefixJudge: prefixJudge ?? self.prefixJudge,
-      decryptor: decryptor
-    )
+extension DownloadOptions.Values {
+  /// Asks for a whole text, whatever its type, in place of an image.
+  mutating func fetchText(accept: String) {
+    method = .get
+    headers.removeAll { $0.name.equalsIgnoringCase("Accept") || $0.name.equalsIgnoringCase("Range") }
+    self.accept = accept
+    acceptContentTypes = nil
+    checksRemoteCache = false
+    responseModifier = nil
+    prefixJudge = nil
+    decryptor = nil
   }
 }

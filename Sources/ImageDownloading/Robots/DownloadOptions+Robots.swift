@@ -2,30 +2,22 @@ extension DownloadOptions {
   /// How a `robots.txt` is fetched for such downloads: as they are but for what makes them images, and without the job's own headers and
   /// hooks where it is not of their own scheme, host and port.
   func forRobots(isOwnOrigin: Bool) -> DownloadOptions {
-    DownloadOptions(
-      headers: isOwnOrigin
-        ? headers.filter { !$0.name.equalsIgnoringCase("Range") && !$0.name.equalsIgnoringCase("Accept") } : [],
-      accept: "text/plain, */*;q=0.5",
-      userAgent: userAgent,
-      headerFilter: isOwnOrigin ? headerFilter : nil,
-      credentials: isOwnOrigin ? credentials : nil,
-      handlesCookies: handlesCookies,
-      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
-      connection: connection,
-      timeout: timeout,
-      connectTimeout: connectTimeout,
-      stallTimeout: stallTimeout,
-      retries: retries,
-      backoff: backoff,
-      retryAfterMaximum: retryAfterMaximum,
+    with {
+      $0.fetchText(accept: "text/plain, */*;q=0.5")
+      if !isOwnOrigin {
+        $0.headers = []
+        $0.headerFilter = nil
+        $0.credentials = nil
+        $0.requestModifier = nil
+      }
+      $0.respectsRobots = false
       // At least so many are to be followed (RFC 9309, section 2.3.1.2).
-      redirects: 5,
-      acceptStatus: Set(200...299),
+      $0.redirects = 5
+      $0.acceptStatus = Set(200...299)
       // Of a larger file the first chunk is read.
-      maxBytes: .max,
-      streamAbove: RobotsRules.maximumBytes,
-      chunkBytes: RobotsRules.maximumBytes,
-      requestModifier: isOwnOrigin ? requestModifier : nil
-    )
+      $0.maxBytes = .max
+      $0.streamAbove = RobotsRules.maximumBytes
+      $0.chunkBytes = RobotsRules.maximumBytes
+    }
   }
 }
