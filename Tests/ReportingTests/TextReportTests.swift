@@ -16,7 +16,7 @@ import Testing
           failed          87    0.9 %   30 may heal by themselves
           blacklisted     15    0.2 %   known bad, not asked; prewarm blacklist list
 
-          3,042 requests, 60 of them retries, 45.0 s waited in all; 2,078 jpeg, 817 webp
+          3,042 requests, 60 of them again, 45.0 s waited in all; 2,078 jpeg, 817 webp
 
         Failures
           404 Not Found          57   img.example.com 52, cdn.example.com 5

@@ -47,9 +47,10 @@ extension TextPage {
   private mutating func writeRequests(_ report: FinishedReport) {
     var parts: [String] = []
     if report.traffic.retries > 0 {
-      let retries = report.traffic.retries == 1 ? "1 of them a retry" : "\(grouped(report.traffic.retries)) of them retries"
+      // Those that a host has asked for are no retries in a job's sense.
+      let repeated = "\(grouped(report.traffic.retries)) of them again"
       let waited = elapsed(.nanoseconds(Int64(clamping: report.traffic.waitedNanoseconds)))
-      parts.append("\(counted(report.traffic.attempts, "request")), \(retries), \(waited) waited in all")
+      parts.append("\(counted(report.traffic.attempts, "request")), \(repeated), \(waited) waited in all")
     }
     if report.formats.count > 1 {
       parts.append(report.formats.map { "\(grouped($0.count)) \($0.format.name)" }.joined(separator: ", "))

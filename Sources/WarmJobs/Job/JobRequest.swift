@@ -1,3 +1,5 @@
+public import ImageDownloading
+
 extension Job {
   /// What is asked of a server, how patiently, and what answer is good.
   public struct Request: Sendable {
@@ -63,26 +65,6 @@ extension Job {
       case http1 = "1.1"
       /// Alone: a server that speaks another fails.
       case http2 = "2"
-    }
-
-    /// Who is connected to in place of a host and port.
-    public struct ConnectTo: Sendable, Hashable {
-      /// The URL's host in lower case; nil: any.
-      public var host: String?
-      /// The URL's port; nil: any.
-      public var port: Int?
-      /// The host to connect to; nil: the URL's.
-      public var targetHost: String?
-      /// The port to connect to; nil: the URL's.
-      public var targetPort: Int?
-
-      /// Connects to a target in place of a host and port.
-      public init(host: String?, port: Int?, targetHost: String?, targetPort: Int?) {
-        self.host = host
-        self.port = port
-        self.targetHost = targetHost
-        self.targetPort = targetPort
-      }
     }
 
     /// Through whom requests go.
@@ -165,7 +147,7 @@ extension Job {
     /// The version of HTTP; ``HTTPVersion/auto`` by default.
     public var httpVersion: HTTPVersion
     /// The first that fits a URL counts.
-    public var connectTo: [ConnectTo]
+    public var connectTo: [DownloadOptions.ConnectTarget]
     /// Each entry is fetched from each of them, where there are any.
     public var edges: [Edge]
     /// Through whom requests go; nobody by default.

@@ -7,11 +7,12 @@ enum HostRules {
   static func hostAndPort(_ text: String) -> (host: String, port: Int)? {
     let parts = fields(text)
     guard parts.count == 2, let host = host(parts[0]), let port = port(parts[1]) else { return nil }
-    return isConnectable(Job.Request.ConnectTo(host: nil, port: nil, targetHost: host, targetPort: port)) ? (host, port) : nil
+    return isConnectable(DownloadOptions.ConnectTarget(host: nil, port: nil, targetHost: host, targetPort: port))
+      ? (host, port) : nil
   }
 
   /// `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, any of them empty; nil for any other text.
-  static func connectTarget(_ text: String) -> Job.Request.ConnectTo? {
+  static func connectTarget(_ text: String) -> DownloadOptions.ConnectTarget? {
     let parts = fields(text)
     guard parts.count == 4 else { return nil }
     let hosts = [parts[0], parts[2]].map { $0.isEmpty ? nil : host($0) }
@@ -19,7 +20,7 @@ enum HostRules {
     for (part, value) in zip([parts[0], parts[2]], hosts) where !part.isEmpty && value == nil { return nil }
     for (part, value) in zip([parts[1], parts[3]], ports) where !part.isEmpty && value == nil { return nil }
     guard hosts[1] != nil || ports[1] != nil else { return nil }
-    let target = Job.Request.ConnectTo(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
+    let target = DownloadOptions.ConnectTarget(host: hosts[0], port: ports[0], targetHost: hosts[1], targetPort: ports[1])
     return isConnectable(target) ? target : nil
   }
 
@@ -30,16 +31,9 @@ enum HostRules {
     return connection.problem == nil
   }
 
-  private static func isConnectable(_ target: Job.Request.ConnectTo) -> Bool {
+  private static func isConnectable(_ target: DownloadOptions.ConnectTarget) -> Bool {
     var connection = DownloadOptions.Connection()
-    connection.connectTo = [
-      DownloadOptions.ConnectTarget(
-        host: target.host,
-        port: target.port,
-        targetHost: target.targetHost,
-        targetPort: target.targetPort
-      )
-    ]
+    connection.connectTo = [target]
     return connection.problem == nil
   }
 

@@ -1,3 +1,4 @@
+internal import ImageDownloading
 internal import ImageURLs
 internal import Manifests
 internal import YAMLDocuments
@@ -21,7 +22,7 @@ indirect enum JobValue: Sendable {
   /// A second.
   case rate(Double)
   case hostAndPort(host: String, port: Int)
-  case connectTarget(Job.Request.ConnectTo)
+  case connectTarget(DownloadOptions.ConnectTarget)
   case mapping([(name: String, value: JobValue)])
   case list([(value: JobValue, node: YAMLNode)])
   case section(JobSection)

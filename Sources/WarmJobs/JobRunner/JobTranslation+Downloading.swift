@@ -50,9 +50,7 @@ extension Job.Request {
       case .http1: .http1
       case .http2: .http2
       }
-    connection.connectTo = connectTo.map {
-      DownloadOptions.ConnectTarget(host: $0.host, port: $0.port, targetHost: $0.targetHost, targetPort: $0.targetPort)
-    }
+    connection.connectTo = connectTo
     connection.proxy =
       switch proxy {
       case .none: .none

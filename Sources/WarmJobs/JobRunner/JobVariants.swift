@@ -1,3 +1,4 @@
+import ImageDownloading
 public import ImageCaching
 import ImageManaging
 import ImagePrimitives
@@ -40,7 +41,7 @@ extension Job {
     var job = self
     for header in way.variant?.headers ?? [] { job.request.replace(header) }
     if let edge = way.edge {
-      job.request.connectTo = [Request.ConnectTo(host: nil, port: nil, targetHost: edge.host, targetPort: edge.port)]
+      job.request.connectTo = [DownloadOptions.ConnectTarget(targetHost: edge.host, targetPort: edge.port)]
     }
     return job
   }

@@ -1,4 +1,5 @@
 import Foundation
+import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 import Testing
@@ -51,8 +52,8 @@ import WarmJobs
     #expect(job.request.httpVersion == .http2)
     #expect(
       job.request.connectTo == [
-        Job.Request.ConnectTo(host: "img.example.com", port: 443, targetHost: "10.0.0.7", targetPort: 8443),
-        Job.Request.ConnectTo(host: nil, port: nil, targetHost: "[::1]", targetPort: nil),
+        DownloadOptions.ConnectTarget(host: "img.example.com", port: 443, targetHost: "10.0.0.7", targetPort: 8443),
+        DownloadOptions.ConnectTarget(host: nil, port: nil, targetHost: "[::1]", targetPort: nil),
       ]
     )
     #expect(job.request.proxy == .url("socks5h://me:s3cret@proxy.example.com:1080"))
