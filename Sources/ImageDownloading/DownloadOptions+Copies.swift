@@ -15,6 +15,10 @@ extension DownloadOptions {
   /// The same options, but that `judge` stops transfers by their first bytes.
   public func judged(by judge: PrefixJudge) -> DownloadOptions { with { $0.prefixJudge = judge } }
 
+  /// The same options for a URL of another scheme, host and port, which gets nothing of the job's own, as where a redirect leads
+  /// there: no headers, the downloader's own neither, no credentials, cookies or client certificate, and no hook sees its requests.
+  public var forOtherOrigin: DownloadOptions { isForOtherOrigin ? self : with { $0.isForOtherOrigin = true } }
+
   /// The same connection, patience and secrets for a text that is no image: all of it by GET with status 200, whatever it begins
   /// with, in chunks where it is large.
   public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {

@@ -24,6 +24,7 @@ extension DownloadOptions: Hashable {
     var responseModifier: ResponseModifier?
     var prefixJudge: PrefixJudge?
     var decryptor: Decryptor?
+    var isForOtherOrigin: Bool
 
     struct Header: Hashable {
       var name: String
@@ -53,7 +54,8 @@ extension DownloadOptions: Hashable {
       requestModifier: requestModifier,
       responseModifier: responseModifier,
       prefixJudge: prefixJudge,
-      decryptor: decryptor
+      decryptor: decryptor,
+      isForOtherOrigin: isForOtherOrigin
     )
   }
 

@@ -28,5 +28,7 @@ extension DownloadOptions {
     var responseModifier: ResponseModifier?
     var prefixJudge: PrefixJudge?
     var decryptor: Decryptor?
+    /// Whether nothing of the job's own is sent, since a server has named the URL.
+    var isForOtherOrigin = false
   }
 }

@@ -73,6 +73,9 @@ public final class DownloadOptions: Sendable {
   /// Turns the bytes that came into those of the image; none by default.
   public var decryptor: Decryptor? { values.decryptor }
 
+  /// Whether they are for a URL that gets nothing of the job's own: see ``forOtherOrigin``.
+  var isForOtherOrigin: Bool { values.isForOtherOrigin }
+
   private let values: Values
   /// A hash of most of what `==` compares, made once.
   let identityHash: Int

@@ -66,6 +66,11 @@ struct Job {
   /// Whether its present request follows a redirect.
   var isRedirected: Bool { !visited.isEmpty }
 
+  /// Whether its present request may carry what is the job's own.
+  var isAtOwnOrigin: Bool {
+    !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.url))
+  }
+
   /// Whether it has not begun, or waits to begin again.
   var isWaiting: Bool {
     switch activity {

@@ -11,7 +11,7 @@ extension DownloadOptions {
 
   private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
     var fields = [HeaderField("Accept", accept), HeaderField("User-Agent", userAgent)]
-    guard isOwnOrigin else { return fields }
+    guard isOwnOrigin, !isForOtherOrigin else { return fields }
     for own in [defaults.map { ($0.name, $0.value) }, headers.map { ($0.name, $0.value) }] as [[(String, String?)]] {
       fields.removeAll { field in own.contains { $0.0.equalsIgnoringCase(field.name) } }
       for case (let name, let value?) in own { fields.append(HeaderField(name, value)) }
@@ -21,7 +21,7 @@ extension DownloadOptions {
 
   /// The names of headers that are not to be sent, be it that libcurl would add them.
   func removedHeaders(isOwnOrigin: Bool = true) -> [String] {
-    isOwnOrigin ? headers.filter { $0.value == nil }.map(\.name) : []
+    isOwnOrigin && !isForOtherOrigin ? headers.filter { $0.value == nil }.map(\.name) : []
   }
 
   /// What a request to the download's own origin says in that header, in whatever case; nil where it does not send it.
@@ -41,7 +41,7 @@ extension DownloadOptions {
   ) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
     // libcurl leaves out a header of its own that a request names, be it without a value.
-    if headers.contains(where: { $0.name.equalsIgnoringCase(name) }) { return nil }
+    if !isForOtherOrigin, headers.contains(where: { $0.name.equalsIgnoringCase(name) }) { return nil }
     if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }
     return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }

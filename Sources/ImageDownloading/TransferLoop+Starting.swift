@@ -34,8 +34,7 @@ extension TransferLoop {
 
   private func start(_ slot: Int, resolves: Bool) {
     let options = jobs[slot].download.options
-    let isOwnOrigin = !jobs[slot].isRedirected || URLOrigin(jobs[slot].url) == URLOrigin(jobs[slot].download.url)
-    let kind = RequestTemplate.Kind(options: options, isOwnOrigin: isOwnOrigin, method: method(of: jobs[slot]))
+    let kind = RequestTemplate.Kind(options: options, isOwnOrigin: jobs[slot].isAtOwnOrigin, method: method(of: jobs[slot]))
     let ownRequest: OwnRequest?
     do throws(Failure) {
       ownRequest = try OwnRequest(for: jobs[slot], kind, defaults: defaultHeaders)

@@ -29,6 +29,40 @@ struct SecretTests {
     #expect(origin.requests.dropFirst(3).map { $0.headers["Authorization"] } == [ownSent, nil, ownSent])
   }
 
+  @Test("D7: options for another origin send nothing of the job's own, and hear nothing of its cookies")
+  func otherOrigin() async throws {
+    let origin = try Origin(fallback: .body([1], headers: ["Set-Cookie": "id=7; Path=/"]))
+    let defaults = [HeaderField("X-Default", "1"), HeaderField("User-Agent", "default")]
+    let fetcher = try Fetcher(headers: defaults)
+    let own = DownloadOptions(
+      headers: [("X-Own", "1"), ("Accept", "own/*"), ("Accept-Encoding", nil)],
+      headerFilter: HeaderFilter(name: "filter") { _, headers in headers + [HeaderField("X-Filter", "1")] },
+      credentials: .fixed(Credential(user: "alice", password: "hunter2")),
+      handlesCookies: true,
+      retries: 0,
+      requestModifier: RequestModifier(name: "modifier") { request in
+        var request = request
+        request.headers.append(HeaderField("X-Modifier", "1"))
+        return request
+      }
+    )
+    let other = own.forOtherOrigin
+    let ends = try await fetcher.fetchInTurn([other, own, other, own].map { (origin.url("/a"), $0) })
+    #expect(ends.count { $0.image != nil } == 4)
+    let secrets = ["X-Default", "X-Own", "X-Filter", "X-Modifier", "Authorization"]
+    let sent = origin.requests.map { request in (secrets + ["Cookie"]).filter { request.headers[$0] != nil } }
+    #expect(sent == [[], secrets, [], secrets + ["Cookie"]])
+    #expect(origin.requests.map { $0.headers["User-Agent"] } == ["prewarm", "default", "prewarm", "default"])
+    #expect(origin.requests.map { $0.headers["Accept"] } == [other.accept, "own/*", other.accept, "own/*"])
+    // What is told of it beforehand is what is sent, and the two are told apart.
+    for name in secrets + ["User-Agent", "Accept", "Accept-Encoding"] {
+      let known = other.requestValue(ofHeader: name, defaults: defaults)
+      #expect(known == origin.requests[0].headers[name])
+    }
+    #expect(Array(origin.url("/a").utf8).withUnsafeBytes { other.credential(for: $0) } == nil)
+    #expect(other != own && other.forOtherOrigin === other && other.judged(by: JudgeLog().wanting(1)) != own.judged(by: JudgeLog().wanting(1)))
+  }
+
   @Test("C19: the Authorization header is known before it is sent, for Vary")
   func authorizationIsKnown() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])

@@ -78,6 +78,17 @@ struct TLSTests {
     #expect(end.failure?.status == 400)
   }
 
+  @Test("D7, D17: a client certificate is not shown for another origin's robots.txt either")
+  func clientCertificateStaysAtHomeOfRobots() async throws {
+    let nginx = try await nginx(verifiesClients: true)
+    let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))], fallback: .status(404))
+    let (file, key) = (certificates.client, certificates.clientKey)
+    let connection = DownloadOptions.Connection.with(caFile: certificates.authority, clientCertificate: file, clientKey: key)
+    _ = try await Fetcher().fetch(origin.url("/a"), options: .forTests(connection: connection, respectsRobots: true))
+    try await nginx.waitForRequests(2)
+    #expect(nginx.requests == ["GET /robots.txt 400", "GET /a 400"])
+  }
+
   @Test("a file that cannot be read is tls, for good, and named", arguments: ["ca", "certificate", "key"])
   func unreadableFile(which: String) async throws {
     let nginx = try await nginx()

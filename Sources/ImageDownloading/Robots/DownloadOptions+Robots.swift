@@ -1,15 +1,9 @@
 extension DownloadOptions {
-  /// How a `robots.txt` is fetched for such downloads: as they are but for what makes them images, and without the job's own headers and
-  /// hooks where it is not of their own scheme, host and port.
+  /// How a `robots.txt` is fetched for such downloads: as they are but for what makes them images, and without anything of the job's own
+  /// where it is not of their own scheme, host and port.
   func forRobots(isOwnOrigin: Bool) -> DownloadOptions {
-    with {
+    (isOwnOrigin ? self : forOtherOrigin).with {
       $0.fetchText(accept: "text/plain, */*;q=0.5")
-      if !isOwnOrigin {
-        $0.headers = []
-        $0.headerFilter = nil
-        $0.credentials = nil
-        $0.requestModifier = nil
-      }
       $0.respectsRobots = false
       // At least so many are to be followed (RFC 9309, section 2.3.1.2).
       $0.redirects = 5

@@ -110,6 +110,33 @@ struct RobotsTests {
     #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
   }
 
+  @Test("D7, D17: the robots.txt of another origin gets nothing of the job's own")
+  func secretsStayAtHome() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    let (own, far) = (origin.ports[0], origin.url("/far", host: 1))
+    // Cookies are kept by hosts, which the two have in common, and not by ports.
+    origin.setFallback { request in
+      let cookie = "id=\(request.port == own ? "own" : "other"); Path=/"
+      return request.path == "/a" ? .redirect(to: far) : .body([1], headers: ["Set-Cookie": cookie])
+    }
+    let fetcher = try Fetcher(concurrency: 1, headers: [HeaderField("X-Default", "1")])
+    let options = DownloadOptions.forTests(
+      headers: [("X-Own", "1")],
+      credentials: .fixed(Credential(user: "alice", password: "hunter2")),
+      handlesCookies: true,
+      respectsRobots: true
+    )
+    #expect(try fetcher.fetchNext(origin.url("/a"), options: options).image != nil)
+    #expect(try fetcher.fetchNext(origin.url("/b"), options: options).image != nil)
+    let asked = origin.requests
+    #expect(asked.map(\.path) == ["/robots.txt", "/a", "/robots.txt", "/far", "/b"])
+    let headers = ["X-Default", "X-Own", "Authorization"]
+    for request in asked {
+      #expect(headers.filter { request.headers[$0] != nil } == (request.port == own ? headers : []))
+    }
+    #expect(asked.map { $0.headers["Cookie"] } == [nil, "id=own", nil, nil, "id=own"])
+  }
+
   @Test("D17: of a large file the first 500 KiB count, and an endless one is cut off")
   func large() throws {
     let head = "User-agent: *\nDisallow: /no\n"
