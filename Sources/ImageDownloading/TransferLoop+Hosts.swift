@@ -39,7 +39,7 @@ extension TransferLoop {
     guard time > turn.now else { return }
     queue.rest(host, until: time, status: status, now: turn.now)
     monitor.note(hosts.origin(host).written, until: time, status: status)
-    if queue.triesPatience(of: host) { refuseWaiting(for: host) }
+    if queue.triesPatience(of: host, now: turn.now) { refuseWaiting(for: host) }
   }
 
   /// Ends all that waits for a host and may not wait as long as it has to.

@@ -18,9 +18,18 @@ struct HostPause {
     until = time
   }
 
-  /// The host has answered otherwise; a pause that it has asked for stays.
+  /// The host has answered otherwise, be it to what was asked before; a pause that it has asked for stays.
   mutating func heal() { totalNanoseconds = 0 }
 
   /// What is left of the pause.
   func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }
+
+  /// What one needs the patience for that is to wait for the host: its pauses since it last answered otherwise, and at least what is
+  /// left of the last.
+  func total(at now: MonotonicInstant) -> Duration {
+    max(.nanoseconds(Int64(clamping: totalNanoseconds)), remaining(at: now))
+  }
+
+  /// Whether it ever asked for one: told without the time, so that most hosts cost nothing.
+  var isKnown: Bool { until.nanoseconds > 0 }
 }

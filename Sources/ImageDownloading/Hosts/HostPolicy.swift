@@ -69,13 +69,14 @@ struct HostPolicy {
   }
 
   /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.
-  var mayRefuse: Bool { pause.totalNanoseconds > 0 || breaker.isDown }
+  var mayRefuse: Bool { pause.isKnown || breaker.isDown }
 
   /// Why one that may wait for so long in all is not asked of this host; nil where it is.
   func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
     if breaker.isDown { return .down(lastFailure: lastFailure ?? "it only failed") }
     let remaining = pause.remaining(at: now)
-    guard remaining > .zero, pause.totalNanoseconds > patience.wholeNanoseconds else { return nil }
-    return .paused(status: Int(pause.status), remaining: remaining, total: .nanoseconds(Int64(clamping: pause.totalNanoseconds)))
+    let total = pause.total(at: now)
+    guard remaining > .zero, total > patience else { return nil }
+    return .paused(status: Int(pause.status), remaining: remaining, total: total)
   }
 }

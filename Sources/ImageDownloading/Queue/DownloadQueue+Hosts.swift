@@ -54,8 +54,8 @@ extension DownloadQueue {
   func isDown(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.breaker.isDown }
 
   /// Whether some that wait for `host` may have less patience than its pauses take.
-  func triesPatience(of host: Int) -> Bool {
-    hosts[host].policy.pause.totalNanoseconds > hosts[host].leastPatience.wholeNanoseconds
+  func triesPatience(of host: Int, now: MonotonicInstant) -> Bool {
+    hosts[host].policy.pause.total(at: now) > hosts[host].leastPatience
   }
 
   /// Notes that none of those that wait for `host` has less patience.

@@ -39,6 +39,20 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(10), now: later) == nil)
   }
 
+  @Test("D15: an answer that was under way ends no pause, nor the bound on waiting for it")
+  func answerUnderWay() {
+    var policy = HostPolicy()
+    policy.rest(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    _ = policy.hear(.answered(latencyNanoseconds: nil), running: 2, rules, now: now)
+    #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
+    #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
+    // What is over of the pause need not be waited for.
+    let later = now.advanced(by: .seconds(1))
+    #expect(policy.refusal(.seconds(9), now: later) == nil)
+    policy.rest(until: later.advanced(by: .seconds(12)), status: 429, now: later)
+    #expect(policy.refusal(.seconds(11), now: later) == .paused(status: 429, remaining: .seconds(12), total: .seconds(12)))
+  }
+
   @Test("D15: 429 and 503 neither count for the circuit breaker nor set it back")
   func busyIsNoFailure() {
     var policy = HostPolicy()

@@ -124,6 +124,24 @@ struct PauseTests {
     #expect(try await run.fetcher.fetchLast(origin.url("/52"), id: 52).image != nil)
   }
 
+  @Test("D15: a good answer that was under way lets nobody wait longer than it may")
+  func answerUnderWay() async throws {
+    let run = try ManualRun(concurrency: 2)
+    let busy = Behaviour.status(429, headers: ["Retry-After": "300"])
+    let origin = try Origin(["/good": .body([1]), "/busy": busy], fallback: .body([2]))
+    let gate = origin.hold("/good")
+    run.fetcher.submit([origin.url("/good"), origin.url("/busy")])
+    try await gate.waitForWaiting(1)
+    _ = try await run.fetcher.recorder.waitForEnd(of: 2)
+    gate.open()
+    try await run.fetcher.recorder.waitForEnd(of: 1)
+    let end = try await run.fetcher.fetchLast(origin.url("/late"), id: 3)
+    #expect(end.failure?.status == 429 && end.summary.attempts == 0)
+    #expect(end.failure?.message.contains("asks to wait 300 s") == true)
+    #expect(run.ends.map { $0.image == nil } == [true, false, true])
+    #expect(origin.requests.count == 2)
+  }
+
   @Test("D15: an entry's own waits count in all")
   func ownWaitsAddUp() async throws {
     let run = try ManualRun(concurrency: 2)
