@@ -12,7 +12,10 @@ struct RobotsRegistry {
 
   /// A site, and what the robot calls itself there.
   struct Key: Hashable {
+    /// Whose rules they are, as the URL has it.
     var origin: URLOrigin
+    /// Who is connected to for it: servers of one site need not agree.
+    var server: URLOrigin
     var token: String
   }
 
@@ -94,7 +97,7 @@ struct RobotsRegistry {
       known.removeAll()
       knownBytes = 0
     }
-    let key = Key(origin: URLOrigin(copying: key.origin), token: key.token)
+    let key = Key(origin: URLOrigin(copying: key.origin), server: URLOrigin(copying: key.server), token: key.token)
     known[key] = (answer, now.advanced(by: lasts))
     knownBytes += bytes
   }

@@ -29,8 +29,10 @@ extension TransferLoop {
   }
 
   private func robotsKey(of slot: Int) -> RobotsRegistry.Key {
-    RobotsRegistry.Key(
-      origin: hosts.origin(jobs[slot].host),
+    guard let origin = URLOrigin(jobs[slot].url) else { preconditionFailure("only http and https know rules for robots") }
+    return RobotsRegistry.Key(
+      origin: origin,
+      server: hosts.origin(jobs[slot].host),
       token: robots.token(for: jobs[slot].download.options, defaults: defaultHeaders)
     )
   }

@@ -5,7 +5,8 @@ import Testing
 
 /// How long rules for robots are kept, and who waits for them.
 struct RobotsRegistryTests {
-  private let key = RobotsRegistry.Key(origin: URLOrigin(Array("http://a.example/".utf8))!, token: "prewarm")
+  private static let site = URLOrigin(Array("http://a.example/".utf8))!
+  private let key = RobotsRegistry.Key(origin: site, server: site, token: "prewarm")
   private let now = MonotonicInstant(nanoseconds: 1_000)
 
   @Test("D17: rules last a day, that a file could not be had five minutes")
@@ -17,7 +18,7 @@ struct RobotsRegistryTests {
       #expect(registry.conclude(number, answer, now: now) == [1])
       #expect(registry.answer(key, now: now.advanced(by: .seconds(last - 1))) != nil)
       #expect(registry.answer(key, now: now.advanced(by: .seconds(last))) == nil)
-      #expect(registry.answer(RobotsRegistry.Key(origin: key.origin, token: "other"), now: now) == nil)
+      #expect(registry.answer(RobotsRegistry.Key(origin: key.origin, server: key.server, token: "other"), now: now) == nil)
     }
   }
 

@@ -137,6 +137,31 @@ struct RobotsTests {
     #expect(asked.map { $0.headers["Cookie"] } == [nil, "id=own", nil, nil, "id=own"])
   }
 
+  @Test("D17: where another server is connected to, the rules are those that it has for the URL's own host")
+  func connectTo() throws {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    let first = origin.ports[0]
+    origin.setFallback { request in
+      guard request.path == "/robots.txt" else { return .body([1]) }
+      let refused = request.headers["Host"] == "a.test" && request.port == first ? "/no" : "/other"
+      return .body(Array("User-agent: *\nDisallow: \(refused)\n".utf8))
+    }
+    let fetcher = try Fetcher(concurrency: 1)
+    let kinds = try [("a.test/no", 0), ("a.test/yes", 0), ("b.test/no", 0), ("a.test/no", 1), ("a.test/other", 1)].map {
+      url,
+      edge in
+      let connection = DownloadOptions.Connection.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: origin.ports[edge])]
+      )
+      let options = DownloadOptions.forTests(headers: [("X-Own", "1")], connection: connection, respectsRobots: true)
+      return try fetcher.fetchNext("http://\(url)", options: options).failure?.kind
+    }
+    #expect(kinds == [.robots, nil, nil, nil, .robots])
+    let files = origin.requests.filter { $0.path == "/robots.txt" }
+    #expect(files.map { $0.headers["Host"] } == ["a.test", "b.test", "a.test"])
+    #expect(files.map(\.port) == [first, first, origin.ports[1]])
+    #expect(origin.requests.allSatisfy { $0.headers["X-Own"] != nil })
+  }
+
   @Test("D17: of a large file the first 500 KiB count, and an endless one is cut off")
   func large() throws {
     let head = "User-agent: *\nDisallow: /no\n"
