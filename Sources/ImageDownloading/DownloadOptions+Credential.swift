@@ -7,7 +7,9 @@ extension DownloadOptions {
   /// Images of different credentials are different images: this is what a cache tells them apart by. An `Authorization` header of
   /// the options or of the downloader is sent in its place.
   public func credential(for url: UnsafeRawBufferPointer) -> Credential? {
-    guard !isForOtherOrigin, let credentials, let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else { return nil }
+    guard !isForOtherOrigin, let credentials, let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else {
+      return nil
+    }
     return credentials.fixed ?? URLOrigin(Array(url), parts).credential(from: credentials)
   }
 }
