@@ -22,7 +22,7 @@ extension Transfer {
       mustStartOver = true
       return
     }
-    isResumable = method == .get && !isCoded && acceptsRanges
+    isResumable = method == .get && !isCoded && acceptsRanges(after: part)
     do throws(Failure) {
       try modifyHead()
       guard try accepts(part) else { return }
@@ -55,9 +55,14 @@ extension Transfer {
     continuation.releasePrefix()
   }
 
-  /// Whether the server says that ranges of the body can be had (RFC 9110, section 14.3), or has sent one.
-  private var acceptsRanges: Bool {
-    statusOnWire == 206 || fields.last(.acceptRanges)?.lowercased() == "bytes"
+  /// Whether ranges of what comes can be had: the server has sent the one that was asked for, or all and says so (RFC 9110, sections 14.2
+  /// and 14.3). Of a 206 to a `Range` that is not ours nobody knows where in the body it began.
+  private func acceptsRanges(after part: AnsweredPart) -> Bool {
+    switch part {
+    case .part: true
+    case .whole: statusOnWire == 200 && fields.last(.acceptRanges)?.lowercased() == "bytes"
+    case .mismatch, .end: false
+    }
   }
 
   private func modifyHead() throws(Failure) {

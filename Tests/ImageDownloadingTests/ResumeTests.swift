@@ -99,6 +99,15 @@ struct ResumeTests {
     #expect(outcome.body == body && outcome.ranges == [nil, "bytes=200000-"])
   }
 
+  @Test("D14: what a Range of the job's own has brought is asked for anew", arguments: [1000, 300_000])
+  func ownRange(offset: Int) throws {
+    let ranged = Behaviour.ranged(body, headers: Self.strong)
+    let options = DownloadOptions.forTests(headers: [("Range", "bytes=100-599999")], retries: 1, acceptStatus: [206])
+    let outcome = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
+    #expect(outcome.body == Array(body[100..<600_000]))
+    #expect(outcome.ranges == ["bytes=100-599999", "bytes=100-599999"] && outcome.conditions == [nil, nil])
+  }
+
   @Test("D14: a date that is strong will do for a condition")
   func byDate() throws {
     let date = "Sat, 21 Nov 2026 10:00:00 GMT"
