@@ -20,8 +20,6 @@ public struct RemoteCacheAnswer: Sendable, Hashable {
     self.failure = failure
   }
 
-  private static let maximumEvidenceCharacters = 200
-
   private static let sources: [(AnswerFields.Name, header: String, read: @Sendable (String) -> RemoteCacheStatus?)] = [
     (.cacheStatus, "Cache-Status", status(ofCacheStatus:)),
     (.cloudflareCacheStatus, "CF-Cache-Status", cloudflareStatus),
@@ -36,7 +34,7 @@ public struct RemoteCacheAnswer: Sendable, Hashable {
   init(_ fields: AnswerFields) {
     for (name, header, read) in Self.sources {
       guard let value = fields.joined(name), let status = read(value) else { continue }
-      self.init(status, evidence: String("\(header): \(value)".prefix(Self.maximumEvidenceCharacters)))
+      self.init(status, evidence: "\(header): \(value)".quotable)
       return
     }
     self.init(.unknown)

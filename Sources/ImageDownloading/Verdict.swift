@@ -78,7 +78,7 @@ extension DownloadOptions {
     }
     let type = declared.prefix { $0 != ";" && $0 != "," }.filter { $0 != " " && $0 != "\t" }.lowercased()
     guard acceptContentTypes.contains(type) || acceptContentTypes.contains(type.prefix { $0 != "/" } + "/*") else {
-      throw Failure(.contentType, status: status, message: "the answer's content type is \(type), which is not accepted")
+      throw Failure(.contentType, status: status, message: "the answer's content type is \(type.quotable), which is not accepted")
     }
   }
 

@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// What one site's `robots.txt` tells one robot (RFC 9309).
 ///
 /// The groups whose product token is the robot's count, as one; where there are none, those of `*`. Of the rules that match a path the
@@ -5,10 +7,11 @@
 struct RobotsRules: Sendable {
   /// What lies beyond need not be read, and is not (section 2.5).
   static let maximumBytes = 500 << 10
+  private static let quotedBytes = 1 << 10
 
   /// A rule that keeps the robot away.
   struct Refusal: Equatable {
-    /// As the file has it, such as `Disallow: /private`.
+    /// As the file has it, such as `Disallow: /private`, as far as a sentence may quote it.
     var rule: String
     /// Counted from 1.
     var line: Int
@@ -56,7 +59,9 @@ struct RobotsRules: Sendable {
     if rules.isEmpty || target.elementsEqual("/robots.txt".utf8) { return nil }
     let path = RobotsPattern.canonical(target)
     guard let rule = rules.first(where: { $0.pattern.matches(path) }), !rule.isAllowed else { return nil }
-    return Refusal(rule: "Disallow: \(String(decoding: text[rule.written], as: UTF8.self))", line: rule.line)
+    // More is not quoted, and not worth decoding.
+    let written = String(decoding: text[rule.written].prefix(Self.quotedBytes), as: UTF8.self)
+    return Refusal(rule: "Disallow: \(written)".quotable, line: rule.line)
   }
 
   /// What robots call themselves in such files: a `User-Agent` up to its first slash or blank (section 2.2.1).

@@ -54,7 +54,7 @@ extension BodyVerifier {
     else {
       // Every format is as good as another to tell whether the type names none, or something else.
       let match = ContentTypeMatch(declared: contentType, format: .jpeg)
-      let said = contentType.map { "the content type is \($0)" } ?? "no content type was declared"
+      let said = contentType.map { "the content type is \($0.quotable)" } ?? "no content type was declared"
       if rules.failure(contentType: match, declared: contentType, format: nil) != nil {
         throw Failure(.contentType, message: "\(said), which names no image format that is known here")
       }

@@ -111,7 +111,7 @@ public struct VerificationRules: Sendable, Hashable {
       case .exact: match == .exact
       }
     if passes { return nil }
-    let says = declared.map { "the content type is \($0)" } ?? "the declared content type does not fit"
+    let says = declared.map { "the content type is \($0.quotable)" } ?? "the declared content type does not fit"
     let bytes = format.map { "the bytes are \($0.mediaType)" } ?? "the bytes are of no known format"
     return Failure(.contentType, message: "\(says), and \(bytes)")
   }

@@ -136,6 +136,18 @@ struct RobotsRulesTests {
     #expect(rules.refusal(of: "/far".utf8) == nil)
   }
 
+  @Test(
+    "D17: of a long rule a sentence quotes the beginning, whatever it is made of",
+    arguments: ["a", "*", "é", "e\u{301}", "\u{FF}"]
+  )
+  func longRule(character: String) throws {
+    let rules = RobotsRules("User-agent: *\nDisallow: /\(String(repeating: character, count: 100_000))".utf8, for: "prewarm")
+    let path = "/" + String(repeating: character == "*" ? "a" : character, count: 100_000)
+    let refusal = try #require(rules.refusal(of: path.utf8))
+    #expect(refusal.rule.hasPrefix("Disallow: /\(character)") && refusal.rule.hasSuffix("…"))
+    #expect(refusal.rule.unicodeScalars.count == 200)
+  }
+
   @Test("a user agent's product token ends at the first slash or blank")
   func productToken() {
     #expect(RobotsRules.productToken(of: "PreWarm/0.1 (+https://example.com)") == "prewarm")
