@@ -115,9 +115,7 @@ extension TransferLoop {
       jobs[slot].excuse(waiting: duration)
       // Where another host sent it there, it waits by itself; else with its host, in its place.
       retry(slot, from: continuation, notBefore: jobs[slot].isRedirected ? turn.now.advanced(by: duration) : nil)
-    case .retry(let time):
-      if let status = failure.status, HTTPStatus.asksForPause(status) { rest(jobs[slot].host, until: time, status: status) }
-      retry(slot, from: continuation, notBefore: time)
+    case .retry(let time): retry(slot, from: continuation, notBefore: time)
     case .end: break
     }
   }

@@ -12,9 +12,8 @@ extension TransferLoop {
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
-      tell(host, .busy)
-      guard let wait = transfer.askedWait(now: time.wall()) else { return nil }
-      rest(host, until: turn.now.advanced(by: wait), status: status)
+      let wait = transfer.askedWait(now: time.wall())
+      hearBusy(slot, status: status, begun: transfer.started, asked: wait)
       return wait
     }
     if failure.isTransient {
@@ -23,6 +22,16 @@ extension TransferLoop {
       tell(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
     }
     return nil
+  }
+
+  /// Lets the host of a job rest that answers 429 or 503: for as long as it asks for, or else for a backoff that grows with the times that
+  /// it has asked in a row. Whether the job itself is tried again does not matter for that.
+  func hearBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
+    let host = jobs[slot].host
+    tell(host, .busy(begun: begun))
+    let backoff = jobs[slot].download.options.backoff
+    let wait = asked ?? retries.jitter(backoff.limit(beforeRetry: queue.timesAsked(of: host) - 1))
+    rest(host, until: turn.now.advanced(by: wait), status: status)
   }
 
   private func tell(_ host: Int, _ answer: HostAnswer) {

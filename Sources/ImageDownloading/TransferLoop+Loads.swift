@@ -42,11 +42,15 @@ extension TransferLoop {
 
   /// Takes what a loader has found, unless it was stopped before.
   func concludeLoad(_ number: UInt64, _ result: Result<LoaderAnswer, Failure>) {
-    guard let slot = loads[number]?.slot else { return }
+    guard let load = loads[number] else { return }
+    let slot = load.slot
     let verdict = Verdict(result, for: jobs[slot].download)
     if case .success(let answer) = result { tellLoaded(slot, answer) }
     var bytes = 0
     if case .success(let answer) = result { bytes = answer.body.count }
+    if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
+      hearBusy(slot, status: status, begun: load.started, asked: nil)
+    }
     endLoad(number, of: slot, receivedBytes: bytes)
     settle(slot, verdict)
   }

@@ -7,8 +7,18 @@ struct HostPause {
   private(set) var until = MonotonicInstant(nanoseconds: 0)
   /// Its pauses since it last answered otherwise.
   private(set) var totalNanoseconds: UInt64 = 0
+  /// How often in a row it has asked for one. What was under way when it asked counts with that.
+  private(set) var timesAsked = 0
+  private var lastAsked = MonotonicInstant(nanoseconds: 0)
   /// How it asked last; 0 where it never did.
   private(set) var status: UInt16 = 0
+
+  /// The host asks for a pause, in answer to a request that began then.
+  mutating func note(begun: MonotonicInstant, now: MonotonicInstant) {
+    guard timesAsked == 0 || begun > lastAsked else { return }
+    timesAsked += 1
+    lastAsked = now
+  }
 
   /// Lets the host rest until `time`, at least; what pauses have in common counts once.
   mutating func extend(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
@@ -19,7 +29,10 @@ struct HostPause {
   }
 
   /// The host has answered otherwise, be it to what was asked before; a pause that it has asked for stays.
-  mutating func heal() { totalNanoseconds = 0 }
+  mutating func heal() {
+    totalNanoseconds = 0
+    timesAsked = 0
+  }
 
   /// What is left of the pause.
   func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }

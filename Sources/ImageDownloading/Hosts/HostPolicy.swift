@@ -23,7 +23,7 @@ struct HostPolicy {
 
   /// Whether this is to outlive the moment when nothing waits or runs for the host.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
-    earliestStart > now || pause.totalNanoseconds > 0 || !breaker.isCalm || rules.isAdaptive && adaptive.isLearned
+    earliestStart > now || pause.timesAsked > 0 || !breaker.isCalm || rules.isAdaptive && adaptive.isLearned
   }
 
   /// A request begins.
@@ -42,7 +42,8 @@ struct HostPolicy {
       pause.heal()
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
       return breaker.heal()
-    case .busy:
+    case .busy(let begun):
+      pause.note(begun: begun, now: now)
       if rules.isAdaptive { adaptive.fail(running: running) }
     case .failed(let failure):
       if rules.isAdaptive { adaptive.fail(running: running) }

@@ -39,6 +39,9 @@ extension DownloadQueue {
     announce(host)
   }
 
+  /// How often in a row `host` has asked for a pause.
+  func timesAsked(of host: Int) -> Int { hosts[host].policy.pause.timesAsked }
+
   /// Whether ``refusal(of:patience:now:)`` may refuse anything.
   func mayRefuse(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.mayRefuse }
 

@@ -23,6 +23,17 @@ struct HostPolicyTests {
     #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
   }
 
+  @Test("D15: how often a host asks counts until it answers otherwise, and once for all that was under way")
+  func timesAsked() {
+    var pause = HostPause()
+    for _ in 0..<8 { pause.note(begun: now, now: now.advanced(by: .seconds(1))) }
+    #expect(pause.timesAsked == 1)
+    for _ in 0..<8 { pause.note(begun: now.advanced(by: .seconds(2)), now: now.advanced(by: .seconds(3))) }
+    #expect(pause.timesAsked == 2)
+    pause.heal()
+    #expect(pause.timesAsked == 0)
+  }
+
   @Test("D15: one that may not wait for so long is not asked, until the pause is over")
   func patience() {
     var policy = HostPolicy()
@@ -32,7 +43,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
     // Pauses add up as long as it answers nothing else.
     let later = now.advanced(by: .seconds(10))
-    _ = policy.hear(.busy, running: 1, rules, now: later)
+    _ = policy.hear(.busy(begun: later), running: 1, rules, now: later)
     policy.rest(until: later.advanced(by: .seconds(1)), status: 503, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11)))
     _ = policy.hear(.answered(latencyNanoseconds: nil), running: 1, rules, now: later)
@@ -58,12 +69,12 @@ struct HostPolicyTests {
     var policy = HostPolicy()
     let failure = Failure(.reset, isTransient: true, message: "it hung up")
     #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .none)
-    for _ in 0..<10 { #expect(policy.hear(.busy, running: 1, rules, now: now) == .none) }
+    for _ in 0..<10 { #expect(policy.hear(.busy(begun: now), running: 1, rules, now: now) == .none) }
     #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .leftAlone)
     #expect(policy.limit(rules) == 1)
     policy.start(rules, now: now)
     // The answer to the try tells nothing: another one may try.
-    _ = policy.hear(.busy, running: 1, rules, now: now)
+    _ = policy.hear(.busy(begun: now), running: 1, rules, now: now)
     policy.finish()
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)

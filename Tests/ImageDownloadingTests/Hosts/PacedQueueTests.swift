@@ -148,7 +148,7 @@ struct PacedQueueTests {
       queue.finished(host: 0)
       #expect(startAll(&queue, start) == expected)
     }
-    _ = queue.hear(.busy, from: 0, now: start)
+    _ = queue.hear(.busy(begun: start), from: 0, now: start)
     queue.finished(host: 0)
     #expect(startAll(&queue, start) == [])
     #expect(queue.running == 2)

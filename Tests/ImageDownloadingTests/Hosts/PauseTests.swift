@@ -185,9 +185,33 @@ struct PauseTests {
     try await run.advance(by: .seconds(19))
     #expect(origin.requests.count == 1)
     try await run.advance(by: .seconds(1))
+    #expect(run.ends.map(\.id) == [1])
+    #expect(run.ends.first?.failure?.status == 503 && run.ends.first?.summary.attempts == 2)
+    // The last attempt's answer is as good a reason for a pause.
+    try await run.advance(by: .seconds(19))
+    #expect(origin.requests.map(\.path) == ["/0", "/0"])
+    try await run.advance(by: .seconds(1))
     #expect(origin.requests.map(\.path) == ["/0", "/0", "/1", "/2"])
-    #expect(run.ends.first { $0.id == 1 }?.failure?.status == 503)
-    #expect(run.ends.first { $0.id == 1 }?.summary.attempts == 2)
+  }
+
+  @Test("D15: without Retry-After a host rests ever longer, also where nothing is tried again")
+  func restsWithoutRetries() async throws {
+    let run = try ManualRun(concurrency: 4)
+    let origin = try Origin(fallback: .status(429))
+    let backoff = DownloadOptions.Backoff(initial: .seconds(1), maximum: .seconds(30))
+    run.fetcher.submit((0..<1000).map { origin.url("/\($0)") }, options: .forTests(retries: 0, backoff: backoff))
+    // 1, 2, 4, 8, 16, 30, 30 seconds, and with 30 more it would be longer than any may wait.
+    #expect(try await run.advance(untilEnds: 1000, atMost: 1000) == 91)
+    #expect(origin.requests.count <= 8 * 4)
+    #expect(run.ends.allSatisfy { $0.failure?.status == 429 && $0.summary.attempts <= 1 })
+    // A good answer ends that.
+    try await run.advance(by: .seconds(30))
+    origin.setFallback(.sequence([.body([1]), .status(429), .body([1])]))
+    for id in [2001, 2002] as [UInt64] {
+      _ = try await run.fetcher.fetchLast(origin.url("/x"), id: id, options: .forTests(backoff: backoff))
+    }
+    try await run.advance(by: .seconds(1))
+    #expect(try await run.fetcher.fetchLast(origin.url("/x"), id: 2003).image != nil)
   }
 
   @Test("D15, D16: a host that redirects lead to is left alone too")
