@@ -51,11 +51,11 @@ import Testing
   @Test func bothFormatsAndTheirEscapes() throws {
     let text =
       line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
-      + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("http://b.com/2.jpg")
+      + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("https://a.com/2.jpg")
     let result = try read(text)
     #expect(result.entries.map(\.written).count == 5)
     #expect(result.urls.contains("https://a.com/1.jpg") && result.urls.contains("https://a.com/q%22.jpg"))
-    #expect(result.urls.contains("https://a.com/with%20space.jpg") && result.urls.contains("http://b.com/2.jpg"))
+    #expect(result.urls.contains("https://a.com/with%20space.jpg") && result.urls.contains("https://a.com/2.jpg"))
     #expect(result.problems.compactMap(\.self).count == 1)
   }
 
@@ -71,10 +71,36 @@ import Testing
 
   @Test func pathsNeedABase() throws {
     let text = get("http://b.com/2.jpg") + get("http://b.com/2.jpg") + get("/1.jpg")
-    let result = try read(text) { $0.baseURL = nil }
+    let result = try read(text) {
+      $0.baseURL = nil
+      $0.include = [try URLPattern("*.jpg")]
+    }
     #expect(result.urls == ["http://b.com/2.jpg"])
     #expect(result.failure?.message.contains("base-url") == true)
     #expect(result.failure?.line == 3)
+    let unchosen = try read(text) { $0.baseURL = nil }
+    #expect(unchosen.urls.isEmpty)
+    #expect(unchosen.failure?.line == 1)
+  }
+
+  @Test func noTargetLeadsToAnotherHost() throws {
+    let others = [
+      "http://a.com/1.jpg", "https://a.com:8443/1.jpg", "https://b.com/1.jpg", "https://u:p@a.com/1.jpg", "b.com/1.jpg",
+    ]
+    let pathsOfTheirOwn = ["//b.com/2.jpg", "/\\x2fb.com/3.jpg", "/\\b.com/4.jpg", "///b.com/5.jpg"]
+    let same = ["https://a.com/6.jpg", "HTTPS://A.com:443/6.jpg", "/6.jpg"]
+    let text = (others + others + pathsOfTheirOwn + same).map { get($0) }.joined()
+    let result = try read(text)
+    #expect(
+      result.urls == [
+        "https://a.com/6.jpg", "https://a.com//b.com/2.jpg", "https://a.com//b.com/3.jpg", "https://a.com/%5Cb.com/4.jpg",
+        "https://a.com///b.com/5.jpg",
+      ]
+    )
+    #expect(try read(text, order: .lifo).urls == result.urls.reversed())
+    #expect(try read(text) { $0.include = [try URLPattern("*")] }.urls == result.urls)
+    let none = try read(others.map { get($0) }.joined())
+    #expect(none.warnings.count == 1 && none.warnings[0].contains("none of its 5 requests"))
   }
 
   @Test func compressedOnesAndPipes() throws {

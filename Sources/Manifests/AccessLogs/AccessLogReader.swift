@@ -6,9 +6,11 @@ final class AccessLogReader: RowReader {
 
   private let lines: LineReader
   private let manifest: String
-  /// Whether paths have a base that they are resolved against.
+  private let targets: LoggedTargets
   private let hasBase: Bool
   private let takesEveryTarget: Bool
+  /// The reference that the last row holds.
+  private let reference = GrowingBytes()
   private let counter: RequestCounter
   private var hasCounted = false
   private var failure: ManifestError?
@@ -17,6 +19,7 @@ final class AccessLogReader: RowReader {
   init(_ buffer: InputBuffer, _ file: ManifestFile, of manifest: Manifest, spoolDirectory: String) {
     lines = LineReader(buffer)
     self.manifest = file.name
+    targets = LoggedTargets(base: file.base)
     hasBase = file.base != nil
     takesEveryTarget = !manifest.include.isEmpty
     counter = RequestCounter(spoolDirectory: spoolDirectory)
@@ -67,7 +70,8 @@ final class AccessLogReader: RowReader {
     guard !line.isTooLong, let parsed = AccessLogLine(text) else {
       return remarks.malformedLines.add(line: line.number, String(decoding: text.prefix(Self.shownBytes), as: UTF8.self))
     }
-    guard let target = parsed.target, takesEveryTarget || ImageExtension.ends(target) else {
+    guard let written = parsed.target, takesEveryTarget || ImageExtension.ends(written), let target = targets.accepted(written)
+    else {
       remarks.otherRequests += 1
       return
     }
@@ -76,12 +80,17 @@ final class AccessLogReader: RowReader {
   }
 
   private func row(_ target: UnsafeRawBufferPointer, line: UInt64) -> RowStep {
-    if !hasBase, target.first == UInt8(ascii: "/") {
+    let isPath = target.first == UInt8(ascii: "/")
+    if !hasBase, isPath || !takesEveryTarget {
       let message =
-        "the log names paths alone; say by base-url which site they belong to, as in base-url: https://www.example.com"
+        isPath
+        ? "the log names paths alone; say by base-url which site they belong to, as in base-url: https://www.example.com"
+        : "the log names whole URLs, of whatever host; say by base-url whose they are, or choose among them by include"
       failure = ManifestError(manifest: manifest, line: line, message: message)
       return .end
     }
-    return .row(Row(url: target, line: line))
+    reference.removeAll()
+    LoggedTargets.appendReference(target, to: reference)
+    return .row(Row(url: reference.bytes, line: line))
   }
 }
