@@ -13,11 +13,20 @@ struct ManifestFile {
   var base: BaseURL?
   /// How many indexes lead to it; 0 for what a manifest names itself.
   var depth = 0
+  /// What the user has named, of the files that lead to it: the manifest's URL, or that in an index which is a local file.
+  var trusted: BaseURL?
 
   enum Place {
     case path(String)
     case standardInput
     case url(BaseURL)
+  }
+
+  /// Whether it is to be fetched from where the user has named something, and not from where only a server has.
+  var isOfOwnOrigin: Bool {
+    guard case .url(let url)? = place, let trusted else { return false }
+    return url.parts.isSecure == trusted.parts.isSecure
+      && url.bytes[url.parts.hostAndPort] == trusted.bytes[trusted.parts.hostAndPort]
   }
 
   /// The files of all manifests, in order.
@@ -36,7 +45,8 @@ struct ManifestFile {
         }
         files.append(ManifestFile(manifest: index, name: manifest.name, place: .standardInput))
       case .inline: files.append(ManifestFile(manifest: index, name: manifest.name))
-      case .url(let url): files.append(ManifestFile(manifest: index, name: manifest.name, place: .url(url)))
+      case .url(let url):
+        files.append(ManifestFile(manifest: index, name: manifest.name, place: .url(url), trusted: url))
       }
     }
     for index in files.indices { files[index].base = manifests[files[index].manifest].baseURL }

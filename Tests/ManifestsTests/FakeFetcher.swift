@@ -18,13 +18,16 @@ final class FakeFetcher: ManifestFetcher {
   private let answers: [String: Answer]
   private var fetches: [String: FakeFetch] = [:]
   private(set) var asked: [String] = []
+  /// Those of them that may get what is for the user's own server alone.
+  private(set) var askedAsOwn: [String] = []
   private(set) var cancelled: [String] = []
 
   init(_ answers: [String: Answer]) { self.answers = answers }
 
-  func fetch(_ url: BaseURL) -> any ManifestFetch {
+  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
     let text = String(decoding: url.bytes, as: UTF8.self)
     asked.append(text)
+    if isOwnOrigin { askedAsOwn.append(text) }
     let fetch = FakeFetch { [weak self] in self?.cancelled.append(text) }
     fetches[text] = fetch
     switch answers[text] {

@@ -52,6 +52,30 @@ import Testing
     #expect(result.failure == nil)
   }
 
+  @Test func onlyWhatTheUserNamedIsTrusted() throws {
+    let own = ["https://a.com/1.xml", "https://A.com:443/2.xml", "https://a.com/deep.xml"]
+    let others = ["http://a.com/3.xml", "https://a.com:8443/4.xml", "https://b.com/5.xml", "https://b.com/index.xml"]
+    let top = index(own + others)
+    let answers: [String: FakeFetcher.Answer] = [
+      "https://a.com/index.xml": .text(top),
+      "https://a.com/deep.xml": .text(index(["https://c.com/6.xml"])),
+      "https://b.com/index.xml": .text(index(["https://b.com/7.xml", "https://a.com/8.xml"])),
+    ]
+    let trusted = ["https://a.com/1.xml", "https://a.com/2.xml", "https://a.com/deep.xml", "https://a.com/8.xml"]
+    let fetcher = FakeFetcher(answers)
+    _ = try readAll([try fetched("https://a.com/index.xml")], fetcher: fetcher)
+    #expect(Set(fetcher.askedAsOwn) == Set(trusted + ["https://a.com/index.xml"]))
+    #expect(fetcher.asked.count == 11)
+    // Of a local index all that stands in it, as with any list of the user's; of what these name, what is of their own origin.
+    let local = FakeFetcher(answers)
+    _ = try readAll([directory.manifest(top, name: "index.xml")], fetcher: local)
+    let named = [
+      "http://a.com/3.xml", "https://a.com:8443/4.xml", "https://b.com/5.xml", "https://b.com/index.xml", "https://b.com/7.xml",
+    ]
+    #expect(Set(local.askedAsOwn) == Set(trusted.dropLast() + named))
+    #expect(local.asked.count == 10)
+  }
+
   @Test func indexesAreNestedOnlySoDeep() throws {
     var answers: [String: FakeFetcher.Answer] = [:]
     for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }

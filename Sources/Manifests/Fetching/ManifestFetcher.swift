@@ -5,7 +5,10 @@ public import ImageURLs
 /// It is called on the thread that reads the manifests, and never waits.
 public protocol ManifestFetcher: AnyObject {
   /// Begins to fetch a manifest, and says where its bytes will be.
-  func fetch(_ url: BaseURL) -> any ManifestFetch
+  ///
+  /// What is for the user's own server alone, such as credentials, goes with the request only where `isOwnOrigin`: of a sitemap
+  /// that an index names, where that is of the same scheme, host and port as what the user has named.
+  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch
 }
 
 /// One manifest that is under way.

@@ -58,7 +58,7 @@ final class ManifestOpener {
   /// Begins to fetch a file, unless that has begun or it is none to be fetched.
   func beginFetch(_ index: Int, _ file: ManifestFile) {
     guard case .url(let url)? = file.place, fetches[index] == nil, let fetcher else { return }
-    fetches[index] = fetcher.fetch(url)
+    fetches[index] = fetcher.fetch(url, isOwnOrigin: file.isOfOwnOrigin)
   }
 
   func openFetched(_ index: Int, _ file: ManifestFile, of manifest: Manifest) throws(ManifestError) -> Opening {

@@ -37,6 +37,13 @@ struct SitemapTree {
     }
     seen.insert(bytes)
     let url = bytes.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
-    return ManifestFile(manifest: parent.manifest, name: name, place: .url(url), base: url, depth: parent.depth + 1)
+    return ManifestFile(
+      manifest: parent.manifest,
+      name: name,
+      place: .url(url),
+      base: url,
+      depth: parent.depth + 1,
+      trusted: parent.trusted ?? url
+    )
   }
 }

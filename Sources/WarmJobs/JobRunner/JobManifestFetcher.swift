@@ -25,6 +25,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   static let maximumBytes = 256 << 20
 
   private let options: DownloadOptions
+  private let optionsForOtherOrigins: DownloadOptions
   private let spoolDirectory: String
   private let events = WorkQueue<[DownloadEvent]>()
   private let state = Mutex(State())
@@ -32,10 +33,11 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   /// A fetcher that waits for ``start(with:)``; files go to `spoolDirectory`.
   init(_ options: DownloadOptions, spoolDirectory: String) {
     self.options = options
+    optionsForOtherOrigins = options.forOtherOrigin
     self.spoolDirectory = spoolDirectory
   }
 
-  /// Says who fetches; to be called once, before the first ``fetch(_:)``.
+  /// Says who fetches; to be called once, before the first ``fetch(_:isOwnOrigin:)``.
   func start(with downloader: ImageDownloader) { state.withLock { $0.downloader = downloader } }
 
   /// Gives up what is under way and waits until nothing more comes.
@@ -48,7 +50,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
 
   // MARK: ManifestFetcher
 
-  func fetch(_ url: BaseURL) -> any ManifestFetch {
+  func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
     let client: DownloadClient
     do throws(ThreadRefusal) {
       client = try self.client()
@@ -64,6 +66,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
       state.fetches[id] = fetch
       return (fetch, id)
     }
+    let options = isOwnOrigin ? options : optionsForOtherOrigins
     client.submit([Download(id: id, url: url.bytes, priority: .veryHigh, options: options)])
     return fetch
   }

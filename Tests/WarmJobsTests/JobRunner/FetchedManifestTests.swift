@@ -112,6 +112,26 @@ import Testing
     #expect(report.manifests.map(\.path) == [origin.url("/list.txt")])
   }
 
+  @Test func sitemapsOfOtherOriginsGetNothingOfTheJobsOwn() async throws {
+    let origin = try Origin()
+    let other = try Origin()
+    let own = [origin.url("/index.xml"), origin.url("/1.xml")]
+    let text =
+      "<sitemapindex><sitemap><loc>\(own[1])</loc></sitemap><sitemap><loc>\(other.url("/2.xml"))</loc></sitemap></sitemapindex>"
+    origin.set("/index.xml", .body(Array(text.utf8), headers: ["Set-Cookie": "id=7"]))
+    origin.set("/1.xml", .body(Array(images(origin, 1...1).utf8)))
+    other.set("/2.xml", .body(Array(images(origin, 2...2).utf8)))
+    let keys = "request: {headers: {X-Token: secret, Authorization: Bearer secret}, cookies: true}\n"
+    let report = try await run(job(own[0], keys: keys))
+    #expect(report.totals.downloaded == 2)
+    for url in ["/index.xml", "/1.xml"] {
+      let request = try #require(origin.requests.first { $0.path == url })
+      #expect(request.headers["X-Token"] == "secret" && request.headers["Authorization"] == "Bearer secret")
+    }
+    #expect(other.requests.map(\.path) == ["/2.xml"])
+    for name in ["X-Token", "Authorization", "Cookie"] { #expect(other.requests.first?.headers[name] == nil) }
+  }
+
   @Test func contentEncodingIsUndone() async throws {
     let origin = try Origin()
     let text = Array(images(origin, 1...2).utf8)
