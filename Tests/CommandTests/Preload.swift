@@ -1,17 +1,19 @@
 import Foundation
 import TestSupport
 
-/// A C library of `Tests/Preloads`, compiled for the tests and loaded before the others of a command.
+/// A C library of `Tests`, compiled for the tests and loaded before the others of a command.
 final class Preload: Sendable {
   /// What `LD_PRELOAD` is to be.
   let path: String
   private let folder = TemporaryDirectory()
 
-  private init(_ name: String) {
-    let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appendingPathComponent("Preloads/\(name).c").path
+  private init(_ name: String, of place: String = "Preloads") {
+    let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent(place).path
+    let source = "\(sources)/\(name).c"
     path = folder.file("\(name).so")
-    let arguments = ["-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", path, source, "-ldl", "-lpthread"]
+    let options = ["-O1", "-Wall", "-Werror", "-I", "\(sources)/include", "-shared", "-fPIC"]
+    let arguments = options + ["-o", path, source, "-ldl", "-lpthread"]
     do {
       let result = try Command("/usr/bin/env", ["clang"] + arguments).wait()
       guard result.status == 0 else { fatalError("\(source) cannot be compiled: \(result.errorText)") }
@@ -22,6 +24,8 @@ final class Preload: Sendable {
 
   /// Names that do not resolve, or never; `resolver.c` tells them.
   static let resolver = Preload("resolver")
+  /// Names that resolve as a test says, each time otherwise, and public addresses that lead here; `resolver.h` tells how.
+  static let chosenAddresses = Preload("resolver", of: "CTestResolver")
   /// What a command does to its files, written down; ``RecordedStep`` reads it.
   static let recorder = Preload("recorder")
   /// A calendar that is wrong, or jumps.

@@ -12,7 +12,10 @@ final class FaultScene {
   var options: [String] = []
   /// Set for the run, beside what every run has.
   var environment: [String: String?] = [:]
-  /// What has to live as long as the run.
+  /// Further origins, and gates in them.
+  var others: [Origin] = []
+  var gates: [Gate] = []
+  /// What else has to live as long as the run.
   var kept: [Any] = []
 
   /// The images that were stored before.
@@ -84,6 +87,8 @@ struct FaultRow: Sendable {
   let arrange: @Sendable (FaultScene) async throws -> Void
   /// Runs the job to its end, and does what has to be done meanwhile.
   var run: @Sendable (FaultScene) async throws -> Command.Result = { try await $0.start().wait() }
+  /// Expects what else must be true afterwards, of the reports, the output or the origin.
+  var check: @Sendable (FaultScene, Command.Result) throws -> Void = { _, _ in }
 
   var name: String { "\(part): \(fault)" }
 }

@@ -5,7 +5,9 @@ import TestSupport
 /// The table of all faults, written as Markdown to the file that `PREWARM_FAULT_TABLE` names.
 enum FaultTable {
   static let rows: [FaultRow] =
-    FaultRow.server + FaultRow.bodies + FaultRow.network + FaultRow.input + FaultRow.disk + FaultRow.signals
+    FaultRow.server + FaultRow.bodies + FaultRow.interrupted + FaultRow.throttling + FaultRow.limitedByNginx + FaultRow.otherHosts
+    + FaultRow.network + FaultRow.encrypted + FaultRow.http2 + FaultRow.detours + FaultRow.addresses + FaultRow.secrets
+    + FaultRow.robots + FaultRow.input + FaultRow.sitemaps + FaultRow.logs + FaultRow.disk + FaultRow.signals
 
   private static let path = ProcessInfo.processInfo.environment["PREWARM_FAULT_TABLE"]
   private static let lines = Mutex<[Int: String]>([:])

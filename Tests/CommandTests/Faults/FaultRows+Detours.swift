@@ -1,0 +1,42 @@
+import TestOrigin
+import TestSupport
+
+extension FaultRow {
+  /// Proxies, and what they refuse.
+  static let detours: [FaultRow] = [
+    .proxy("wants a password", "it answered 407 Proxy Authentication Required", refusal: "407 Proxy Authentication Required"),
+    .proxy("finds nobody", "it answered 502 Bad Gateway", refusal: "502 Bad Gateway"),
+    .proxy("forbids it", "it answered 403 Forbidden", refusal: "403 Forbidden"),
+    .proxy("is gone", "Connection refused", isThere: false),
+    .proxy("of SOCKS is gone", "through the proxy", scheme: "socks5h", isThere: false),
+    .proxy("of SOCKS finds nobody", "the proxy made no connection to 127.0.0.1:", scheme: "socks5", to: "http://127.0.0.1:1"),
+    .network("a proxy whose name is unknown", "dns", "the name of the proxy could not be resolved") { scene in
+      scene.environment["LD_PRELOAD"] = Preload.resolver.path
+      scene.options += ["--set", "request.proxy=http://proxy.none:3128"]
+      return "http://image.test/fault.jpg"
+    },
+    .network("a proxy of the environment that is gone", "connect", "through the proxy") { scene in
+      let port = RefusedPort()
+      scene.kept.append(port)
+      scene.environment["http_proxy"] = port.url("/")
+      scene.options += ["--set", "request.proxy=environment"]
+      return "http://image.test/fault.jpg"
+    },
+  ]
+
+  private static func proxy(
+    _ fault: String,
+    _ says: String,
+    scheme: String = "http",
+    refusal: String? = nil,
+    isThere: Bool = true,
+    to server: String = "https://image.test"
+  ) -> FaultRow {
+    .network("a proxy \(fault)", "connect", says) { scene in
+      let (proxy, nobody) = (TestProxy(refusal: refusal), RefusedPort())
+      scene.kept += [proxy, nobody]
+      scene.options += ["--set", "request.proxy=\(scheme)://127.0.0.1:\(isThere ? proxy.port : nobody.port)"]
+      return "\(server)/fault.jpg"
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+extension FaultRow {
+  /// Sitemaps that cannot be had, or are none, or mean harm.
+  static let sitemaps: [FaultRow] = [
+    sitemap("a sitemap that is not there", "the server answered 404 Not Found", .status(404)),
+    sitemap("a sitemap whose server is gone", "Connection refused") { scene in
+      let port = RefusedPort()
+      scene.kept.append(port)
+      return port.url("/sitemap.xml")
+    },
+    sitemap("a sitemap that breaks off on the way", "broke the connection off", .reset),
+    sitemap("a sitemap of broken XML", "the XML is broken", downloads: 1) { scene in
+      serve(scene, "<urlset>\(entry(scene))<url><loc>http://127.0.0.1/b.jpg</lo")
+    },
+    sitemap("a sitemap that is a page", "its first element is <html>", .body(Array("<html><body/></html>".utf8), type: "text/html")),
+    sitemap("an empty sitemap", "it is empty", .body([], type: "application/xml")),
+    sitemap("a sitemap with an entity bomb", "declares entities") { serve($0, bomb) },
+    sitemap("a sitemap that would read a file", "declares entities") { scene in
+      serve(scene, "<!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><urlset><url><loc>http://h/&e;.jpg</loc></url></urlset>")
+    },
+    sitemap("a sitemap that unpacks to far more than it was", "grows more than") { scene in
+      let folder = TemporaryDirectory()
+      let padding = String(repeating: " ", count: 200_000_000)
+      _ = try await Command.run("/bin/gzip", ["-9", folder.write("<urlset>\(padding)</urlset>", to: "sitemap.xml")])
+      scene.origin.set("/sitemap.xml.gz", .body(folder.read("sitemap.xml.gz") ?? [], type: "application/gzip"))
+      return scene.origin.url("/sitemap.xml.gz")
+    },
+    sitemap("an index that names a sitemap that is not there", "404 Not Found", downloads: 1) { scene in
+      serve(scene, index(["/gone.xml", "/child.xml"].map { scene.origin.url($0) }))
+    },
+    sitemap("an index in a circle", "", exit: 0, downloads: 1) { scene in
+      serve(scene, index(["/sitemap.xml", "/child.xml", "/sitemap.xml"].map { scene.origin.url($0) }))
+    },
+    sitemap("indexes that never end", "nested more than 3 deep") { scene in
+      scene.origin.setFallback { .body(Array(index(["\($0.path)/a.xml"]).utf8), type: "application/xml") }
+      return scene.origin.url("/endless.xml")
+    },
+    sitemap("an index that names no URL", "by what is no URL", downloads: 1) { scene in
+      serve(scene, index(["ftp://nowhere/", scene.origin.url("/child.xml")]))
+    },
+    sitemap("a sitemap that redirects to a file", "neither http nor https", .redirect(to: "file:///etc/passwd")),
+  ]
+
+  /// Access logs that are none.
+  static let logs: [FaultRow] = [
+    log("an access log of garbage", exit: 2, "not in the combined or common log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
+    log("an access log without one good request", exit: 2, "is a good GET for an image", line.replacing("200", with: "404")),
+    log("an access log, and no base-url", exit: 2, "base-url", line, options: "", outcome: "failed", kind: "invalid-url"),
+    log(
+      "an access log with a line of 1 MB",
+      exit: 0,
+      "",
+      String(repeating: "a", count: 1_000_000) + "\n" + line,
+      outcome: "downloaded"
+    ),
+    .input("an access log of gzip that is cut", exit: 1, "the gzip data is cut off") { scene in
+      scene.job.folder.write(String(repeating: line, count: 5000), to: "access.log")
+      _ = try await Command.run("/bin/gzip", [scene.job.folder.file("access.log")])
+      scene.job.folder.write((scene.job.folder.read("access.log.gz") ?? []).dropLast(20), to: "access.log.gz")
+      scene.options += ["--set", "manifests=[{path: access.log.gz, format: combined, base-url: '\(scene.origin.base)'}]"]
+    },
+  ]
+
+  private static let line = "127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] \"GET /fault.jpg HTTP/1.1\" 200 5 \"-\" \"x\"\n"
+
+  private static func log(
+    _ fault: String,
+    exit: Int,
+    _ says: String,
+    _ text: String,
+    options: String? = nil,
+    outcome: String? = nil,
+    kind: String? = nil
+  ) -> FaultRow {
+    .input(fault, exit: exit, says, outcome: outcome, kind: kind) { scene in
+      scene.origin.set("/fault.jpg", .good)
+      scene.job.folder.write(text, to: "access.log")
+      let base = options ?? ", base-url: '\(scene.origin.base)'"
+      scene.options += ["--set", "manifests=[{path: access.log, format: combined\(base)}]"]
+    }
+  }
+
+  private static func index(_ urls: [String]) -> String {
+    "<sitemapindex>\(urls.map { "<sitemap><loc>\($0)</loc></sitemap>" }.joined())</sitemapindex>"
+  }
+
+  private static func entry(_ scene: FaultScene) -> String { "<url><loc>\(scene.origin.url("/fault.jpg"))</loc></url>" }
+
+  /// Serves the sitemap, and a good one beside it.
+  private static func serve(_ scene: FaultScene, _ text: String) -> String {
+    scene.origin.set("/sitemap.xml", .body(Array(text.utf8), type: "application/xml"))
+    scene.origin.set("/child.xml", .body(Array("<urlset>\(entry(scene))</urlset>".utf8), type: "application/xml"))
+    return scene.origin.url("/sitemap.xml")
+  }
+
+  private static let bomb: String = {
+    let entities = (1...9).map { "<!ENTITY e\($0) \"\(String(repeating: "&e\($0 - 1);", count: 10))\">" }.joined()
+    return "<!DOCTYPE x [<!ENTITY e0 \"a\">\(entities)]><urlset><url><loc>http://h/&e9;.jpg</loc></url></urlset>"
+  }()
+
+  private static func sitemap(_ fault: String, _ says: String, _ behaviour: Behaviour) -> FaultRow {
+    sitemap(fault, says) { scene in
+      scene.origin.set("/sitemap.xml", behaviour)
+      return scene.origin.url("/sitemap.xml")
+    }
+  }
+
+  /// A fetched manifest beside one that is read; what it names before the fault, or beside it, is loaded.
+  private static func sitemap(
+    _ fault: String,
+    _ says: String,
+    exit: Int = 1,
+    downloads: Int = 0,
+    _ make: @escaping @Sendable (FaultScene) async throws -> String
+  ) -> FaultRow {
+    FaultRow(
+      part: "input",
+      fault: fault,
+      outcome: downloads > 0 ? "downloaded" : nil,
+      exit: exit,
+      says: says
+    ) { scene in
+      scene.origin.set("/fault.jpg", .good)
+      let url = try await make(scene)
+      scene.options += ["--set", "manifests=[{path: urls.txt}, {url: '\(url)', format: sitemap}]"]
+    } check: { scene, result in
+      let run = try scene.job.finishedRun(result)
+      #expect(run.totals["downloaded"] == downloads && run.totals["hit_disk"] == 2, "\(run.totals)")
+      #expect(run.report["manifests_read"] as? Bool == (exit == 0))
+    }
+  }
+}

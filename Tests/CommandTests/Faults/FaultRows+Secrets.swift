@@ -1,0 +1,157 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What nobody may be told but who it is for.
+private let secret = "hunter2"
+
+extension FaultRow {
+  /// Secrets that might get into wrong hands, and lines that might become requests of their own.
+  static let secrets: [FaultRow] = [
+    FaultRow(
+      part: "server",
+      fault: "redirects to another host, with headers, a password and a cookie of ours",
+      keys: """
+        request:
+          retries: 0
+          headers: {X-Token: \(secret)}
+          auth: {username: alice, password-env: PASSWORD}
+          cookies: true
+        prefetch: {concurrency: 1}
+        """,
+      outcome: "downloaded",
+      exit: 0,
+      says: ""
+    ) { scene in
+      // Cookies do not heed ports: another address it is.
+      let origin = try Origin(addresses: [.ipv4, .ipv6])
+      scene.others.append(origin)
+      scene.environment["PASSWORD"] = secret
+      origin.set("/own.jpg", .body(SampleImages.jpeg(7), type: "image/jpeg", headers: ["Set-Cookie": "id=\(secret); Path=/"]))
+      origin.set("/fault.jpg", .redirect(to: origin.url("/other.jpg", host: 1)))
+      origin.set("/other.jpg", .redirect(to: origin.url("/back.jpg")))
+      origin.set("/back.jpg", .good)
+      scene.urls += ["/own.jpg", "/fault.jpg"].map { origin.url($0) }
+    } check: { scene, result in
+      let fields = ["X-Token", "Authorization", "Cookie"]
+      let sent = scene.others[0].requests.map { request in fields.filter { request.headers[$0] != nil }.joined(separator: " ") }
+      #expect(sent == ["X-Token Authorization", fields.joined(separator: " "), "", fields.joined(separator: " ")], "\(sent)")
+      scene.expectUntold(secret, result)
+    },
+    .told(
+      "a URL with a password",
+      keys: "request: {retries: 0}",
+      outcome: "failed",
+      kind: "http-status",
+      says: "404 Not Found"
+    ) { scene in
+      scene.urls.append(scene.origin.url("/gone.jpg").replacing("http://", with: "http://alice:\(secret)@"))
+    },
+    .told(
+      "a redirect to a URL with a password",
+      keys: "request: {retries: 0, redirects: 1}",
+      outcome: "failed",
+      kind: "redirects",
+      says: "more than 1 redirects"
+    ) { scene in
+      let there = scene.origin.url("/there.jpg").replacing("http://", with: "http://alice:\(secret)@")
+      scene.origin.set("/there.jpg", .redirect(to: "http://bob:\(secret)@127.0.0.1/further.jpg"))
+      scene.add(.redirect(to: there))
+    },
+    .told(
+      "a redirect to what is no URL and has a password",
+      keys: "request: {retries: 0}",
+      outcome: "failed",
+      kind: "redirects",
+      says: "the port is no number"
+    ) { $0.add(.redirect(to: "http://alice:\(secret)@127.0.0.1:99999/")) },
+    .told(
+      "a line that is no URL and has a password",
+      outcome: "failed",
+      kind: "invalid-url",
+      says: "neither http nor https"
+    ) { $0.urls.append("ftp://alice:\(secret)@127.0.0.1/a.jpg") },
+    .told(
+      "a proxy that is gone, with a password",
+      outcome: "failed",
+      kind: "connect",
+      says: "through the proxy"
+    ) { scene in
+      let port = RefusedPort()
+      scene.kept.append(port)
+      scene.add(.good)
+      scene.options += ["--set", "request.proxy=http://bob:\(secret)@127.0.0.1:\(port.port)"]
+    },
+    FaultRow(
+      part: "input",
+      fault: "a URL with a line break and a header behind it",
+      outcome: "failed",
+      kind: "invalid-url",
+      exit: 2,
+      says: "a control character"
+    ) { scene in
+      let line = scene.origin.url("/fault.jpg HTTP/1.1\r\nX-Injected: 1\r\nX: ")
+      scene.job.folder.write("url\n\"\(line)\"\n", to: "urls.csv")
+      scene.options += ["--set", "manifests=[{path: urls.txt}, {path: urls.csv}]"]
+    } check: { scene, _ in
+      #expect(scene.origin.requests.count == 2, "\(scene.origin.requests)")
+    },
+    FaultRow(
+      part: "input",
+      fault: "a URL with a coded line break and a header behind it",
+      outcome: "failed",
+      kind: "http-status",
+      exit: 2,
+      says: "404"
+    ) { scene in
+      scene.urls.append(scene.origin.url("/fault.jpg%20HTTP/1.1%0d%0aX-Injected:%201"))
+    } check: { scene, _ in
+      let last = scene.origin.requests.last
+      #expect(last?.target == "/fault.jpg%20HTTP/1.1%0D%0AX-Injected:%201" || last?.target.contains("%0d%0aX") == true, "\(last as Any)")
+      #expect(last?.headers["X-Injected"] == nil && scene.origin.requests.count == 3, "\(last as Any)")
+    },
+    .input("a header with a line break", exit: 3, "request.headers") {
+      $0.job.folder.write(
+        "version: 1\nname: x\nmanifests: [{path: urls.txt}]\nrequest: {headers: {X-A: \"a\\r\\nX-Injected: 1\"}}\n",
+        to: "job.yaml"
+      )
+    },
+    .input("a password whose variable is not set", exit: 3, "PASSWORD") {
+      $0.options += ["--set", "request.auth={username: alice, password-env: PASSWORD}"]
+    },
+  ]
+
+  /// A fault beside a secret, which is in nothing that is written or printed.
+  private static func told(
+    _ fault: String,
+    keys: String = "",
+    outcome: String,
+    kind: String,
+    says: String,
+    _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
+  ) -> FaultRow {
+    FaultRow(part: "input", fault: fault, keys: keys, outcome: outcome, kind: kind, exit: 2, says: says) { scene in
+      scene.options += ["--verbose", "--report", "text=report.txt"]
+      try await arrange(scene)
+    } check: {
+      $0.expectUntold(secret, $1)
+    }
+  }
+}
+
+extension FaultScene {
+  /// Expects a text in no output, no report and no file of the cache.
+  fileprivate func expectUntold(_ text: String, _ result: Command.Result) {
+    var places = [("standard output", result.output), ("standard error", result.error)]
+    for name in ["report.txt", "report.json", "rows.jsonl"] { places.append((name, job.folder.read(name) ?? [])) }
+    let cache = URL(fileURLWithPath: job.cacheDirectory)
+    for file in FileManager.default.enumerator(at: cache, includingPropertiesForKeys: nil) ?? .init() {
+      guard let file = file as? URL, !file.hasDirectoryPath else { continue }
+      places.append((file.lastPathComponent, readFile(file.path) ?? []))
+    }
+    for (place, bytes) in places {
+      #expect(Data(bytes).range(of: Data(text.utf8)) == nil, "the secret is in \(place)")
+    }
+  }
+}
