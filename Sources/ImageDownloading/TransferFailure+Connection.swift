@@ -7,8 +7,12 @@ extension Transfer {
 
   /// What is said of the way to the server where it is not a direct one.
   var way: String {
-    if case .url = connection.proxy { return " through the proxy" }
-    return ""
+    switch connection.proxy {
+    case .none: ""
+    // Which of both it was, libcurl does not tell.
+    case .environment: " or the proxy of the environment"
+    case .url: " through the proxy"
+    }
   }
 
   /// Why `code` came, where the options of its connection explain it.

@@ -15,7 +15,8 @@ extension FaultRow {
       scene.options += ["--set", "request.proxy=http://proxy.none:3128"]
       return "http://image.test/fault.jpg"
     },
-    .network("a proxy of the environment that is gone", "connect", "through the proxy") { scene in
+    .network("a proxy of the environment that is gone", "connect", "or the proxy of the environment: Connection refused") {
+      scene in
       let port = RefusedPort()
       scene.kept.append(port)
       scene.environment["http_proxy"] = port.url("/")

@@ -67,7 +67,8 @@ extension FaultRow {
       exit: exit ?? (kind == nil ? 0 : 2),
       says: says
     ) { scene in
-      let certificates = try await Certificates()
+      let certificates = try await Certificates.shared.value
+      let others = try await Certificates.others.value
       let folder = TemporaryDirectory()
       folder.write(SampleImages.jpeg(9), to: "fault.jpg")
       let nginx = try await Nginx(
@@ -75,17 +76,24 @@ extension FaultRow {
         directives: http2 ? "if ($server_protocol != \"HTTP/2.0\") { return 505; }" : "",
         tls: .init(certificates, offersHTTP2: http2, verifiesClients: asksClients)
       )
-      scene.kept += [certificates, folder, nginx]
+      scene.kept += [folder, nginx]
       scene.urls.append(nginx.url("/fault.jpg"))
-      let trusted = trusts == .its ? certificates : try await Certificates()
-      let shown = shows == .its ? certificates : try await Certificates()
-      scene.kept += [trusted, shown]
-      if trusts != .theSystems { scene.options += ["--set", "request.tls.ca-file=\(trusted.authority)"] }
-      if shows != nil {
+      if trusts != .theSystems {
+        let trusted = trusts == .its ? certificates : others
+        scene.options += ["--set", "request.tls.ca-file=\(trusted.authority)"]
+      }
+      if let shows {
+        let shown = shows == .its ? certificates : others
         scene.options += ["--set", "request.tls.client-certificate=\(shown.client)"]
         scene.options += ["--set", "request.tls.client-key=\(shown.clientKey)"]
       }
       further(scene)
     }
   }
+}
+
+extension Certificates {
+  /// Those of all servers of the table, and those of nobody, since it takes a while to make them.
+  static let shared = Task { try await Certificates() }
+  static let others = Task { try await Certificates() }
 }

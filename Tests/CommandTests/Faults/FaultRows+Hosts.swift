@@ -81,7 +81,11 @@ extension FaultRow {
 
   /// nginx as it throttles by `limit_req`.
   static let limitedByNginx: [FaultRow] = [
-    limited("nginx limits requests, and does not say for how long", keys: "request: {retries: 100, \(hasty)}", rate: "rate=20r/s"),
+    limited(
+      "nginx limits requests, and does not say for how long",
+      keys: "request: {retries: 100, \(hasty)}",
+      rate: "rate=20r/s"
+    ),
     limited(
       "nginx limits requests, and asks to wait",
       keys: "request: {retries: 0}",

@@ -108,16 +108,16 @@ extension FaultRow {
       scene.urls.append(scene.origin.url("/fault.jpg%20HTTP/1.1%0d%0aX-Injected:%201"))
     } check: { scene, _ in
       let last = scene.origin.requests.last
-      #expect(last?.target == "/fault.jpg%20HTTP/1.1%0D%0AX-Injected:%201" || last?.target.contains("%0d%0aX") == true, "\(last as Any)")
+      #expect(last?.target.lowercased() == "/fault.jpg%20http/1.1%0d%0ax-injected:%201", "\(last as Any)")
       #expect(last?.headers["X-Injected"] == nil && scene.origin.requests.count == 3, "\(last as Any)")
     },
-    .input("a header with a line break", exit: 3, "request.headers") {
+    .input("a header with a line break", exit: 3, "without control characters") {
       $0.job.folder.write(
         "version: 1\nname: x\nmanifests: [{path: urls.txt}]\nrequest: {headers: {X-A: \"a\\r\\nX-Injected: 1\"}}\n",
         to: "job.yaml"
       )
     },
-    .input("a password whose variable is not set", exit: 3, "PASSWORD") {
+    .input("a password whose variable is not set", exit: 3, "the environment has no variable of that name") {
       $0.options += ["--set", "request.auth={username: alice, password-env: PASSWORD}"]
     },
   ]

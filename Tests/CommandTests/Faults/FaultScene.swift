@@ -81,7 +81,7 @@ struct FaultRow: Sendable {
   var kind: String?
   /// The exit status of the run.
   var exit: Int
-  /// A part of the entry's message, or where it has none, of standard error.
+  /// A part of the entry's message, or where it has none, of standard error, or of the report's warnings.
   let says: String
   /// Makes the fault.
   let arrange: @Sendable (FaultScene) async throws -> Void

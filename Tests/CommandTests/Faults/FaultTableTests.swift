@@ -25,6 +25,7 @@ import Testing
         #expect(entry.outcome == outcome && entry.kind == row.kind, "\(said): \(entry)")
         message = entry.message ?? message
       }
+      if message.isEmpty { message = (run.report["warnings"] as? [String] ?? []).joined(separator: "; ") }
     }
     #expect(message.contains(row.says), "\(said): \(message)")
     try row.check(scene, result)

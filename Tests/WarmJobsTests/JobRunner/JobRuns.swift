@@ -43,9 +43,12 @@ struct JobRuns {
   }
 
   /// Runs a job to its end.
-  func run(_ job: Job) throws -> (report: FinishedReport, rows: [Row], json: [String: any Sendable]) {
+  func run(
+    _ job: Job,
+    by configuration: ImageManager.Configuration = ImageManager.Configuration()
+  ) throws -> (report: FinishedReport, rows: [Row], json: [String: any Sendable]) {
     let prepared = try PreparedJob(job)
-    let manager = try ImageManager()
+    let manager = try ImageManager(configuration)
     defer { manager.shutDown() }
     let report = JobRunner(manager: manager, version: "0", control: RunControl()).run(prepared)
     for error in prepared.writeReports(report, textOnStandardOutput: TextReportWriter()) { throw error }

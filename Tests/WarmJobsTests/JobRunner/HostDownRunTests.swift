@@ -1,0 +1,41 @@
+import ImageDownloading
+import ImageManaging
+import Reporting
+import TestOrigin
+import TestSupport
+import Testing
+import WarmJobs
+
+/// Whole jobs over hosts that are down, with shorter pauses than those of every day.
+@Suite struct HostDownRunTests {
+  private let runs = JobRuns()
+
+  private let impatient = ImageManager.Configuration(
+    downloads: ImageDownloader.Configuration(
+      circuitBreaker: CircuitBreaker(failures: 5, pause: .milliseconds(10), rounds: 3)
+    )
+  )
+
+  @Test("D15: of a host that is down few URLs are asked, the others fail as host-down, and another host is not held up")
+  func aDeadHostIsGivenUp() throws {
+    let port = RefusedPort()
+    let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"))
+    let urls = (0..<500).map { port.url("/\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg") }
+    let (report, _, json) = try runs.run(runs.job(urls: urls, keys: "prefetch: {per-host: 1}"), by: impatient)
+    #expect(report.totals.downloaded == 20 && report.totals.failed == 500 && report.exitStatus == .beyondLimits)
+    // Five in a row, and three that tried it again.
+    #expect(json["failures_by_kind"] as? [String: Int] == ["connect": 8, "host-down": 492])
+    #expect(report.end.blacklist?.entries == 0)
+    withExtendedLifetime(port) {}
+  }
+
+  @Test("D15: a host that comes back while it is left alone is asked for all that is left")
+  func aHostThatComesBack() throws {
+    let origin = try Origin()
+    origin.setFallback { $0.sequence <= 6 ? .close : .body(SampleImages.jpeg($0.sequence), type: "image/jpeg") }
+    let job = try runs.job(urls: (0..<100).map { origin.url("/\($0).jpg") }, keys: "prefetch: {per-host: 1}")
+    let report = try runs.run(job, by: impatient).report
+    #expect(report.totals.failed == 6 && report.totals.downloaded == 94)
+    #expect(try runs.run(job, by: impatient).report.totals.hitDisk == 94)
+  }
+}
