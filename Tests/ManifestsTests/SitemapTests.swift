@@ -118,6 +118,22 @@ private let opening = """
     #expect(error?.message.contains("entities") == true)
   }
 
+  @Test func declaredAttributesAreRefused() throws {
+    let text = "<!DOCTYPE urlset [<!ATTLIST a x (y|z) \"y\">]>\n<urlset><a/><url><loc>https://a.com/1.jpg</loc></url></urlset>"
+    let error = #expect(throws: ManifestError.self) { try read(text) }
+    #expect(error?.message.contains("declares attributes") == true)
+  }
+
+  @Test func longTagsAndManyNamespacesAreRefused() throws {
+    let attributes = (0..<20_000).map { " a\($0)='1'" }.joined()
+    #expect(try read(urlset("<url\(attributes)></url>")).failure?.message == "it has a tag of more than 64 KiB")
+    let namespaces = (0..<300).map { " xmlns:n\($0)='u'" }.joined()
+    #expect(try read(urlset("<url\(namespaces)></url>")).failure?.message == "it declares more than 256 namespaces")
+    let comment = "<!-- \(attributes) -->"
+    let result = try read(urlset(comment + "<url><loc>https://a.com/1.jpg</loc></url>"))
+    #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
+  }
+
   @Test func aHarmlessDoctypeIsTaken() throws {
     let text =
       "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"

@@ -4,11 +4,17 @@ import Glibc
 /// libxml2's push parser over a sitemap; it hands elements on to a ``SitemapContent``.
 ///
 /// It asks nobody: nothing external is loaded, and a document that declares entities is refused, since one could name files or
-/// grow without end. libxml2's own limits hold (10 MB for one tag or comment).
+/// grow without end. So is one that declares attributes, whose defaults every element would gain, and what has too long a tag or
+/// too many namespaces: libxml2 compares each with each. Its own limits hold for the rest (10 MB for a comment).
 final class SitemapParser {
   /// Part of the namespace of Google's image extension, which some write with https.
   private static let imageNamespace = "google.com/schemas/sitemap-image/"
   private static let shownMessageBytes = 200
+  /// Of a tag that has not ended yet; what is fed at once may be on top of it.
+  private static let maximumTagBytes = 64 << 10
+  private static let maximumNamespaces = 256
+  private static let entitiesProblem =
+    "it declares entities, which no sitemap needs and which could name files or grow without end"
 
   let content: SitemapContent
   /// Why the rest is not read, and the line.
@@ -37,6 +43,9 @@ final class SitemapParser {
       _ = xmlParseChunk(context, start, Int32(bytes.count), isLast ? 1 : 0)
     }
     guard let context else { return }
+    if unendedTagBytes > Self.maximumTagBytes {
+      content.refuse("it has a tag of more than \(Self.maximumTagBytes >> 10) KiB")
+    }
     if let problem = content.problem {
       failure = (line, problem)
     } else if context.pointee.wellFormed == 0 {
@@ -45,6 +54,15 @@ final class SitemapParser {
   }
 
   private var line: UInt64 { UInt64(max(context?.pointee.input?.pointee.line ?? 1, 1)) }
+
+  /// What libxml2 holds of a tag whose end it waits for; 0 of a comment or a declaration, which cost no more than their bytes.
+  private var unendedTagBytes: Int {
+    guard let input = context?.pointee.input, let start = input.pointee.cur, let end = input.pointee.end, end - start > 1 else {
+      return 0
+    }
+    let isTag = start[0] == UInt8(ascii: "<") && start[1] != UInt8(ascii: "!") && start[1] != UInt8(ascii: "?")
+    return isTag ? end - start : 0
+  }
 
   private static func sentence(_ message: UnsafePointer<CChar>?) -> String {
     let text = message.map { String(cString: $0) } ?? ""
@@ -68,8 +86,12 @@ final class SitemapParser {
     handler.characters = { data, text, count in SitemapParser.of(data).text(text, count) }
     handler.ignorableWhitespace = handler.characters
     handler.cdataBlock = { data, text, count in SitemapParser.of(data).text(text, count) }
-    handler.entityDecl = { data, _, _, _, _, _ in SitemapParser.of(data).refuseEntities() }
-    handler.unparsedEntityDecl = { data, _, _, _, _ in SitemapParser.of(data).refuseEntities() }
+    handler.entityDecl = { data, _, _, _, _, _ in SitemapParser.of(data).refuse(SitemapParser.entitiesProblem) }
+    handler.unparsedEntityDecl = { data, _, _, _, _ in SitemapParser.of(data).refuse(SitemapParser.entitiesProblem) }
+    handler.attributeDecl = { data, _, _, _, _, _, values in
+      xmlFreeEnumeration(values)
+      SitemapParser.of(data).refuse("it declares attributes, which no sitemap needs and which every element would gain")
+    }
     // Else libxml2 writes to standard error.
     handler.serror = { _, _ in }
     let data = Unmanaged.passUnretained(parser).toOpaque()
@@ -87,6 +109,10 @@ final class SitemapParser {
   }
 
   private func start(_ name: UnsafePointer<xmlChar>, prefix: UnsafePointer<xmlChar>?, namespace: UnsafePointer<xmlChar>?) {
+    // Each takes two places on libxml2's stack of those that are declared here or further out.
+    if let context, context.pointee.nsNr > 2 * Self.maximumNamespaces {
+      content.refuse("it declares more than \(Self.maximumNamespaces) namespaces")
+    }
     content.start(element(name, prefix: prefix, namespace: namespace), name: String(cString: name), line: line)
     stopIfRefused()
   }
@@ -101,8 +127,8 @@ final class SitemapParser {
     stopIfRefused()
   }
 
-  private func refuseEntities() {
-    content.refuse("it declares entities, which no sitemap needs and which could name files or grow without end")
+  private func refuse(_ problem: String) {
+    content.refuse(problem)
     stopIfRefused()
   }
 
