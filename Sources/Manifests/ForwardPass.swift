@@ -22,6 +22,9 @@ final class ForwardPass {
   /// What was noticed, a sentence each.
   private(set) var warnings: [String] = []
 
+  /// How much may be done without a row before others get a turn: indexes may name sitemaps without end.
+  private static let stepsOfATurn = 1024
+
   private let opener: ManifestOpener
   private let listedCount: Int
   /// The next of the listed files, or the one at the stack's bottom.
@@ -87,7 +90,7 @@ final class ForwardPass {
 
   /// The next row, valid until the next step; throws where a manifest breaks off, and for good.
   func next() throws(ManifestError) -> Step {
-    while true {
+    for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
         guard index < listedCount else { return try end() }
         guard try beginListed() else { return .wouldBlock }
@@ -103,6 +106,7 @@ final class ForwardPass {
       }
       if let step = readStep(open) { return step }
     }
+    return .nothingYet
   }
 
   /// Whether the manifest of that file takes only so many good entries.

@@ -76,6 +76,20 @@ import Testing
     #expect(local.asked.count == 10)
   }
 
+  @Test func anIndexThatNamesWithoutEndGivesOthersATurn() throws {
+    let known = Array(repeating: "https://a.com/index.xml", count: 5_000)
+    let reader = try ManifestReader(
+      [directory.manifest(index(known), name: "index.xml"), try fetched("https://a.com/index.xml")],
+      order: .fifo,
+      spoolDirectory: directory.path,
+      fetcher: FakeFetcher(["https://a.com/index.xml": .text(index(known))])
+    )
+    var batch = EntryBatch()
+    var turns = 0
+    while try reader.nextAvailable(&batch, maximum: 10) != .end { turns += 1 }
+    #expect(turns >= 8)
+  }
+
   @Test func indexesAreNestedOnlySoDeep() throws {
     var answers: [String: FakeFetcher.Answer] = [:]
     for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }
