@@ -123,8 +123,8 @@ final class RequestTemplate {
     curl_set_header_callback(
       easy,
       { line, one, count, context in
-        Transfer.of(context).noteHeader(UnsafeRawBufferPointer(start: line, count: one * count))
-        return one * count
+        let line = UnsafeRawBufferPointer(start: line, count: one * count)
+        return Transfer.of(context).noteHeader(line) ? line.count : 0
       },
       context
     )

@@ -16,6 +16,9 @@ final class Transfer {
     case undecided, kept, discarded
   }
 
+  /// libcurl 7.88 bounds headers by 300 KB, but not trailers.
+  private static let maximumHeaderBytes = 512 << 10
+
   let easy: UnsafeMutableRawPointer
   /// Its number among the loop's transfers.
   let place: Int
@@ -63,6 +66,8 @@ final class Transfer {
   private(set) var isSecond = false
   /// What they tell.
   var remoteCache: RemoteCacheAnswer?
+  /// How much of headers and trailers has come.
+  private var headerBytes = 0
   /// What the downloader itself reads of the answer's headers.
   var fields = AnswerFields()
   /// What a response modifier made of the answer's head.
@@ -142,6 +147,7 @@ final class Transfer {
     isConditional = own?.isConditional == true
     isSecond = job.accepted != nil
     remoteCache = nil
+    headerBytes = 0
     fields.removeAll()
     modifiedHead = nil
     rejection = nil
@@ -222,9 +228,17 @@ final class Transfer {
     if resolves { turn.advanced.append(place) }
   }
 
-  func noteHeader(_ line: UnsafeRawBufferPointer) {
+  /// Takes a line of a header or of trailers, which libcurl keeps to the end; false stops the transfer.
+  func noteHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     lastProgress = turn.now
+    headerBytes += line.count
+    guard headerBytes <= Self.maximumHeaderBytes else {
+      let message = "the answer has more than \(Self.maximumHeaderBytes >> 10) KiB of header fields and trailers"
+      refusal = Failure(.tooLarge, status: status, message: message)
+      return false
+    }
     fields.add(line)
+    return true
   }
 
   // MARK: The answer
