@@ -33,6 +33,16 @@ struct SecurityTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
   }
 
+  @Test("D13: trailers without end are cut off, however small the body is")
+  func trailers() throws {
+    let trailers = (0..<20_000).map { "X-Trailer-\($0): aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" }.joined()
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n"
+    let origin = try Origin(["/a": .raw(head + "1\r\n\u{1}\r\n0\r\n" + trailers + "\r\n")])
+    let end = try Fetcher().fetch(origin.url("/a"))
+    #expect(end.failure?.kind == .tooLarge)
+    #expect(end.failure?.message.contains("512 KiB of header fields and trailers") == true)
+  }
+
   @Test("D7: cookies go to the download's own origin alone, and to hosts that set them alone")
   func cookies() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
