@@ -76,20 +76,6 @@ extension Job {
       case url(String)
     }
 
-    /// A user and a password, sent to the entry's own scheme, host and port only.
-    public struct Auth: Sendable, Hashable {
-      /// Without a colon.
-      public var username: String
-      /// A secret.
-      public var password: String
-
-      /// Both parts.
-      public init(username: String, password: String) {
-        self.username = username
-        self.password = password
-      }
-    }
-
     /// Whether `robots.txt` counts.
     public enum Robots: String, Sendable, CaseIterable {
       case ignore, respect
@@ -152,8 +138,8 @@ extension Job {
     public var edges: [Edge]
     /// Through whom requests go; nobody by default.
     public var proxy: Proxy
-    /// For entries whose URL has no user of its own; nil: none.
-    public var auth: Auth?
+    /// For entries whose URL has no user of its own, sent to the entry's own scheme, host and port only; nil: none.
+    public var auth: Credential?
     /// Whether cookies are kept during the job; false by default.
     public var keepsCookies: Bool
     /// Whether `robots.txt` counts; ``Robots/ignore`` by default.

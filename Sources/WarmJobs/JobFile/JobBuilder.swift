@@ -1,3 +1,4 @@
+internal import ImageDownloading
 internal import ImagePrimitives
 internal import YAMLDocuments
 
@@ -88,7 +89,7 @@ extension Job.Request {
       default: .none
       }
     auth = values.unlessWord("auth", values.section).map {
-      Auth(username: $0.text("username"), password: $0.text("password-env"))
+      Credential(user: $0.text("username"), password: $0.text("password-env"))
     }
     keepsCookies = values.boolean("cookies")
     robots = values.choice("robots")

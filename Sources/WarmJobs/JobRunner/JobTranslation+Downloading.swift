@@ -11,7 +11,7 @@ extension Job {
       headers: request.headers.map { ($0.name, $0.value) },
       accept: request.accept,
       userAgent: request.userAgent,
-      credentials: request.auth.map { .fixed(Credential(user: $0.username, password: $0.password)) },
+      credentials: request.auth.map { .fixed($0) },
       handlesCookies: request.keepsCookies,
       allowsInvalidTLSCertificates: !request.tls.verifies,
       connection: request.connection,

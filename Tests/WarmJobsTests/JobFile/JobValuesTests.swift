@@ -57,7 +57,7 @@ import WarmJobs
       ]
     )
     #expect(job.request.proxy == .url("socks5h://me:s3cret@proxy.example.com:1080"))
-    #expect(job.request.auth == Job.Request.Auth(username: "me", password: "s3cret"))
+    #expect(job.request.auth == Credential(user: "me", password: "s3cret"))
     #expect(job.request.keepsCookies)
     #expect(job.request.robots == .respect)
     #expect(job.request.tls.caFile?.absolute == "/srv/jobs/ca.pem")
