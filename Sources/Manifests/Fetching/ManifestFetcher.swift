@@ -15,7 +15,8 @@ public protocol ManifestFetcher: AnyObject {
 public protocol ManifestFetch: AnyObject {
   /// What came of it; nil while it is under way.
   var outcome: ManifestFetchOutcome? { get }
-  /// A descriptor that can be read from when there is an ``outcome`` on; it lives as long as this object.
+  /// A descriptor that can be read from when there is an ``outcome`` on; it lives as long as this object. It is not asked for where
+  /// the outcome is there from the start.
   var descriptor: Int32 { get }
   /// Says that nobody wants it any more.
   func cancel()

@@ -51,18 +51,19 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   // MARK: ManifestFetcher
 
   func fetch(_ url: BaseURL, isOwnOrigin: Bool) -> any ManifestFetch {
-    let client: DownloadClient
     do throws(ThreadRefusal) {
-      client = try self.client()
+      return try begin(url, isOwnOrigin: isOwnOrigin)
     } catch {
-      let fetch = SpooledFetch(spoolDirectory: spoolDirectory) {}
-      fetch.fail(error.description)
-      return fetch
+      return RefusedFetch(error.description)
     }
-    let (fetch, id) = state.withLock { state in
-      state.lastID += 1
-      let id = state.lastID
-      let fetch = SpooledFetch(spoolDirectory: spoolDirectory) { [weak client] in client?.cancel([id]) }
+  }
+
+  private func begin(_ url: BaseURL, isOwnOrigin: Bool) throws(ThreadRefusal) -> SpooledFetch {
+    let client = try self.client()
+    let (fetch, id) = try state.withLock { state throws(ThreadRefusal) in
+      let id = state.lastID + 1
+      let fetch = try SpooledFetch(spoolDirectory: spoolDirectory) { [weak client] in client?.cancel([id]) }
+      state.lastID = id
       state.fetches[id] = fetch
       return (fetch, id)
     }

@@ -1,9 +1,9 @@
-import CLinux
 import Glibc
 import ImagePrimitives
 import ImageURLs
 import Manifests
 import Synchronization
+import Threads
 
 /// A manifest on its way into a file without a name.
 final class SpooledFetch: ManifestFetch, Sendable {
@@ -12,21 +12,20 @@ final class SpooledFetch: ManifestFetch, Sendable {
     var outcome: ManifestFetchOutcome?
   }
 
-  /// Becomes readable when there is an outcome.
-  let descriptor: Int32
+  private let ending: WakeEvent
   private let spoolDirectory: String
   private let onCancel: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// `onCancel` gives up the transfer.
-  init(spoolDirectory: String, onCancel: @escaping @Sendable () -> Void) {
+  /// `onCancel` gives up the transfer. Throws where the system has no descriptor left.
+  init(spoolDirectory: String, onCancel: @escaping @Sendable () -> Void) throws(ThreadRefusal) {
+    ending = try WakeEvent()
     self.spoolDirectory = spoolDirectory
     self.onCancel = onCancel
-    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard descriptor >= 0 else { fatalError("eventfd: \(String(cString: strerror(errno))); raise the limit of open files") }
   }
 
-  deinit { close(descriptor) }
+  /// Becomes readable when there is an outcome.
+  var descriptor: Int32 { ending.descriptor }
 
   var outcome: ManifestFetchOutcome? { state.withLock { $0.outcome } }
 
@@ -69,15 +68,25 @@ final class SpooledFetch: ManifestFetch, Sendable {
       state.outcome = outcome
       return true
     }
-    guard isFirst else { return }
-    var one: UInt64 = 1
-    // Fails only where the counter is full, and then it is readable.
-    _ = write(descriptor, &one, 8)
+    if isFirst { ending.signal() }
   }
 
   private static func base(_ url: [UInt8]) -> BaseURL? {
     url.withUnsafeBytes { bytes in URLNormalizer.parts(ofNormalForm: bytes).map { BaseURL(normalized: bytes, parts: $0) } }
   }
+}
+
+/// A manifest that could not be asked for.
+final class RefusedFetch: ManifestFetch {
+  let outcome: ManifestFetchOutcome?
+
+  /// A fetch that failed because of that.
+  init(_ sentence: String) { outcome = .failed(sentence) }
+
+  /// None, as nobody has to wait.
+  var descriptor: Int32 { -1 }
+
+  func cancel() {}
 }
 
 /// Why a manifest could not be kept.

@@ -121,12 +121,12 @@ import Testing
     origin.set("/index.xml", .body(Array(text.utf8), headers: ["Set-Cookie": "id=7"]))
     origin.set("/1.xml", .body(Array(images(origin, 1...1).utf8)))
     other.set("/2.xml", .body(Array(images(origin, 2...2).utf8)))
-    let keys = "request: {headers: {X-Token: secret, Authorization: Bearer secret}, cookies: true}\n"
-    let report = try await run(job(own[0], keys: keys))
+    let keys = "request: {headers: {X-Token: secret}, cookies: true}\n"
+    let report = try await run(job(own[0], keys: keys) { $0.request.auth = .init(username: "u", password: "p") })
     #expect(report.totals.downloaded == 2)
     for url in ["/index.xml", "/1.xml"] {
       let request = try #require(origin.requests.first { $0.path == url })
-      #expect(request.headers["X-Token"] == "secret" && request.headers["Authorization"] == "Bearer secret")
+      #expect(request.headers["X-Token"] == "secret" && request.headers["Authorization"] == "Basic dTpw")
     }
     #expect(other.requests.map(\.path) == ["/2.xml"])
     for name in ["X-Token", "Authorization", "Cookie"] { #expect(other.requests.first?.headers[name] == nil) }
