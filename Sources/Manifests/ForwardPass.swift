@@ -141,7 +141,7 @@ extension ForwardPass {
     switch open.rows.next() {
     case .row(let row):
       progress.countEntry()
-      return .row(row, file: open.file)
+      return .row(row, file: row.file ?? open.file)
     case .sitemap(let written, let line): add(written, line: line, of: open)
     case .nothingYet: return .nothingYet
     case .wouldBlock: return wait(for: open.input?.descriptor)
@@ -191,6 +191,7 @@ extension ForwardPass {
     for open in stack { remarks.add(open.rows.remarks) }
     warnings += remarks.warnings(of: files[index].name)
     opener.cancelFetches(of: stack.flatMap(\.children) + [index])
+    if files[index].isLast { opener.endCounting(of: files[index].manifest) }
     progress.finishFile(at: index)
     waiting[index] = nil
     stack = []

@@ -63,7 +63,7 @@ public struct Manifest: Sendable {
     ///
     /// Entries are what was asked for by GET and answered with 200, 206 or 304, once each, by falling count of requests, those of
     /// one count in the order in which they first came; an entry's line is that of its first request. Only paths that end as
-    /// images' do count, unless ``include`` is given, which then decides.
+    /// images' do count, unless ``include`` is given, which then decides. The files of a pattern are counted together, as one log.
     ///
     /// With a ``baseURL`` all of them are URLs of its scheme, host and port, whatever visitors wrote; without one there may be
     /// only whole URLs in the log, as a forward proxy writes them, and ``include`` must choose among them.

@@ -13,6 +13,8 @@ struct ManifestFile {
   var base: BaseURL?
   /// How many indexes lead to it; 0 for what a manifest names itself.
   var depth = 0
+  /// Whether no other file of its manifest comes after it.
+  var isLast = true
   /// What the user has named, of the files that lead to it: the manifest's URL, or that in an index which is a local file.
   var trusted: BaseURL?
 
@@ -49,7 +51,10 @@ struct ManifestFile {
         files.append(ManifestFile(manifest: index, name: manifest.name, place: .url(url), trusted: url))
       }
     }
-    for index in files.indices { files[index].base = manifests[files[index].manifest].baseURL }
+    for index in files.indices {
+      files[index].base = manifests[files[index].manifest].baseURL
+      files[index].isLast = index + 1 == files.count || files[index + 1].manifest != files[index].manifest
+    }
     return files
   }
 

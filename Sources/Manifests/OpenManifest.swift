@@ -44,13 +44,14 @@ final class OpenManifest {
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
       case .jsonl: JSONLinesReader(buffer, columns: manifest.columns)
       case .sitemap: SitemapReader(buffer, rules: rules, manifest: file.name)
-      case .combined: AccessLogReader(buffer, file, of: manifest, spoolDirectory: context.spoolDirectory)
+      case .combined: AccessLogReader(buffer, file, index: index, of: manifest, counter: context.counter())
       }
   }
 
   /// What opening needs beside the file.
   struct Context {
-    var spoolDirectory: String
+    /// Counts the requests of all files of its manifest.
+    var counter: () -> RequestCounter
     /// Where the input is of a file that was fetched.
     var fetched: FetchedManifest?
   }

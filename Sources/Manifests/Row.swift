@@ -12,6 +12,8 @@ struct Row {
   var offset: UInt64?
   /// Why it is no good row.
   var problem: String?
+  /// The index of its file, where that is another than the one that is read.
+  var file: Int?
 }
 
 /// What asking for the next row gave.

@@ -114,6 +114,44 @@ import Testing
     }
   }
 
+  @Test func filesOfAPatternAreCountedTogether() throws {
+    // Most asked in all is what is most asked in no file.
+    _ = directory.write(
+      get("/only.jpg") + get("/1.jpg") + get("/1.jpg") + get("/1.jpg") + get("/all.jpg") + get("/all.jpg"),
+      to: "log"
+    )
+    _ = directory.write(
+      try gzip(get("/2.jpg") + get("/2.jpg") + get("/2.jpg") + get("/all.jpg") + get("/all.jpg")),
+      to: "log.1.gz"
+    )
+    _ = directory.write(get("/page") + get("/all.jpg"), to: "log.2")
+    var manifest = Manifest(.glob(directory.file("log*")), name: "log*")
+    manifest.format = .combined
+    manifest.baseURL = try BaseURL("https://a.com")
+    let other = directory.manifest("https://a.com/last.jpg\n", name: "other.txt")
+    let result = try readAll([manifest, other])
+    #expect(result.urls == ["all", "1", "2", "only", "last"].map { "https://a.com/\($0).jpg" })
+    #expect(result.entries.map(\.manifest) == ["log", "log", "log.1.gz", "log", "other.txt"])
+    #expect(result.lines == [5, 2, 1, 1, 1])
+    #expect(try readAll([manifest, other], order: .lifo).urls == result.urls.reversed())
+    manifest.limit = 2
+    #expect(try readAll([manifest]).urls == Array(result.urls.prefix(2)))
+    #expect(try readAll([manifest], order: .lifo).urls == result.urls.prefix(2).reversed())
+  }
+
+  @Test func whatWasCountedBeforeAFileBreaksOffIsGiven() throws {
+    _ = directory.write(get("/1.jpg") + get("/2.jpg"), to: "log")
+    _ = directory.write(Array(try gzip(get("/2.jpg") + get("/3.jpg")).dropLast(8)), to: "log.1.gz")
+    _ = directory.write(get("/4.jpg"), to: "log.2")
+    var manifest = Manifest(.glob(directory.file("log*")), name: "log*")
+    manifest.format = .combined
+    manifest.baseURL = try BaseURL("https://a.com")
+    let result = try readAll([manifest])
+    #expect(result.urls.first == "https://a.com/2.jpg" && result.urls.contains("https://a.com/1.jpg"))
+    #expect(!result.urls.contains("https://a.com/4.jpg"))
+    #expect(result.failure?.manifest == "log.1.gz")
+  }
+
   @Test(arguments: [1 << 30, 64 << 10, 8 << 10]) func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
     // With 8 KiB more runs are written than are merged at once, so that they are merged in between, in both sortings.
     let counter = RequestCounter(spoolDirectory: directory.path, memoryBytes: memoryBytes)
@@ -124,16 +162,16 @@ import Testing
       let number = Bool.random(using: &random) ? Int.random(in: 0..<40, using: &random) : Int.random(in: 0..<8000, using: &random)
       let target = "/catalogue/\(number)/" + String(repeating: "x", count: number % 50) + ".jpg"
       expected[target, default: (0, line)].count += 1
-      try Array(target.utf8).withUnsafeBytes { try counter.add($0, line: line) }
+      try Array(target.utf8).withUnsafeBytes { try counter.add($0, place: LogPlace(file: 3, line: line)) }
     }
     try counter.finish()
     var found: [String] = []
     var lines: [UInt64] = []
     reading: while true {
       switch try counter.next() {
-      case .target(let text, let line):
+      case .target(let text, let place):
         found.append(String(decoding: text, as: UTF8.self))
-        lines.append(line)
+        lines.append(place.line)
       case .nothingYet: continue
       case .end: break reading
       }

@@ -1,10 +1,16 @@
-/// Rows of an access log: what was asked for, by falling count of requests; so all of it is read before the first row.
+/// Rows of access logs: what was asked for, by falling count of requests; so all is read before the first row.
+///
+/// The files of one manifest are counted together, as one log that was rotated. Each has a reader of its own; the last gives the
+/// rows of all, or the first that breaks off, after which no other is read.
 final class AccessLogReader: RowReader {
   /// How many lines are read before others get a turn.
   private static let sliceLines = 65_536
   private static let shownBytes = 120
 
+  private let buffer: InputBuffer
   private let lines: LineReader
+  private let file: Int
+  private let isLast: Bool
   private let manifest: String
   private let targets: LoggedTargets
   private let hasBase: Bool
@@ -13,16 +19,22 @@ final class AccessLogReader: RowReader {
   private let reference = GrowingBytes()
   private let counter: RequestCounter
   private var hasCounted = false
+  /// Whether not even what was counted can be given.
+  private var hasBroken = false
   private var failure: ManifestError?
   private(set) var remarks = ReadingRemarks()
 
-  init(_ buffer: InputBuffer, _ file: ManifestFile, of manifest: Manifest, spoolDirectory: String) {
+  /// A reader that counts with `counter`, which all files of the manifest share; the index of this one is `index`.
+  init(_ buffer: InputBuffer, _ file: ManifestFile, index: Int, of manifest: Manifest, counter: RequestCounter) {
+    self.buffer = buffer
     lines = LineReader(buffer)
+    self.file = index
+    isLast = file.isLast
     self.manifest = file.name
     targets = LoggedTargets(base: file.base)
     hasBase = file.base != nil
     takesEveryTarget = !manifest.include.isEmpty
-    counter = RequestCounter(spoolDirectory: spoolDirectory)
+    self.counter = counter
   }
 
   func readHeader() -> Bool { true }
@@ -36,16 +48,17 @@ final class AccessLogReader: RowReader {
   }
 
   func next() -> RowStep {
-    if failure != nil { return .end }
+    if hasBroken { return .end }
     do throws(InputFailure) {
       guard hasCounted else { return try count() }
       switch try counter.next() {
-      case .target(let target, let line): return row(target, line: line)
+      case .target(let target, let place): return row(target, place)
       case .nothingYet: return .nothingYet
       case .end: return .end
       }
     } catch {
       failure = error.error(in: manifest)
+      hasBroken = true
       return .end
     }
   }
@@ -53,14 +66,19 @@ final class AccessLogReader: RowReader {
   private func count() throws(InputFailure) -> RowStep {
     for _ in 0..<Self.sliceLines {
       switch lines.next() {
-      case .line(let line): try count(line)
+      case .line(let line):
+        try count(line)
+        if failure != nil { return try finish() }
       case .wouldBlock: return .wouldBlock
-      case .end:
-        hasCounted = true
-        try counter.finish()
-        return .nothingYet
+      case .end: return isLast || buffer.failure != nil ? try finish() : .end
       }
     }
+    return .nothingYet
+  }
+
+  private func finish() throws(InputFailure) -> RowStep {
+    hasCounted = true
+    try counter.finish()
     return .nothingYet
   }
 
@@ -75,22 +93,21 @@ final class AccessLogReader: RowReader {
       remarks.otherRequests += 1
       return
     }
-    remarks.entries += 1
-    try counter.add(target, line: line.number)
-  }
-
-  private func row(_ target: UnsafeRawBufferPointer, line: UInt64) -> RowStep {
     let isPath = target.first == UInt8(ascii: "/")
     if !hasBase, isPath || !takesEveryTarget {
       let message =
         isPath
         ? "the log names paths alone; say by base-url which site they belong to, as in base-url: https://www.example.com"
         : "the log names whole URLs, of whatever host; say by base-url whose they are, or choose among them by include"
-      failure = ManifestError(manifest: manifest, line: line, message: message)
-      return .end
+      return failure = ManifestError(manifest: manifest, line: line.number, message: message)
     }
+    remarks.entries += 1
+    try counter.add(target, place: LogPlace(file: file, line: line.number))
+  }
+
+  private func row(_ target: UnsafeRawBufferPointer, _ place: LogPlace) -> RowStep {
     reference.removeAll()
     LoggedTargets.appendReference(target, to: reference)
-    return .row(Row(url: reference.bytes, line: line))
+    return .row(Row(url: reference.bytes, line: place.line, file: place.file))
   }
 }

@@ -15,7 +15,7 @@ final class CountMerge {
   }
 
   /// The next count, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, line: UInt64, text: UnsafeRawBufferPointer)? {
+  func next() throws(InputFailure) -> (count: UInt64, place: LogPlace, text: UnsafeRawBufferPointer)? {
     if hasBegun, let first = heap.first {
       if try !first.advance() {
         heap.swapAt(0, heap.count - 1)
@@ -31,7 +31,7 @@ final class CountMerge {
     let (left, right) = (left.current, right.current)
     switch order {
     case .byText: return left.text.isLess(than: right.text)
-    case .mostAskedFirst: return left.count != right.count ? left.count > right.count : left.line < right.line
+    case .mostAskedFirst: return left.count != right.count ? left.count > right.count : left.place < right.place
     }
   }
 
@@ -50,7 +50,7 @@ final class CountMerge {
 /// Sorted runs as one in which each target stands once, with all its counts.
 final class SummedCounts {
   private let merge: CountMerge
-  private var pending: (count: UInt64, line: UInt64)?
+  private var pending: (count: UInt64, place: LogPlace)?
   private var pendingText = GrowingBytes()
   private var givenText = GrowingBytes()
 
@@ -58,20 +58,20 @@ final class SummedCounts {
   init(_ merge: CountMerge) { self.merge = merge }
 
   /// The next target, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, line: UInt64, text: UnsafeRawBufferPointer)? {
-    while let (count, line, text) = try merge.next() {
+  func next() throws(InputFailure) -> (count: UInt64, place: LogPlace, text: UnsafeRawBufferPointer)? {
+    while let (count, place, text) = try merge.next() {
       if let sum = pending, pendingText.bytes.isEqual(to: text) {
-        pending = (sum.count + count, min(sum.line, line))
+        pending = (sum.count + count, min(sum.place, place))
         continue
       }
       let ended = pending
       swap(&pendingText, &givenText)
       pendingText.removeAll()
       pendingText.append(text)
-      pending = (count, line)
-      if let ended { return (ended.count, ended.line, givenText.bytes) }
+      pending = (count, place)
+      if let ended { return (ended.count, ended.place, givenText.bytes) }
     }
     defer { pending = nil }
-    return pending.map { ($0.count, $0.line, pendingText.bytes) }
+    return pending.map { ($0.count, $0.place, pendingText.bytes) }
   }
 }

@@ -3,7 +3,7 @@ final class CountRuns {
   /// A count as it is written; its text follows.
   struct Header {
     var count: UInt64
-    var line: UInt64
+    var place: LogPlace
     var length: UInt64
   }
 
@@ -17,8 +17,8 @@ final class CountRuns {
   init(in directory: String) throws(InputFailure) { file = try SpoolFile(in: directory) }
 
   /// Adds the next count to the run that is written.
-  func append(count: UInt64, line: UInt64, _ text: UnsafeRawBufferPointer) throws(InputFailure) {
-    let header = Header(count: count, line: line, length: UInt64(text.count))
+  func append(count: UInt64, place: LogPlace, _ text: UnsafeRawBufferPointer) throws(InputFailure) {
+    let header = Header(count: count, place: place, length: UInt64(text.count))
     try withUnsafePointer(to: header) { pointer throws(InputFailure) in
       try file.append(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Header>.size))
     }
@@ -34,7 +34,7 @@ final class CountRuns {
 
   /// Adds all counts of a table, which are in order, as a run.
   func append(_ table: RequestTable) throws(InputFailure) {
-    for count in table.counts { try append(count: count.count, line: count.line, table.text(of: count)) }
+    for count in table.counts { try append(count: count.count, place: count.place, table.text(of: count)) }
     try endRun()
   }
 
@@ -54,7 +54,9 @@ final class CountRun {
   private let window = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
   private var filled: Range<Int> = 0..<0
   /// The count that was read last, and its text, which is valid until the next.
-  private(set) var current = (count: UInt64(0), line: UInt64(0), text: UnsafeRawBufferPointer(start: nil, count: 0))
+  private(set) var current = (
+    count: UInt64(0), place: LogPlace(file: 0, line: 0), text: UnsafeRawBufferPointer(start: nil, count: 0)
+  )
 
   init(_ file: SpoolFile, _ range: Range<UInt64>) {
     self.file = file
@@ -76,7 +78,7 @@ final class CountRun {
     let start = filled.lowerBound + headerBytes
     let end = start + Int(header.length)
     guard end <= filled.upperBound else { throw InputFailure("the spool of counts was cut short") }
-    current = (header.count, header.line, UnsafeRawBufferPointer(rebasing: window[start..<end]))
+    current = (header.count, header.place, UnsafeRawBufferPointer(rebasing: window[start..<end]))
     filled = end..<filled.upperBound
     return true
   }

@@ -3,15 +3,15 @@ import Glibc
 /// How often one target was asked for.
 struct RequestCount {
   var count: UInt64
-  /// The line of the first request.
-  var line: UInt64
+  /// Where the first request stands.
+  var place: LogPlace
   /// Where the target stands among the bytes that it is kept in.
   var offset: Int
   var length: Int
 
   /// More requests first, then what came first.
   static func isMoreAsked(_ left: RequestCount, _ right: RequestCount) -> Bool {
-    left.count != right.count ? left.count > right.count : left.line < right.line
+    left.count != right.count ? left.count > right.count : left.place < right.place
   }
 }
 

@@ -29,10 +29,10 @@ final class RequestCounter {
   }
 
   /// Counts a request for `target`, whose escapes are undone.
-  func add(_ target: UnsafeRawBufferPointer, line: UInt64) throws(InputFailure) {
+  func add(_ target: UnsafeRawBufferPointer, place: LogPlace) throws(InputFailure) {
     let start = table.texts.count
     LogEscapes.appendUndone(target, to: table.texts)
-    table.add(from: start, line: line)
+    table.add(from: start, place: place)
     if table.memoryBytes > maximumMemoryBytes { try spill() }
   }
 
@@ -50,7 +50,7 @@ final class RequestCounter {
   /// What ``next()`` gave.
   enum Step {
     /// A target, which is valid until the next step.
-    case target(UnsafeRawBufferPointer, line: UInt64)
+    case target(UnsafeRawBufferPointer, place: LogPlace)
     case nothingYet
     case end
   }
@@ -65,10 +65,10 @@ final class RequestCounter {
     case .inMemory(let index):
       guard index < table.counts.count else { return .end }
       phase = .inMemory(next: index + 1)
-      return .target(table.text(of: table.counts[index]), line: table.counts[index].line)
+      return .target(table.text(of: table.counts[index]), place: table.counts[index].place)
     case .merged(let merge):
-      guard let (_, line, text) = try merge.next() else { return .end }
-      return .target(text, line: line)
+      guard let (_, place, text) = try merge.next() else { return .end }
+      return .target(text, place: place)
     }
   }
 
@@ -81,7 +81,7 @@ final class RequestCounter {
     guard runs.ranges.count == CountRuns.maximumCount else { return }
     // One run of all, so that there are never more than can be merged at once.
     let sums = SummedCounts(try CountMerge(runs.takeAll(), order: .byText))
-    while let sum = try sums.next() { try runs.append(count: sum.count, line: sum.line, sum.text) }
+    while let sum = try sums.next() { try runs.append(count: sum.count, place: sum.place, sum.text) }
     try runs.endRun()
   }
 
@@ -92,7 +92,7 @@ final class RequestCounter {
         try writeSorted(to: sorted)
         return true
       }
-      table.append(count: sum.count, line: sum.line, sum.text)
+      table.append(count: sum.count, place: sum.place, sum.text)
       if table.memoryBytes > maximumMemoryBytes { try writeSorted(to: sorted) }
     }
     return false
@@ -104,7 +104,7 @@ final class RequestCounter {
     table = RequestTable()
     guard runs.ranges.count == CountRuns.maximumCount else { return }
     let merge = try CountMerge(runs.takeAll(), order: .mostAskedFirst)
-    while let (count, line, text) = try merge.next() { try runs.append(count: count, line: line, text) }
+    while let (count, place, text) = try merge.next() { try runs.append(count: count, place: place, text) }
     try runs.endRun()
   }
 }

@@ -11,7 +11,7 @@ final class RequestTable {
   func text(of count: RequestCount) -> UnsafeRawBufferPointer { texts[count.offset..<count.offset + count.length] }
 
   /// Counts a request for the text that was appended to ``texts`` from `start` on; a known one is taken back.
-  func add(from start: Int, line: UInt64) {
+  func add(from start: Int, place: LogPlace) {
     let text = texts[start..<texts.count]
     var slot = hash(text) & (slots.count - 1)
     while slots[slot] != 0 {
@@ -23,14 +23,14 @@ final class RequestTable {
       }
       slot = (slot + 1) & (slots.count - 1)
     }
-    counts.append(RequestCount(count: 1, line: line, offset: start, length: text.count))
+    counts.append(RequestCount(count: 1, place: place, offset: start, length: text.count))
     slots[slot] = UInt32(counts.count)
     if counts.count * 2 > slots.count { grow() }
   }
 
   /// Adds a text with its count, which no other has, without looking; ``add(from:line:)`` does not know of it.
-  func append(count: UInt64, line: UInt64, _ text: UnsafeRawBufferPointer) {
-    counts.append(RequestCount(count: count, line: line, offset: texts.count, length: text.count))
+  func append(count: UInt64, place: LogPlace, _ text: UnsafeRawBufferPointer) {
+    counts.append(RequestCount(count: count, place: place, offset: texts.count, length: text.count))
     texts.append(text)
   }
 

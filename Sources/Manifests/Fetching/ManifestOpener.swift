@@ -17,6 +17,8 @@ final class ManifestOpener {
   private let standardInput: Int32
   private let fetcher: (any ManifestFetcher)?
   private var fetches: [Int: any ManifestFetch] = [:]
+  /// Of each manifest of access logs, by its index, what counts the requests of all its files.
+  private var counters: [Int: RequestCounter] = [:]
 
   init(spoolDirectory: String, standardInput: Int32, fetcher: (any ManifestFetcher)?) {
     self.spoolDirectory = spoolDirectory
@@ -40,7 +42,7 @@ final class ManifestOpener {
         case .url: preconditionFailure("what is fetched is opened elsewhere")
         case nil: nil
         }
-      return OpenManifest(index, file, of: manifest, input: input, context: .init(spoolDirectory: spoolDirectory))
+      return OpenManifest(index, file, of: manifest, input: input, context: context(of: file))
     } catch {
       throw error.error(in: file.name)
     }
@@ -73,12 +75,26 @@ final class ManifestOpener {
       fetches[index] = nil
       do throws(InputFailure) {
         let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
-        let context = OpenManifest.Context(spoolDirectory: spoolDirectory, fetched: fetched)
+        let context = self.context(of: file, fetched: fetched)
         return .open(OpenManifest(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)
       } catch {
         throw error.error(in: file.name)
       }
     }
+  }
+
+  /// Forgets what was counted in the files of that manifest, all of which have been read.
+  func endCounting(of manifest: Int) { counters[manifest] = nil }
+
+  private func context(of file: ManifestFile, fetched: FetchedManifest? = nil) -> OpenManifest.Context {
+    OpenManifest.Context(counter: { self.counter(of: file.manifest) }, fetched: fetched)
+  }
+
+  private func counter(of manifest: Int) -> RequestCounter {
+    if let counter = counters[manifest] { return counter }
+    let counter = RequestCounter(spoolDirectory: spoolDirectory)
+    counters[manifest] = counter
+    return counter
   }
 
   /// Gives up what is under way of these files.
