@@ -9,6 +9,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
   case report(ReportError)
   /// A file that a key of the job names cannot be read.
   case unreadable(key: String, path: String, reason: String)
+  /// The job makes so many images of each entry, where a file can be one alone.
+  case severalImages(perEntry: Int)
 
   /// The sentence of what is wrong.
   public var description: String {
@@ -17,6 +19,9 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case .manifest(let error): "\(error)"
     case .report(let error): "\(error)"
     case .unreadable(let key, let path, let reason): "\(key): \(path) cannot be read: \(reason)"
+    case .severalImages(let count):
+      "the job asks for each entry in \(count) ways, by variants and edges, and a file does not tell of which it is; import with a "
+        + "job that has one of them"
     }
   }
 }

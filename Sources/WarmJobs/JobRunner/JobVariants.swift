@@ -30,10 +30,15 @@ extension Job {
   /// What `cache` knows the images by that this job fetches for a URL as somebody writes it, as they come: one for each variant and edge, in
   /// the order in which they are asked for; throws for what is no URL of an image.
   public func identities(of url: String, in cache: ImageCache) throws(InvalidURL) -> [[UInt8]] {
-    let parts = LoadContext.Parts(keyRule: keyRule, variants: loadVariants)
-    let context = LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: TimeSource.system.wall())
+    let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
     let identities = try ImageIdentity.identities(of: url, by: context)
     return identities.count == 1 ? identities : Array(identities.dropFirst())
+  }
+
+  /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
+  func context(variants: [LoadVariant], in cache: ImageCache, at time: Timestamp) -> LoadContext {
+    let parts = LoadContext.Parts(keyRule: keyRule, variants: variants)
+    return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)
   }
 
   /// The job that asks in that way alone.

@@ -11,8 +11,8 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   private static let batchEntryCount = 4096
 
   private let reader: ManifestReader
-  private let cache: ImageCache
-  private let keyRule: KeyRule
+  /// How the job's runs ask for an entry, by which they know its image.
+  private let context: LoadContext
   private var batch = EntryBatch()
   private var index = 0
 
@@ -21,10 +21,12 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   /// Why the manifests broke off; nil where they did not.
   public private(set) var failure: JobError?
 
-  /// Opens the manifests of `job`; throws where one cannot be read, and where one would have to be fetched. The images are meant
-  /// for `cache`.
+  /// Opens the manifests of `job`; throws where one cannot be read, where one would have to be fetched, and where the job has more
+  /// than one variant or edge. The images are meant for `cache`.
   public init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
+    let variants = job.loadVariants
+    if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
     do throws(ManifestError) {
       reader = try ManifestReader(
         job.manifests.map { $0.readable(now: now) },
@@ -34,8 +36,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     } catch {
       throw .manifest(error)
     }
-    self.cache = cache
-    keyRule = job.keyRule
+    context = job.context(variants: variants, in: cache, at: now)
   }
 
   /// The next image; nil at the end, and where the manifests broke off.
@@ -66,8 +67,9 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   private func image(of entry: ManifestEntry) -> FlatImage {
     let url = String(decoding: batch.bytes[entry.normalized], as: UTF8.self)
     do {
-      let identity = try ImageIdentity.identity(of: url, in: cache, keyRule: keyRule)
-      return FlatImage(url: Array(batch.bytes[entry.written]), identity: identity)
+      // The last is the variant's, or the plain one where there is none.
+      let identities = try ImageIdentity.identities(of: url, by: context)
+      return FlatImage(url: Array(batch.bytes[entry.written]), identity: identities[identities.count - 1])
     } catch {
       preconditionFailure("a URL in normal form is one: \(error.message)")
     }

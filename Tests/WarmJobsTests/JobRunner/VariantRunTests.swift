@@ -41,6 +41,23 @@ import WarmJobs
     #expect(origin.requests.count == 4)
   }
 
+  @Test("images out of a folder are known by what runs of the job know them by")
+  func importedIdentities() throws {
+    let url = "https://a.com/1.jpg"
+    var job = try runs.job(urls: [url])
+    job.request.auth = Job.Request.Auth(username: "u", password: "p")
+    let cache = try job.openCache(access: .readWrite)
+    func identities() throws -> [[UInt8]] { try ManifestImages(job, for: cache).map(\.identity) }
+    #expect(try identities() == job.identities(of: url, in: cache))
+    #expect(try identities() != [Array(url.utf8)])
+    job.request.variants = [formats[0]]
+    #expect(try identities() == job.identities(of: url, in: cache))
+    #expect(try identities().first.map { String(decoding: $0, as: UTF8.self).hasSuffix("#variant=png") } == true)
+    job.request.variants = formats
+    let error = #expect(throws: JobError.self) { _ = try identities() }
+    #expect(error?.description.contains("in 2 ways") == true)
+  }
+
   @Test("a variant's headers replace the job's of the same name, and leave the others")
   func headersAreReplaced() throws {
     let origin = try makeNegotiatingOrigin()
