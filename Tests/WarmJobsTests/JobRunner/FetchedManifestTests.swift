@@ -1,3 +1,4 @@
+import ImageDownloading
 import Foundation
 import ImageManaging
 import ImageURLs
@@ -122,7 +123,7 @@ import Testing
     origin.set("/1.xml", .body(Array(images(origin, 1...1).utf8)))
     other.set("/2.xml", .body(Array(images(origin, 2...2).utf8)))
     let keys = "request: {headers: {X-Token: secret}, cookies: true}\n"
-    let report = try await run(job(own[0], keys: keys) { $0.request.auth = .init(username: "u", password: "p") })
+    let report = try await run(job(own[0], keys: keys) { $0.request.auth = .init(user: "u", password: "p") })
     #expect(report.totals.downloaded == 2)
     for url in ["/index.xml", "/1.xml"] {
       let request = try #require(origin.requests.first { $0.path == url })

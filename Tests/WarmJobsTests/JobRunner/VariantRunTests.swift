@@ -1,3 +1,4 @@
+import ImageDownloading
 import Foundation
 import ImageCaching
 import ImagePrimitives
@@ -45,7 +46,7 @@ import WarmJobs
   func importedIdentities() throws {
     let url = "https://a.com/1.jpg"
     var job = try runs.job(urls: [url])
-    job.request.auth = Job.Request.Auth(username: "u", password: "p")
+    job.request.auth = Credential(user: "u", password: "p")
     let cache = try job.openCache(access: .readWrite)
     func identities() throws -> [[UInt8]] { try ManifestImages(job, for: cache).map(\.identity) }
     #expect(try identities() == job.identities(of: url, in: cache))
