@@ -142,6 +142,10 @@ public final class ImageDownloader: Sendable {
   /// Forgets all cookies that answers to downloads with ``DownloadOptions/handlesCookies`` have set.
   public func clearCookies() { inbox.post(.clearCookies) }
 
+  /// Forgets that hosts failed, so that those are asked again that the ``CircuitBreaker`` has left alone; pauses that hosts have asked for
+  /// stay. For where the way to them has changed, or another job begins.
+  public func forgetFailures() { inbox.post(.forgetFailures) }
+
   /// Cancels everything and waits until the thread has ended and all receivers have every event; a second call does nothing.
   public func shutDown() {
     if inbox.close() { thread.join() }

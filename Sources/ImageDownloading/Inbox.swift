@@ -19,6 +19,7 @@ final class Inbox: Sendable {
     /// The load of that number has ended.
     case loaded(number: UInt64, Result<LoaderAnswer, Failure>)
     case clearCookies
+    case forgetFailures
     case setConcurrency(Int, perHost: Int)
     case setLimits(DownloadLimits)
     case setSuspended(Bool)

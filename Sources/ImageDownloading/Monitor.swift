@@ -60,6 +60,9 @@ final class Monitor: Sendable {
   /// Notes that a host is asked again.
   func forget(_ host: String) { state.withLock { state in state.paused.removeAll { $0.host == host && $0.status == nil } } }
 
+  /// Notes that all hosts are asked again but those that asked for a pause.
+  func forgetFailures() { state.withLock { state in state.paused.removeAll { $0.status == nil } } }
+
   /// Ends a turn of the loop: from `now` on, `limit` is what keeps more from starting.
   func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {
     state.withLock { state in

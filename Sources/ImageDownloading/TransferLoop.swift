@@ -32,7 +32,7 @@ final class TransferLoop: @unchecked Sendable {
   /// By slot: those who want to know how far the job is.
   var watches: [Int: [ProgressWatch]] = [:]
   var arrivals: Int64 = 0
-  /// Jobs that wait for another of their identity.
+  /// Jobs that wait for another of their identity, or for their host's rules for robots.
   var heldJobs = 0
   var isSuspended = false
   /// Whether the next turn must not sleep.
@@ -147,6 +147,9 @@ final class TransferLoop: @unchecked Sendable {
       case .capacityChanged: break  // Being awake is all it takes.
       case .loaded(let number, let result): concludeLoad(number, result)
       case .clearCookies: shares.clearCookies()
+      case .forgetFailures:
+        queue.forgetFailures()
+        monitor.forgetFailures()
       case .shutDown:
         for client in clients.values { cancelAll(of: client, includingRunning: true) }
         isEnding = true

@@ -9,8 +9,8 @@ struct BreakerState {
     case open(until: MonotonicInstant, failedTries: Int)
     /// One request tries it.
     case trying(failedTries: Int)
-    /// It is not asked any more.
-    case down
+    /// What is to be asked of it fails until then; that many tries have failed.
+    case down(until: MonotonicInstant, failedTries: Int)
   }
 
   private var state = State.closed(failures: 0)
@@ -22,12 +22,16 @@ struct BreakerState {
 
   /// Nothing may begin before this.
   var earliestStart: MonotonicInstant {
-    if case .open(let until, _) = state { until } else { MonotonicInstant(nanoseconds: 0) }
+    switch state {
+    case .open(let until, _), .down(let until, _): until
+    case .closed, .trying: MonotonicInstant(nanoseconds: 0)
+    }
   }
 
   /// Whether it is asked as if nothing were, though it may have failed.
   var isClosed: Bool { if case .closed = state { true } else { false } }
 
+  /// Whether it is given up, be it that the next request may try it.
   var isDown: Bool { if case .down = state { true } else { false } }
 
   /// Whether it knows of nothing bad.
@@ -35,7 +39,10 @@ struct BreakerState {
 
   /// A request begins; the only one that runs where the breaker is not closed.
   mutating func start() {
-    if case .open(_, let failedTries) = state { state = .trying(failedTries: failedTries) }
+    switch state {
+    case .open(_, let failedTries), .down(_, let failedTries): state = .trying(failedTries: failedTries)
+    case .closed, .trying: break
+    }
   }
 
   /// A request has failed in a way that may heal. While the host is left alone, those begun before say nothing new.
@@ -49,9 +56,12 @@ struct BreakerState {
       state = .open(until: now.advanced(by: rules.pause), failedTries: 0)
       return .leftAlone
     case .trying(let failedTries):
-      let isLast = failedTries + 1 >= rules.rounds
-      state = isLast ? .down : .open(until: now.advanced(by: rules.pause), failedTries: failedTries + 1)
-      return isLast ? .down : .leftAlone
+      guard failedTries + 1 >= rules.rounds else {
+        state = .open(until: now.advanced(by: rules.pause), failedTries: failedTries + 1)
+        return .leftAlone
+      }
+      state = .down(until: now.advanced(by: rules.downFor), failedTries: failedTries)
+      return .down
     case .open, .down: return .none
     }
   }
@@ -63,6 +73,9 @@ struct BreakerState {
     state = .closed(failures: 0)
     return change
   }
+
+  /// Goes on as if it had never failed.
+  mutating func forget() { state = .closed(failures: 0) }
 
   /// The request that tried it has ended and told nothing: another may try at once.
   mutating func abandonTry() {

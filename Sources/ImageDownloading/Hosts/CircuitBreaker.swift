@@ -9,12 +9,15 @@ public struct CircuitBreaker: Sendable, Hashable {
   public var pause: Duration
   /// After so many tries that failed too, its other downloads fail as `host-down` without being asked; 3 by default, at least 1.
   public var rounds: Int
+  /// For how long they do, before one request tries it again; 5 minutes by default. ``ImageDownloader/forgetFailures()`` ends it sooner.
+  public var downFor: Duration
 
   /// A circuit breaker; a number below 1 is a programmer's error and traps where it is used.
-  public init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3) {
+  public init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3, downFor: Duration = .seconds(300)) {
     self.failures = failures
     self.pause = pause
     self.rounds = rounds
+    self.downFor = downFor
   }
 
   /// What never leaves a host alone.

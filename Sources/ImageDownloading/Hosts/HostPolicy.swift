@@ -64,6 +64,9 @@ struct HostPolicy {
     pause.extend(until: time, status: status, now: now)
   }
 
+  /// Forgets that it failed, and not what it asked for.
+  mutating func forgetFailures() { breaker.forget() }
+
   /// Goes on with other rules.
   mutating func change(_ rules: HostRules, now: MonotonicInstant) {
     rate.change(intervalNanoseconds: rules.intervalNanoseconds, at: now)
@@ -74,7 +77,8 @@ struct HostPolicy {
 
   /// Why one that may wait for so long in all is not asked of this host; nil where it is.
   func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
-    if breaker.isDown { return .down(lastFailure: lastFailure ?? "it only failed") }
+    let downFor = breaker.earliestStart.since(now)
+    if breaker.isDown, downFor > .zero { return .down(lastFailure: lastFailure ?? "it only failed", remaining: downFor) }
     let remaining = pause.remaining(at: now)
     let total = pause.total(at: now)
     guard remaining > .zero, total > patience else { return nil }

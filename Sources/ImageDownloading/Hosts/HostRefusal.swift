@@ -2,21 +2,24 @@ import ImagePrimitives
 
 /// Why something is not asked of a host at all.
 enum HostRefusal: Equatable {
-  /// It did nothing but fail, for so long that it is given up.
-  case down(lastFailure: String)
+  /// It did nothing but fail, for so long that it is given up for `remaining` more.
+  case down(lastFailure: String, remaining: Duration)
   /// It has answered nothing but 429 and 503, and asks for `remaining` more of what are pauses of `total`.
   case paused(status: Int, remaining: Duration, total: Duration)
 
   /// What ends those that wait for the host.
   func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
     switch self {
-    case .down(let lastFailure):
+    case .down(let lastFailure, let remaining):
       // Not for this run, but it may heal by itself.
       return Failure(
         .hostDown,
         isTransient: true,
         message:
-          "\(host.address) is not asked any more in this run, since it did nothing but fail (\(lastFailure)); a later run asks again"
+          """
+          \(host.address) is not asked for \(remaining.wholeSecondsText) more, since it did nothing but fail (\(lastFailure)); \
+          a later run asks again
+          """
       )
     case .paused(let status, let remaining, let total):
       let answer = "\(host.address) answered \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"

@@ -53,7 +53,16 @@ extension DownloadQueue {
   /// Until when `host` is left alone.
   func rest(of host: Int) -> MonotonicInstant { hosts[host].policy.rest }
 
-  /// Whether nothing is asked of `host` any more.
+  /// Forgets of all hosts that they failed.
+  mutating func forgetFailures() {
+    for host in hosts.indices {
+      hosts[host].policy.forgetFailures()
+      countFullness(host)
+      announce(host)
+    }
+  }
+
+  /// Whether `host` is given up.
   func isDown(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.breaker.isDown }
 
   /// Whether some that wait for `host` may have less patience than its pauses take.

@@ -57,6 +57,8 @@ public final class JobRunner {
     manager.downloader.setLimits(limits)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
+    // Another job may go another way to hosts that were down.
+    manager.downloader.forgetFailures()
     let before = manager.downloader.statistics
     let memory = MemoryPeak()
     let meter = ProgressMeter(jobName: job.name, start: start)

@@ -21,7 +21,16 @@ struct BreakerStateTests {
     breaker.start()
     #expect(breaker.fail(by: rules, now: later) == .down)
     #expect(breaker.heal() == .none)
-    #expect(breaker.isDown)
+    #expect(breaker.isDown && breaker.earliestStart == later.advanced(by: .seconds(300)))
+    // Then one more try decides.
+    breaker.start()
+    #expect(!breaker.isDown && !breaker.isClosed)
+    #expect(breaker.fail(by: rules, now: later) == .down)
+    breaker.start()
+    #expect(breaker.heal() == .healed && breaker.isCalm)
+    for _ in 0..<3 { _ = breaker.fail(by: rules, now: start) }
+    breaker.forget()
+    #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
   @Test("D15: an answer sets the count back, also while the host is left alone")

@@ -33,10 +33,41 @@ struct CircuitBreakerTests {
     #expect(message.contains("127.0.0.1:\(origin.ports[0])") && message.contains("broke the connection off"))
     #expect(message.contains("a later run asks again"))
     #expect(run.ends.count { $0.failure?.kind == .reset } == 8)
-    // Also what comes much later.
-    try await run.advance(by: .seconds(100_000))
-    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 90).failure?.kind == .hostDown)
+    // Also what comes later; but in the end it is tried again, by one request.
+    try await run.advance(by: .seconds(299))
+    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 90).failure?.message.contains("for 1 s more") == true)
+    try await run.advance(by: .seconds(1))
     #expect(origin.requests.count { $0.port == origin.ports[0] } == 8)
+    #expect(try await run.fetcher.fetchLast(origin.url("/bad"), id: 91).failure?.kind == .reset)
+    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 92).failure?.kind == .hostDown)
+    try await run.advance(by: .seconds(300))
+    #expect(try await run.fetcher.fetchLast(origin.url("/good"), id: 93).image != nil)
+    #expect(origin.requests.count { $0.port == origin.ports[0] } == 10)
+  }
+
+  @Test("D15: failures can be forgotten, and pauses that hosts asked for are not")
+  func forgotten() async throws {
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let busy = Behaviour.status(429, headers: ["Retry-After": "60"])
+    let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
+    let (down, paused) = (origin.ports[0], origin.ports[2])
+    origin.setFallback { $0.path == "/good" ? .body([1]) : $0.port == paused ? busy : .reset }
+    // The first is down, the second left alone, and the third asked for a pause.
+    run.fetcher.submit((0..<2).map { origin.url("/\($0)") })
+    try await run.settle()
+    try await run.advance(by: .seconds(30))
+    let patience = DownloadOptions.forTests(retryAfterMaximum: .seconds(1))
+    for (id, host) in [(11, 1), (12, 2)] as [(UInt64, Int)] {
+      _ = try await run.fetcher.fetchLast(origin.url("/x", host: host), id: id, options: patience)
+    }
+    #expect(origin.requests.count { $0.port == down } == 2)
+    #expect(run.fetcher.downloader.statistics.pausedHosts.count == 2)
+    run.fetcher.downloader.forgetFailures()
+    for (id, host) in [(21, 0), (22, 1)] as [(UInt64, Int)] {
+      #expect(try await run.fetcher.fetchLast(origin.url("/good", host: host), id: id).image != nil)
+    }
+    #expect(try await run.fetcher.fetchLast(origin.url("/good", host: 2), id: 23, options: patience).failure?.status == 429)
+    #expect(run.fetcher.downloader.statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(paused)"])
   }
 
   @Test("D15: an answer to the try, 404 included, and all goes on")

@@ -79,7 +79,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)
     #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .down)
-    #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up"))
+    #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up", remaining: .seconds(300)))
   }
 
   @Test("only what a new host would not have is worth keeping")
