@@ -7,8 +7,6 @@ import ImagePrimitives
 struct RobotsRegistry {
   private static let maximumCount = 16_384
   private static let maximumBytes = 64 << 20
-  private static let rulesLast = Duration.seconds(86_400)
-  private static let unreachableLasts = Duration.seconds(300)
 
   /// A site, and what the robot calls itself there.
   struct Key: Hashable {
@@ -23,7 +21,13 @@ struct RobotsRegistry {
   enum Answer {
     case rules(RobotsRules)
     /// The file could not be had, for that reason, so that nothing may be asked (section 2.3.1.4).
-    case unreachable(String)
+    case unreachable(Failure)
+
+    /// For how long it is kept.
+    fileprivate var lasts: Duration { if case .rules = self { .seconds(86_400) } else { .seconds(300) } }
+
+    /// What it holds in memory, about, in bytes.
+    fileprivate var memoryBytes: Int { if case .rules(let rules) = self { rules.memoryBytes } else { 0 } }
   }
 
   /// A `robots.txt` under way.
@@ -90,15 +94,14 @@ struct RobotsRegistry {
   func key(of number: UInt64) -> Key? { fetches[number]?.key }
 
   private mutating func keep(_ answer: Answer, _ key: Key, _ now: MonotonicInstant) {
-    var bytes = 0
-    var lasts = Self.unreachableLasts
-    if case .rules(let rules) = answer { (bytes, lasts) = (rules.memoryBytes, Self.rulesLast) }
+    if let old = known.removeValue(forKey: key) { knownBytes -= old.answer.memoryBytes }
+    let bytes = answer.memoryBytes
     if known.count >= Self.maximumCount || knownBytes + bytes > Self.maximumBytes {
       known.removeAll()
       knownBytes = 0
     }
     let key = Key(origin: URLOrigin(copying: key.origin), server: URLOrigin(copying: key.server), token: key.token)
-    known[key] = (answer, now.advanced(by: lasts))
+    known[key] = (answer, now.advanced(by: answer.lasts))
     knownBytes += bytes
   }
 }

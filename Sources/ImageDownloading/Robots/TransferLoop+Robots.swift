@@ -19,8 +19,8 @@ extension TransferLoop {
       guard let refusal = rules.refusal(of: url[target]) else { return true }
       end(slot, .refusedByRobots(key.origin, refusal))
       return false
-    case .unreachable(let reason):
-      end(slot, .robotsUnreachable(key.origin, reason))
+    case .unreachable(let failure):
+      end(slot, .robotsUnreachable(key.origin, failure))
       return false
     case nil:
       awaitRobots(slot, key)
@@ -101,7 +101,7 @@ extension RobotsRegistry.Answer {
       switch failure.kind {
       case .redirects: self = .rules(RobotsRules())
       case .httpStatus where !(500...599).contains(failure.status ?? 0): self = .rules(RobotsRules())
-      default: self = .unreachable(failure.message)
+      default: self = .unreachable(failure)
       }
     }
   }
@@ -112,10 +112,11 @@ extension Failure {
     Failure(.robots, message: "robots.txt of \(origin.address) refuses it by \"\(refusal.rule)\" in line \(refusal.line)")
   }
 
-  fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ reason: String) -> Failure {
-    Failure(
-      .robots,
-      message: "robots.txt of \(origin.address) could not be had (\(reason)), which allows nothing (RFC 9309, 2.3.1.4)"
-    )
+  /// A server that fails to answer forbids; what keeps us from the server would do so without a `robots.txt`, and is told as what it is.
+  fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: Failure) -> Failure {
+    let message =
+      "robots.txt of \(origin.address) could not be had (\(failure.message)), which allows nothing (RFC 9309, 2.3.1.4)"
+    if failure.kind == .httpStatus { return Failure(.robots, message: message) }
+    return Failure(failure.kind, isTransient: failure.isTransient, message: message)
   }
 }

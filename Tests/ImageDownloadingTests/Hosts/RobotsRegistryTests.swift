@@ -12,7 +12,8 @@ struct RobotsRegistryTests {
   @Test("D17: rules last a day, that a file could not be had five minutes")
   func expiry() throws {
     var registry = RobotsRegistry()
-    for (answer, last) in [(RobotsRegistry.Answer.rules(RobotsRules()), 86_400), (.unreachable("no"), 300)] as [(_, Int)] {
+    let failure = Failure(.reset, isTransient: true, message: "no")
+    for (answer, last) in [(RobotsRegistry.Answer.rules(RobotsRules()), 86_400), (.unreachable(failure), 300)] as [(_, Int)] {
       let first = registry.wait(1, for: key)
       let number = try #require(first)
       #expect(registry.conclude(number, answer, now: now) == [1])
