@@ -6,17 +6,25 @@ extension Transfer {
   /// Which time limit it has broken by `now`; nil where none.
   func brokenTimeLimit(_ now: MonotonicInstant) -> Failure? {
     if now >= deadline { return timedOut(after: options.timeout) }
-    guard phase == .connected, now >= lastProgress.advanced(by: options.stallTimeout) else { return nil }
+    guard phase == .connected else {
+      guard now >= connectLimit else { return nil }
+      return .transient(.connect, "no connection to \(origin.address) was to be had within \((options.connectTimeout * 2).text)")
+    }
+    guard now >= lastProgress.advanced(by: options.stallTimeout) else { return nil }
     return .transient(.stalled, "no byte came for \(options.stallTimeout.text) after \(bodyBytes) bytes of the body")
   }
 
   /// When it may break a time limit next.
   var nextTimeLimit: MonotonicInstant {
-    phase == .connected ? min(deadline, lastProgress.advanced(by: options.stallTimeout)) : deadline
+    phase == .connected ? min(deadline, lastProgress.advanced(by: options.stallTimeout)) : min(deadline, connectLimit)
   }
 
+  /// When it has to have a connection. libcurl has the limit itself, but not for one that waits for another's connection, which has as
+  /// long; where that is lost, libcurl 7.88 at times forgets those that wait.
+  private var connectLimit: MonotonicInstant { started.advanced(by: options.connectTimeout * 2) }
+
   /// No time limit can be broken before this, whatever the connection does.
-  var earliestTimeLimit: MonotonicInstant { min(deadline, started.advanced(by: options.stallTimeout)) }
+  var earliestTimeLimit: MonotonicInstant { min(deadline, connectLimit, started.advanced(by: options.stallTimeout)) }
 
   func failure(_ code: CURLcode) -> Failure {
     if let failure = connectionFailure(code) { return failure }

@@ -90,6 +90,21 @@ struct FailureTests {
     #expect(failure.kind == .connect)
   }
 
+  @Test("D5: what libcurl itself leaves without a connection ends by our own clock, in twice the connect timeout")
+  func withoutConnection() async throws {
+    let hole = BlackHole()
+    let run = try ManualRun()
+    // libcurl's own clock, which is not moved on, is far from its limit.
+    let options = DownloadOptions.forTests(timeout: .seconds(6000), connectTimeout: .seconds(300))
+    run.fetcher.submit([hole.url("/a")], options: options)
+    try await run.settle(stalling: 1)
+    try await run.advance(by: .seconds(599), stalling: 1)
+    #expect(run.ends.isEmpty)
+    try await run.advance(by: .seconds(1))
+    #expect(run.ends.first?.failure?.kind == .connect && run.ends.first?.failure?.isTransient == true)
+    #expect(run.ends.first?.failure?.message == "no connection to 127.0.0.1:\(hole.port) was to be had within 600 s")
+  }
+
   @Test("D5: no byte of an answer within the stall timeout is stalled")
   func stalledBeforeAnswer() throws {
     let failure = try failure(.stall, options: .forTests(stallTimeout: .milliseconds(100)))
