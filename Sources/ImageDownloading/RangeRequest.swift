@@ -8,8 +8,8 @@ struct RangeRequest {
   private static let names = ["Range", "If-Range", "Accept-Encoding"]
   private let fields: [HeaderField]
 
-  /// Asks for the bytes from `start` up to `end`, or to the last, or else for the whole body where `condition` no longer tells its version. Not coded: a range of a coded
-  /// body is none of the image.
+  /// Asks for the bytes from `start` up to `end`, or to the last, or else for the whole body where `condition` no longer tells its version.
+  /// Not coded: a range of a coded body is none of the image.
   init(from start: Int, to end: Int?, condition: String? = nil) {
     fields =
       [

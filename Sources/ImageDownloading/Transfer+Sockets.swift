@@ -7,9 +7,10 @@ extension Transfer {
   /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` has libcurl try the name's next address.
   func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let target, mayConnect(to: address(of: target)) else { return CURL_SOCKET_BAD }
-    noteOpenedSocket()
     let type = target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(target.pointee.family, type, target.pointee.protocol)
+    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    noteOpenedSocket()
     // A connection that nobody acknowledges is given up with all its requests; with HTTP/2 new ones would go on to join it. It counts
     // for connecting too, which has a limit of its own.
     var milliseconds = UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds)
