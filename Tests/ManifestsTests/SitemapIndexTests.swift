@@ -1,8 +1,9 @@
 import ImagePrimitives
 import ImageURLs
-import Manifests
 import TestSupport
 import Testing
+
+@testable import Manifests
 
 @Suite struct SitemapIndexTests {
   let directory = TemporaryDirectory()
@@ -88,6 +89,30 @@ import Testing
     var turns = 0
     while try reader.nextAvailable(&batch, maximum: 10) != .end { turns += 1 }
     #expect(turns >= 8)
+  }
+
+  @Test func theirURLsTakeOnlySoMuchMemory() throws {
+    let padding = String(repeating: "x", count: 2048 - "https://a.com/00000/".utf8.count)
+    let fetcher = FakeFetcher([
+      "https://a.com/i.xml": .text(index(["https://a.com/00000/" + padding, "https://a.com/00000/x" + padding]))
+    ])
+    let result = try readAll([try fetched("https://a.com/i.xml")], fetcher: fetcher)
+    #expect(fetcher.asked.map(\.utf8.count) == [19, 2048])
+    #expect(result.warnings.filter { $0.contains("by more than 2048 bytes") }.count == 1)
+
+    var tree = SitemapTree()
+    let normalizer = URLNormalizer()
+    let parent = ManifestFile(manifest: 0, name: "i")
+    let allowed = SitemapTree.maximumBytes / 2048
+    for number in 0..<allowed {
+      let url = Array("https://a.com/\(String(number + 10_000))/\(padding)".utf8)
+      let child = try url.withUnsafeBytes { try tree.child($0, of: parent, by: normalizer) }
+      #expect(child != nil)
+    }
+    let error = #expect(throws: InputFailure.self) {
+      try Array("https://a.com/last".utf8).withUnsafeBytes { _ = try tree.child($0, of: parent, by: normalizer) }
+    }
+    #expect(error?.message.contains("more than 16 MiB") == true)
   }
 
   @Test func indexesAreNestedOnlySoDeep() throws {
