@@ -195,9 +195,6 @@ struct JobTable {
 
   func slot(of identity: DownloadIdentity) -> Int? { slots[identity] }
 
-  /// The slots in use.
-  var inUse: [Int] { jobs.indices.filter { jobs[$0] != nil } }
-
   subscript(slot: Int) -> Job {
     get { jobs[slot]! }
     _modify { yield &jobs[slot]! }

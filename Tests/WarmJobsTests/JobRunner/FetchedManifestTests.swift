@@ -1,5 +1,5 @@
-import ImageDownloading
 import Foundation
+import ImageDownloading
 import ImageManaging
 import ImageURLs
 import Reporting

@@ -1,6 +1,6 @@
-import ImageDownloading
 import Foundation
 import ImageCaching
+import ImageDownloading
 import ImagePrimitives
 import Reporting
 import TestOrigin
