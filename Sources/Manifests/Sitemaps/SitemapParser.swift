@@ -3,6 +3,7 @@ import Glibc
 
 /// libxml2's push parser over a sitemap; it hands elements on to a ``SitemapContent``.
 ///
+/// It is libxml2 itself and not FoundationXML, a face over it that would load Foundation at every start and has none of these limits.
 /// It asks nobody: nothing external is loaded, and a document that declares entities is refused, since one could name files or
 /// grow without end. So is one that declares attributes, whose defaults every element would gain, and what has too long a tag or
 /// too many namespaces: libxml2 compares each with each. Its own limits hold for the rest (10 MB for a comment).

@@ -20,6 +20,11 @@ extension JobReader {
         at: node
       )
     }
+    if request.boolean("cookies"), let node = request.nodes["headers"],
+      request.headers("headers").contains(where: { $0.name.lowercased() == "cookie" })
+    {
+      mistakes.add("a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)", at: node)
+    }
     let tls = request.section("tls")
     if tls.isWord("client-certificate"), let node = tls.nodes["client-key"], !tls.isWord("client-key") {
       mistakes.add("'client-key' has no effect without a 'client-certificate'", at: node)

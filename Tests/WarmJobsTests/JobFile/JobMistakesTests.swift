@@ -174,6 +174,10 @@ import WarmJobs
       "request: {edges: {a: 'e:443'}, connect-to: ['::x:']}",
       "4:44: 'connect-to' has no effect: entries are fetched from the edges"
     ),
+    (
+      "request: {cookies: true, headers: {cookie: a=1}}",
+      "4:35: a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)"
+    ),
     ("request: {tls: {client-key: k.pem}}", "4:29: 'client-key' has no effect without a 'client-certificate'"),
     ("request: {tls: {verify: false, ca-file: c.pem}}", "4:41: 'ca-file' has no effect with verify: false"),
     (
