@@ -14,7 +14,8 @@ extension FaultRow {
     robots("robots.txt is 20 MB of one line", .body([UInt8](repeating: 0x61, count: 20_000_000), type: "text/plain")),
   ]
 
-  private static func robots(_ fault: String, _ behaviour: Behaviour, _ says: String? = nil, kind: String = "robots") -> FaultRow {
+  private static func robots(_ fault: String, _ behaviour: Behaviour, _ says: String? = nil, kind: String = "robots") -> FaultRow
+  {
     FaultRow(
       part: "server",
       fault: fault,
