@@ -4,27 +4,21 @@ import Glibc
 final class SpoolFile {
   private static let bufferBytes = 64 << 10
 
-  private let descriptor: Int32
+  private let file: UnnamedFile
   private var buffer: [UInt8] = []
   private var flushedBytes: UInt64 = 0
 
   /// A new file in that folder.
   init(in directory: String) throws(InputFailure) {
-    var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
-    descriptor = mkstemp(&template)
-    guard descriptor >= 0 else {
+    do throws(UnnamedFile.Refusal) {
+      file = try UnnamedFile(in: directory)
+    } catch {
       throw InputFailure(
-        "the list cannot be spooled in \(directory): \(String(cString: strerror(errno))); "
+        "the list cannot be spooled in \(directory): \(error.reason); "
           + "where the cache is only read, set TMPDIR to a folder that can be written"
       )
     }
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    unlink(template)
     buffer.reserveCapacity(Self.bufferBytes)
-  }
-
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
   }
 
   /// The length in bytes, with what is not written yet.
@@ -40,14 +34,10 @@ final class SpoolFile {
   func flush() throws(InputFailure) {
     let bytes = buffer
     buffer.removeAll(keepingCapacity: true)
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + done, $0.count - done) }
-      if count >= 0 {
-        done += count
-      } else if errno != EINTR {
-        throw InputFailure("the spool of the list cannot be written: \(String(cString: strerror(errno)))")
-      }
+    do throws(UnnamedFile.Refusal) {
+      try file.append(bytes)
+    } catch {
+      throw InputFailure("the spool of the list cannot be written: \(error.reason)")
     }
     flushedBytes += UInt64(bytes.count)
   }
@@ -56,7 +46,7 @@ final class SpoolFile {
   func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputFailure) -> Int {
     var done = 0
     while done < destination.count {
-      let count = pread(descriptor, destination.baseAddress! + done, destination.count - done, off_t(offset) + off_t(done))
+      let count = pread(file.descriptor, destination.baseAddress! + done, destination.count - done, off_t(offset) + off_t(done))
       if count == 0 { break }
       if count > 0 {
         done += count

@@ -94,33 +94,24 @@ private struct SpoolError: Error {
   let message: String
 }
 
-/// A file that nobody else knows.
+/// What was fetched so far.
 private final class SpooledBytes: FetchedBytes {
-  let descriptor: Int32
+  private let file: UnnamedFile
+  var descriptor: Int32 { file.descriptor }
 
   init(in directory: String) throws(SpoolError) {
-    var template = Array("\(directory)/.prewarm-spool-XXXXXX".utf8CString)
-    descriptor = mkstemp(&template)
-    guard descriptor >= 0 else {
-      throw SpoolError(message: "it cannot be spooled in \(directory): \(String(cString: strerror(errno)))")
+    do throws(UnnamedFile.Refusal) {
+      file = try UnnamedFile(in: directory)
+    } catch {
+      throw SpoolError(message: "it cannot be spooled in \(directory): \(error.reason)")
     }
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    unlink(template)
-  }
-
-  deinit {
-    if descriptor >= 0 { close(descriptor) }
   }
 
   func append(_ bytes: [UInt8]) throws(SpoolError) {
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + done, $0.count - done) }
-      if count >= 0 {
-        done += count
-      } else if errno != EINTR {
-        throw SpoolError(message: "its spool cannot be written: \(String(cString: strerror(errno)))")
-      }
+    do throws(UnnamedFile.Refusal) {
+      try file.append(bytes)
+    } catch {
+      throw SpoolError(message: "its spool cannot be written: \(error.reason)")
     }
   }
 
