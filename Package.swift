@@ -79,7 +79,7 @@ let package = Package(
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CXML2"]),
-    library("Reporting", ["ImagePrimitives"]),
+    library("Reporting", ["ImagePrimitives", "CXXHash"]),
     library(
       "WarmJobs",
       [

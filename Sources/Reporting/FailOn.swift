@@ -1,3 +1,5 @@
+public import ImagePrimitives
+
 /// The rules that make a finished run end with ``ExitStatus/beyondLimits``: any one broken does.
 public struct FailOn: Sendable, Hashable {
   /// How many failures are borne.
@@ -10,8 +12,17 @@ public struct FailOn: Sendable, Hashable {
     case never
   }
 
+  /// A point of the distribution of latencies.
+  public enum Percentile: String, Sendable, CaseIterable {
+    case p50, p90, p99, max
+  }
+
   /// How many failed and blacklisted entries are borne; none by default.
   public var failures = Limit.count(0)
+  /// How many failed and blacklisted entries of a kind are borne, beside ``failures``; kinds that are not named have no rule of their own.
+  public var kinds: [FailureKind: Limit] = [:]
+  /// How long transfers may take at a percentile.
+  public var latency: [Percentile: Duration] = [:]
   /// Whether no entry left after include and exclude breaks a rule; yes by default.
   public var empty = true
   /// Whether entries that the deadline cut off break a rule; yes by default.
@@ -22,8 +33,9 @@ public struct FailOn: Sendable, Hashable {
   /// The default rules.
   public init() {}
 
-  /// Judges a run.
-  public func verdict(of totals: Totals, end: RunEnd) -> Verdict {
+  /// Judges a run by all of its report but the verdict.
+  public func verdict(of report: FinishedReport) -> Verdict {
+    let (totals, end) = (report.totals, report.end)
     var reasons: [String] = []
     if unfinished, end.isPastDeadline, let reason = unfinishedReason(totals, end) { reasons.append(reason) }
     if empty, end.isEmpty { reasons.append("no URL was left after include and exclude") }

@@ -35,8 +35,10 @@ struct DisplayOptions: ParsableArguments {
     }
   }
 
-  /// The text report as standard output takes it.
-  var textWriter: TextReportWriter {
-    TextReportWriter(width: terminalWidth(of: STDOUT_FILENO) ?? 80, hasColor: usesColor(on: STDOUT_FILENO))
+  /// What reports have to know of this terminal and its surroundings.
+  var reportOptions: ReportOptions {
+    var options = ReportOptions()
+    options.terminal = TextReport(width: terminalWidth(of: STDOUT_FILENO) ?? 80, hasColor: usesColor(on: STDOUT_FILENO))
+    return options
   }
 }

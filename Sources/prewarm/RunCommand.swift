@@ -57,7 +57,7 @@ struct RunCommand: ParsableCommand {
     var prepared: [PreparedJob] = []
     for job in jobs {
       do {
-        prepared.append(try PreparedJob(job, isDryRun: dryRun))
+        prepared.append(try PreparedJob(job, reportOptions: display.reportOptions, isDryRun: dryRun))
       } catch {
         throw CommandFailure(.couldNotFinish, "\(job.name): \(error)")
       }
@@ -86,7 +86,7 @@ struct RunCommand: ParsableCommand {
       Note.plain("\(report.job.name): done with exit status \(report.exitStatus.rawValue)")
       for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
     }
-    for error in prepared.writeReports(report, textOnStandardOutput: display.textWriter) {
+    for error in prepared.writeReports(report) {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)
     }

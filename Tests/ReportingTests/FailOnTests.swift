@@ -88,7 +88,10 @@ import Testing
     for (outcome, count) in row.counts { totals.add(outcome, count) }
     var rules = FailOn()
     row.rules(&rules)
-    let verdict = rules.verdict(of: totals, end: makeEnd(after: .seconds(1), row.end))
+    var report = makeRun().finish(makeEnd(after: .seconds(1), row.end))
+    report.totals = totals
+    report.standings.counting = totals.bad
+    let verdict = rules.verdict(of: report)
     #expect(verdict.exitStatus == (row.reasons.isEmpty ? .withinLimits : .beyondLimits))
     #expect(verdict.reasons.count == row.reasons.count)
     for (reason, part) in zip(verdict.reasons, row.reasons) { #expect(reason.contains(part)) }

@@ -13,7 +13,7 @@ let hostileTexts = [
 
 @Suite struct JSONReportTests {
   private func parse(_ report: FinishedReport) throws -> [String: Any] {
-    let data = Data(JSONReportWriter().text(report).utf8)
+    let data = Data(JSONReport().text(report).utf8)
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
@@ -33,7 +33,7 @@ let hostileTexts = [
   @Test func aReportIsSafeToShowInATerminal() {
     let run = makeRun(manifests: hostileTexts)
     for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text, host: text) }
-    for scalar in JSONReportWriter().text(run.finish(makeEnd(after: .seconds(1)))).unicodeScalars where scalar != "\n" {
+    for scalar in JSONReport().text(run.finish(makeEnd(after: .seconds(1)))).unicodeScalars where scalar != "\n" {
       #expect(![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory))
     }
   }
@@ -63,7 +63,7 @@ let hostileTexts = [
   }
 
   @Test func theKeysStandInTheOrderOfTheContract() {
-    let text = JSONReportWriter().text(makeTroubledRun())
+    let text = JSONReport().text(makeTroubledRun())
     let keys = text.split(separator: "\n").filter { $0.hasPrefix("  \"") }.map { String($0.dropFirst(3).prefix { $0 != "\"" }) }
     #expect(
       keys == [
@@ -91,7 +91,7 @@ let hostileTexts = [
       }
     )
     #expect(
-      JSONReportWriter().text(report) == """
+      JSONReport().text(report) == """
         {
           "schema": "prewarm.report/1",
           "prewarm": "0.1.0",

@@ -82,7 +82,7 @@ import Testing
   @Test func aFullDeviceIsATypedErrorThatSaysWhatToDo() throws {
     let report = makeRun().finish(makeEnd(after: .seconds(1)))
     let file = try ReportFile(path: "/dev/full")
-    let error = #expect(throws: ReportError.self) { try JSONReportWriter().write(report, to: file) }
+    let error = #expect(throws: ReportError.self) { try JSONReport().write(report, to: file) }
     #expect(error == ReportError(.write, path: "/dev/full", code: ENOSPC))
     #expect(
       error.map { "\($0)" } == "cannot write the report /dev/full: No space left on device; free some space and run again"

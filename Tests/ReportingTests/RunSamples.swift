@@ -99,7 +99,7 @@ extension EntryResult {
   }
 }
 
-extension ReportWriter {
+extension ReportForm {
   /// The report as text.
   func text(_ report: FinishedReport) -> String {
     var output = OutputBuffer()

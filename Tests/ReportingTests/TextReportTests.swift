@@ -3,7 +3,7 @@ import Reporting
 import Testing
 
 @Suite struct TextReportTests {
-  private func text(_ report: FinishedReport, width: Int = 80) -> String { TextReportWriter(width: width).text(report) }
+  private func text(_ report: FinishedReport, width: Int = 80) -> String { TextReport(width: width).text(report) }
 
   @Test func failuresInFull() {
     #expect(
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func coloursOnlyUnderlineWhatTheWordsSay() {
-    let colored = TextReportWriter(width: 100, hasColor: true).text(makeTroubledRun())
+    let colored = TextReport(width: 100, hasColor: true).text(makeTroubledRun())
     #expect(colored.contains("\u{1B}[31m   87\u{1B}[0m    0.9 %"))
     #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == text(makeTroubledRun(), width: 100))
   }

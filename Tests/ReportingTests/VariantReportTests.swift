@@ -61,7 +61,7 @@ import Testing
     let first = [result(.downloaded, nil), result(.downloaded, .hit), failed, result(.downloaded, nil)]
     let second = [result(.downloaded, nil), shared, result(.downloaded, .unknown), result(.downloaded, nil)]
     let report = run(first + second).finish(makeEnd(after: .seconds(1)))
-    let text = JSONReportWriter().text(report)
+    let text = JSONReport().text(report)
     #expect(text.contains(#""remote_cache": {"east": {"hit": 1, "miss": 0}, "west": {"hit": 0, "miss": 1, "unknown": 1}}}"#))
     #expect(text.contains(#""priority": "normal", "edge": "west", "outcome": "failed""#))
     #expect(text.contains(#""attempts": 1, "remote_cache": "miss", "blacklisted": false"#))
@@ -74,7 +74,7 @@ import Testing
     run.record(result(.checked, .hit), count: 9)
     run.record(result(.checked, .miss))
     run.record(result(.checked, nil), host: "other.example.com")
-    let text = JSONReportWriter().text(run.finish(makeEnd(after: .seconds(1))))
+    let text = JSONReport().text(run.finish(makeEnd(after: .seconds(1))))
     #expect(text.contains(#""remote_cache": {"hit": 9, "miss": 1}"#))
     #expect(text.split(separator: "remote_cache", omittingEmptySubsequences: false).count == 2)
   }
@@ -82,7 +82,7 @@ import Testing
   @Test("the text report shows the remote hit ratio by host and edge, also where all is good")
   func textOfGoodRuns() {
     let good = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, nil)]
-    let text = TextReportWriter().text(
+    let text = TextReport().text(
       run(good + good + [result(.checked, nil), result(.checked, .hit), result(.checked, .hit)]).finish(
         makeEnd(after: .seconds(1))
       )
@@ -98,13 +98,13 @@ import Testing
       ),
       "\(text)"
     )
-    #expect(!TextReportWriter().text(run([result(.checked, nil)]).finish(makeEnd(after: .seconds(1)))).contains("Remote"))
+    #expect(!TextReport().text(run([result(.checked, nil)]).finish(makeEnd(after: .seconds(1)))).contains("Remote"))
   }
 
   @Test("examples of failures name their variant and edge, escaped")
   func textOfFailures() {
     let failed = EntryResult.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
-    let text = TextReportWriter().text(run([failed, failed]).finish(makeEnd(after: .seconds(1))))
+    let text = TextReport().text(run([failed, failed]).finish(makeEnd(after: .seconds(1))))
     #expect(
       text.contains("https://img.example.com/a.png  ") && text.contains("https://img.example.com/a.png (webp \"2x\", east)"),
       "\(text)"

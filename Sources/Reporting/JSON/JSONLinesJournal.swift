@@ -6,7 +6,7 @@ public import ImagePrimitives
 /// An older report in the file stays until the run begins. The file grows in place, so a killed run leaves its rows, the last of
 /// them perhaps cut. Rows are gathered to 64 KiB before they are written. After an error nothing more is written: the file then
 /// ends with a cut row at worst, never with a gap.
-public final class JSONLinesJournal: ReportJournal {
+public final class JSONLinesJournal: ReportWriter, ReportJournal {
   private static let bufferBytes = 65_536
 
   /// The path as the job names it; `-` is standard output.
@@ -33,6 +33,12 @@ public final class JSONLinesJournal: ReportJournal {
       throw ReportError(.open, path: path, code: error.code)
     }
   }
+
+  /// Itself.
+  public var journal: (any ReportJournal)? { self }
+
+  /// Writes what is left; the file has its name already.
+  public func finish(_ report: FinishedReport) throws(ReportError) { try flush() }
 
   /// Empties the file of an older report.
   public func begin() {

@@ -1,15 +1,25 @@
-/// A form of the finished report.
-public protocol ReportWriter {
-  /// Appends the whole report to `output`.
-  func write(_ report: FinishedReport, to output: inout OutputBuffer)
+/// Who writes one report into one file: opened before the run, told each entry where it asks for them, and finished after it.
+///
+/// Owned by one thread at a time.
+public protocol ReportWriter: AnyObject {
+  /// Who takes a row for each entry while the run goes; nil where the report is made of the finished run alone.
+  var journal: (any ReportJournal)? { get }
+
+  /// Writes what is left and puts the file in its place; to be called once, after the run.
+  func finish(_ report: FinishedReport) throws(ReportError)
 }
 
-extension ReportWriter {
-  /// Writes the whole report to `file` and puts it in its place.
-  public func write(_ report: FinishedReport, to file: ReportFile) throws(ReportError) {
-    var output = OutputBuffer(capacity: 65_536)
-    write(report, to: &output)
-    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
-    try file.commit()
+/// A report that is made of the finished run alone.
+final class FormWriter: ReportWriter {
+  var journal: (any ReportJournal)? { nil }
+  private let form: any ReportForm
+  private let file: ReportFile
+
+  /// A report in `form` that goes to `file`.
+  init(_ form: any ReportForm, file: ReportFile) {
+    self.form = form
+    self.file = file
   }
+
+  func finish(_ report: FinishedReport) throws(ReportError) { try form.write(report, to: file) }
 }

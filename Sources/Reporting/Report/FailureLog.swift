@@ -5,7 +5,7 @@ struct FailureLog {
   /// Entries kept whole; the rest is counted only.
   static let recordLimit = 1000
   /// Examples kept of each group.
-  static let exampleLimit = 2
+  static let exampleLimit = 10
   /// Hosts told apart in each group, those that failed first; the rest counts as elsewhere.
   static let hostLimit = 1024
   /// Hosts of each group that are handed on, those with most failures.
@@ -36,18 +36,30 @@ struct FailureLog {
   private(set) var records: [FailureRecord] = []
   private var groups: [Key: Group] = [:]
 
+  private(set) var standings = FailureStandings()
+
   /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil where it has none there.
-  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?, manifest: String, variant: ReportedVariant) {
+  mutating func record(
+    _ result: EntryResult,
+    of entry: ReportedEntry,
+    host: Int?,
+    manifest: String,
+    variant: ReportedVariant,
+    standing: FailureStanding
+  ) {
     let failure = result.failure
     let key = Key(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
     let isExample = groups[key].map { $0.summary.examples.count < Self.exampleLimit } ?? true
     let isRecorded = records.count < Self.recordLimit
     if isExample || isRecorded {
-      let record = FailureRecord(result, of: entry, manifest: manifest, variant: variant)
+      var record = FailureRecord(result, of: entry, manifest: manifest, variant: variant)
+      record.standing = standing
       if isRecorded { records.append(record) }
       if isExample { groups[key, default: Group(key)].summary.examples.append(record) }
     }
     groups[key]!.count(result.outcome, host: host)
+    if standing == .counts { groups[key]!.summary.counting += 1 }
+    standings.count(standing, kind: key.kind)
   }
 
   /// The groups, the largest first, with the names of their hosts.
@@ -73,14 +85,16 @@ extension FailureGroup {
 extension FailureRecord {
   /// A copy of what is known of a failed or blacklisted entry.
   fileprivate init(_ result: EntryResult, of entry: ReportedEntry, manifest: String, variant: ReportedVariant) {
-    url = String(decoding: entry.url, as: UTF8.self)
-    self.manifest = manifest
-    line = entry.line
-    priority = entry.priority
+    self.init(
+      url: String(decoding: entry.url, as: UTF8.self),
+      manifest: manifest,
+      line: entry.line,
+      priority: entry.priority,
+      outcome: result.outcome,
+      failure: result.failure
+    )
     self.variant = variant
     remoteCache = result.remoteCache
-    outcome = result.outcome
-    failure = result.failure
     attempts = result.attempts
     isBlacklisted = result.outcome == .blacklisted || result.details?.isBlacklisted == true
   }

@@ -22,6 +22,21 @@ public struct FailureRecord: Sendable, Equatable {
   public var remoteCache: RemoteCacheStatus?
   /// Whether its URL is on the blacklist now.
   public var isBlacklisted: Bool
+  /// Whether it counts in the verdict.
+  public var standing = FailureStanding.counts
+
+  /// A record of an entry of which nothing more is known.
+  public init(url: String, manifest: String, line: UInt64, priority: Priority, outcome: Outcome, failure: Failure?) {
+    self.url = url
+    self.manifest = manifest
+    self.line = line
+    self.priority = priority
+    self.outcome = outcome
+    self.failure = failure
+    variant = .plain
+    attempts = 0
+    isBlacklisted = false
+  }
 }
 
 /// Entries that failed alike: the same kind and, for `http-status`, the same status.
@@ -38,13 +53,16 @@ public struct FailureGroup: Sendable, Equatable {
   public var hosts: [HostCount] = []
   /// How many are of hosts that are not listed.
   public var elsewhere: UInt64 = 0
-  /// The first two.
+  /// How many of both count in the verdict.
+  public var counting: UInt64 = 0
+  /// The first ten.
   public var examples: [FailureRecord] = []
 
   /// All in the group.
   public var count: UInt64 { failed + blacklisted }
 
-  init(kind: FailureKind?, status: Int?) {
+  /// A group without entries so far.
+  public init(kind: FailureKind?, status: Int?) {
     self.kind = kind
     self.status = status
   }
@@ -56,4 +74,35 @@ public struct HostCount: Sendable, Equatable {
   public var host: String
   /// How many of them.
   public var count: UInt64
+
+  /// A host and a count.
+  public init(host: String, count: UInt64) {
+    self.host = host
+    self.count = count
+  }
+}
+
+/// How many failed and blacklisted entries count in the verdict, and why others do not.
+public struct FailureStandings: Sendable, Equatable {
+  /// Those that count.
+  public var counting: UInt64 = 0
+  /// Those that failed in an earlier report, too.
+  public var known: UInt64 = 0
+  /// Those that have not failed often enough on end.
+  public var inGrace: UInt64 = 0
+  /// Those that count, by kind.
+  public var countingByKind: [FailureKind: UInt64] = [:]
+
+  /// Counts of nothing.
+  public init() {}
+
+  mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
+    switch standing {
+    case .counts:
+      counting += 1
+      if let kind { countingByKind[kind, default: 0] += 1 }
+    case .known: known += 1
+    case .inGrace: inGrace += 1
+    }
+  }
 }

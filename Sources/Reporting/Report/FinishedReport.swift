@@ -20,8 +20,8 @@ public struct FinishedReport: Sendable {
   public var version: String
   /// The job that ran.
   public var job: JobIdentity
-  /// When it began, by the calendar.
-  public var startedAt: Timestamp
+  /// When it began, by the calendar; nil where that is not known, as of rows alone.
+  public var startedAt: Timestamp?
   /// How the run ended as a whole, the cache and the blacklist among it.
   public var end: RunEnd
   /// What `fail-on` says of it.
@@ -44,6 +44,18 @@ public struct FinishedReport: Sendable {
   public var failureGroups: [FailureGroup]
   /// The first 1,000 failed and blacklisted entries.
   public var failures: [FailureRecord]
+  /// How many failed and blacklisted entries count in the verdict, and why others do not.
+  public var standings = FailureStandings()
+  /// What repeats the request of an entry, by variant; empty where that is not known.
+  public var requests: [ReportedRequest] = []
+  /// How the run went over its time; nil where that was not noted.
+  public var timeline: Timeline?
+  /// URLs with the same bytes; nil where bodies were not compared.
+  public var duplicates: Duplicates?
+  /// Images that stand for many URLs of a host, the one with most URLs first.
+  public var placeholders: [Placeholder] = []
+  /// Small pictures of images that came, for the HTML report; the JSON report has none.
+  public var thumbnails: [Thumbnail] = []
   /// Sentences on the run, and on entries gathered by sentence.
   public var warnings: [String]
 
@@ -74,23 +86,26 @@ public struct FinishedReport: Sendable {
 /// Bytes, requests and times of a run; a shared entry counts in none of them.
 public struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.
-  public internal(set) var receivedBytes: UInt64 = 0
+  public var receivedBytes: UInt64 = 0
   /// Bytes of bodies that were hits.
-  public internal(set) var cachedBytes: UInt64 = 0
+  public var cachedBytes: UInt64 = 0
   /// Bytes of the images that something new was stored of, as they came.
-  public internal(set) var originalBytes: UInt64 = 0
+  public var originalBytes: UInt64 = 0
   /// Bytes of what was stored of them; an original that is kept beside what was made of it is not counted.
-  public internal(set) var storedBytes: UInt64 = 0
+  public var storedBytes: UInt64 = 0
   /// Requests, retries included, redirects not.
-  public internal(set) var attempts: UInt64 = 0
+  public var attempts: UInt64 = 0
   /// Requests that were retries.
-  public internal(set) var retries: UInt64 = 0
+  public var retries: UInt64 = 0
   /// Time that entries waited between attempts, added up.
-  public internal(set) var waitedNanoseconds: UInt64 = 0
+  public var waitedNanoseconds: UInt64 = 0
   /// How many failures may heal by themselves.
-  public internal(set) var transientFailures: UInt64 = 0
+  public var transientFailures: UInt64 = 0
   /// How long transfers took, waiting between attempts not counted.
-  public internal(set) var latency = LatencyHistogram()
+  public var latency = LatencyHistogram()
+
+  /// Counts of nothing.
+  public init() {}
 }
 
 /// A format and how many images had it.
@@ -99,14 +114,28 @@ public struct FormatCount: Sendable, Equatable {
   public var format: ImageFormat
   /// How many images had it.
   public var count: UInt64
+
+  /// A format and a count.
+  public init(format: ImageFormat, count: UInt64) {
+    self.format = format
+    self.count = count
+  }
 }
 
 /// What came of one manifest.
 public struct ManifestSummary: Sendable, Equatable {
   /// The path as the job names it.
   public var path: String
+  /// The absolute path of the file in which its entries stand, the job file for those that stand there; nil where they stand in none.
+  public var file: String?
   /// How its entries ended.
   public var totals = Totals()
+
+  /// A manifest without entries so far.
+  public init(path: String, file: String? = nil) {
+    self.path = path
+    self.file = file
+  }
 }
 
 /// What came of one host.
@@ -121,4 +150,12 @@ public struct HostSummary: Sendable, Equatable {
   public var latency: LatencyHistogram
   /// What caches on the way had, by edge where the job names edges; empty where they were not asked.
   public var remoteCaches: [RemoteCacheCount] = []
+
+  /// A host of which nothing is known but its name.
+  public init(host: String) {
+    self.host = host
+    totals = Totals()
+    receivedBytes = 0
+    latency = LatencyHistogram()
+  }
 }

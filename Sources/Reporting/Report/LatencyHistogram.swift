@@ -11,6 +11,8 @@ public struct LatencyHistogram: Sendable, Equatable {
   public private(set) var count: UInt64 = 0
   /// The longest, exact, in nanoseconds; 0 where there is none.
   public private(set) var maximumNanoseconds: UInt64 = 0
+  /// All of them added up, in nanoseconds.
+  public private(set) var sumNanoseconds: UInt64 = 0
   /// The position on the scale of the first of `counts`.
   private var first = 0
   private var counts: [UInt64] = []
@@ -22,12 +24,25 @@ public struct LatencyHistogram: Sendable, Equatable {
   public mutating func record(nanoseconds: UInt64) {
     add(1, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
     maximumNanoseconds = max(maximumNanoseconds, nanoseconds)
+    sumNanoseconds &+= nanoseconds
   }
 
   /// Counts all that `other` counted; the order of merging makes no difference.
   public mutating func merge(_ other: LatencyHistogram) {
     for (offset, count) in other.counts.enumerated() where count > 0 { add(count, toBucket: other.first + offset) }
     maximumNanoseconds = max(maximumNanoseconds, other.maximumNanoseconds)
+    sumNanoseconds &+= other.sumNanoseconds
+  }
+
+  /// A histogram as ``buckets`` told it; what is of no bucket of the scale counts in the one that it is nearest below of.
+  public init(buckets: [(upperBound: Double, count: UInt64)], maximumNanoseconds: UInt64, sumNanoseconds: UInt64) {
+    for bucket in buckets where bucket.count > 0 {
+      // Reports round bounds to some decimals.
+      let nanoseconds = UInt64(min(max(bucket.upperBound, 0) * 0.999 * 1e6, 1e18))
+      add(bucket.count, toBucket: Self.bucket(ofNanoseconds: nanoseconds))
+    }
+    self.maximumNanoseconds = maximumNanoseconds
+    self.sumNanoseconds = sumNanoseconds
   }
 
   /// The value that a `fraction` (0…1) of all values does not exceed, in milliseconds: linear within its bucket, never above the

@@ -13,8 +13,8 @@ public enum Interruption: Sendable, Hashable {
 
 /// What is known of a run only when it has ended, and not from its entries.
 public struct RunEnd: Sendable {
-  /// When it ended, by the calendar.
-  public var finishedAt: Timestamp
+  /// When it ended, by the calendar; nil where that is not known.
+  public var finishedAt: Timestamp?
   /// How long the run took by the monotonic clock: rates are over this.
   public var duration: Duration
   /// The signal that stopped it, if one did.
@@ -39,7 +39,7 @@ public struct RunEnd: Sendable {
   public var peakMemoryBytes: UInt64?
 
   /// A run that went to its end, over no cache and no blacklist.
-  public init(finishedAt: Timestamp, duration: Duration) {
+  public init(finishedAt: Timestamp?, duration: Duration) {
     self.finishedAt = finishedAt
     self.duration = duration
   }

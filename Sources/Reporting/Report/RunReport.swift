@@ -10,7 +10,7 @@ public final class RunReport {
 
   private let version: String
   private let job: JobIdentity
-  private let startedAt: Timestamp
+  private let startedAt: Timestamp?
   private let journals: [any ReportJournal]
   private var tally = Tally()
 
@@ -20,14 +20,17 @@ public final class RunReport {
   ///   - version: prewarm's own, as reports name it.
   ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
   ///   - variants: the ways in which entries are asked for beside the plain one; ``ReportedEntry/variant`` numbers them from 1.
+  ///   - startedAt: nil where that is not known.
   ///   - journals: begin now, and get a row for each entry, in order.
+  ///   - judge: tells which failures count; nil: all do.
   public init(
     version: String,
     job: JobIdentity,
     manifests: [String] = [],
     variants: [ReportedVariant] = [],
-    startedAt: Timestamp,
-    journals: [any ReportJournal] = []
+    startedAt: Timestamp?,
+    journals: [any ReportJournal] = [],
+    judge: (any FailureJudge)? = nil
   ) {
     self.version = version
     self.job = job
@@ -35,14 +38,15 @@ public final class RunReport {
     self.journals = journals
     for journal in journals { journal.begin() }
     for manifest in manifests { addManifest(manifest) }
+    tally.judge = judge
     tally.variants += variants
     for variant in variants { journals.forEach { $0.addVariant(variant) } }
   }
 
-  /// Adds a manifest, such as a file that a glob named, and returns its index.
+  /// Adds a manifest, such as a file that a glob named, and returns its index; see ``ManifestSummary/file``.
   @discardableResult
-  public func addManifest(_ path: String) -> Int {
-    tally.manifests.append(ManifestSummary(path: path))
+  public func addManifest(_ path: String, file: String? = nil) -> Int {
+    tally.manifests.append(ManifestSummary(path: path, file: file))
     for journal in journals { journal.addManifest(path) }
     return tally.manifests.count - 1
   }
@@ -81,20 +85,19 @@ public final class RunReport {
   public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
     let hosts = tally.hosts.hosts.indices.map { index in
       let host = tally.hosts.hosts[index]
-      return HostSummary(
-        host: tally.hosts.name(index),
-        totals: host.totals,
-        receivedBytes: host.receivedBytes,
-        latency: host.latency,
-        remoteCaches: tally.remoteCaches.summary(ofHost: index)
-      )
+      var summary = HostSummary(host: tally.hosts.name(index))
+      summary.totals = host.totals
+      summary.receivedBytes = host.receivedBytes
+      summary.latency = host.latency
+      summary.remoteCaches = tally.remoteCaches.summary(ofHost: index)
+      return summary
     }.sorted { ($1.totals.urls, $0.host) < ($0.totals.urls, $1.host) }
-    return FinishedReport(
+    var report = FinishedReport(
       version: version,
       job: job,
       startedAt: startedAt,
       end: end,
-      verdict: failOn.verdict(of: tally.totals, end: end),
+      verdict: Verdict(reasons: []),
       failOn: failOn,
       totals: tally.totals,
       traffic: tally.traffic,
@@ -106,5 +109,8 @@ public final class RunReport {
       failures: tally.failures.records,
       warnings: end.warnings + tally.warnings.lines
     )
+    report.standings = tally.failures.standings
+    report.verdict = failOn.verdict(of: report)
+    return report
   }
 }

@@ -11,6 +11,8 @@ struct Tally {
   /// By ``ReportedEntry/variant``.
   var variants = [ReportedVariant.plain]
   var remoteCaches = RemoteCacheTable()
+  /// Who tells which failures count; nil: all do.
+  var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil where none does.
   private(set) var freshUntil: Timestamp?
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
@@ -29,6 +31,8 @@ struct Tally {
     let host = hosts.index(of: entry.host)
     if let host { hosts.update(host) { $0.totals.add(outcome) } }
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
+    var standing = FailureStanding.counts
+    if let judge { standing = self.standing(of: entry, outcome, by: judge) }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:
       if !result.isShared { traffic.cachedBytes += result.bytes }
@@ -36,7 +40,14 @@ struct Tally {
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
       if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
-      failures.record(result, of: entry, host: host, manifest: manifests[entry.manifest].path, variant: variants[entry.variant])
+      failures.record(
+        result,
+        of: entry,
+        host: host,
+        manifest: manifests[entry.manifest].path,
+        variant: variants[entry.variant],
+        standing: standing
+      )
     case .skipped, .cancelled: break
     }
     if let stored = result.newBytes, !result.isShared {
@@ -50,6 +61,16 @@ struct Tally {
     if let details = result.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, manifest: manifests[entry.manifest].path, line: entry.line)
     }
+  }
+
+  private func standing(of entry: ReportedEntry, _ outcome: Outcome, by judge: any FailureJudge) -> FailureStanding {
+    let key = EntryKey(url: entry.url, variant: variants[entry.variant])
+    switch outcome {
+    case .failed, .blacklisted: return judge.standing(of: key)
+    case .skipped, .cancelled: judge.leftOpen(key)
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: judge.passed(key)
+    }
+    return .counts
   }
 
   private mutating func recordTransfer(_ result: EntryResult, host: Int?) {

@@ -3,23 +3,23 @@ public import ImagePrimitives
 /// How many entries ended in which outcome; ``urls`` is their sum by construction.
 public struct Totals: Sendable, Hashable {
   /// Cached in memory, fresh and good.
-  public internal(set) var hitMemory: UInt64 = 0
+  public var hitMemory: UInt64 = 0
   /// Cached on disk, fresh and good.
-  public internal(set) var hitDisk: UInt64 = 0
+  public var hitDisk: UInt64 = 0
   /// Fetched, good, and committed.
-  public internal(set) var downloaded: UInt64 = 0
+  public var downloaded: UInt64 = 0
   /// The server answered 304.
-  public internal(set) var revalidated: UInt64 = 0
+  public var revalidated: UInt64 = 0
   /// Fetched and good, not meant to be kept.
-  public internal(set) var checked: UInt64 = 0
+  public var checked: UInt64 = 0
   /// Failed in this run.
-  public internal(set) var failed: UInt64 = 0
+  public var failed: UInt64 = 0
   /// Known bad and not cached: not asked.
-  public internal(set) var blacklisted: UInt64 = 0
+  public var blacklisted: UInt64 = 0
   /// Filtered out, or a miss where the network is not to be asked.
-  public internal(set) var skipped: UInt64 = 0
+  public var skipped: UInt64 = 0
   /// Read, but not finished when the run was stopped.
-  public internal(set) var cancelled: UInt64 = 0
+  public var cancelled: UInt64 = 0
 
   /// Counts of nothing.
   public init() {}

@@ -3,6 +3,7 @@ import ImagePrimitives
 extension TextPage {
   private static let groupLimit = 10
   private static let hostLimit = 3
+  private static let exampleLimit = 2
 
   /// Failed and blacklisted entries, grouped by kind and status, with hosts and examples.
   mutating func writeFailures(_ report: FinishedReport) {
@@ -53,7 +54,7 @@ extension TextPage {
 
   /// URL and place side by side where both fit; a longer URL has its place below it.
   private mutating func writeExamples(_ group: FailureGroup) {
-    let rows = group.examples.map { example in
+    let rows = group.examples.prefix(Self.exampleLimit).map { example in
       let place = escapedForTerminal(example.manifest) + (example.line > 0 ? ":\(example.line)" : "")
       let variant = example.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
       return (url: escapedForTerminal(example.url).cut(to: 3 * width) + variant, place: place)

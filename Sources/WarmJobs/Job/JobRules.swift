@@ -1,3 +1,6 @@
+public import ImagePrimitives
+public import Reporting
+
 extension Job {
   /// What is remembered as bad for good.
   public struct Blacklist: Sendable {
@@ -13,11 +16,6 @@ extension Job {
 
   /// One report and where it goes.
   public struct ReportTarget: Sendable, Hashable {
-    /// How a report is written.
-    public enum Format: String, Sendable, CaseIterable {
-      case text, json, jsonl
-    }
-
     /// Where a report goes.
     public enum Destination: Sendable, Hashable {
       case standardOutput
@@ -25,14 +23,17 @@ extension Job {
     }
 
     /// How it is written.
-    public var format: Format
+    public var format: ReportFormat
     /// Where it goes.
     public var destination: Destination
+    /// Whether a JUnit report lists what was good, too; false by default.
+    public var listsSuccesses: Bool
 
     /// A report of that format.
-    public init(format: Format, destination: Destination) {
+    public init(format: ReportFormat, destination: Destination, listsSuccesses: Bool = false) {
       self.format = format
       self.destination = destination
+      self.listsSuccesses = listsSuccesses
     }
   }
 
@@ -47,8 +48,33 @@ extension Job {
       case never
     }
 
+    /// The points of the distribution of latencies that have rules.
+    public typealias Percentile = Reporting.FailOn.Percentile
+
+    /// Patience with URLs that fail now and then.
+    public struct Grace: Sendable, Hashable {
+      /// In so many runs on end a URL has to fail to count, this one included; 2 to 1,000.
+      public var runs: Int
+      /// The file that keeps how often URLs failed so far.
+      public var state: JobPath
+
+      /// Patience for that many runs.
+      public init(runs: Int, state: JobPath) {
+        self.runs = runs
+        self.state = state
+      }
+    }
+
     /// Failed and blacklisted entries; none by default.
     public var failures: Threshold
+    /// How many of a kind may fail or be blacklisted, beside ``failures``; no rule by default.
+    public var kinds: [FailureKind: Threshold]
+    /// How long transfers may take at a percentile; no rule by default.
+    public var latency: [FailOn.Percentile: Duration]
+    /// An earlier report, whose failures do not count; nil: all count.
+    public var newFailuresSince: JobPath?
+    /// How often on end a URL must have failed to count; nil: once.
+    public var grace: Grace?
     /// No entry left after include and exclude.
     public var empty: Bool
     /// The deadline cancelled something.

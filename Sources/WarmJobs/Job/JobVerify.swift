@@ -29,6 +29,15 @@ extension Job {
       case hit
     }
 
+    /// What becomes of an image that a host gives for many URLs.
+    public enum Placeholders: String, Sendable, CaseIterable {
+      case ignore
+      /// The report names it.
+      case report
+      /// From the tenth URL on it is a failure.
+      case fail
+    }
+
     /// Bounds that are part of what is allowed; a nil maximum is none.
     public struct Bounds: Sendable, Hashable {
       /// The least that is good.
@@ -61,6 +70,8 @@ extension Job {
     public var bytes: Bounds
     /// Whether an image may move; ``Animated/allow`` by default.
     public var animated: Animated
+    /// What becomes of an image that a host gives for many URLs; ``Placeholders/report`` by default.
+    public var placeholders: Placeholders
     /// What is asked of caches on the way; ``RemoteCache/ignore`` by default.
     public var remoteCache: RemoteCache
   }

@@ -1,5 +1,6 @@
 internal import ImageDownloading
 internal import ImagePrimitives
+internal import Reporting
 internal import YAMLDocuments
 
 extension Job {
@@ -158,6 +159,7 @@ extension Job.Verify {
     maxPixels = values.unlessWord("max-pixels", values.integer)
     bytes = Bounds(values.section("bytes"))
     animated = values.choice("animated")
+    placeholders = values.choice("placeholders")
     remoteCache = values.choice("remote-cache")
   }
 }
@@ -190,20 +192,58 @@ extension Job.Blacklist {
 
 extension Job.ReportTarget {
   fileprivate init?(_ values: JobSection) {
-    guard let format = Format.allCases.first(where: { values.isGiven($0.rawValue) }) else { return nil }
-    let path = values.path(format.rawValue)
-    self.init(format: format, destination: path.written == "-" ? .standardOutput : .file(path))
+    guard let (format, path) = values.report else { return nil }
+    let destination = path.written == "-" ? Destination.standardOutput : .file(path)
+    guard case .section(let section) = values.values[format.rawValue] else {
+      self.init(format: format, destination: destination)
+      return
+    }
+    self.init(format: format, destination: destination, listsSuccesses: section.boolean("successes"))
+  }
+}
+
+extension JobSection {
+  /// The format of a report's entry, and its path; nil where it has none, which is a mistake that was told.
+  var report: (format: ReportFormat, path: JobPath)? {
+    for format in ReportFormat.allCases where isGiven(format.rawValue) {
+      switch values[format.rawValue] {
+      case .path(let path): return (format, path)
+      case .section(let section): return section.values["path"] == nil ? nil : (format, section.path("path"))
+      default: return nil
+      }
+    }
+    return nil
+  }
+}
+
+extension Job.FailOn.Threshold {
+  fileprivate init(_ value: JobValue?) {
+    self =
+      switch value {
+      case .integer(let count): .count(count)
+      case .fraction(let fraction): .fraction(fraction)
+      default: .never
+      }
   }
 }
 
 extension Job.FailOn {
   fileprivate init(_ values: JobSection) {
-    failures =
-      switch values.values["failures"] {
-      case .integer(let count): .count(count)
-      case .fraction(let fraction): .fraction(fraction)
-      default: .never
-      }
+    failures = Threshold(values.values["failures"])
+    kinds = [:]
+    for (name, value) in values.mapping("kinds") {
+      if let kind = FailureKind(name: name) { kinds[kind] = Threshold(value) }
+    }
+    latency = [:]
+    for (name, value) in values.mapping("latency") {
+      if let percentile = Percentile(rawValue: name), case .duration(let limit) = value { latency[percentile] = limit }
+    }
+    newFailuresSince = values.unlessWord("new-failures-since", values.path)
+    // A section with a mistake in it is told, and its job is not made.
+    grace = values.unlessWord("grace", values.section).flatMap { section in
+      guard section.values["runs"] != nil, section.values["state"] != nil else { return nil }
+      return Grace(runs: section.integer("runs"), state: section.path("state"))
+    }
     empty = values.unlessWord("empty", values.boolean) ?? false
     unfinished = values.unlessWord("unfinished", values.boolean) ?? false
     evicted = values.unlessWord("evicted", values.boolean) ?? false

@@ -1,3 +1,4 @@
+internal import Reporting
 internal import YAMLDocuments
 
 extension JobReader {
@@ -84,14 +85,11 @@ extension JobReader {
   private func checkReports(_ reports: [JobSection]) {
     var seen: [String: String] = [:]
     for report in reports {
-      for format in Job.ReportTarget.Format.allCases where report.isGiven(format.rawValue) {
-        guard let node = report.nodes[format.rawValue] else { continue }
-        let path = report.path(format.rawValue)
-        let target = path.written == "-" ? "-" : path.normalized
-        if let other = seen.updateValue(format.rawValue, forKey: target) {
-          let place = target == "-" ? "standard output" : "'\(path.written)'"
-          mistakes.add("\(place) is already the target of the \(other) report", at: node)
-        }
+      guard let (format, path) = report.report, let node = report.nodes[format.rawValue] else { continue }
+      let target = path.written == "-" ? "-" : path.normalized
+      if let other = seen.updateValue(format.rawValue, forKey: target) {
+        let place = target == "-" ? "standard output" : "'\(path.written)'"
+        mistakes.add("\(place) is already the target of the \(other) report", at: node)
       }
     }
   }

@@ -1,6 +1,7 @@
 internal import ImageCoding
 internal import ImageManaging
 internal import ImagePrimitives
+internal import Reporting
 
 extension JobKeys {
   private static let length = JobValueType.integer(0...Int.max)
@@ -50,10 +51,9 @@ extension JobKeys {
     ),
     JobKey(
       "verify.placeholders",
-      .choice(noun: "a rule", words: ["ignore", "report", "fail"], later: []),
+      .choice("a rule", Job.Verify.Placeholders.self),
       default: "report",
-      works: false,
-      "the same bytes from the tenth URL of a host on"
+      "the same bytes from ten URLs of a host; fail: a failure from the tenth on"
     ),
     JobKey(
       "verify.remote-cache",
@@ -106,34 +106,42 @@ extension JobKeys {
     ),
   ]
 
-  private static let reportFormats: [(name: String, summary: String)] = [
-    ("csv", "a row an entry"), ("junit", "for CI; {path: …, successes: true} lists the good ones too"),
-    ("markdown", "for pull requests"),
-    ("github", "annotations"), ("html", "one page"), ("prometheus", "for the node exporter"),
+  static let report: [JobKey] = [
+    JobKey(
+      "report",
+      .entries(exactlyOneOf: ReportFormat.allCases.map(\.rawValue), minimum: 0),
+      default: #"[{text: "-"}]"#,
+      "reports, each with a path, or '-' for standard output"
+    ),
+    JobKey("report[].text", .text(.path), example: #""-""#, "for a person"),
+    JobKey("report[].json", .text(.path), example: "reports/homepage.json", "prewarm.report/1"),
+    JobKey("report[].jsonl", .text(.path), example: "reports/homepage.jsonl", "a JSON object an entry"),
+    JobKey("report[].csv", .text(.path), example: "reports/homepage.csv", "a row an entry"),
+    JobKey(
+      "report[].junit",
+      .textOrSection(.path, example: "{path: reports/junit.xml, successes: true}"),
+      example: "reports/junit.xml",
+      "JUnit's XML, for CI; successes: what was good, too"
+    ),
+    JobKey("report[].junit.path", .text(.path), example: "reports/junit.xml", isRequired: true, "the file"),
+    JobKey("report[].junit.successes", .boolean, default: "false", "whether what was good is listed, too"),
+    JobKey("report[].markdown", .text(.path), example: "reports/homepage.md", "for pull requests and summaries"),
+    JobKey(
+      "report[].github",
+      .text(.path),
+      example: #""-""#,
+      "annotations of GitHub Actions; the summary goes to $GITHUB_STEP_SUMMARY"
+    ),
+    JobKey("report[].html", .text(.path), example: "reports/homepage.html", "one page that needs nothing else"),
+    JobKey("report[].prometheus", .text(.path), example: "reports/homepage.prom", "for the node exporter's text-file collector"),
+    JobKey(
+      "shard-by",
+      .choice(noun: "a rule", words: ["url", "host"], later: []),
+      default: "url",
+      works: false,
+      "what a shard is cut by"
+    ),
   ]
-
-  static let report: [JobKey] =
-    [
-      JobKey(
-        "report",
-        .entries(exactlyOneOf: Job.ReportTarget.Format.allCases.map(\.rawValue) + reportFormats.map(\.name), minimum: 0),
-        default: #"[{text: "-"}]"#,
-        "reports, each with a path, or '-' for standard output"
-      ),
-      JobKey("report[].text", .text(.path), example: #""-""#, "for a person"),
-      JobKey("report[].json", .text(.path), example: "reports/homepage.json", "prewarm.report/1"),
-      JobKey("report[].jsonl", .text(.path), example: "reports/homepage.jsonl", "a row an entry"),
-    ]
-    + reportFormats.map { JobKey("report[].\($0.name)", .text(.path), works: false, $0.summary) }
-    + [
-      JobKey(
-        "shard-by",
-        .choice(noun: "a rule", words: ["url", "host"], later: []),
-        default: "url",
-        works: false,
-        "what a shard is cut by"
-      )
-    ]
 
   static let failOn: [JobKey] = [
     JobKey("fail-on", .section, "what makes the exit status 2: any rule broken; 'never' switches one off"),
@@ -153,25 +161,33 @@ extension JobKeys {
     ),
     JobKey(
       "fail-on.kinds",
-      .planned("{KIND: COUNT | PERCENTAGE}"),
+      .limits(noun: "a kind of failure", names: FailureKind.allCases.map(\.name), .either(word: "never", .countOrPercentage)),
       default: "{}",
-      works: false,
-      "limits by kind of failure, beside failures"
+      "limits by kind of failure, such as {http-status: 1%, dns: 0}, beside failures"
     ),
-    JobKey("fail-on.latency", .planned("{p99: DURATION}"), default: "{}", works: false, "limits on percentiles"),
+    JobKey(
+      "fail-on.latency",
+      .limits(
+        noun: "a percentile",
+        names: FailOn.Percentile.allCases.map(\.rawValue),
+        .either(word: "never", .duration(minimum: .milliseconds(1)))
+      ),
+      default: "{}",
+      "how long transfers may take, such as {p99: 2s}"
+    ),
     JobKey(
       "fail-on.new-failures-since",
       .orNone(.text(.path)),
       default: "none",
-      works: false,
-      "an earlier report: only new failures count"
+      "an earlier report, as JSON Lines, or as JSON that omits no failure: what failed there does not count"
     ),
     JobKey(
       "fail-on.grace",
-      .planned("none | {runs: COUNT, state: PATH}"),
+      .wordOrSection(["none"], example: "{runs: 3, state: prewarm.grace}"),
       default: "none",
-      works: false,
-      "only URLs that failed in so many runs on end"
+      "only URLs that failed in so many runs on end count; state: the file that counts them"
     ),
+    JobKey("fail-on.grace.runs", .integer(2...1000), example: "3", isRequired: true, "runs on end, this one included"),
+    JobKey("fail-on.grace.state", .text(.path), example: "prewarm.grace", isRequired: true, "kept from run to run"),
   ]
 }

@@ -61,7 +61,7 @@ private struct ReferencePage {
   /// What it takes, where the default alone does not tell.
   private func synopsis(of key: JobKey) -> String {
     switch key.type {
-    case .choice, .either, .wordOrSection, .planned, .mapping, .list(of: .connectTarget): key.type.synopsis
+    case .choice, .either, .wordOrSection, .textOrSection, .mapping, .limits, .list(of: .connectTarget): key.type.synopsis
     case .integer(let range) where range.lowerBound < range.upperBound: key.type.synopsis
     default: ""
     }

@@ -61,7 +61,8 @@ struct JobReader {
     switch key.type {
     case .section: return .section(section(pair.value, at: key.path))
     case .entries(let names, let minimum): return entries(pair.value, of: key, exactlyOneOf: names, minimum: minimum)
-    case .wordOrSection where pair.value.mapping != nil: return .section(section(pair.value, at: key.path))
+    case .wordOrSection where pair.value.mapping != nil, .textOrSection where pair.value.mapping != nil:
+      return .section(section(pair.value, at: key.path))
     default:
       let reader = JobValueReader(
         name: key.name,

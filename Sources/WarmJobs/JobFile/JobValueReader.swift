@@ -34,7 +34,11 @@ struct JobValueReader {
     case .mapping(let inner):
       guard let mapping = node.mapping else { return refuse(node) }
       return .mapping(values(mapping, inner))
-    case .section, .entries, .planned: preconditionFailure("not the type of a value")
+    case .limits(let noun, let names, let inner):
+      guard let mapping = node.mapping else { return refuse(node) }
+      return .mapping(limits(mapping, noun: noun, names: names, inner))
+    case .textOrSection(let form, _): return value(node, .text(form))
+    case .section, .entries: preconditionFailure("not the type of a value")
     default:
       guard node.scalar != nil else { return refuse(node) }
       guard let scalar = expanded(node) else { return nil }
@@ -110,6 +114,26 @@ struct JobValueReader {
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, JobTextForm.namespace.accepts(name) else {
         mistakes.add("a name in '\(self.name)' needs \(JobTextForm.namespace.expectation)", at: pair.key)
+        return nil
+      }
+      return value(pair.value, type).map { (name, $0) }
+    }
+  }
+
+  /// Values by names of a given set, each once.
+  private func limits(
+    _ mapping: YAMLMapping,
+    noun: String,
+    names: [String],
+    _ type: JobValueType
+  ) -> [(name: String, value: JobValue)] {
+    for (_, again) in mapping.duplicateKeys { mistakes.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    return mapping.pairs.compactMap { pair in
+      guard let name = pair.key.scalar?.text, names.contains(name) else {
+        let written = pair.key.scalar.map { "'\($0.text)'" } ?? pair.key.kindPhrase
+        let nearest = pair.key.scalar.flatMap { Suggestions.nearest(to: $0.text, among: names) }
+        let advice = nearest.map { "did you mean '\($0)'?" } ?? "use \(JobValueType.alternatives(names))"
+        mistakes.add("\(written) is not \(noun); \(advice)", at: pair.key)
         return nil
       }
       return value(pair.value, type).map { (name, $0) }
@@ -210,7 +234,7 @@ extension JobValueType {
   /// The type of a single value in a list or beside a word.
   fileprivate var innermost: JobValueType {
     switch self {
-    case .list(let inner), .either(_, let inner), .mapping(let inner): inner.innermost
+    case .list(let inner), .either(_, let inner), .mapping(let inner), .limits(_, _, let inner): inner.innermost
     default: self
     }
   }

@@ -36,13 +36,15 @@ public indirect enum JobValueType: Sendable {
   case secretVariable
   /// Values by names of the user's own.
   case mapping(of: JobValueType)
+  /// Values by names of a given set; `noun` with its article is what they are called.
+  case limits(noun: String, names: [String], JobValueType)
   case list(of: JobValueType)
   /// A word of its own meaning, such as `none`, or a value.
   case either(word: String, JobValueType)
   /// One of some words, or keys below it, written such as `example`.
   case wordOrSection([String], example: String)
-  /// Not read yet: how it is to be written.
-  case planned(String)
+  /// A text, or keys below it, written such as `example`.
+  case textOrSection(JobTextForm, example: String)
 
   /// The words of an enumeration.
   static func choice<Words: CaseIterable & RawRepresentable<String>>(
@@ -79,10 +81,11 @@ public indirect enum JobValueType: Sendable {
     case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT, as curl's --connect-to"
     case .secretVariable: "the name of a variable of the environment"
     case .mapping(let type): "names, each with \(type.expectation)"
+    case .limits(let noun, _, let type): "keys that are each \(noun), with \(type.expectation)"
     case .list(let type): "a list, each item \(type.expectation)"
     case .either(let word, let type): "\(type.expectation), or \(word)"
     case .wordOrSection(let words, let example): "\(words.joined(separator: ", ")), or keys below it such as \(example)"
-    case .planned(let synopsis): synopsis
+    case .textOrSection(let form, let example): "\(form.expectation), or keys below it such as \(example)"
     }
   }
 
@@ -106,10 +109,11 @@ public indirect enum JobValueType: Sendable {
     case .connectTarget: "HOST:PORT:CONNECT-HOST:CONNECT-PORT"
     case .secretVariable: "VARIABLE"
     case .mapping(let type): "{NAME: \(type.synopsis)}"
+    case .limits(_, let names, let type): "{\(names.count > 4 ? "KIND" : names.joined(separator: " | ")): \(type.synopsis)}"
     case .list(let type): "[\(type.synopsis)]"
     case .either(let word, let type): "\(word) | \(type.synopsis)"
     case .wordOrSection(let words, let example): (words + [example]).joined(separator: " | ")
-    case .planned(let synopsis): synopsis
+    case .textOrSection(let form, let example): "\(form.synopsis) | \(example)"
     }
   }
 

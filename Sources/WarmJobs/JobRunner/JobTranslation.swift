@@ -97,16 +97,23 @@ extension Job {
   /// The rules that the finished report is judged by.
   var failOnRules: Reporting.FailOn {
     var rules = Reporting.FailOn()
-    rules.failures =
-      switch failOn.failures {
-      case .count(let count): .count(UInt64(clamping: count))
-      case .fraction(let fraction): .fraction(fraction)
-      case .never: .never
-      }
+    rules.failures = failOn.failures.limit
+    rules.kinds = failOn.kinds.mapValues(\.limit)
+    rules.latency = failOn.latency
     rules.empty = failOn.empty
     rules.unfinished = failOn.unfinished
     rules.evicted = failOn.evicted
     return rules
+  }
+}
+
+extension Job.FailOn.Threshold {
+  fileprivate var limit: Reporting.FailOn.Limit {
+    switch self {
+    case .count(let count): .count(UInt64(clamping: count))
+    case .fraction(let fraction): .fraction(fraction)
+    case .never: .never
+    }
   }
 }
 

@@ -15,23 +15,22 @@ public final class PreparedJob {
   let reader: ManifestReader
   /// Who fetches what a run may fetch beside images; nil where it makes no request.
   let fetcher: JobManifestFetcher?
-  let reports: [OpenReport]
-
-  /// A report that is open and waits for the end of the run.
-  struct OpenReport {
-    let target: Job.ReportTarget
-    /// nil for a journal, which is written as the run goes.
-    let file: ReportFile?
-    let journal: JSONLinesJournal?
-  }
+  /// The job's reports, in its order.
+  let reports: [any ReportWriter]
 
   /// Opens the job's cache, manifests and reports; no network: manifests with a URL are fetched when the job runs.
   ///
   /// - Parameters:
+  ///   - reportOptions: what reports have to know of the place where they are written.
   ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
   ///     with a URL throws, as it does where the job's cache mode is `only`.
   ///   - time: the clock by which `newer-than` counts.
-  public init(_ job: Job, isDryRun: Bool = false, time: TimeSource = .system) throws(JobError) {
+  public init(
+    _ job: Job,
+    reportOptions: ReportOptions = ReportOptions(),
+    isDryRun: Bool = false,
+    time: TimeSource = .system
+  ) throws(JobError) {
     self.job = job
     let now = time.wall()
     try job.request.tls.checkFiles()
@@ -55,14 +54,11 @@ public final class PreparedJob {
       throw .manifest(error)
     }
     do throws(ReportError) {
-      var reports: [OpenReport] = []
+      var reports: [any ReportWriter] = []
       for target in isDryRun ? [] : job.reports {
-        switch target.format {
-        case .jsonl:
-          reports.append(OpenReport(target: target, file: nil, journal: try JSONLinesJournal(path: target.destination.path)))
-        case .text, .json:
-          reports.append(OpenReport(target: target, file: try ReportFile(path: target.destination.path), journal: nil))
-        }
+        var options = reportOptions
+        options.listsSuccesses = target.listsSuccesses
+        reports.append(try target.format.open(target.destination.path, options: options))
       }
       self.reports = reports
     } catch {
@@ -76,23 +72,14 @@ public final class PreparedJob {
     let cachePlace = cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(job.cache.mode.rawValue))"
     return ["manifests \(names)", cachePlace]
       + (readOnlyCaches.isEmpty ? [] : job.cache.readOnly.map { "read-only cache \($0.absolute)" })
-      + reports.map { "report \($0.target.format.rawValue) to \($0.target.destination.path)" }
+      + (reports.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" })
   }
 
-  /// Writes the reports that wait for the end of the run; returns why some could not be written, the others are.
-  ///
-  /// - Parameter textOnStandardOutput: lays out a text report on standard output; in a file it has 80 columns and no colours.
-  public func writeReports(_ report: FinishedReport, textOnStandardOutput: TextReportWriter) -> [ReportError] {
-    reports.compactMap { open in
-      guard let file = open.file else { return nil }
+  /// Finishes the reports; returns why some could not be written, the others are.
+  public func writeReports(_ report: FinishedReport) -> [ReportError] {
+    reports.compactMap { writer in
       do throws(ReportError) {
-        switch open.target.format {
-        case .text:
-          let writer = open.target.destination == .standardOutput ? textOnStandardOutput : TextReportWriter()
-          try writer.write(report, to: file)
-        case .json: try JSONReportWriter().write(report, to: file)
-        case .jsonl: preconditionFailure("a journal has no file of this kind")
-        }
+        try writer.finish(report)
         return nil
       } catch {
         return error

@@ -205,7 +205,6 @@ import WarmJobs
     ("transform: {resize: {fit: cover}}", "4:27: 'fit' has no effect without a 'width' or a 'height'"),
     ("transform: {resize: {widht: 4}}", "4:22: unknown key 'widht'; did you mean 'width'?"),
     ("transform: {}\ncache: {mode: bypass}", "4:12: 'transform' has no effect: nothing is stored with mode: bypass"),
-    ("report: [{html: a.html}]", "4:11: 'html' is not supported yet"),
     ("concurrency: 8", "4:1: unknown key 'concurrency'; did you mean 'prefetch.concurrency'?"),
     ("prefetch: {concurrency: \"8\"}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not text; remove the quotes"),
     ("prefetch: {concurrency: 8.5}", "4:25: 'concurrency' needs a whole number from 1 to 4096, not '8.5'"),

@@ -1,3 +1,4 @@
+import Reporting
 import Glibc
 import ImagePrimitives
 import Testing

@@ -5,7 +5,7 @@ import ImagePrimitives
 /// What is not known is null. `hit_ratio` is hits among all entries, 0 where there are none. `failures_by_kind` and
 /// `failures_by_status` count what failed in this run, not what was blacklisted before. `bytes` and `attempts` count a shared transfer
 /// once. `formats` counts what was fetched and good. Durations and rates are by the monotonic clock.
-public struct JSONReportWriter: ReportWriter {
+public struct JSONReport: ReportForm {
   /// A writer.
   public init() {}
 
@@ -33,8 +33,8 @@ public struct JSONReportWriter: ReportWriter {
       json.write("file", report.job.file)
       json.writeNull("shard")
     }
-    json.write("started_at", report.startedAt.iso8601)
-    json.write("finished_at", report.end.finishedAt.iso8601)
+    json.write("started_at", report.startedAt?.iso8601)
+    json.write("finished_at", report.end.finishedAt?.iso8601)
     json.write("duration_seconds", report.end.duration.inSeconds, decimals: 3)
     json.write("interrupted", report.end.interruption != nil)
     json.write("manifests_read", report.end.areManifestsRead)

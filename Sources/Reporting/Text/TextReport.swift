@@ -4,7 +4,7 @@ import ImagePrimitives
 ///
 /// A run in which all is well takes a line, with the cache and the speed below it. Text from outside is escaped; URLs longer than
 /// three lines are cut, since the JSON report has them whole.
-public struct TextReportWriter: ReportWriter {
+public struct TextReport: ReportForm {
   /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
   static let minimumWidth = 80
 

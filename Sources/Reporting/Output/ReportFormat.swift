@@ -1,0 +1,47 @@
+/// The forms in which a report can be written; the names are those of job files and options.
+public enum ReportFormat: String, Sendable, CaseIterable {
+  /// For a person at a terminal.
+  case text
+  /// `prewarm.report/1`.
+  case json
+  /// A JSON object an entry.
+  case jsonl
+  /// A row an entry.
+  case csv
+  /// JUnit's XML, as GitLab and Jenkins read it.
+  case junit
+  /// For pull requests and summaries.
+  case markdown
+  /// Workflow commands of GitHub Actions.
+  case github
+  /// One page that needs nothing else.
+  case html
+  /// For the node exporter's text-file collector.
+  case prometheus
+
+  /// Opens a report of this form at `path`, where `-` is standard output; makes the folders above it, and touches nothing that
+  /// is there already.
+  public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
+    switch self {
+    case .jsonl: try JSONLinesJournal(path: path)
+    case .text: FormWriter(path == "-" ? options.terminal : TextReport(), file: try ReportFile(path: path))
+    case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
+    case .csv, .junit, .markdown, .github, .html, .prometheus: fatalError("not written yet")
+    }
+  }
+}
+
+/// What is known of the place where reports are written.
+public struct ReportOptions: Sendable {
+  /// Lays out a text report on standard output; in a file it has 80 columns and no colours.
+  public var terminal = TextReport()
+  /// Whether a JUnit report lists what was good, too; no by default.
+  public var listsSuccesses = false
+  /// The file of a GitHub step's summary, which a report for GitHub adds to; nil where there is none.
+  public var stepSummaryPath: String?
+  /// The folder that places in a report for GitHub are told from: the repository's; nil: places are told as the job names them.
+  public var workspace: String?
+
+  /// A report as a file.
+  public init() {}
+}
