@@ -64,7 +64,7 @@ let package = Package(
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
 
-    library("ImagePrimitives", []),
+    library("ImagePrimitives", ["CXXHash"]),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
     library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF"]),

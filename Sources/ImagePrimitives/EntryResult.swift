@@ -47,6 +47,9 @@ public struct EntryResult: Sendable {
     public let contentType: String?
     /// Sentences on what was odd but is no failure.
     public let warnings: [String]
+    /// In place of ``EntryResult/checksum``, where only the beginning of a body came, or was kept: the hash of that, mixed with the length of the
+    /// whole body. As a rule it tells images apart as the sum over all of their bytes would.
+    public let prefixChecksum: Checksum?
 
     /// Details, of which most entries have few.
     public init(
@@ -54,13 +57,15 @@ public struct EntryResult: Sendable {
       isBlacklisted: Bool = false,
       finalURL: String? = nil,
       contentType: String? = nil,
-      warnings: [String] = []
+      warnings: [String] = [],
+      prefixChecksum: Checksum? = nil
     ) {
       self.failure = failure
       self.isBlacklisted = isBlacklisted
       self.finalURL = finalURL
       self.contentType = contentType
       self.warnings = warnings
+      self.prefixChecksum = prefixChecksum
     }
   }
 
@@ -80,4 +85,11 @@ public struct EntryResult: Sendable {
 
   /// Why it failed, for `failed` and `blacklisted`.
   public var failure: Failure? { details?.failure }
+
+  /// What tells whether its bytes are those of another image; nil where too little is known of them.
+  public var bodyIdentity: Checksum? {
+    guard let checksum else { return details?.prefixChecksum }
+    // Where nothing was summed up there is a zero.
+    return checksum == Checksum(high: 0, low: 0) ? nil : checksum
+  }
 }

@@ -56,6 +56,8 @@ public final class LoadContext: Sendable {
     public var verification: VerificationRules
     /// Which failures are remembered.
     public var blacklist: BlacklistRules
+    /// Who is shown every image that came; nil, the default: nobody.
+    public var observer: (any ImageObserver)?
 
     /// The defaults.
     public init(
@@ -79,7 +81,8 @@ public final class LoadContext: Sendable {
       hooks: LoadHooks = LoadHooks(),
       reportsProgress: Bool = false,
       verification: VerificationRules = VerificationRules(),
-      blacklist: BlacklistRules = BlacklistRules()
+      blacklist: BlacklistRules = BlacklistRules(),
+      observer: (any ImageObserver)? = nil
     ) {
       self.mode = mode
       self.readOnly = readOnly
@@ -102,6 +105,7 @@ public final class LoadContext: Sendable {
       self.reportsProgress = reportsProgress
       self.verification = verification
       self.blacklist = blacklist
+      self.observer = observer
     }
   }
 
@@ -118,6 +122,8 @@ public final class LoadContext: Sendable {
   private let variantIdentities: [VariantIdentity]
   /// What is made of the images; nil where they stay as they are.
   let transform: TransformIdentity?
+  /// Who refuses images that stand for many URLs; nil where they are good.
+  let placeholders: PlaceholderJudge?
 
   /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
@@ -153,6 +159,7 @@ public final class LoadContext: Sendable {
     self.cache = usesDisk ? cache : nil
     self.parts = parts
     transform = TransformIdentity(parts)
+    placeholders = parts.verification.placeholderURLs.map { PlaceholderJudge(threshold: $0) }
     self.startedAt = startedAt
     processing = transform?.key ?? parts.decoding.key
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache

@@ -23,10 +23,14 @@ extension BatchLookUp {
       guard context.verification.acceptsTransformed(head) else { return false }
       switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
       case .missing: break
-      case .fresh(let original), .expired(let original): guard head.storedAt >= original.storedAt else { return false }
+      case .fresh(let original), .expired(let original):
+        guard head.storedAt >= original.storedAt else { return false }
+        // Whoever makes it anew counts both.
+        if isPlaceholder(index, original.checksum) { return false }
       }
       let vary = head.hasVary ? try reader.vary(of: key, identity: bytes) : []
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
+      if isPlaceholder(index, head.checksum) { return false }
       if context.mode.isDryRun || !context.needsPixels && !context.needsData && !parts.verifiesHits {
         isOwn ? decide(index, head, key, bytes, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true

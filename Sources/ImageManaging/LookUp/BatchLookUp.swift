@@ -142,7 +142,8 @@ struct BatchLookUp {
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
-    return context.verification.judge(found) == .good ? found : nil
+    guard context.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
+    return found
   }
 
   // MARK: Disk
@@ -213,6 +214,8 @@ struct BatchLookUp {
     if judgement == .broken { return .nothing }
     let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
     if isFresh || isServedAllTheSame(head, cache, reader), !context.mode.refreshes || isKept {
+      // What is asked for instead tells whether it is one still.
+      if isPlaceholder(index, head.checksum) { return .nothing }
       let isEnough = judgement == .good && !context.decodesOriginals && !context.needsData && !context.parts.verifiesHits
       return isEnough || context.mode.isDryRun ? .hit(head) : .copy(head)
     }
@@ -225,6 +228,19 @@ struct BatchLookUp {
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.parts.servesExpired { return true }
     return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
+  }
+
+  /// Whether a cached image stands for many URLs, and so breaks the job's rules.
+  func isPlaceholder(_ index: Int, _ body: Checksum) -> Bool {
+    guard context.placeholders != nil else { return false }
+    let request = requests[index]
+    let failure = context.placeholderFailure(
+      body,
+      of: UnsafeRawBufferPointer(rebasing: bytes[request.url]),
+      parts: request.parts,
+      written: UnsafeRawBufferPointer(rebasing: bytes[request.written])
+    )
+    return failure != nil
   }
 
   /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by HTTP's rules,

@@ -35,6 +35,15 @@ struct FetchedImage: Sendable {
     }
   }
 
+  /// In place of ``checksum``: that of the beginning, mixed with the length of the whole; nil where all of it is there, or nothing, or where its
+  /// length is not known.
+  var prefixChecksum: Checksum? {
+    guard case .prefix(let bytes) = body, !bytes.isEmpty, let whole = answer.imageBytes else { return nil }
+    var sum = bytes.withRawBytes { ImageCaching.checksum(of: $0) }
+    sum.low ^= UInt64(clamping: whole) &* 0x9E37_79B9_7F4A_7C15
+    return sum
+  }
+
   /// Makes of it what the context of `flight` asks for.
   func processed(by processor: BodyProcessor, for flight: Flight) -> Result<ProcessedImage, Failure> {
     do throws(Failure) {

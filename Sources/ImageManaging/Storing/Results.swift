@@ -67,7 +67,8 @@ extension EntryResult {
     details = Details(
       finalURL: image.answer.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
       contentType: image.answer.contentType,
-      warnings: (verified?.warnings ?? []) + [image.answer.remoteCache?.warning].compactMap(\.self)
+      warnings: (verified?.warnings ?? []) + [image.answer.remoteCache?.warning].compactMap(\.self),
+      prefixChecksum: image.prefixChecksum
     )
     remoteCache = image.answer.remoteCache?.status
   }
@@ -82,7 +83,8 @@ extension EntryResult {
       isBlacklisted: details?.isBlacklisted ?? false,
       finalURL: details?.finalURL,
       contentType: details?.contentType,
-      warnings: (details?.warnings ?? []) + [warning]
+      warnings: (details?.warnings ?? []) + [warning],
+      prefixChecksum: details?.prefixChecksum
     )
   }
 
@@ -102,6 +104,19 @@ extension EntryResult {
     copy.durationNanoseconds = 0
     copy.waitedNanoseconds = 0
     return copy
+  }
+}
+
+extension ProcessedImage {
+  /// Why the image that this was made of is no good at its URL; nil where it is, or where the context does not ask.
+  func placeholderFailure(_ image: FetchedImage, for flight: Flight) -> Failure? {
+    guard flight.context.placeholders != nil else { return nil }
+    let body = image.checksum ?? image.prefixChecksum
+    let own: SerializedImage? = if case .instead(let serialized) = stored { serialized } else { nil }
+    // A later look-up finds what is stored of it, and has nothing else to go by.
+    let kept = [own, product?.transformed].compactMap(\.self).map { $0.bytes.withRawBytes { ImageCaching.checksum(of: $0) } }
+    let failures = ([body].compactMap(\.self) + kept).map { flight.placeholderFailure($0) }
+    return failures.lazy.compactMap(\.self).first
   }
 }
 

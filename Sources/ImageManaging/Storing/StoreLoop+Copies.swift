@@ -28,6 +28,12 @@ extension StoreLoop {
       result.add(answer.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
+    if let failure = flight.placeholderFailure(revalidation.head.checksum) {
+      var result = EntryResult(.failed, summary: answer.summary)
+      result.add(VerifiedImage(revalidation.head), head: revalidation.head)
+      result.add(answer.remoteCache)
+      return settle(number, flight, failure, result, Held())
+    }
     if context.needsPixels || context.needsData || context.parts.verifiesHits || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
@@ -82,6 +88,9 @@ extension StoreLoop {
     let answer = confirmed.removeValue(forKey: number)
     guard let flight = flights.flight(number) else { return }
     switch proof {
+    case .good(_, let body?) where flight.placeholderFailure(body.checksum) != nil:
+      // Of a file in a folder the look-up did not know what is in it.
+      askInstead(number, flight)
     case .good(let processed, let body):
       settle(number, flight, copy, answer, processed, body)
     case .abandoned:

@@ -175,12 +175,14 @@ final class StoreLoop {
     case nil:
       release(image.held)
       finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: image.answer.summary)))
-    case .failure(let failure):
-      settle(number, flight, failure, EntryResult(.failed, image: image, verified: nil), image.held)
+    case .failure(let failure): refuse(number, flight, image, nil, failure)
     case .success(let processed):
-      if let failure = flight.context.verification.failure(remoteCache: image.answer.remoteCache) {
-        return settle(number, flight, failure, EntryResult(.failed, image: image, verified: processed.verified), image.held)
+      if let failure = flight.context.verification.failure(remoteCache: image.answer.remoteCache)
+        ?? processed.placeholderFailure(image, for: flight)
+      {
+        return refuse(number, flight, image, processed.verified, failure)
       }
+      show(image, of: flight, processed.verified, nil)
       var held = image.held
       held.bytes += hold(processed)
       if keepsOnDisk(image, processed, for: flight.context) {
@@ -194,6 +196,17 @@ final class StoreLoop {
         settleUnkept(number, flight, image, processed)
       }
     }
+  }
+
+  /// Ends a flight whose image came and is no good.
+  private func refuse(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ verified: VerifiedImage?, _ failure: Failure) {
+    show(image, of: flight, verified, failure)
+    settle(number, flight, failure, EntryResult(.failed, image: image, verified: verified), image.held)
+  }
+
+  private func show(_ image: FetchedImage, of flight: Flight, _ verified: VerifiedImage?, _ failure: Failure?) {
+    guard let observer = flight.context.parts.observer else { return }
+    if let arrived = ArrivedImage(image, of: flight, verified: verified, failure: failure) { observer.saw(arrived) }
   }
 
   /// Ends a flight whose image is good and not kept on disk; a URL that was known bad is so no more.
@@ -234,7 +247,8 @@ final class StoreLoop {
       failure: failure,
       isBlacklisted: remembers,
       finalURL: result.details?.finalURL,
-      contentType: result.details?.contentType
+      contentType: result.details?.contentType,
+      prefixChecksum: result.details?.prefixChecksum
     )
     if remembers {
       add(CommitBatch.Item(number: number, flight: flight, change: .blacklist(failure), result: result, held: held))

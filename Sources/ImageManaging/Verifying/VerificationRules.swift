@@ -60,6 +60,9 @@ public struct VerificationRules: Sendable, Hashable {
   /// Whether a cache on the way must have it, by the answer to a second request (`DownloadOptions.checksRemoteCache`, without which nothing
   /// is asked); false by default. What is cached here is not asked about.
   public var requiresRemoteHit: Bool
+  /// From so many URLs of a host with the same bytes on, the image is taken to stand for one that is missing, and is a failure; at least 2, anything
+  /// less traps. Nil, the default: never. All loads of a context count, those found in the cache too.
+  public var placeholderURLs: Int?
 
   /// Rules with the given parts, each with its default.
   public init(
@@ -72,7 +75,8 @@ public struct VerificationRules: Sendable, Hashable {
     maximumPixels: Int = 100_000_000,
     bytes: Bounds = Bounds(),
     animated: AnimationRule = .allow,
-    requiresRemoteHit: Bool = false
+    requiresRemoteHit: Bool = false,
+    placeholderURLs: Int? = nil
   ) {
     self.depth = depth
     self.isStrict = isStrict
@@ -84,6 +88,7 @@ public struct VerificationRules: Sendable, Hashable {
     self.bytes = bytes
     self.animated = animated
     self.requiresRemoteHit = requiresRemoteHit
+    self.placeholderURLs = placeholderURLs
   }
 
   /// Why a body of that many bytes is no good; nil where it is.

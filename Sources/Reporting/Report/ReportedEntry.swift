@@ -14,6 +14,8 @@ public struct ReportedEntry {
   public var host: UnsafeRawBufferPointer
   /// Which of the job's ways to ask: 0 is the plain one, and n the one at n - 1 of those that ``RunReport`` was made with.
   public var variant: Int
+  /// What tells its image from those of other URLs, made by `BodySightings.hash`; nil: what the URL says up to its fragment.
+  public var imageHash: UInt64?
 
   /// An entry over borrowed bytes.
   public init(
@@ -22,7 +24,8 @@ public struct ReportedEntry {
     line: UInt64,
     priority: Priority,
     host: UnsafeRawBufferPointer,
-    variant: Int = 0
+    variant: Int = 0,
+    imageHash: UInt64? = nil
   ) {
     self.url = url
     self.manifest = manifest
@@ -30,5 +33,6 @@ public struct ReportedEntry {
     self.priority = priority
     self.host = host
     self.variant = variant
+    self.imageHash = imageHash
   }
 }

@@ -13,6 +13,7 @@ public final class RunReport {
   private let startedAt: Timestamp?
   private let journals: [any ReportJournal]
   private var tally = Tally()
+  private var timeline = TimelineRecorder()
 
   /// A report on nothing yet.
   ///
@@ -23,6 +24,7 @@ public final class RunReport {
   ///   - startedAt: nil where that is not known.
   ///   - journals: begin now, and get a row for each entry, in order.
   ///   - judge: tells which failures count; nil: all do.
+  ///   - listsPlaceholders: whether images that stand for many URLs of a host are told, from ten on.
   public init(
     version: String,
     job: JobIdentity,
@@ -30,7 +32,8 @@ public final class RunReport {
     variants: [ReportedVariant] = [],
     startedAt: Timestamp?,
     journals: [any ReportJournal] = [],
-    judge: (any FailureJudge)? = nil
+    judge: (any FailureJudge)? = nil,
+    listsPlaceholders: Bool = true
   ) {
     self.version = version
     self.job = job
@@ -39,6 +42,7 @@ public final class RunReport {
     for journal in journals { journal.begin() }
     for manifest in manifests { addManifest(manifest) }
     tally.judge = judge
+    if !listsPlaceholders { tally.sameImages = SameImagesLog(listsPlaceholders: false) }
     tally.variants += variants
     for variant in variants { journals.forEach { $0.addVariant(variant) } }
   }
@@ -57,6 +61,11 @@ public final class RunReport {
   public func record(_ result: EntryResult, of entry: ReportedEntry) {
     tally.record(result, of: entry)
     for journal in journals { journal.append(result, of: entry) }
+  }
+
+  /// Notes how far the run has come, so long after its start: to be called every now and then, for its timeline.
+  public func sample(elapsed: Duration) {
+    timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
 
   /// How many entries ended in which outcome so far.
@@ -110,6 +119,13 @@ public final class RunReport {
       warnings: end.warnings + tally.warnings.lines
     )
     report.standings = tally.failures.standings
+    report.duplicates = tally.sameImages.duplicates
+    report.placeholders = tally.sameImages.placeholders
+    if timeline.timeline != nil {
+      var timeline = timeline
+      timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: end.duration)
+      report.timeline = timeline.timeline
+    }
     report.verdict = failOn.verdict(of: report)
     return report
   }

@@ -11,6 +11,7 @@ struct Tally {
   /// By ``ReportedEntry/variant``.
   var variants = [ReportedVariant.plain]
   var remoteCaches = RemoteCacheTable()
+  var sameImages = SameImagesLog()
   /// Who tells which failures count; nil: all do.
   var judge: (any FailureJudge)?
   /// When the first of the good entries expires; nil where none does.
@@ -35,11 +36,16 @@ struct Tally {
     if let judge { standing = self.standing(of: entry, outcome, by: judge) }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:
+      sameImages.record(result, of: entry, host: host)
       if !result.isShared { traffic.cachedBytes += result.bytes }
     case .downloaded, .checked:
+      sameImages.record(result, of: entry, host: host)
       if let format = result.format { formats[Int(format.rawValue)] += 1 }
     case .failed, .blacklisted:
-      if let failure = result.failure, outcome == .failed, failure.isTransient { traffic.transientFailures += 1 }
+      if let failure = result.failure, outcome == .failed {
+        if failure.isTransient { traffic.transientFailures += 1 }
+        if failure.kind == .placeholder { sameImages.record(result, of: entry, host: host) }
+      }
       failures.record(
         result,
         of: entry,

@@ -29,7 +29,11 @@ extension Job {
       case hit
     }
 
-    /// What becomes of an image that a host gives for many URLs.
+    /// What becomes of an image that a host gives for ten URLs or more: the same bytes behind different URLs, as soft 404s have them.
+    ///
+    /// One that is shared on purpose, such as a spacer of one pixel or a logo, counts as well: nothing in it tells the two apart, and hosts do answer with
+    /// a single pixel for what they lack. Leave its URLs out (a manifest's `exclude`), or check them by a job of their own that ignores placeholders.
+    /// A HEAD has no bytes to compare; a probe compares small images whole, and larger ones by their beginning and their length.
     public enum Placeholders: String, Sendable, CaseIterable {
       case ignore
       /// The report names it.

@@ -13,6 +13,8 @@ final class JobRun: PrefetchDelegate {
   /// So many variants the context has, each of which is asked for in place of the plain one; 0 where it has none.
   private let variants: Int
   private let report: RunReport
+  /// Tells which URLs are of one image.
+  private let context: LoadContext
   /// Gets the URL of every entry that a dry run would fetch; nil where it would fetch none, and in other runs.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let onProgress: () -> Void
@@ -39,12 +41,14 @@ final class JobRun: PrefetchDelegate {
     let line: UInt64
     let priority: Priority
     let variant: UInt16
+    let imageHash: UInt64
   }
 
   init(
     reader: ManifestReader,
     variants: Int,
     report: RunReport,
+    context: LoadContext,
     onMiss: ((UnsafeRawBufferPointer) -> Void)?,
     onProgress: @escaping () -> Void
   ) {
@@ -52,6 +56,7 @@ final class JobRun: PrefetchDelegate {
     self.variants = variants
     knownManifests = reader.manifestNames.count
     self.report = report
+    self.context = context
     self.onMiss = onMiss
     self.onProgress = onProgress
   }
@@ -132,7 +137,8 @@ final class JobRun: PrefetchDelegate {
       manifest: Int(entry.manifest),
       line: entry.line,
       priority: entry.priority,
-      variant: variant
+      variant: variant,
+      imageHash: imageHash(of: entry)
     )
   }
 
@@ -152,7 +158,8 @@ final class JobRun: PrefetchDelegate {
           line: entry.line,
           priority: entry.priority,
           host: UnsafeRawBufferPointer(rebasing: bytes[entry.hostOffset...]),
-          variant: Int(entry.variant)
+          variant: Int(entry.variant),
+          imageHash: entry.imageHash
         )
       )
     }
@@ -176,10 +183,17 @@ final class JobRun: PrefetchDelegate {
             line: entry.line,
             priority: entry.priority,
             host: UnsafeRawBufferPointer(rebasing: bytes[entries.hostRange(of: entry)]),
-            variant: Int(variant)
+            variant: Int(variant),
+            imageHash: result.checksum == nil ? nil : imageHash(of: entry)
           )
         )
       }
+    }
+  }
+
+  private func imageHash(of entry: ManifestEntry) -> UInt64 {
+    entries.bytes.withUnsafeBytes { bytes in
+      context.imageHash(of: UnsafeRawBufferPointer(rebasing: bytes[entry.normalized]), parts: entry.parts)
     }
   }
 

@@ -46,10 +46,12 @@ public final class JobRunner {
       manifests: prepared.reader.manifestNames,
       variants: variants.map(\.reported),
       startedAt: startedAt,
-      journals: prepared.reports.compactMap(\.journal)
+      journals: prepared.reports.compactMap(\.journal),
+      listsPlaceholders: job.verify.placeholders != .ignore
     )
+    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration, time: time) : nil
     let layer = job.cache.memory.map(memoryLayer)
-    let context = LoadContext(prepared, memory: layer, startedAt: startedAt, isDryRun: onMiss != nil)
+    let context = LoadContext(prepared, memory: layer, observer: sheet, startedAt: startedAt, isDryRun: onMiss != nil)
     let files = OpenFileBudget()
     if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
     var limits = job.downloadLimits
@@ -64,9 +66,10 @@ public final class JobRunner {
     let meter = ProgressMeter(jobName: job.name, start: start)
     // Where the network is never asked, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
-    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, onMiss: onFetch) {
+    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, context: context, onMiss: onFetch) {
       [time, downloader = manager.downloader] in
       let now = time.monotonic()
+      report.sample(elapsed: now.since(start))
       guard meter.isDue(now: now) else { return }
       memory.sample()
       progress?.show(
@@ -111,7 +114,9 @@ public final class JobRunner {
     }
     end.finishedAt = time.wall()
     end.duration = time.monotonic().since(start)
-    return report.finish(end, failOn: job.failOnRules)
+    var finished = report.finish(end, failOn: job.failOnRules)
+    if let sheet { finished.thumbnails = sheet.finish(finished.placeholders) }
+    return finished
   }
 
   private func memoryLayer(_ limits: Job.Cache.Memory) -> ImageMemory {

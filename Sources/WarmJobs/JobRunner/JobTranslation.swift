@@ -20,7 +20,8 @@ extension Job {
       maximumPixels: verify.maxPixels ?? .max,
       bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum),
       animated: verify.animated.rule,
-      requiresRemoteHit: verify.remoteCache == .hit
+      requiresRemoteHit: verify.remoteCache == .hit,
+      placeholderURLs: verify.placeholders == .fail ? BodySightings.placeholderURLs : nil
     )
   }
 }
@@ -210,9 +211,28 @@ extension Job.Cache.Mode {
   }
 }
 
+extension PreparedJob {
+  /// What gathers pictures for the HTML report; nil where the job has none.
+  func makeContactSheet(_ configuration: ImageManager.Configuration, time: TimeSource) -> ContactSheet? {
+    guard job.reports.contains(where: { $0.format == .html }) else { return nil }
+    let maker = PictureMaker(
+      coders: .available,
+      maximumPixels: job.verify.maxPixels ?? .max,
+      budget: configuration.decodingBudget
+    )
+    return ContactSheet(maker, findsPlaceholders: job.verify.placeholders != .ignore, time: time)
+  }
+}
+
 extension LoadContext {
   /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
-  convenience init(_ prepared: PreparedJob, memory: ImageMemory?, startedAt: Timestamp, isDryRun: Bool) {
+  convenience init(
+    _ prepared: PreparedJob,
+    memory: ImageMemory?,
+    observer: (any ImageObserver)?,
+    startedAt: Timestamp,
+    isDryRun: Bool
+  ) {
     let job = prepared.job
     self.init(
       cache: prepared.cache,
@@ -233,7 +253,8 @@ extension LoadContext {
           isEnabled: job.blacklist.isEnabled,
           retriesFailed: job.blacklist.retry,
           statuses: job.blacklist.statuses
-        )
+        ),
+        observer: observer
       ),
       startedAt: startedAt
     )

@@ -1,0 +1,90 @@
+import ImageCaching
+import ImageDownloading
+public import ImagePrimitives
+import ImageURLs
+
+/// Who is shown the images that come from the network, good ones and refused ones.
+public protocol ImageObserver: AnyObject, Sendable {
+  /// An image has come and was judged; called on the store thread, which everything waits for, under no lock. Not called for answers without
+  /// any byte of a body.
+  func saw(_ image: ArrivedImage)
+}
+
+/// An image that came, with its bytes as far as they are at hand; whoever keeps it keeps them.
+public struct ArrivedImage: Sendable {
+  private let image: FetchedImage
+  private let verified: VerifiedImage?
+  private let written: [UInt8]
+  private let requested: [UInt8]
+  private let parts: URLParts
+  /// What tells its URL from others of the context: ``LoadContext/imageHash(of:parts:)``.
+  public let urlHash: UInt64
+  /// Why it was refused; nil where it was good.
+  public let failure: Failure?
+
+  /// nil where nothing of the body is at hand.
+  init?(_ image: FetchedImage, of flight: Flight, verified: VerifiedImage?, failure: Failure?) {
+    guard image.hasBytes else { return nil }
+    self.image = image
+    self.verified = verified
+    self.failure = failure
+    (written, requested, parts) = (flight.written, flight.url, flight.parts)
+    urlHash = flight.url.withRawBytes { flight.context.imageHash(of: $0, parts: flight.parts) }
+  }
+
+  /// The URL as it was first written, credentials masked.
+  public var url: String { String(decoding: written.withRawBytes(maskingCredentials), as: UTF8.self) }
+
+  /// Host and port; empty where the URL has none that is known.
+  public var host: ArraySlice<UInt8> { parts.count > 0 ? requested[parts.hostAndPort] : [] }
+
+  /// The image's format, where it was found good, or good but for what it stands for.
+  public var format: ImageFormat? { verified?.format }
+
+  /// Its pixels, likewise; 0 × 0 where they are not known.
+  public var size: ImageSize { verified?.size ?? ImageSize(width: 0, height: 0) }
+
+  /// Bytes of the whole image; where their number is not known, of as much as came.
+  public var byteCount: Int { image.answer.imageBytes ?? image.answer.bodyBytes }
+
+  /// What tells whether its bytes are those of another one; nil where too little is known of them. It is worked out anew each time.
+  public var bodyIdentity: Checksum? { image.checksum ?? image.prefixChecksum }
+
+  /// Whether all of its bytes are at hand.
+  public var isWhole: Bool {
+    if case .prefix = image.body { false } else { true }
+  }
+
+  /// Bytes of memory that its body takes; 0 where it is in a file, which is open as long as this is kept.
+  public var memoryBytes: Int {
+    switch image.body {
+    case .bytes(let bytes), .prefix(let bytes): bytes.count
+    case .staged, .unwritten: 0
+    }
+  }
+
+  /// Calls `read` with the bytes that are at hand; nil where they cannot be read.
+  public func withBytes<R>(_ read: (UnsafeRawBufferPointer) -> R) -> R? {
+    switch image.body {
+    case .bytes(let bytes), .prefix(let bytes): return bytes.withRawBytes(read)
+    case .unwritten: return nil
+    case .staged(let blob):
+      do throws(CacheError) {
+        return try blob.withBytes(read)
+      } catch {
+        // Nothing depends on it, and whoever stores it will say why.
+        return nil
+      }
+    }
+  }
+}
+
+extension FetchedImage {
+  fileprivate var hasBytes: Bool {
+    switch body {
+    case .bytes(let bytes), .prefix(let bytes): !bytes.isEmpty
+    case .staged: true
+    case .unwritten: false
+    }
+  }
+}

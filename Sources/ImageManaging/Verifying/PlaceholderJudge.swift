@@ -1,0 +1,82 @@
+import ImagePrimitives
+public import ImageURLs
+import Synchronization
+
+/// Refuses images that stand for many URLs of a host: from a number of URLs with the same bytes on.
+///
+/// Images count in the order in which they are met, found in the cache or fetched. What is cached is known by the bytes that the cache has, so
+/// those count for what is fetched, too. The look-up's threads and the store thread ask; the mutex holds just what was seen.
+final class PlaceholderJudge: Sendable {
+  /// A URL that has an image.
+  struct Place {
+    let url: UInt64
+    let host: UInt32
+    let hostName: UnsafeRawBufferPointer
+    /// The URL as it was first written, without credentials.
+    let shown: UnsafeRawBufferPointer
+  }
+
+  private let sightings: Mutex<BodySightings>
+
+  /// Images are refused from the URL of that number on.
+  init(threshold: Int) { sightings = Mutex(BodySightings(threshold: threshold)) }
+
+  /// Why the image of `place` is no good; nil where it is, and where nothing is known of its bytes.
+  func failure(_ body: Checksum?, of place: Place) -> Failure? {
+    guard let body, !place.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
+    let (sighting, first) = sightings.withLock { sightings in
+      let sighting = sightings.add(body, url: place.url, host: place.host, shown: place.shown)
+      return (sighting, sighting.isPlaceholder ? sighting.group.flatMap { sightings.firstURL(of: $0) } : nil)
+    }
+    guard sighting.isPlaceholder else { return nil }
+    let host = String(decoding: place.hostName, as: UTF8.self)
+    let message =
+      "the same bytes came for \(sighting.urls) URLs of \(host) so far\(first.map { ", first for \($0.quotable)" } ?? ""): "
+      + "by verify.placeholders they stand for an image that is missing"
+    return Failure(.placeholder, message: message)
+  }
+}
+
+extension LoadContext {
+  /// What tells the image of a normalised URL from others of this context, whatever variant is asked for, throughout this process: a hash
+  /// of what ``Parts/keyRule`` leaves of the URL.
+  public func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
+    guard parts.count > 0, let kept = self.parts.keyRule.apply(to: url, parts: parts) else { return BodySightings.hash(url) }
+    return kept.withRawBytes { BodySightings.hash($0) }
+  }
+
+  /// Why an image of these bytes is no good at that URL; nil where it is, or where the context does not ask.
+  ///
+  /// - Parameter written: the URL as it was first written.
+  func placeholderFailure(
+    _ body: Checksum?,
+    of url: UnsafeRawBufferPointer,
+    parts: URLParts,
+    written: UnsafeRawBufferPointer
+  ) -> Failure? {
+    guard let placeholders, parts.count > 0 else { return nil }
+    let host = UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])
+    let judge = { (shown: UnsafeRawBufferPointer) in
+      placeholders.failure(
+        body,
+        of: PlaceholderJudge.Place(
+          url: self.imageHash(of: url, parts: parts),
+          host: UInt32(truncatingIfNeeded: BodySightings.hash(host)),
+          hostName: host,
+          shown: shown
+        )
+      )
+    }
+    return parts.userInfo.isEmpty ? judge(written) : maskingCredentials(written).withRawBytes(judge)
+  }
+}
+
+extension Flight {
+  /// Why an image of these bytes is no good at this URL; nil where it is, or where the context does not ask.
+  func placeholderFailure(_ body: Checksum?) -> Failure? {
+    guard context.placeholders != nil else { return nil }
+    return url.withRawBytes { url in
+      written.withRawBytes { context.placeholderFailure(body, of: url, parts: parts, written: $0) }
+    }
+  }
+}

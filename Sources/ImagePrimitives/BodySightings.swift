@@ -1,0 +1,140 @@
+internal import CXXHash
+
+/// Which bodies came from more than one URL, and how many URLs of a host had the same one: what duplicates and placeholders are found by.
+///
+/// A slot of 24 bytes for each body and its first host; further hosts of a body have slots of their own, found by body and host together. Of a
+/// body's URLs the first is in its slot, and further ones are hashes in a set, so that one that comes again does not count again. So a run of
+/// images that are all different costs a slot each, and nothing beside.
+///
+/// All of it is bounded: 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs at most, unless told otherwise. What comes beyond is not told apart
+/// any more, and ``isComplete`` is false from then on. Bodies come from outside: hashes have a seed that nobody can know, so that chosen
+/// collisions slow nothing.
+public struct BodySightings: Sendable {
+  /// What is known of a body once one more URL had it.
+  public struct Sighting: Sendable, Equatable {
+    /// The body at that host, for ``BodySightings/urls(of:)`` and ``BodySightings/firstURL(of:)``; nil where it is not kept in mind.
+    public var group: UInt64?
+    /// How many URLs of the host had the body so far, this one included.
+    public var urls: Int
+    /// Whether so many URLs of the host had it before this one that it is a placeholder here; the first ones stay good when they come again.
+    public var isPlaceholder: Bool
+  }
+
+  /// From so many URLs of a host with the same bytes on they are a placeholder.
+  public static let placeholderURLs = 10
+
+  /// Bodies that came from more than one URL.
+  public private(set) var bodies: UInt64 = 0
+  /// The URLs that they came from.
+  public private(set) var urls: UInt64 = 0
+  /// Whether there was room for all; otherwise there may be more of both.
+  public private(set) var isComplete = true
+
+  private let threshold: Int
+  private var groups: SightingTable
+  private var furtherURLs: HashSet
+  private var firstURLs: SightedURLs?
+
+  /// Nothing seen yet.
+  ///
+  /// - Parameters:
+  ///   - threshold: the number of the first URL of a host that a body is a placeholder for.
+  ///   - keepsURLs: whether ``firstURL(of:)`` is asked for.
+  ///   - maximumSlots: slots, and hashes of further URLs, at most; a power of two, anything else traps. Three quarters of them are used.
+  public init(threshold: Int = Self.placeholderURLs, keepsURLs: Bool = true, maximumSlots: Int = 1 << 20) {
+    trap(unless: threshold > 1, "a placeholder of \(threshold) URLs; it takes 2 or more")
+    trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; give a power of two")
+    self.threshold = threshold
+    groups = SightingTable(maximumSlots: maximumSlots)
+    furtherURLs = HashSet(maximumSlots: maximumSlots)
+    firstURLs = keepsURLs ? SightedURLs() : nil
+  }
+
+  /// Notes that a URL of a host had a body.
+  ///
+  /// - Parameters:
+  ///   - url: what ``hash(_:)`` makes of it; the same for all that is one URL to the caller.
+  ///   - host: a number or hash that tells the host from others.
+  ///   - shown: the URL as it may be shown.
+  public mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
+    let bodyKey = Self.hash(body)
+    guard let place = groups.place(of: bodyKey) else {
+      return begin(bodyKey, url, host, shown)
+    }
+    var group = place
+    var groupKey = bodyKey
+    if groups[place].host != host {
+      groupKey = Self.hash(Checksum(high: bodyKey, low: UInt64(host)))
+      guard let further = groups.place(of: groupKey) else {
+        let sighting = begin(groupKey, url, host, shown, isRepeated: true)
+        // The table may have grown.
+        if sighting.group != nil, let place = groups.place(of: bodyKey) { countRepetition(at: place) }
+        return sighting
+      }
+      group = further
+    }
+    let count = Int(groups[group].urls)
+    if groups[group].firstURL == UInt32(truncatingIfNeeded: url) {
+      return Sighting(group: groupKey, urls: count, isPlaceholder: false)
+    }
+    switch furtherURLs.insert(Self.hash(Checksum(high: groupKey, low: url)), marked: count + 1 >= threshold) {
+    case .known(let isMarked): return Sighting(group: groupKey, urls: count, isPlaceholder: isMarked)
+    case .full:
+      isComplete = false
+      return Sighting(group: groupKey, urls: count, isPlaceholder: count + 1 >= threshold)
+    case .new:
+      groups[group].urls += 1
+      // Where there was no room for the first one, it is the first that is known.
+      if groups[group].text == 0 { groups[group].text = firstURLs?.append(shown, isRepeated: true) ?? 0 }
+      countRepetition(at: place)
+      return Sighting(group: groupKey, urls: count + 1, isPlaceholder: count + 1 >= threshold)
+    }
+  }
+
+  /// How many URLs had the body of a ``Sighting/group`` at its host; 0 for a group of no sighting.
+  public func urls(of group: UInt64) -> Int { groups.place(of: group).map { Int(groups[$0].urls) } ?? 0 }
+
+  /// The first of them, as it was shown, or the first that there was room for; nil where there was none.
+  public func firstURL(of group: UInt64) -> String? {
+    guard let place = groups.place(of: group) else { return nil }
+    return firstURLs?.text(at: groups[place].text)
+  }
+
+  /// The hash of a URL, of a host, or of other bytes, that is the same throughout this process.
+  public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
+  }
+
+  private static func hash(_ pair: Checksum) -> UInt64 { withUnsafeBytes(of: pair) { hash($0) } }
+
+  private static let seed = UInt64.random(in: .min ... .max)
+
+  private mutating func begin(
+    _ key: UInt64,
+    _ url: UInt64,
+    _ host: UInt32,
+    _ shown: UnsafeRawBufferPointer,
+    isRepeated: Bool = false
+  ) -> Sighting {
+    guard let place = groups.insert(key) else {
+      isComplete = false
+      return Sighting(group: nil, urls: 1, isPlaceholder: false)
+    }
+    groups[place].firstURL = UInt32(truncatingIfNeeded: url)
+    groups[place].host = host
+    groups[place].urls = 1
+    groups[place].text = firstURLs?.append(shown, isRepeated: isRepeated) ?? 0
+    return Sighting(group: key, urls: 1, isPlaceholder: false)
+  }
+
+  /// Counts one more URL of a body that another one had.
+  private mutating func countRepetition(at place: Int) {
+    if groups[place].isRepeated {
+      urls += 1
+    } else {
+      groups[place].isRepeated = true
+      bodies += 1
+      urls += 2
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ImagePrimitives
+
+/// Notes how a run goes, in steps of equal length that double whenever there are too many: however long it takes, a bounded number of them.
+///
+/// What ended since the last sample counts in the step that the next one falls into, so that their sums are the totals.
+struct TimelineRecorder {
+  /// The length of a step at first.
+  static let firstStep = Duration.milliseconds(250)
+  /// So many steps at most.
+  static let stepLimit = 120
+
+  private var step = Self.firstStep
+  private var steps: [Timeline.Step] = []
+  /// What was noted so far.
+  private var noted = Timeline.Step()
+
+  /// Takes the counts of the whole run, so long after its start; one that is earlier than the last counts as that.
+  mutating func sample(_ totals: Totals, receivedBytes: UInt64, elapsed: Duration) {
+    let index = max(index(of: elapsed), steps.count - 1)
+    if index >= steps.count { steps.append(contentsOf: repeatElement(Timeline.Step(), count: index + 1 - steps.count)) }
+    let sum = Timeline.Step(urls: totals.urls, bad: totals.bad, receivedBytes: receivedBytes)
+    guard sum != noted else { return }
+    steps[index].urls += sum.urls - noted.urls
+    steps[index].bad += sum.bad - noted.bad
+    steps[index].receivedBytes += sum.receivedBytes - noted.receivedBytes
+    noted = sum
+  }
+
+  /// All of it; nil where nothing was noted.
+  var timeline: Timeline? { steps.isEmpty ? nil : Timeline(step: step, steps: steps) }
+
+  /// The step that a moment falls into, which is below the limit.
+  private mutating func index(of elapsed: Duration) -> Int {
+    while elapsed >= step * Self.stepLimit { double() }
+    return Int(max(.zero, elapsed) / step)
+  }
+
+  private mutating func double() {
+    step = step * 2
+    steps = stride(from: 0, to: steps.count, by: 2).map { index in
+      var sum = steps[index]
+      if index + 1 < steps.count {
+        sum.urls += steps[index + 1].urls
+        sum.bad += steps[index + 1].bad
+        sum.receivedBytes += steps[index + 1].receivedBytes
+      }
+      return sum
+    }
+  }
+}
