@@ -7,13 +7,11 @@ public import ImagePrimitives
 /// them perhaps cut. Rows are gathered to 64 KiB before they are written. After an error nothing more is written: the file then
 /// ends with a cut row at worst, never with a gap.
 public final class JSONLinesJournal: ReportWriter, ReportJournal {
-  private static let bufferBytes = 65_536
-
   /// The path as the job names it; `-` is standard output.
   public let path: String
   private let descriptor: OutputDescriptor
-  private var rows = JournalRows(capacity: bufferBytes + 4096)
-  private var error: ReportError?
+  private var rows = JournalRows<JSONRow>(capacity: RowPieces.bytes + 4096)
+  private var pieces = RowPieces()
 
   /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
   public init(path: String) throws(ReportError) {
@@ -42,40 +40,40 @@ public final class JSONLinesJournal: ReportWriter, ReportJournal {
 
   /// Empties the file of an older report.
   public func begin() {
-    guard path != "-", error == nil else { return }
+    guard path != "-" else { return }
     do {
       try descriptor.truncate()
     } catch {
-      self.error = ReportError(.write, path: path, code: error.code)
+      pieces.fail(ReportError(.write, path: path, code: error.code))
     }
   }
 
   /// Makes the column of a manifest, which its rows share.
-  public func addManifest(_ path: String) { rows.addManifest(path) }
+  public func addManifest(_ path: String, file: String?) { rows.addManifest(path) }
 
   /// Makes the columns of a way to ask, which its rows share.
   public func addVariant(_ variant: ReportedVariant) { rows.addVariant(variant) }
 
   /// Adds the row of an entry, and writes the rows where 64 KiB of them have gathered.
-  public func append(_ result: EntryResult, of entry: ReportedEntry) {
-    guard error == nil else { return }
+  public func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+    guard pieces.error == nil else { return }
     rows.append(result, of: entry)
-    if rows.buffer.count >= Self.bufferBytes { writeOut() }
+    if rows.buffer.count >= RowPieces.bytes { writeOut() }
   }
 
   /// Writes the rows that were gathered; throws the first error that was met, now or before, and again each time.
   public func flush() throws(ReportError) {
     writeOut()
-    if let error { throw error }
+    try pieces.check()
   }
 
   private func writeOut() {
-    guard error == nil else { return }
-    do {
-      try rows.buffer.withUnsafeBytes { bytes throws(SystemError) in try descriptor.write(bytes) }
-    } catch {
-      self.error = ReportError(.write, path: path, code: error.code)
+    pieces.write(&rows.buffer) { bytes throws(ReportError) in
+      do throws(SystemError) {
+        try descriptor.write(bytes)
+      } catch {
+        throw ReportError(.write, path: path, code: error.code)
+      }
     }
-    rows.buffer.removeAll()
   }
 }

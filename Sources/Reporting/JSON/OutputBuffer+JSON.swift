@@ -8,7 +8,7 @@ extension OutputBuffer {
     var clean = 0
     var position = 0
     while true {
-      position = endOfPlainText(in: bytes, from: position)
+      position = endOfPlainText(in: bytes, from: position, but: UInt8(ascii: "\\"))
       guard position < bytes.count else { break }
       let (value, length) = decodeScalar(bytes, at: position)
       if let value, value >= 0x80, !isHidden(value) {
@@ -66,32 +66,4 @@ public func escapingHiddenCharacters(inJSON text: String) -> String {
     }
   }
   return buffer.text
-}
-
-/// The first position from `start` on whose byte is not plain: a quote, a backslash, a control character, or beyond ASCII.
-///
-/// Looks at eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest
-/// byte that a test marks is always right, since a wrong mark needs a borrow from a lower marked byte.
-@inline(__always)
-private func endOfPlainText(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-  let ones: UInt64 = 0x0101_0101_0101_0101
-  var position = start
-  while position + 8 <= bytes.count {
-    let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-    let quotes = word ^ (ones &* 0x22)
-    let backslashes = word ^ (ones &* 0x5C)
-    let deletes = word ^ (ones &* 0x7F)
-    let special =
-      (word | ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
-        | ((deletes &- ones) & ~deletes)) & (ones &* 0x80)
-    if special != 0 { return position + special.trailingZeroBitCount / 8 }
-    position += 8
-  }
-  while position < bytes.count {
-    switch bytes[position] {
-    case 0x20, 0x21, 0x23...0x5B, 0x5D...0x7E: position += 1
-    default: return position
-    }
-  }
-  return position
 }

@@ -26,7 +26,8 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     case .jsonl: try JSONLinesJournal(path: path)
     case .text: FormWriter(path == "-" ? options.terminal : TextReport(), file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
-    case .csv, .junit, .markdown, .github, .html, .prometheus: fatalError("not written yet")
+    case .csv: CSVJournal(file: try ReportFile(path: path))
+    case .junit, .markdown, .github, .html, .prometheus: fatalError("not written yet")
     }
   }
 }

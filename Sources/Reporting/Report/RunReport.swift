@@ -51,7 +51,7 @@ public final class RunReport {
   @discardableResult
   public func addManifest(_ path: String, file: String? = nil) -> Int {
     tally.manifests.append(ManifestSummary(path: path, file: file))
-    for journal in journals { journal.addManifest(path) }
+    for journal in journals { journal.addManifest(path, file: file) }
     return tally.manifests.count - 1
   }
 
@@ -59,8 +59,8 @@ public final class RunReport {
   ///
   /// A manifest's index that ``addManifest(_:)`` did not give is a programmer's error and traps.
   public func record(_ result: EntryResult, of entry: ReportedEntry) {
-    tally.record(result, of: entry)
-    for journal in journals { journal.append(result, of: entry) }
+    let standing = tally.record(result, of: entry)
+    for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
   /// Notes how far the run has come, so long after its start: to be called every now and then, for its timeline.

@@ -25,7 +25,8 @@ struct Tally {
       .sorted { ($1.count, $0.format.rawValue) < ($0.count, $1.format.rawValue) }
   }
 
-  mutating func record(_ result: EntryResult, of entry: ReportedEntry) {
+  /// Counts an entry, and tells whether it counts in the verdict if it failed.
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry) -> FailureStanding {
     let outcome = result.outcome
     totals.add(outcome)
     manifests[entry.manifest].totals.add(outcome)
@@ -67,6 +68,7 @@ struct Tally {
     if let details = result.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, manifest: manifests[entry.manifest].path, line: entry.line)
     }
+    return standing
   }
 
   private func standing(of entry: ReportedEntry, _ outcome: Outcome, by judge: any FailureJudge) -> FailureStanding {

@@ -6,9 +6,9 @@ public func escapedForTerminal(_ bytes: UnsafeRawBufferPointer) -> String {
   while position < bytes.count {
     let (value, length) = decodeScalar(bytes, at: position)
     if let value, let scalar = Unicode.Scalar(value) {
-      if isHidden(value) { text += escape(scalar) } else { text.unicodeScalars.append(scalar) }
+      if isHidden(value) { text += visibleEscape(of: value) } else { text.unicodeScalars.append(scalar) }
     } else {
-      for byte in bytes[position..<position + length] { text += "\\x" + hexadecimal(UInt32(byte), digits: 2) }
+      for byte in bytes[position..<position + length] { text += visibleEscape(ofByte: byte) }
     }
     position += length
   }
@@ -21,14 +21,18 @@ public func escapedForTerminal(_ text: String) -> String {
   return text.withUTF8 { escapedForTerminal(UnsafeRawBufferPointer($0)) }
 }
 
-private func escape(_ scalar: Unicode.Scalar) -> String {
+/// What stands for a hidden scalar, such as `\n` and `\u{202E}`.
+func visibleEscape(of scalar: UInt32) -> String {
   switch scalar {
-  case "\n": "\\n"
-  case "\r": "\\r"
-  case "\t": "\\t"
-  default: "\\u{" + hexadecimal(scalar.value, digits: 1) + "}"
+  case 0x0A: "\\n"
+  case 0x0D: "\\r"
+  case 0x09: "\\t"
+  default: "\\u{" + hexadecimal(scalar, digits: 1) + "}"
   }
 }
+
+/// What stands for a byte that is not UTF-8, such as `\xFF`.
+func visibleEscape(ofByte byte: UInt8) -> String { "\\x" + hexadecimal(UInt32(byte), digits: 2) }
 
 private func hexadecimal(_ value: UInt32, digits: Int) -> String {
   let text = String(value, radix: 16, uppercase: true)

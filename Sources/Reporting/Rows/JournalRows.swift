@@ -1,0 +1,154 @@
+import ImagePrimitives
+
+/// Rows of a report, an entry each, that are waiting to be written.
+///
+/// A value of its own, so that a row of some twenty pieces takes one exclusive access to its owner instead of twenty.
+struct JournalRows<Syntax: RowSyntax>: ~Copyable {
+  var buffer: OutputBuffer
+  /// The columns of few values, made once.
+  private let priorities = FixedColumn<Syntax>(.priority, Priority.allCases.map(\.name))
+  private let outcomes = FixedColumn<Syntax>(.outcome, Outcome.allCases.map(\.name))
+  private let formats = FixedColumn<Syntax>(.format, ImageFormat.allCases.map(\.name))
+  private let remoteCaches = FixedColumn<Syntax>(.remoteCache, RemoteCacheStatus.allCases.map(\.rawValue))
+  private var manifests = FixedColumn<Syntax>(.manifest, [])
+  /// Both columns of each variant.
+  private var variants: [[UInt8]] = []
+
+  init(capacity: Int) {
+    buffer = OutputBuffer(capacity: capacity)
+    addVariant(.plain)
+  }
+
+  mutating func addManifest(_ path: String) { manifests.add(path) }
+
+  mutating func addVariant(_ variant: ReportedVariant) {
+    var columns = OutputBuffer(capacity: 64)
+    for (column, value) in [(.variant, variant.name), (.edge, variant.edge)] as [(RowColumn, String?)] {
+      guard let value else {
+        Syntax.skip(column, in: &columns)
+        continue
+      }
+      Syntax.begin(column, in: &columns)
+      Syntax.append(text: value, to: &columns)
+    }
+    variants.append(columns.withUnsafeBytes(Array.init))
+  }
+
+  /// Appends the row of an entry, its columns in the order of ``RowColumn``.
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
+    let details = result.details
+    let failure = details?.failure
+    Syntax.begin(.url, in: &buffer)
+    Syntax.append(text: entry.url, to: &buffer)
+    manifests.append(entry.manifest, to: &buffer)
+    append(.line, entry.line)
+    priorities.append(Int(entry.priority.rawValue), to: &buffer)
+    outcomes.append(Int(result.outcome.rawValue), to: &buffer)
+    append(.kind, failure?.kind.name)
+    append(.status, UInt64(clamping: failure?.status ?? 0))
+    append(.bytes, result.bytes)
+    formats.append((result.format?.rawValue).map(Int.init), to: &buffer)
+    append(.width, UInt64(result.width))
+    append(.height, UInt64(result.height))
+    append(.attempts, UInt64(result.attempts))
+    appendDuration(result.durationNanoseconds)
+    remoteCaches.append(result.remoteCache?.number, to: &buffer)
+    append(.message, failure?.message)
+    append(.storedBytes, result.newBytes ?? 0)
+    appendShared(result.isShared)
+    variants[entry.variant].withUnsafeBytes { buffer.append($0) }
+    append(.finalURL, details?.finalURL)
+    append(.contentType, details?.contentType)
+    appendHash(result.checksum)
+    appendWarnings(details)
+    Syntax.end(in: &buffer)
+  }
+
+  /// Zero stands for "not known".
+  @inline(__always)
+  private mutating func append(_ column: RowColumn, _ value: UInt64) {
+    guard value > 0 else { return Syntax.skip(column, in: &buffer) }
+    Syntax.begin(column, in: &buffer)
+    buffer.append(decimal: value)
+  }
+
+  @inline(__always)
+  private mutating func append(_ column: RowColumn, _ value: String?) {
+    guard let value else { return Syntax.skip(column, in: &buffer) }
+    Syntax.begin(column, in: &buffer)
+    Syntax.append(text: value, to: &buffer)
+  }
+
+  /// In milliseconds, to the microsecond.
+  @inline(__always)
+  private mutating func appendDuration(_ nanoseconds: UInt64) {
+    guard nanoseconds > 0 else { return Syntax.skip(.duration, in: &buffer) }
+    let microseconds = nanoseconds / 1000
+    Syntax.begin(.duration, in: &buffer)
+    buffer.append(decimal: microseconds / 1000)
+    buffer.append(UInt8(ascii: "."))
+    buffer.append(digitsOf: microseconds % 1000, length: 3)
+  }
+
+  @inline(__always)
+  private mutating func appendShared(_ isShared: Bool) {
+    guard isShared else { return Syntax.skip(.shared, in: &buffer) }
+    Syntax.begin(.shared, in: &buffer)
+    buffer.appendLiteral("true")
+  }
+
+  @inline(__always)
+  private mutating func appendHash(_ checksum: Checksum?) {
+    guard let checksum else { return Syntax.skip(.bodyHash, in: &buffer) }
+    Syntax.begin(.bodyHash, in: &buffer)
+    buffer.appendLiteral(Syntax.quote)
+    buffer.append(hexadecimal: checksum.high)
+    buffer.append(hexadecimal: checksum.low)
+    buffer.appendLiteral(Syntax.quote)
+  }
+
+  @inline(__always)
+  private mutating func appendWarnings(_ details: EntryResult.Details?) {
+    guard let details, !details.warnings.isEmpty else { return Syntax.skip(.warnings, in: &buffer) }
+    Syntax.begin(.warnings, in: &buffer)
+    Syntax.append(list: details.warnings, to: &buffer)
+  }
+}
+
+extension RemoteCacheStatus {
+  /// Its place among all.
+  fileprivate var number: Int {
+    switch self {
+    case .hit: 0
+    case .miss: 1
+    case .unknown: 2
+    }
+  }
+}
+
+/// A column whose values are known before the rows: each is kept as the bytes of its whole column, one after another.
+private struct FixedColumn<Syntax: RowSyntax> {
+  private let column: RowColumn
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = [0]
+
+  init(_ column: RowColumn, _ values: [String]) {
+    self.column = column
+    for value in values { add(value) }
+  }
+
+  mutating func add(_ value: String) {
+    var buffer = OutputBuffer(capacity: 64)
+    Syntax.begin(column, in: &buffer)
+    Syntax.append(text: value, to: &buffer)
+    buffer.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    ends.append(bytes.count)
+  }
+
+  @inline(__always)
+  func append(_ index: Int?, to buffer: inout OutputBuffer) {
+    guard let index else { return Syntax.skip(column, in: &buffer) }
+    let range = ends[index]..<ends[index + 1]
+    bytes.withUnsafeBytes { buffer.append(UnsafeRawBufferPointer(rebasing: $0[range])) }
+  }
+}
