@@ -135,6 +135,15 @@ public final class ManifestReader {
   /// What was noticed so far that is no entry, such as lines of a log in another form: a sentence each, with the manifest's name.
   public var warnings: [String] { pass.warnings }
 
+  /// Where the entries of the manifest stand that has that index in ``manifestNames``.
+  public func place(ofManifest index: Int) -> ManifestPlace {
+    switch pass.files[index].place {
+    case .path(let path): .file(path)
+    case .standardInput, .url: .elsewhere
+    case nil: .inline
+    }
+  }
+
   private func addNames() {
     guard manifestNames.count < pass.files.count else { return }
     manifestNames += pass.files[manifestNames.count...].map(\.name)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Reporting
+import WarmJobs
 
 /// When colours are used.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
@@ -39,6 +40,14 @@ struct DisplayOptions: ParsableArguments {
   var reportOptions: ReportOptions {
     var options = ReportOptions()
     options.terminal = TextReport(width: terminalWidth(of: STDOUT_FILENO) ?? 80, hasColor: usesColor(on: STDOUT_FILENO))
+    // What GitHub Actions and GitLab set for each job (their lists of default and of predefined variables).
+    options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")
+    options.workspace = variable("GITHUB_WORKSPACE") ?? variable("CI_PROJECT_DIR") ?? currentFolder()
     return options
+  }
+
+  /// A variable of the environment; nil where it is empty or not there.
+  private func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 }

@@ -27,7 +27,16 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     case .text: FormWriter(path == "-" ? options.terminal : TextReport(), file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
     case .csv: CSVJournal(file: try ReportFile(path: path))
-    case .junit, .markdown, .github, .html, .prometheus: fatalError("not written yet")
+    case .junit:
+      try JUnitWriter(
+        file: try ReportFile(path: path),
+        listsSuccesses: options.listsSuccesses,
+        workspace: options.workspace
+      )
+    case .markdown: FormWriter(MarkdownReport(), file: try ReportFile(path: path))
+    case .github: GitHubWriter(file: try ReportFile(path: path), options: options)
+    case .prometheus: FormWriter(PrometheusReport(), file: try ReportFile(path: path))
+    case .html: fatalError("not written yet")
     }
   }
 }
@@ -40,7 +49,7 @@ public struct ReportOptions: Sendable {
   public var listsSuccesses = false
   /// The file of a GitHub step's summary, which a report for GitHub adds to; nil where there is none.
   public var stepSummaryPath: String?
-  /// The folder that places in a report for GitHub are told from: the repository's; nil: places are told as the job names them.
+  /// The absolute path of the repository's folder, which files in reports for GitHub and of JUnit are told from; nil: no file is told.
   public var workspace: String?
 
   /// A report as a file.

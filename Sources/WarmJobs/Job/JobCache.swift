@@ -79,7 +79,7 @@ extension Job {
 }
 
 /// The absolute path of the current folder; `/` where it has been deleted.
-func currentFolder() -> String {
+package func currentFolder() -> String {
   guard let path = getcwd(nil, 0) else { return "/" }
   defer { free(path) }
   return String(cString: path)

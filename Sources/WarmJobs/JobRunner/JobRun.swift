@@ -24,8 +24,10 @@ final class JobRun: PrefetchDelegate {
   private var entryIndices: [Int] = []
   private var pending: [PendingEntry?] = []
   private var nextSequence: Int64 = 0
+  /// The absolute path of the job file; nil where there is none.
+  private let jobFile: String?
   /// How many manifests the report knows; sitemaps of an index are added as they are named.
-  private var knownManifests: Int
+  private var knownManifests = 0
 
   /// Whether any entry was left after include and exclude; bad lines count.
   private(set) var hasEntries = false
@@ -46,6 +48,7 @@ final class JobRun: PrefetchDelegate {
 
   init(
     reader: ManifestReader,
+    jobFile: String?,
     variants: Int,
     report: RunReport,
     context: LoadContext,
@@ -54,11 +57,25 @@ final class JobRun: PrefetchDelegate {
   ) {
     self.reader = reader
     self.variants = variants
-    knownManifests = reader.manifestNames.count
+    self.jobFile = jobFile
     self.report = report
     self.context = context
     self.onMiss = onMiss
     self.onProgress = onProgress
+    addManifests()
+  }
+
+  private func addManifests() {
+    while knownManifests < reader.manifestNames.count {
+      let file: String? =
+        switch reader.place(ofManifest: knownManifests) {
+        case .file(let path): JobPath(path, in: "/").normalized
+        case .inline: jobFile
+        case .elsewhere: nil
+        }
+      report.addManifest(reader.manifestNames[knownManifests], file: file)
+      knownManifests += 1
+    }
   }
 
   // MARK: PrefetchDelegate
@@ -70,10 +87,7 @@ final class JobRun: PrefetchDelegate {
     entryIndices.removeAll(keepingCapacity: true)
     // What was read before an error is handed on first, and the error with the next call.
     let state = try reader.nextAvailable(&entries, maximum: max(1, maximum / max(1, variants)))
-    while knownManifests < reader.manifestNames.count {
-      report.addManifest(reader.manifestNames[knownManifests])
-      knownManifests += 1
-    }
+    addManifests()
     for (index, entry) in entries.entries.enumerated() {
       switch entry.state {
       case .good:

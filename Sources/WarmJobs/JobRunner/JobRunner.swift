@@ -43,7 +43,6 @@ public final class JobRunner {
     let report = RunReport(
       version: version,
       job: JobIdentity(name: job.name, file: job.file),
-      manifests: prepared.reader.manifestNames,
       variants: variants.map(\.reported),
       startedAt: startedAt,
       journals: prepared.reports.compactMap(\.journal),
@@ -66,7 +65,14 @@ public final class JobRunner {
     let meter = ProgressMeter(jobName: job.name, start: start)
     // Where the network is never asked, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
-    let run = JobRun(reader: prepared.reader, variants: variants.count, report: report, context: context, onMiss: onFetch) {
+    let run = JobRun(
+      reader: prepared.reader,
+      jobFile: job.file.map { JobPath($0, in: currentFolder()).normalized },
+      variants: variants.count,
+      report: report,
+      context: context,
+      onMiss: onFetch
+    ) {
       [time, downloader = manager.downloader] in
       let now = time.monotonic()
       report.sample(elapsed: now.since(start))

@@ -1,0 +1,112 @@
+import ImagePrimitives
+
+/// Annotations of a run on GitHub Actions, as workflow commands.
+///
+/// An `error` is the run that does not end with exit status 0, and each failure that counts where the verdict is broken; a `warning` each
+/// failure that is borne, since `fail-on` allows it, it is known or in grace, each placeholder, and what else the run warns of. Of a kind
+/// at most ten are told, then how many more there are. GitHub shows the first ten errors and warnings of a step alone, so the first
+/// of each kind come before the second of any.
+///
+/// A place has a file where that lies below ``workspace``, since GitHub shows none but the repository's; the message names it always.
+public struct GitHubReport: ReportForm {
+  /// Commands of a kind, but for the count.
+  static let limit = 10
+
+  /// The repository's folder; nil: no place has a file.
+  public var workspace: String?
+
+  /// A writer.
+  public init(workspace: String? = nil) { self.workspace = workspace }
+
+  /// Appends the commands, a line each; none where all is well.
+  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+    if report.exitStatus != .withinLimits {
+      let message = report.headline.text
+      WorkflowCommand(level: .error, title: "prewarm \(report.job.name)", message: message).write(to: &output)
+    }
+    let isBroken = !report.verdict.reasons.isEmpty
+    let failures = report.failureGroups.map { commands(of: $0, isBroken: isBroken, files: files(of: report)) }
+    let others = [placeholderCommands(report), warningCommands(report)]
+    for list in [failures.map(\.errors), failures.map(\.warnings) + others] {
+      for place in 0...Self.limit {
+        for commands in list where place < commands.count { commands[place].write(to: &output) }
+      }
+    }
+  }
+
+  /// Paths in the repository by the names of manifests.
+  private func files(of report: FinishedReport) -> [String: String] {
+    let paths = report.manifests.compactMap { manifest in
+      manifest.file.flatMap { pathInWorkspace($0, workspace) }.map { (manifest.path, $0) }
+    }
+    return Dictionary(paths) { first, _ in first }
+  }
+
+  private func commands(
+    of group: FailureGroup,
+    isBroken: Bool,
+    files: [String: String]
+  ) -> (errors: [WorkflowCommand], warnings: [WorkflowCommand]) {
+    func commands(_ level: WorkflowCommand.Level, _ examples: [FailureRecord], of count: UInt64) -> [WorkflowCommand] {
+      var commands = examples.prefix(Self.limit).map { command(level, $0, title: group.title, files: files) }
+      let more = count - UInt64(commands.count)
+      if more > 0 { commands.append(rest(level, title: group.title, more: more, of: count, "URL")) }
+      return commands
+    }
+    guard isBroken else { return ([], commands(.warning, group.examples, of: group.count)) }
+    let counting = group.examples.filter { $0.standing == .counts }
+    let borne = group.examples.filter { $0.standing != .counts }
+    return (commands(.error, counting, of: group.counting), commands(.warning, borne, of: group.count - group.counting))
+  }
+
+  private func command(
+    _ level: WorkflowCommand.Level,
+    _ failure: FailureRecord,
+    title: String,
+    files: [String: String]
+  ) -> WorkflowCommand {
+    let variant = failure.variant.title.map { " (\($0))" } ?? ""
+    let standing =
+      switch failure.standing {
+      case .counts: ""
+      case .known: "; it failed before, too"
+      case .inGrace: "; it has not failed often enough on end"
+      }
+    let message = failure.failure?.message ?? "known bad"
+    return WorkflowCommand(
+      level: level,
+      title: title,
+      file: files[failure.manifest],
+      line: failure.line,
+      message: "\(failure.place): \(message)\(standing): \(failure.url)\(variant)"
+    )
+  }
+
+  private func placeholderCommands(_ report: FinishedReport) -> [WorkflowCommand] {
+    list(report.placeholders, title: "placeholder") { placeholder in
+      "\(placeholder.host) has one image for \(counted(placeholder.urls, "URL")), first \(placeholder.firstURL)"
+    }
+  }
+
+  private func warningCommands(_ report: FinishedReport) -> [WorkflowCommand] {
+    list(report.warnings, title: "prewarm \(report.job.name)") { $0 }
+  }
+
+  private func list<Element>(_ elements: [Element], title: String, _ message: (Element) -> String) -> [WorkflowCommand] {
+    var commands = elements.prefix(Self.limit).map { WorkflowCommand(level: .warning, title: title, message: message($0)) }
+    let more = elements.count - commands.count
+    if more > 0 { commands.append(rest(.warning, title: title, more: UInt64(more), of: UInt64(elements.count), "of these")) }
+    return commands
+  }
+
+  private func rest(
+    _ level: WorkflowCommand.Level,
+    title: String,
+    more: UInt64,
+    of count: UInt64,
+    _ noun: String
+  ) -> WorkflowCommand {
+    let all = noun == "URL" ? counted(count, noun) : "\(grouped(count)) \(noun)"
+    return WorkflowCommand(level: level, title: title, message: "\(grouped(more)) more; \(all) in all")
+  }
+}

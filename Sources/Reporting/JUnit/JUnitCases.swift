@@ -1,0 +1,112 @@
+import ImagePrimitives
+
+/// Test cases of entries that are waiting to be written, and how many were left out.
+///
+/// `classname` is the host and `name` the URL, with the names of its variant and edge, so that a server knows a case again in the next
+/// run. Two cases of one name would count as one there, so every further one has its number behind it: `https://… (2)`.
+struct JUnitCases: ~Copyable {
+  /// What shown texts are cut at, in bytes: far longer ones would take the place of other cases.
+  static let textLimit = 2000
+
+  var buffer: OutputBuffer
+  private let listsSuccesses: Bool
+  private let workspace: String?
+  private var manifests: [(path: String, file: String?)] = []
+  private var variants = [ReportedVariant.plain]
+  /// How many cases had a name, by its hash: one that collides only gets a number that it would not need.
+  private var names: [UInt64: UInt32] = [:]
+
+  init(capacity: Int, listsSuccesses: Bool, workspace: String?) {
+    buffer = OutputBuffer(capacity: capacity)
+    self.listsSuccesses = listsSuccesses
+    self.workspace = workspace
+  }
+
+  mutating func addManifest(_ path: String, file: String?) {
+    manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) }))
+  }
+
+  mutating func addVariant(_ variant: ReportedVariant) { variants.append(variant) }
+
+  /// Whether an entry of that outcome has a case.
+  func lists(_ outcome: Outcome) -> Bool { listsSuccesses || outcome == .failed || outcome == .blacklisted }
+
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+    let manifest = manifests[entry.manifest]
+    buffer.appendLiteral("    <testcase classname=\"")
+    if entry.host.isEmpty { buffer.appendLiteral("(no host)") } else { buffer.appendXML(entry.host, limit: Self.textLimit) }
+    buffer.appendLiteral("\" name=\"")
+    appendName(of: entry)
+    buffer.appendLiteral("\"")
+    buffer.appendXML(attribute: "time", seconds: Double(result.durationNanoseconds) / 1e9)
+    if let file = manifest.file {
+      buffer.appendXML(attribute: "file", file)
+      if entry.line > 0 { buffer.appendXML(attribute: "line", entry.line) }
+    }
+    switch result.outcome {
+    case .failed, .blacklisted:
+      buffer.appendLiteral(">\n")
+      appendFailure(result, of: entry, manifest: manifest.path, standing: standing)
+      buffer.appendLiteral("    </testcase>\n")
+    case .skipped: buffer.appendLiteral("><skipped message=\"filtered out, or not cached and not asked for\"/></testcase>\n")
+    case .cancelled: buffer.appendLiteral("><skipped message=\"not finished when the run was stopped\"/></testcase>\n")
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: buffer.appendLiteral("/>\n")
+    }
+  }
+
+  private mutating func appendName(of entry: ReportedEntry) {
+    let start = buffer.count
+    buffer.appendXML(entry.url, limit: Self.textLimit)
+    if let variant = variants[entry.variant].title {
+      buffer.appendLiteral(" [")
+      buffer.appendXML(variant, limit: Self.textLimit)
+      buffer.appendLiteral("]")
+    }
+    let key = buffer.withUnsafeBytes { EntryKey(url: UnsafeRawBufferPointer(rebasing: $0[start...])).low }
+    let number = names[key, default: 0] + 1
+    names[key] = number
+    guard number > 1 else { return }
+    buffer.appendLiteral(" (")
+    buffer.append(decimal: UInt64(number))
+    buffer.appendLiteral(")")
+  }
+
+  /// What does not count is skipped, as other test runners report tests that are expected to fail: it is seen, and nothing turns red.
+  private mutating func appendFailure(
+    _ result: EntryResult,
+    of entry: ReportedEntry,
+    manifest: String,
+    standing: FailureStanding
+  ) {
+    let failure = result.failure
+    let message = failure?.message ?? "known bad"
+    let (element, reason): (StaticString, StaticString) =
+      switch standing {
+      case .counts: ("failure", "")
+      case .known: ("skipped", "failed before, too: ")
+      case .inGrace: ("skipped", "failed, but not often enough on end: ")
+      }
+    buffer.appendLiteral("      <")
+    buffer.appendLiteral(element)
+    buffer.appendXML(attribute: "type", failure?.kind.name ?? "blacklisted")
+    buffer.appendLiteral(" message=\"")
+    buffer.appendLiteral(reason)
+    buffer.appendXML(message, limit: Self.textLimit)
+    buffer.appendLiteral("\">")
+    buffer.appendXML(manifest, limit: Self.textLimit)
+    if entry.line > 0 { buffer.append(":\(entry.line)") }
+    buffer.appendLiteral(": ")
+    // GitLab shows this text alone.
+    buffer.appendXML(message, limit: Self.textLimit)
+    var facts: [String] = []
+    if let status = failure?.status { facts.append("HTTP status \(status)") }
+    facts.append(counted(UInt64(result.attempts), "attempt"))
+    if result.outcome == .blacklisted { facts.append("not asked, since it is on the blacklist") }
+    if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("on the blacklist now") }
+    buffer.appendLiteral("\n")
+    buffer.append(facts.joined(separator: ", "))
+    buffer.appendLiteral("</")
+    buffer.appendLiteral(element)
+    buffer.appendLiteral(">\n")
+  }
+}

@@ -1,0 +1,90 @@
+import ImagePrimitives
+
+/// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
+///
+/// The suite that is named like the job has a case for each failed and blacklisted entry, timeouts included, and for all others
+/// where successes are asked for. Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run itself and
+/// for each rule of `fail-on` that is switched on, so that there always is a case, as Jenkins wants it, and one fails whenever the exit
+/// status is not 0. A failure that does not count in the verdict is `skipped`, with its sentence.
+///
+/// Cases are spooled as they come, since the counts stand above them. The file stays below 30 MB, GitLab's limit: what is beyond is counted
+/// in a last case, which fails where one that it stands for would. Successes take two thirds of that at most.
+final class JUnitWriter: ReportWriter, ReportJournal {
+  /// Bytes of cases beyond which no more is listed; the rest of the file takes far less than 1 MB.
+  static let caseBytesLimit = 29_000_000
+  /// Bytes of cases beyond which only failures are listed.
+  static let successBytesLimit = 20_000_000
+
+  private let file: ReportFile
+  private var cases: JUnitCases
+  private var spool: ReportSpool
+  private var pieces = RowPieces()
+  private var left = LeftOut()
+
+  /// Cases that are not listed for the file's size.
+  struct LeftOut {
+    /// Those that would fail.
+    var failures: UInt64 = 0
+    /// All others.
+    var others: UInt64 = 0
+  }
+
+  /// A report that goes to `file`; nothing is written there before ``finish(_:)``.
+  init(file: ReportFile, listsSuccesses: Bool, workspace: String?) throws(ReportError) {
+    self.file = file
+    cases = JUnitCases(capacity: RowPieces.bytes + 16_384, listsSuccesses: listsSuccesses, workspace: workspace)
+    do throws(SystemError) {
+      spool = try ReportSpool()
+    } catch {
+      throw ReportError(.open, path: file.path, code: error.code)
+    }
+  }
+
+  var journal: (any ReportJournal)? { self }
+
+  func begin() {}
+
+  func addManifest(_ path: String, file: String?) { cases.addManifest(path, file: file) }
+
+  func addVariant(_ variant: ReportedVariant) { cases.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+    guard cases.lists(result.outcome), pieces.error == nil else { return }
+    let isBad = result.outcome == .failed || result.outcome == .blacklisted
+    guard spool.count + cases.buffer.count < (isBad ? Self.caseBytesLimit : Self.successBytesLimit) else {
+      if isBad, standing == .counts { left.failures += 1 } else { left.others += 1 }
+      return
+    }
+    cases.append(result, of: entry, standing: standing)
+    if cases.buffer.count >= RowPieces.bytes { writeOut() }
+  }
+
+  func flush() throws(ReportError) {
+    writeOut()
+    try pieces.check()
+  }
+
+  private func writeOut() {
+    pieces.write(&cases.buffer) { bytes throws(ReportError) in
+      do throws(SystemError) {
+        try spool.append(bytes)
+      } catch {
+        throw ReportError(.write, path: file.path, code: error.code)
+      }
+    }
+  }
+
+  func finish(_ report: FinishedReport) throws(ReportError) {
+    try flush()
+    var output = OutputBuffer(capacity: 65_536)
+    output.appendJUnitStart(report, leftOut: left)
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try spool.read { bytes throws(ReportError) in
+      try file.write(bytes)
+    } orElse: { ReportError(.write, path: file.path, code: $0.code) }
+    output.removeAll()
+    output.appendJUnitEnd(report, leftOut: left, listsSuccesses: cases.lists(.hitDisk))
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try file.commit()
+  }
+}

@@ -1,0 +1,49 @@
+import Glibc
+
+/// A file without a name for parts of a report that can be put in their place only when the run has ended.
+///
+/// It lies in the folder that TMPDIR names, else in /tmp, and goes with its descriptor.
+struct ReportSpool: ~Copyable {
+  private static let pieceBytes = 65_536
+
+  private let descriptor: Int32
+  /// How many bytes it holds.
+  private(set) var count = 0
+
+  init() throws(SystemError) {
+    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+    var template = Array("\(folder.isEmpty ? "/tmp" : folder)/.prewarm-report-XXXXXX".utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    unlink(template)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try writeAll(bytes, to: descriptor)
+    count += bytes.count
+  }
+
+  /// Calls `body` with all that was appended, in pieces.
+  borrowing func read<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void,
+    orElse refused: (SystemError) -> Failure
+  ) throws(Failure) {
+    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 8)
+    defer { piece.deallocate() }
+    var offset = 0
+    while offset < count {
+      let length = pread(descriptor, piece.baseAddress, piece.count, off_t(offset))
+      if length > 0 {
+        try body(UnsafeRawBufferPointer(rebasing: piece[..<length]))
+        offset += length
+      } else if length == 0 || errno != EINTR {
+        throw refused(SystemError(code: length == 0 ? EIO : errno))
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import ImagePrimitives
+
+/// A run's figures in Prometheus' text format, for the text-file collector of the node exporter.
+///
+/// All are gauges of the last run, but for the histogram, whose buckets are always the same; a job has the same series after every run,
+/// zeros included, unless its file changes: those of the cache and the blacklist are there where it uses them. None has a time of its own,
+/// which the collector refuses; `prewarm_completion_timestamp_seconds` tells it. Give each job a file of its own, with a name that ends
+/// in `.prom`: until it is whole, it has no name that does.
+public struct PrometheusReport: ReportForm {
+  /// Upper bounds of the histogram in powers of two of a millisecond, from 1 ms to 131 s: bounds of ``LatencyHistogram``, so that its
+  /// counts are exact.
+  static let bucketExponents = 0...17
+
+  /// A writer.
+  public init() {}
+
+  /// Appends the metrics.
+  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+    var page = PrometheusPage(job: report.job.name)
+    let (totals, traffic, end) = (report.totals, report.traffic, report.end)
+    page.family("urls", "URLs of the last run by outcome.") { page in
+      for outcome in Outcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
+    }
+    let failed = Dictionary(
+      report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
+      uniquingKeysWith: +
+    )
+    page.family("failures", "URLs that failed in the last run by kind, without those that were on the blacklist before.") { page in
+      for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
+    }
+    page.gauge("received_bytes", "Bytes of bodies received in the last run.", traffic.receivedBytes)
+    page.gauge("cached_bytes", "Bytes of bodies that were in the cache in the last run.", traffic.cachedBytes)
+    page.gauge("stored_bytes", "Bytes put into the cache in the last run.", traffic.storedBytes)
+    page.histogram("transfer_duration_seconds", "How long transfers of the last run took.", traffic.latency)
+    page.gauge("attempts", "Requests of the last run, retries included.", traffic.attempts)
+    page.gauge("retries", "Requests of the last run that were retries.", traffic.retries)
+    if let cache = end.cache {
+      page.gauge("cache_entries", "Images in the cache.", cache.entries)
+      page.gauge("cache_bytes", "Bytes of the bodies in the cache.", cache.bodyBytes)
+      page.gauge("cache_disk_bytes", "Bytes that the cache takes on disk.", cache.diskBytes)
+    }
+    if let blacklist = end.blacklist { page.gauge("blacklist_entries", "URLs on the blacklist.", blacklist.entries) }
+    page.gauge("run_duration_seconds", "How long the last run took.", seconds: end.duration.inSeconds)
+    if let moment = end.finishedAt {
+      let seconds = Double(moment.milliseconds) / 1000
+      page.gauge("completion_timestamp_seconds", "When the last run ended, in seconds since 1970.", seconds: seconds)
+    }
+    page.gauge("exit_status", "The exit status of the last run; 0 is good.", UInt64(report.exitStatus.rawValue))
+    page.output.withUnsafeBytes { output.append($0) }
+  }
+}
+
+/// Lines of the text format (Prometheus' documentation, "Exposition formats").
+private struct PrometheusPage: ~Copyable {
+  private(set) var output = OutputBuffer(capacity: 16_384)
+  private let job: String
+
+  init(job: String) { self.job = job }
+
+  mutating func family(_ name: StaticString, _ help: StaticString, type: StaticString = "gauge", _ body: (inout Self) -> Void) {
+    for (keyword, text) in [("HELP", help), ("TYPE", type)] as [(StaticString, StaticString)] {
+      output.appendLiteral("# ")
+      output.appendLiteral(keyword)
+      output.appendLiteral(" prewarm_")
+      output.appendLiteral(name)
+      output.appendLiteral(" ")
+      output.appendLiteral(text)
+      output.appendLiteral("\n")
+    }
+    body(&self)
+  }
+
+  mutating func gauge(_ name: StaticString, _ help: StaticString, _ value: UInt64) {
+    family(name, help) { $0.sample(name, value) }
+  }
+
+  mutating func gauge(_ name: StaticString, _ help: StaticString, seconds: Double) {
+    family(name, help) { $0.sample(name, seconds: seconds) }
+  }
+
+  /// Every bucket counts what those below it count, too.
+  mutating func histogram(_ name: StaticString, _ help: StaticString, _ latency: LatencyHistogram) {
+    family(name, help, type: "histogram") { page in
+      for exponent in PrometheusReport.bucketExponents {
+        let bound = Double(1 << exponent)
+        let count = latency.buckets.reduce(0) { $1.upperBound <= bound * 1.001 ? $0 + $1.count : $0 }
+        page.sample(name, suffix: "_bucket", count, label: ("le", "\(bound / 1000)"))
+      }
+      page.sample(name, suffix: "_bucket", latency.count, label: ("le", "+Inf"))
+      page.sample(name, suffix: "_sum", seconds: Double(latency.sumNanoseconds) / 1e9)
+      page.sample(name, suffix: "_count", latency.count)
+    }
+  }
+
+  mutating func sample(
+    _ name: StaticString,
+    suffix: StaticString = "",
+    _ value: UInt64,
+    label: (StaticString, String)? = nil
+  ) {
+    start(name, suffix, label: label)
+    output.append(decimal: value)
+    output.appendLiteral("\n")
+  }
+
+  mutating func sample(_ name: StaticString, suffix: StaticString = "", seconds: Double) {
+    start(name, suffix, label: nil)
+    output.append(seconds, decimals: 6)
+    output.appendLiteral("\n")
+  }
+
+  private mutating func start(_ name: StaticString, _ suffix: StaticString, label: (StaticString, String)?) {
+    output.appendLiteral("prewarm_")
+    output.appendLiteral(name)
+    output.appendLiteral(suffix)
+    output.appendLiteral("{prewarm_job=\"")
+    appendLabelValue(job)
+    if let (label, value) = label {
+      output.appendLiteral("\",")
+      output.appendLiteral(label)
+      output.appendLiteral("=\"")
+      appendLabelValue(value)
+    }
+    output.appendLiteral("\"} ")
+  }
+
+  private mutating func appendLabelValue(_ value: String) {
+    output.appendVisible(value) { byte in
+      switch byte {
+      case UInt8(ascii: "\\"): "\\\\"
+      case UInt8(ascii: "\""): "\\\""
+      default: nil
+      }
+    }
+  }
+}
+
+extension Totals {
+  /// How many entries ended so.
+  subscript(_ outcome: Outcome) -> UInt64 {
+    switch outcome {
+    case .hitMemory: hitMemory
+    case .hitDisk: hitDisk
+    case .downloaded: downloaded
+    case .revalidated: revalidated
+    case .checked: checked
+    case .failed: failed
+    case .blacklisted: blacklisted
+    case .skipped: skipped
+    case .cancelled: cancelled
+    }
+  }
+}
