@@ -36,7 +36,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
     case .markdown: FormWriter(MarkdownReport(), file: try ReportFile(path: path))
     case .github: GitHubWriter(file: try ReportFile(path: path), options: options)
     case .prometheus: FormWriter(PrometheusReport(), file: try ReportFile(path: path))
-    case .html: fatalError("not written yet")
+    case .html: FormWriter(HTMLReport(), file: try ReportFile(path: path))
     }
   }
 }
