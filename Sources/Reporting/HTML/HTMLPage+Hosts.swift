@@ -1,0 +1,79 @@
+extension HTMLPage {
+  private static let hostLimit = 1000
+  private static let hostBytes = 400_000
+  private static let manifestLimit = 1000
+  private static let manifestBytes = 200_000
+  private static let remoteCacheLimit = 1000
+  private static let remoteCacheBytes = 150_000
+
+  /// The hosts with most entries, those with most failures first.
+  mutating func writeHosts(_ report: FinishedReport) {
+    guard !report.hosts.isEmpty else { return }
+    let hosts = report.hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
+    let titles = ["Host", "#URLs", "#Hits", "#New", "#Bad", "#Share", "#Received", "#Median", "#99 %"]
+    section("hosts", "Hosts") { page in
+      var shown = 0
+      page.table("Hosts", titles, sorted: 4) { page in
+        shown = page.rows(hosts, limit: Self.hostLimit, bytes: Self.hostBytes) { page, host in
+          page.element("tr") { page in
+            page.rowHeader(host.host, limit: 253)
+            page.counts(of: host.totals)
+            let share = host.totals.urls > 0 ? Double(host.totals.bad) / Double(host.totals.urls) : 0
+            page.number(share > 0 ? share * 1000 : nil) { _ in percent(host.totals.bad, of: host.totals.urls) }
+            page.number(host.receivedBytes > 0 ? Double(host.receivedBytes) : nil, byteCount)
+            page.number(host.latency.percentile(0.5), latency)
+            page.number(host.latency.percentile(0.99), latency)
+          }
+        }
+      }
+      page.omission(UInt64(hosts.count - shown) + report.hostsOmitted, "more host")
+    }
+  }
+
+  /// What came of each manifest; nothing where one manifest is the whole run.
+  mutating func writeManifests(_ report: FinishedReport) {
+    guard report.manifests.count > 1 else { return }
+    section("manifests", "Manifests") { page in
+      var shown = 0
+      page.table("Manifests", ["Manifest", "#URLs", "#Hits", "#New", "#Bad"]) { page in
+        shown = page.rows(report.manifests, limit: Self.manifestLimit, bytes: Self.manifestBytes) { page, manifest in
+          page.element("tr") { page in
+            page.rowHeader(manifest.path, limit: 300)
+            page.counts(of: manifest.totals)
+          }
+        }
+      }
+      page.omission(UInt64(report.manifests.count - shown), "more manifest")
+    }
+  }
+
+  /// How much the caches on the way had, by host and edge; nothing where they were not asked.
+  mutating func writeRemoteCaches(_ report: FinishedReport) {
+    let counts = report.hosts.flatMap { host in host.remoteCaches.map { (host: host.host, count: $0) } }
+    guard !counts.isEmpty else { return }
+    section("remote-caches", "Remote caches") { page in
+      var shown = 0
+      page.table("Remote caches", ["Host", "Edge", "#Hit", "#Missed", "#Unknown", "#Hit ratio"]) { page in
+        shown = page.rows(counts, limit: Self.remoteCacheLimit, bytes: Self.remoteCacheBytes) { page, row in
+          page.element("tr") { page in
+            page.rowHeader(row.host, limit: 253)
+            page.element("td") { $0.text(row.count.edge ?? "–", limit: 100) }
+            page.number(row.count.hits)
+            page.number(row.count.misses)
+            page.number(row.count.unknown)
+            let ratio = row.count.total > 0 ? Double(row.count.hits) / Double(row.count.total) : 0
+            page.number(ratio * 1000) { _ in percent(row.count.hits, of: row.count.total) }
+          }
+        }
+      }
+      page.omission(UInt64(counts.count - shown), "more")
+    }
+  }
+
+  private mutating func counts(of totals: Totals) {
+    number(totals.urls)
+    number(totals.hits + totals.revalidated)
+    number(totals.downloaded + totals.checked)
+    number(totals.bad, isBad: true)
+  }
+}

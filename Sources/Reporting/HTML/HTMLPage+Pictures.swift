@@ -1,0 +1,118 @@
+import ImagePrimitives
+
+extension HTMLPage {
+  private static let placeholderLimit = 50
+  private static let placeholderBytes = 150_000
+  private static let pictureLimit = 60
+  private static let pictureBytes = 500_000
+
+  /// Images that stand for many URLs of a host, each with its picture, and URLs with the same bytes.
+  mutating func writeSameImages(_ report: FinishedReport) {
+    let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
+    guard !report.placeholders.isEmpty || duplicates != nil else { return }
+    section("same-images", "The same image again and again") { page in
+      if let duplicates {
+        let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
+        page.element(
+          "p",
+          ["class": "note"],
+          "\(duplicates.isComplete ? "" : "At least ")\(bodies) came from more than one URL, from \(urls) in all"
+        )
+      }
+      guard !report.placeholders.isEmpty else { return }
+      let pictures = Dictionary(
+        report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
+        // Of two pictures of one image, the one that could be decoded.
+        uniquingKeysWith: { $0.picture.isEmpty ? $1 : $0 }
+      )
+      var shown = 0
+      page.element("ul", ["class": "placeholders"]) { page in
+        shown = page.rows(report.placeholders, limit: Self.placeholderLimit, bytes: Self.placeholderBytes) { page, placeholder in
+          page.write(placeholder, picture: pictures[placeholder.checksum])
+        }
+      }
+      page.omission(UInt64(report.placeholders.count - shown), "more placeholder")
+    }
+  }
+
+  private mutating func write(_ placeholder: Placeholder, picture thumbnail: Thumbnail?) {
+    element("li") { page in
+      page.pictureOrNone(thumbnail, description: "the image that came")
+      page.element("div") { page in
+        page.element("p") { page in
+          page.element("b", ["class": "host"]) { $0.text(placeholder.host, limit: 120) }
+          page.text(" gave one image for ")
+          page.element("b", counted(placeholder.urls, "URL"))
+        }
+        page.element("p", ["class": "facts"], placeholder.looks)
+        page.url(placeholder.firstURL)
+      }
+    }
+  }
+
+  /// Small pictures of what came, by the reason for which they are shown.
+  mutating func writeContactSheet(_ report: FinishedReport) {
+    let groups: [(reason: Thumbnail.Reason, title: String)] = [(.latest, "Latest"), (.largest, "Largest"), (.failed, "Refused")]
+    guard report.thumbnails.contains(where: { $0.reason != .placeholder }) else { return }
+    section("pictures", "Contact sheet") { page in
+      let budget = Self.pictureBytes / groups.count
+      for group in groups {
+        let thumbnails = report.thumbnails.filter { $0.reason == group.reason }
+        if thumbnails.isEmpty { continue }
+        page.element("h3", group.title)
+        var shown = 0
+        page.element("ul", ["class": "sheet"]) { page in
+          shown = page.rows(thumbnails, limit: Self.pictureLimit, bytes: budget) { page, thumbnail in page.write(thumbnail) }
+        }
+        page.omission(UInt64(thumbnails.count - shown), "more picture")
+      }
+    }
+  }
+
+  private mutating func write(_ thumbnail: Thumbnail) {
+    element("li") { page in
+      page.pictureOrNone(thumbnail, description: thumbnail.url.lastPathComponent)
+      page.url(thumbnail.url)
+      page.element("small", thumbnail.looks)
+      if let failure = thumbnail.failure {
+        page.element("small", ["class": "bad"]) { $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200) }
+      }
+    }
+  }
+
+  private mutating func pictureOrNone(_ thumbnail: Thumbnail?, description: String) {
+    element("div", ["class": "picture"]) { page in
+      if let thumbnail, !thumbnail.picture.isEmpty, thumbnail.picture.count <= 65_536 {
+        page.picture(thumbnail, description: description)
+      } else {
+        page.element("span", "no picture")
+      }
+    }
+  }
+}
+
+extension Placeholder {
+  fileprivate var looks: String { imageLooks(format: format, width: width, height: height, bytes: bytes) }
+}
+
+extension Thumbnail {
+  fileprivate var looks: String { imageLooks(format: format, width: width, height: height, bytes: bytes) }
+}
+
+extension String {
+  /// The last part of a URL's path.
+  fileprivate var lastPathComponent: String {
+    let path = prefix { $0 != "?" && $0 != "#" }
+    let name = path.split(separator: "/").last ?? path
+    return String(name)
+  }
+}
+
+/// `jpeg, 1,200 × 800, 120 kB`.
+private func imageLooks(format: ImageFormat?, width: UInt32, height: UInt32, bytes: UInt64) -> String {
+  var parts: [String] = []
+  if let format { parts.append(format.name) }
+  if width > 0, height > 0 { parts.append("\(grouped(UInt64(width))) × \(grouped(UInt64(height)))") }
+  parts.append(byteCount(Double(bytes)))
+  return parts.joined(separator: ", ")
+}
