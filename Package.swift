@@ -53,6 +53,7 @@ let package = Package(
     system("CXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
     system("CXML2", pkgConfig: "libxml-2.0", debian: "libxml2-dev"),
+    system("CJansson", pkgConfig: "jansson", debian: "libjansson-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
@@ -80,17 +81,18 @@ let package = Package(
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CXML2"]),
     library("Reporting", ["ImagePrimitives", "CXXHash"]),
+    library("ReportReading", ["ImagePrimitives", "ImageURLs", "Reporting", "CJansson", "CXXHash"]),
     library(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reporting", "Threads", "CLinux",
+        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "CLinux",
       ]
     ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "WarmJobs", "Reporting", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads",
+        "WarmJobs", "Reporting", "ReportReading", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads",
         arguments,
       ],
       swiftSettings: strict
@@ -145,6 +147,7 @@ let package = Package(
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),
+    tests("ReportReadingTests", ["ReportReading", "Reporting", "ImagePrimitives"]),
     tests(
       "WarmJobsTests",
       [

@@ -72,6 +72,9 @@ public struct Verdict: Sendable, Hashable {
   /// A sentence without a full stop for each broken rule; none where all hold.
   public var reasons: [String]
 
+  /// A verdict of those reasons.
+  public init(reasons: [String]) { self.reasons = reasons }
+
   /// ``ExitStatus/beyondLimits`` where a rule is broken, else ``ExitStatus/withinLimits``.
   public var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
 }

@@ -84,8 +84,27 @@ struct JSONComposer: ~Copyable {
     output.append(decimal: value)
   }
 
+  /// A key that is known only at run time, with a number of up to `decimals` decimals.
+  mutating func write(key: String, _ value: Double, decimals: Int) {
+    separate()
+    output.appendJSON(key)
+    output.appendLiteral(": ")
+    output.append(value, decimals: decimals)
+  }
+
+  /// A key that is known only at run time, with a value that is JSON already.
+  mutating func write(key: String, literal: String) {
+    separate()
+    output.appendJSON(key)
+    output.appendLiteral(": ")
+    output.append(literal)
+  }
+
   /// The element of an array.
   mutating func element(_ value: String) { output.appendJSON(value) }
+
+  /// The element of an array.
+  mutating func element(_ value: UInt64) { output.append(decimal: value) }
 
   /// The element of an array that is an upper bound and a count.
   mutating func element(bound: Double, count: UInt64) {

@@ -15,17 +15,20 @@ public struct EntryKey: Sendable, Hashable {
     self.low = low
   }
 
-  /// The key of an entry whose row shows `url`.
+  /// The key of an entry whose row shows `url`; what is not UTF-8 counts as the U+FFFD that the row has for it.
   public init(url: UnsafeRawBufferPointer, variant: ReportedVariant = ReportedVariant(name: nil, edge: nil)) {
-    let hash: XXH128_hash_t
-    if variant.name == nil, variant.edge == nil {
-      hash = XXH3_128bits(url.baseAddress, url.count)
-    } else {
-      // A URL holds no line feed, so the parts cannot run into each other.
-      let names = "\n\(variant.name ?? "")\n\(variant.edge ?? "")"
-      hash = (Array(url) + names.utf8).withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
+    if variant.name == nil, variant.edge == nil, url.allSatisfy({ $0 < 0x80 }) {
+      self.init(hashing: url)
+      return
     }
-    high = hash.high64
-    low = hash.low64
+    var text = String(decoding: url, as: UTF8.self)
+    // A URL holds no line feed, so the parts cannot run into each other.
+    if variant.name != nil || variant.edge != nil { text += "\n\(variant.name ?? "")\n\(variant.edge ?? "")" }
+    self = text.withUTF8 { EntryKey(hashing: UnsafeRawBufferPointer($0)) }
+  }
+
+  private init(hashing bytes: UnsafeRawBufferPointer) {
+    let hash = XXH3_128bits(bytes.baseAddress, bytes.count)
+    self.init(high: hash.high64, low: hash.low64)
   }
 }

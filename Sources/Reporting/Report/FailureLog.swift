@@ -3,13 +3,13 @@ import ImagePrimitives
 /// What is kept of failed and blacklisted entries: groups with their hosts and first examples, and the first entries whole.
 struct FailureLog {
   /// Entries kept whole; the rest is counted only.
-  static let recordLimit = 1000
+  static let recordLimit = FailureRecord.listedLimit
   /// Examples kept of each group.
-  static let exampleLimit = 10
+  static let exampleLimit = FailureGroup.exampleLimit
   /// Hosts told apart in each group, those that failed first; the rest counts as elsewhere.
   static let hostLimit = 1024
   /// Hosts of each group that are handed on, those with most failures.
-  static let reportedHostLimit = 8
+  static let reportedHostLimit = FailureGroup.hostLimit
 
   private struct Key: Hashable {
     var kind: FailureKind?

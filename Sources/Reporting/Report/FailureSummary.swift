@@ -2,6 +2,9 @@ public import ImagePrimitives
 
 /// A failed or blacklisted entry, as the report lists it.
 public struct FailureRecord: Sendable, Equatable {
+  /// How many a report lists.
+  package static let listedLimit = 1000
+
   /// The URL as written and resolved, credentials masked; what is not UTF-8 became U+FFFD.
   public var url: String
   /// The manifest's path, as the job names it.
@@ -41,6 +44,11 @@ public struct FailureRecord: Sendable, Equatable {
 
 /// Entries that failed alike: the same kind and, for `http-status`, the same status.
 public struct FailureGroup: Sendable, Equatable {
+  /// How many examples a report has of each.
+  package static let exampleLimit = 10
+  /// How many hosts a report names of each.
+  package static let hostLimit = 8
+
   /// The kind; nil for blacklisted entries of which no reason is known.
   public var kind: FailureKind?
   /// The HTTP status, for the kind `http-status` only.

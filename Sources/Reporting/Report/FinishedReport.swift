@@ -83,6 +83,29 @@ public struct FinishedReport: Sendable {
   }
 }
 
+extension FinishedReport {
+  /// A report that tells nothing but how the run ended and its totals so far, to be filled in.
+  package init(version: String, job: JobIdentity, startedAt: Timestamp?, end: RunEnd, totals: Totals) {
+    self.init(
+      version: version,
+      job: job,
+      startedAt: startedAt,
+      end: end,
+      verdict: Verdict(reasons: []),
+      failOn: FailOn(),
+      totals: totals,
+      traffic: Traffic(),
+      formats: [],
+      manifests: [],
+      hosts: [],
+      hostsOmitted: 0,
+      failureGroups: [],
+      failures: [],
+      warnings: []
+    )
+  }
+}
+
 /// Bytes, requests and times of a run; a shared entry counts in none of them.
 public struct Traffic: Sendable, Equatable {
   /// Bytes of bodies received from the network, failed attempts included.

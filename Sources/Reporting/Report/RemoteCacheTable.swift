@@ -11,7 +11,8 @@ public struct RemoteCacheCount: Sendable, Equatable {
   /// Answers that do not tell, or did not come.
   public var unknown: UInt64 = 0
 
-  init(edge: String?) { self.edge = edge }
+  /// No answers so far.
+  public init(edge: String?) { self.edge = edge }
 
   /// Answers in all.
   public var total: UInt64 { hits + misses + unknown }

@@ -6,7 +6,7 @@ public import ImagePrimitives
 /// Owned by the driver thread. A hit costs no allocation.
 public final class RunReport {
   /// Hosts that a finished report lists.
-  static let reportedHostLimit = 1000
+  package static let reportedHostLimit = 1000
 
   private let version: String
   private let job: JobIdentity
@@ -43,8 +43,7 @@ public final class RunReport {
     for manifest in manifests { addManifest(manifest) }
     tally.judge = judge
     if !listsPlaceholders { tally.sameImages = SameImagesLog(listsPlaceholders: false) }
-    tally.variants += variants
-    for variant in variants { journals.forEach { $0.addVariant(variant) } }
+    for variant in variants { addVariant(variant) }
   }
 
   /// Adds a manifest, such as a file that a glob named, and returns its index; see ``ManifestSummary/file``.
@@ -53,6 +52,14 @@ public final class RunReport {
     tally.manifests.append(ManifestSummary(path: path, file: file))
     for journal in journals { journal.addManifest(path, file: file) }
     return tally.manifests.count - 1
+  }
+
+  /// Adds a way in which entries are asked for, and returns its number; see ``ReportedEntry/variant``.
+  @discardableResult
+  public func addVariant(_ variant: ReportedVariant) -> Int {
+    tally.variants.append(variant)
+    for journal in journals { journal.addVariant(variant) }
+    return tally.variants.count - 1
   }
 
   /// Counts how an entry ended and writes its row; to be called once for each entry, after the commit of what it tells.

@@ -87,10 +87,12 @@ struct Tally {
     traffic.retries += UInt64(result.attempts - 1)
     traffic.waitedNanoseconds += result.waitedNanoseconds
     if let host { hosts.update(host) { $0.receivedBytes += result.receivedBytes } }
+    // To the microsecond, as rows tell it, so that rows that are counted again give the same histogram.
+    let duration = result.durationNanoseconds / 1000 * 1000
     // A cancelled transfer was as long as the run let it be, which says nothing of the host.
-    guard result.durationNanoseconds > 0, result.outcome != .cancelled else { return }
-    traffic.latency.record(nanoseconds: result.durationNanoseconds)
-    if let host { hosts.update(host) { $0.latency.record(nanoseconds: result.durationNanoseconds) } }
+    guard duration > 0, result.outcome != .cancelled else { return }
+    traffic.latency.record(nanoseconds: duration)
+    if let host { hosts.update(host) { $0.latency.record(nanoseconds: duration) } }
   }
 }
 

@@ -1,0 +1,102 @@
+import Glibc
+
+/// The bytes of a file or a stream, read in pieces and looked at from the place that was not taken yet.
+final class InputFile {
+  private static let pieceBytes = 256 << 10
+
+  /// The path as it was given; `-` is standard input.
+  let path: String
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  /// What was taken of `buffer`.
+  private var start = 0
+  private(set) var isAtEnd = false
+
+  init(path: String) throws(ReportReadingError) {
+    self.path = path
+    if path == "-" {
+      descriptor = STDIN_FILENO
+      return
+    }
+    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.error(path, errno) }
+  }
+
+  /// Whether nothing has that name.
+  static func isMissing(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 && errno == ENOENT
+  }
+
+  deinit {
+    if path != "-" { close(descriptor) }
+  }
+
+  /// How many bytes are there to be looked at.
+  var count: Int { buffer.count - start }
+
+  /// Calls `body` with what is there, valid for the call.
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try buffer.withUnsafeBufferPointer { bytes throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start...]))
+    }
+  }
+
+  /// Goes on by so many bytes.
+  func take(_ count: Int) { start += count }
+
+  /// Reads more, and tells whether there was more.
+  func fill() throws(ReportReadingError) -> Bool {
+    guard !isAtEnd else { return false }
+    if start > 0 {
+      buffer.removeSubrange(..<start)
+      start = 0
+    }
+    let used = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
+    var count = -1
+    repeat {
+      count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + used, Self.pieceBytes) }
+    } while count < 0 && errno == EINTR
+    let code = errno
+    buffer.removeLast(Self.pieceBytes - max(count, 0))
+    guard count >= 0 else { throw Self.error(path, code) }
+    isAtEnd = count == 0
+    return count > 0
+  }
+
+  /// A line that is there to be looked at.
+  struct Line {
+    /// Its length in bytes, without its feed.
+    var length: Int
+    /// Whether it has a feed; the last one may have none.
+    var isWhole: Bool
+  }
+
+  /// The next line, which is to be taken before the one after it; nil at the end.
+  func nextLine(maximum: Int) throws(ReportReadingError) -> Line? {
+    var searched = 0
+    while true {
+      let feed = withBytes { bytes -> Int? in
+        guard bytes.count > searched, let start = bytes.baseAddress else { return nil }
+        return memchr(start + searched, 10, bytes.count - searched).map { UnsafeRawPointer($0) - start }
+      }
+      if let feed { return Line(length: feed, isWhole: true) }
+      searched = count
+      guard searched <= maximum else {
+        throw ReportReadingError(path: path, message: "has a line longer than \(maximum >> 10) KiB, as none of ours is")
+      }
+      guard try fill() else { return count > 0 ? Line(length: count, isWhole: false) : nil }
+    }
+  }
+
+  /// Goes on behind a line.
+  func take(_ line: Line) { take(line.length + (line.isWhole ? 1 : 0)) }
+
+  private static func error(_ path: String, _ code: Int32) -> ReportReadingError {
+    let message = code == EISDIR ? "is a folder; name the report in it" : "cannot be read: \(String(cString: strerror(code)))"
+    return ReportReadingError(path: path, message: message)
+  }
+}

@@ -1,0 +1,120 @@
+import CJansson
+import ImagePrimitives
+
+/// A value of a JSON text, borrowed from its document, and where it stands, for sentences.
+///
+/// Every question that the value cannot answer is a ``JSONProblem``, since what is read may come from anywhere.
+struct JSONValue {
+  /// Counts beyond it are no report's, and would overflow where reports are joined: some 10^15.
+  static let maximumCount: UInt64 = 1 << 50
+
+  fileprivate(set) var pointer: UnsafeMutablePointer<json_t>
+  /// Such as `hosts[3].latency_ms`; empty for the whole.
+  let place: String
+
+  init(_ pointer: UnsafeMutablePointer<json_t>, at place: String) {
+    self.pointer = pointer
+    self.place = place
+  }
+
+  /// Whether it is an object.
+  var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
+
+  /// Whether it is null, which only ``members()`` hands out.
+  var isNull: Bool { pointer.pointee.type == JSON_NULL }
+
+  /// The bytes of a string, valid as long as the document.
+  func bytes() throws(JSONProblem) -> UnsafeRawBufferPointer {
+    guard pointer.pointee.type == JSON_STRING, let start = json_string_value(pointer) else { throw problem("is no string") }
+    return UnsafeRawBufferPointer(start: start, count: json_string_length(pointer))
+  }
+
+  func string() throws(JSONProblem) -> String { String(decoding: try bytes(), as: UTF8.self) }
+
+  func boolean() throws(JSONProblem) -> Bool {
+    switch pointer.pointee.type {
+    case JSON_TRUE: return true
+    case JSON_FALSE: return false
+    default: throw problem("is neither true nor false")
+    }
+  }
+
+  /// A whole number that is not negative.
+  func count() throws(JSONProblem) -> UInt64 {
+    guard pointer.pointee.type == JSON_INTEGER, let count = UInt64(exactly: json_integer_value(pointer)) else {
+      throw problem("is no whole number from 0 on")
+    }
+    guard count <= Self.maximumCount else { throw problem("is too large a number") }
+    return count
+  }
+
+  /// Any number that is not negative.
+  func number() throws(JSONProblem) -> Double {
+    guard pointer.pointee.type == JSON_INTEGER || pointer.pointee.type == JSON_REAL else { throw problem("is no number") }
+    let number = json_number_value(pointer)
+    guard number >= 0 else { throw problem("is negative") }
+    guard number <= Double(Self.maximumCount) else { throw problem("is too large a number") }
+    return number
+  }
+
+  /// The elements of an array.
+  func elements() throws(JSONProblem) -> [JSONValue] {
+    guard pointer.pointee.type == JSON_ARRAY else { throw problem("is no array") }
+    return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: "\(place)[\($0)]") }
+  }
+
+  /// The keys and values of an object, in their order.
+  func members() throws(JSONProblem) -> [(key: String, value: JSONValue)] {
+    guard isObject else { throw problem("is no object") }
+    var members: [(key: String, value: JSONValue)] = []
+    var position = json_object_iter(pointer)
+    while position != nil {
+      let start = json_object_iter_key(position)
+      let key = String(decoding: UnsafeRawBufferPointer(start: start, count: json_object_iter_key_len(position)), as: UTF8.self)
+      members.append((key, JSONValue(json_object_iter_value(position), at: place.isEmpty ? key : "\(place).\(key)")))
+      position = json_object_iter_next(pointer, position)
+    }
+    return members
+  }
+
+  /// What is wrong here.
+  func problem(_ message: String) -> JSONProblem { JSONProblem(place.isEmpty ? message : "\(place) \(message)") }
+}
+
+extension JSONValue {
+  /// The value of a key; nil where there is none, or null.
+  @inline(__always)
+  func value(_ key: StaticString) throws(JSONProblem) -> JSONValue? {
+    guard isObject else { throw problem("is no object") }
+    let value = key.utf8Start.withMemoryRebound(to: CChar.self, capacity: key.utf8CodeUnitCount + 1) {
+      json_object_getn(pointer, $0, key.utf8CodeUnitCount)
+    }
+    guard let value, value.pointee.type != JSON_NULL else { return nil }
+    // A report's own keys are at its top: their names need no memory.
+    return JSONValue(value, at: place.isEmpty ? "\(key)" : "\(place).\(key)")
+  }
+
+  /// The value of a key that no report of ours lacks.
+  func required(_ key: StaticString) throws(JSONProblem) -> JSONValue {
+    guard let value = try value(key) else { throw problem(place.isEmpty ? "has no \(key)" : "lacks \(key)") }
+    return value
+  }
+
+  func string(_ key: StaticString) throws(JSONProblem) -> String? { try value(key)?.string() }
+
+  func boolean(_ key: StaticString) throws(JSONProblem) -> Bool? { try value(key)?.boolean() }
+
+  /// 0 where there is none.
+  func count(_ key: StaticString) throws(JSONProblem) -> UInt64 { try value(key)?.count() ?? 0 }
+
+  /// None where there is none.
+  func elements(_ key: StaticString) throws(JSONProblem) -> [JSONValue] { try value(key)?.elements() ?? [] }
+
+  /// One of a few names, by what tells its value.
+  func named<Value>(_ key: StaticString, _ read: (String) -> Value?) throws(JSONProblem) -> Value? {
+    guard let value = try value(key) else { return nil }
+    let name = try value.string()
+    guard let result = read(name) else { throw value.problem("is '\(name.quotable)', which this version does not know") }
+    return result
+  }
+}

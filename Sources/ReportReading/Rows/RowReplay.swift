@@ -1,0 +1,107 @@
+import ImagePrimitives
+import ImageURLs
+public import Reporting
+
+/// Counts the rows of JSON Lines reports once more, as the runs did that wrote them: totals, hosts, failures and the histogram of
+/// latencies come out the same.
+///
+/// What rows do not tell is not in the report: when the run began and ended, its rules, the cache and the blacklist, bytes of attempts
+/// that failed. Rows of several files are counted as of one run. Manifests come in the order of their first rows.
+public final class RowReplay {
+  /// Manifests that are told apart; a run over more has a JSON report.
+  public static let maximumManifests = 100_000
+  /// Variants and edges that are told apart.
+  public static let maximumVariants = 4096
+
+  private let report: RunReport
+  private let normalizer = URLNormalizer()
+  private var manifests: [String: Int] = [:]
+  private var variants: [ReportedVariant: Int] = [:]
+  private var lastManifest: (path: [UInt8], index: Int)?
+  private var normalized: [UInt8] = []
+  /// Bytes that the rows told of so far, so that nothing overflows that adds them up.
+  private var claimedBytes: UInt64 = 0
+
+  /// Rows that are counted for a report on a job of that name; `journals` get every row again.
+  public init(version: String, job: JobIdentity, journals: [any ReportJournal] = []) {
+    report = RunReport(version: version, job: job, startedAt: nil, journals: journals)
+  }
+
+  /// Counts the rows of a file; a JSON report is a programmer's error and traps.
+  public func add(_ input: ReportInput) throws(ReportReadingError) {
+    trap(unless: input.kind == .rows, "\(input.path) has no rows")
+    try input.rows { row throws(JSONProblem) in try record(row) }
+  }
+
+  /// What was counted; journals are written to their end.
+  ///
+  /// - Parameter failOn: the rules it is judged by.
+  public func finish(failOn: FailOn = FailOn()) throws(ReportError) -> FinishedReport {
+    try report.flushJournals()
+    return report.finish(RunEnd(finishedAt: nil, duration: .zero), failOn: failOn)
+  }
+
+  private func record(_ row: ReportRow) throws(JSONProblem) {
+    let result = try row.result()
+    claimedBytes += result.bytes + (result.storedBytes ?? 0)
+    guard claimedBytes <= 1 << 62 else { throw JSONProblem("the rows tell of more bytes than there can be") }
+    let url = try row.url()
+    let variant = try variant(of: row)
+    let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
+    let host = result.failure?.kind == .invalidURL ? 0..<0 : hostRange(of: url)
+    normalized.withUnsafeBytes { bytes in
+      report.record(
+        result,
+        of: ReportedEntry(
+          url: url,
+          manifest: entry.manifest,
+          line: entry.line,
+          priority: entry.priority,
+          host: UnsafeRawBufferPointer(rebasing: bytes[host]),
+          variant: variant
+        )
+      )
+    }
+  }
+
+  /// Where the host lies in `normalized` afterwards; empty for what is no URL.
+  private func hostRange(of url: UnsafeRawBufferPointer) -> Range<Int> {
+    normalized.removeAll(keepingCapacity: true)
+    do throws(InvalidURL) {
+      return try normalizer.normalize(url, relativeTo: nil, into: &normalized).hostAndPort
+    } catch {
+      return 0..<0
+    }
+  }
+
+  private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {
+    let path = try row.manifest()
+    // Rows mostly name one manifest many times on end.
+    if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) { return lastManifest.index }
+    let name = String(decoding: path, as: UTF8.self)
+    let index: Int
+    if let known = manifests[name] {
+      index = known
+    } else {
+      guard manifests.count < Self.maximumManifests else {
+        throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead")
+      }
+      index = report.addManifest(name)
+      manifests[name] = index
+    }
+    lastManifest = (Array(path), index)
+    return index
+  }
+
+  private func variant(of row: ReportRow) throws(JSONProblem) -> Int {
+    let variant = try row.variant()
+    guard variant.name != nil || variant.edge != nil else { return 0 }
+    if let known = variants[variant] { return known }
+    guard variants.count < Self.maximumVariants else {
+      throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, as no run has")
+    }
+    let index = report.addVariant(variant)
+    variants[variant] = index
+    return index
+  }
+}
