@@ -24,7 +24,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
     switch self {
     case .jsonl: try JSONLinesJournal(path: path)
-    case .text: FormWriter(path == "-" ? options.terminal : TextReport(), file: try ReportFile(path: path))
+    case .text: FormWriter(path == "-" ? options.terminal : options.terminal.forFile, file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
     case .csv: CSVJournal(file: try ReportFile(path: path))
     case .junit:
@@ -43,7 +43,7 @@ public enum ReportFormat: String, Sendable, CaseIterable {
 
 /// What is known of the place where reports are written.
 public struct ReportOptions: Sendable {
-  /// Lays out a text report on standard output; in a file it has 80 columns and no colours.
+  /// Lays out a text report on standard output; in a file the same has 80 columns and no colours.
   public var terminal = TextReport()
   /// Whether a JUnit report lists what was good, too; no by default.
   public var listsSuccesses = false

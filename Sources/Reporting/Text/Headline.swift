@@ -11,26 +11,40 @@ extension FinishedReport {
     let urls = counted(totals.urls, "URL")
     if let interruption = end.interruption {
       let done = totals.urls - totals.cancelled
-      let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad" : ""
+      let bad = totals.bad > 0 ? ", \(badPhrase)" : ""
       let progress = "\(grouped(done)) of \(urls) done in \(duration)\(bad)"
       return ("\(name): interrupted by \(interruption.signalName): \(progress), so exit status \(exitStatus.rawValue)", .failure)
     }
     if let breakage = end.breakage {
-      let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad" : ""
+      let bad = totals.bad > 0 ? ", \(badPhrase)" : ""
       let sentence = escapedForTerminal(breakage)
       return ("\(name): \(sentence); \(urls) in \(duration)\(bad), so exit status \(exitStatus.rawValue)", .failure)
     }
     if !verdict.reasons.isEmpty {
       let reasons = verdict.reasons.joined(separator: "; ")
       let isUnfinished = end.isPastDeadline && failOn.unfinished
-      let sentence = isUnfinished ? "\(reasons); \(urls) in \(duration)" : "\(urls) in \(duration), \(reasons)"
+      // What is bad is part of its own reason.
+      let bad = totals.bad > 0 && failOn.failuresReason(self) == nil ? ", \(badPhrase)" : ""
+      let done = "\(urls) in \(duration)\(bad)"
+      let sentence = isUnfinished ? "\(reasons); \(done)" : "\(done)\(bad.isEmpty ? "," : ";") \(reasons)"
       return ("\(name): \(sentence), so exit status \(exitStatus.rawValue)", .failure)
     }
     if isAllGood { return ("\(name): \(urls) in \(duration), all good\(goodParts)", .plain) }
     let unfinished = totals.cancelled > 0 ? ", \(grouped(totals.cancelled)) not finished" : ""
-    let bad = totals.bad > 0 ? ", \(grouped(totals.bad)) bad, which fail-on.failures allows" : ""
+    let allowed = standings.counting > 0 ? ", which fail-on.failures allows" : ""
+    let bad = totals.bad > 0 ? ", \(badPhrase)\(allowed)" : ""
     let deadline = end.isPastDeadline ? "the deadline passed; " : ""
     return ("\(name): \(deadline)\(urls) in \(duration)\(unfinished)\(bad)", .warning)
+  }
+
+  /// `30 bad, 25 of them known, 2 of them in grace`.
+  var badPhrase: String {
+    var parts = ["\(grouped(totals.bad)) bad"]
+    for (count, reason) in [(standings.known, "known"), (standings.inGrace, "in grace")] where count > 0 {
+      let share = count < totals.bad ? grouped(count) : count == 1 ? "" : "all"
+      parts.append(share.isEmpty ? reason : "\(share) of them \(reason)")
+    }
+    return parts.joined(separator: ", ")
   }
 
   /// ` (7,000 hits, 3,000 downloaded)`.

@@ -1,9 +1,12 @@
 import ImagePrimitives
 
 extension TextPage {
-  private static let groupLimit = 10
+  /// Groups beyond so many are counted only: each status of HTTP is a group of its own.
+  static let groupLimit = 40
   private static let hostLimit = 3
-  private static let exampleLimit = 2
+
+  /// Whether failures take an overview, so that all kinds stand on the first screen, and examples below it.
+  static func needsOverview(_ report: FinishedReport) -> Bool { report.failureGroups.count > 4 }
 
   /// Failed and blacklisted entries, grouped by kind and status, with hosts and examples.
   mutating func writeFailures(_ report: FinishedReport) {
@@ -11,31 +14,62 @@ extension TextPage {
     guard !groups.isEmpty else { return }
     line()
     line("Failures")
-    let shown = groups.prefix(Self.groupLimit)
-    let titleWidth = max(18, shown.map { columns(of: $0.title) }.max() ?? 0)
-    let countWidth = max(6, shown.map { grouped($0.count).count }.max() ?? 0)
-    for group in shown { write(group, titleWidth: titleWidth, countWidth: countWidth) }
-    let others = groups.dropFirst(Self.groupLimit)
+    let widths = GroupWidths(groups)
+    for group in groups {
+      write(group, report, widths)
+      writeExamples(group, report)
+    }
+  }
+
+  /// A line for each kind, below one that names the host with most failures.
+  mutating func writeOverview(_ report: FinishedReport) {
+    let shown = Array(report.failureGroups.prefix(Self.groupLimit))
+    let widths = GroupWidths(shown)
+    line()
+    let count = grouped(report.totals.bad).rightAligned(to: widths.count)
+    let start = "Failures".padded(to: widths.title + 2) + " "
+    let room = width - columns(of: start) - widths.count - 3
+    line(start + styled(count, .failure) + "   " + (worstHost(report).map { $0.cut(to: room) } ?? ""))
+    for group in shown { write(group, report, widths, isAlone: true) }
+    let others = report.failureGroups.dropFirst(Self.groupLimit)
     if !others.isEmpty {
       let count = others.reduce(0) { $0 + $1.count }
       line(styled("  … \(counted(UInt64(others.count), "more kind")) with \(counted(count, "URL"))", .detail))
     }
   }
 
-  private mutating func write(_ group: FailureGroup, titleWidth: Int, countWidth: Int) {
-    let count = grouped(group.count).rightAligned(to: countWidth)
-    let start = "  \(group.title.padded(to: titleWidth)) "
-    let hosts = hostList(group).cut(to: max(16, width - columns(of: start) - countWidth - 3))
-    let reason = group.status == nil ? reason(group) : nil
-    var rest = "   " + hosts
+  /// `worst: img.example.com, 612 of 8,120 URLs`; nil where no entry with a host failed.
+  private func worstHost(_ report: FinishedReport) -> String? {
+    guard let worst = report.hostsByFailures.first, worst.totals.bad > 0 else { return nil }
+    return "worst: \(escapedForTerminal(worst.host)), \(grouped(worst.totals.bad)) of \(counted(worst.totals.urls, "URL"))"
+  }
+
+  /// The widths of the columns of groups.
+  private struct GroupWidths {
+    var title: Int
+    var count: Int
+
+    init(_ groups: [FailureGroup]) {
+      title = max(18, groups.map { columns(of: $0.title) }.max() ?? 0)
+      count = max(6, groups.map { grouped($0.count).count }.max() ?? 0)
+    }
+  }
+
+  /// Title, count and hosts; the reason behind them, or on a line of its own unless the group `isAlone` on its line.
+  private mutating func write(_ group: FailureGroup, _ report: FinishedReport, _ widths: GroupWidths, isAlone: Bool = false) {
+    let count = grouped(group.count).rightAligned(to: widths.count)
+    let start = "  \(group.title.padded(to: widths.title)) "
+    let letOff = report.letOffPhrase(of: group).map { "   (\($0))" } ?? ""
+    let hosts = hostList(group).cut(to: max(16, width - columns(of: start + letOff) - widths.count - 3))
+    let reason = group.status == nil && !isAlone ? group.reason : nil
+    var rest = "   " + hosts + styled(letOff, .detail)
     var isReasonShown = reason == nil
-    if let reason, columns(of: start + count + rest + reason) + 3 <= width {
+    if let reason, columns(of: start + count + "   " + hosts + letOff + reason) + 3 <= width {
       rest += "   " + styled(reason, .detail)
       isReasonShown = true
     }
-    line(start + styled(count, .failure) + rest)
+    line(start + styled(count, group.counting > 0 ? .failure : .detail) + rest)
     if let reason, !isReasonShown { line("    " + styled(reason.cut(to: width - 4), .detail)) }
-    writeExamples(group)
   }
 
   private func hostList(_ group: FailureGroup) -> String {
@@ -45,33 +79,24 @@ extension TextPage {
     if elsewhere > 0 { parts.append("elsewhere \(grouped(elsewhere))") }
     return parts.joined(separator: ", ")
   }
+}
 
-  /// The first example's own sentence, which says more than the kind.
-  private func reason(_ group: FailureGroup) -> String? {
-    guard let message = group.examples.first?.failure?.message, !message.isEmpty else { return nil }
-    return "(\(escapedForTerminal(message)))"
+extension FinishedReport {
+  /// The hosts, those with most failures first.
+  var hostsByFailures: [HostSummary] { hosts.sorted { ($1.totals.bad, $0.host) < ($0.totals.bad, $1.host) } }
+
+  /// How many of a group do not count, such as `50 known`; nil where all do.
+  func letOffPhrase(of group: FailureGroup) -> String? {
+    guard group.count > group.counting else { return nil }
+    let reason = standings.inGrace == 0 ? "known" : standings.known == 0 ? "in grace" : "known or in grace"
+    return group.counting == 0 ? "all \(reason)" : "\(grouped(group.count - group.counting)) \(reason)"
   }
+}
 
-  /// URL and place side by side where both fit; a longer URL has its place below it.
-  private mutating func writeExamples(_ group: FailureGroup) {
-    let rows = group.examples.prefix(Self.exampleLimit).map { example in
-      let place = escapedForTerminal(example.manifest) + (example.line > 0 ? ":\(example.line)" : "")
-      let variant = example.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
-      return (url: escapedForTerminal(example.url).cut(to: 3 * width) + variant, place: place)
-    }
-    let placeWidth = rows.map { columns(of: $0.place) }.max() ?? 0
-    let urlWidth = max(54, rows.map { columns(of: $0.url) }.filter { $0 + placeWidth + 6 <= width }.max() ?? 0)
-    for row in rows {
-      if columns(of: row.url) <= urlWidth, 4 + urlWidth + 2 + columns(of: row.place) <= width {
-        line("    \(row.url.padded(to: urlWidth))  \(styled(row.place, .detail))")
-      } else if 4 + columns(of: row.url) + 2 + columns(of: row.place) <= width {
-        line("    \(row.url)  \(styled(row.place, .detail))")
-      } else {
-        line("    \(row.url)")
-        line("      \(styled(row.place.cut(to: width - 6), .detail))")
-      }
-    }
-    let more = group.count - UInt64(rows.count)
-    if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
+extension FailureGroup {
+  /// The first example's own sentence, which says more than the kind.
+  var reason: String? {
+    guard let message = examples.first?.failure?.message, !message.isEmpty else { return nil }
+    return "(\(escapedForTerminal(message)))"
   }
 }

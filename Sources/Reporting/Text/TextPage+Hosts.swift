@@ -3,10 +3,10 @@ import ImagePrimitives
 extension TextPage {
   private static let hostRowLimit = 10
 
-  /// The hosts with most entries: what came of them, and how fast they were.
-  mutating func writeHosts(_ report: FinishedReport) {
+  /// The hosts with most entries, or those with most failures: what came of them, and how fast they were.
+  mutating func writeHosts(_ report: FinishedReport, worstFirst: Bool = false) {
     guard !report.hosts.isEmpty else { return }
-    let shown = Array(report.hosts.prefix(Self.hostRowLimit))
+    let shown = Array((worstFirst ? report.hostsByFailures : report.hosts).prefix(Self.hostRowLimit))
     let titles = ["urls", "hits", "new", "bad", "median", "99 %"]
     let rows = shown.map(cells)
     let widths = titles.indices.map { index in max(7, columns(of: titles[index]), rows.map { columns(of: $0[index]) }.max() ?? 0)

@@ -10,11 +10,14 @@ struct TextPage {
 
   let width: Int
   let hasColor: Bool
+  /// Whether all examples are shown, each with what makes its request again.
+  let isVerbose: Bool
   private(set) var text = ""
 
-  init(width: Int, hasColor: Bool) {
+  init(width: Int, hasColor: Bool, isVerbose: Bool = false) {
     self.width = width
     self.hasColor = hasColor
+    self.isVerbose = isVerbose
   }
 
   /// The text in a style, where there are colours.

@@ -2,9 +2,18 @@ import ImagePrimitives
 
 /// The report for a person: the verdict in one sentence, then what they need to act on it, the most urgent first.
 ///
-/// A run in which all is well takes a line, with the cache and the speed below it. Text from outside is escaped; URLs longer than
-/// three lines are cut, since the JSON report has them whole.
+/// A run in which all is well takes a line, with the cache and the speed below it. Failures of a few kinds stand each with its first
+/// examples; of more kinds an overview comes first, so that a screen of 24 lines shows them all and the worst host. Text from outside
+/// is escaped; URLs longer than three lines are cut, since the JSON report has them whole.
 public struct TextReport: ReportForm {
+  /// What stands first.
+  public enum Order: Sendable, Hashable {
+    /// The verdict, as a run's report is read from its top.
+    case verdictFirst
+    /// The failures; the verdict is the last line, where the eye is when a command at a terminal has ended.
+    case failuresFirst
+  }
+
   /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
   static let minimumWidth = 80
 
@@ -12,37 +21,82 @@ public struct TextReport: ReportForm {
   public var width: Int
   /// Whether ANSI colours underline what the words say; no by default.
   public var hasColor: Bool
+  /// What stands first; the verdict by default.
+  public var order: Order
+  /// Whether ten examples of each kind are shown, not two, each with a curl line that makes its request again; no by default.
+  public var isVerbose: Bool
 
   /// A writer for pages of `width` columns.
-  public init(width: Int = 80, hasColor: Bool = false) {
+  public init(width: Int = 80, hasColor: Bool = false, order: Order = .verdictFirst, isVerbose: Bool = false) {
     self.width = width
     self.hasColor = hasColor
+    self.order = order
+    self.isVerbose = isVerbose
   }
+
+  /// The same for a file: 80 columns without colours.
+  var forFile: TextReport { TextReport(order: order, isVerbose: isVerbose) }
 
   /// Appends the report; its last line is ended.
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    var page = TextPage(width: max(width, Self.minimumWidth), hasColor: hasColor)
-    let (headline, style) = report.headline
-    page.paragraph("", [headline], indent: 0, style: style)
-    if !report.isAllGood {
-      page.writeOutcomes(report)
-      page.writeFailures(report)
-      page.writeHosts(report)
+    switch order {
+    case .verdictFirst:
+      var page = makePage()
+      page.writeHeadline(report)
+      if !report.isAllGood { page.writeOutcomes(report) }
+      page.writeFindings(report)
+      page.writeFooter(report)
+      output.append(page.text)
+    case .failuresFirst:
+      var page = makePage()
+      page.writeFindings(report)
+      if !report.isAllGood { page.writeOutcomes(report) }
+      page.writeFooter(report)
+      if !report.isAllGood || report.hasFindings { page.line() }
+      page.writeHeadline(report)
+      // The blank line above the first part parts it from nothing.
+      output.append(String(page.text.drop { $0 == "\n" }))
     }
-    page.writeRemoteCaches(report)
-    page.writeFooter(report)
-    output.append(page.text)
+  }
+
+  private func makePage() -> TextPage {
+    TextPage(width: max(width, Self.minimumWidth), hasColor: hasColor, isVerbose: isVerbose)
   }
 }
 
+extension FinishedReport {
+  /// Whether there is more to tell than a line where all is well.
+  fileprivate var hasFindings: Bool { asksRemoteCaches || !placeholders.isEmpty }
+}
+
 extension TextPage {
+  fileprivate mutating func writeHeadline(_ report: FinishedReport) {
+    let (headline, style) = report.headline
+    paragraph("", [headline], indent: 0, style: style)
+  }
+
+  /// What was found at the URLs and their hosts.
+  fileprivate mutating func writeFindings(_ report: FinishedReport) {
+    if Self.needsOverview(report) {
+      writeOverview(report)
+      writeHosts(report, worstFirst: true)
+      writeExamples(report)
+    } else if !report.isAllGood {
+      writeFailures(report)
+      writeHosts(report)
+    }
+    writePlaceholders(report)
+    writeRemoteCaches(report)
+  }
+
   /// The paragraphs at the end; a blank line above them where the report is more than a line.
   fileprivate mutating func writeFooter(_ report: FinishedReport) {
     var footer = TextPage(width: width, hasColor: hasColor)
     footer.writeWarnings(report.warnings)
+    footer.writeDuplicates(report.duplicates)
     footer.writeCache(report.end)
     footer.writeSpeed(report)
-    let isMoreThanALine = !report.isAllGood || report.asksRemoteCaches
+    let isMoreThanALine = !report.isAllGood || report.hasFindings
     if isMoreThanALine, !footer.text.isEmpty { line() }
     append(footer)
   }

@@ -41,6 +41,14 @@ func percent(_ part: UInt64, of whole: UInt64) -> String {
   return fixed(share, decimals: 1) + " %"
 }
 
+/// A share in percent that is above a limit, with as many decimals as show that.
+func percent(_ part: UInt64, of whole: UInt64, beyond limit: Double) -> String {
+  let share = percent(part, of: whole)
+  let exact = Double(part) / Double(max(whole, 1))
+  guard fixed(exact * 100, decimals: 1) == fixed(limit * 100, decimals: 1), !share.hasPrefix("<") else { return share }
+  return percent(exact)
+}
+
 /// A limit in percent with as many decimals as it needs, up to four.
 func percent(_ fraction: Double) -> String {
   var text = fixed(fraction * 100, decimals: 4)

@@ -1,0 +1,56 @@
+import ImagePrimitives
+import Reporting
+import Testing
+
+@Suite struct CurlLineTests {
+  @Test(arguments: [
+    ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
+    ("https://img.example.com/a b.jpg?x=1&y='2'", #"curl --head 'https://img.example.com/a%20b.jpg?x=1&y='\''2'\'''"#),
+    ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2f%25zz'"),
+    ("https://bücher.example/ä\u{202E}.jpg", "curl --head 'https://bücher.example/%C3%A4%E2%80%AE.jpg'"),
+    ("https://[::1]:8443/a.jpg", "curl --head 'https://[::1]:8443/a.jpg'"),
+    ("https://img.example.com/a[1]{2}.jpg", "curl --head --globoff 'https://img.example.com/a[1]%7B2%7D.jpg'"),
+    ("https://***@img.example.com/$(id)`id`", "curl --head 'https://***@img.example.com/$(id)%60id%60'"),
+    ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J%0A;id'"),
+  ])
+  func aLineHasTheURLAsItIsSent(url: String, line: String) {
+    #expect(CurlCommand(options: "--head").line(for: url) == line)
+  }
+
+  private func makeReport() -> FinishedReport {
+    let webp = ReportedVariant(name: "webp", edge: "edge-a")
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      manifests: ["urls.txt"],
+      variants: [webp],
+      startedAt: nil
+    )
+    let failure = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
+    var report = run.finish(makeEnd(after: .seconds(1)))
+    report.requests = [
+      ReportedRequest(variant: webp, curl: CurlCommand(options: "-H 'Accept: image/webp'")),
+      ReportedRequest(curl: CurlCommand(options: "--location")),
+    ]
+    return report
+  }
+
+  @Test func verboseTextHasTenExamplesWithTheirLines() {
+    let text = TextReport(isVerbose: true).text(makeReport())
+    #expect(text.split(separator: "\n").filter { $0.hasPrefix("      curl --location https://img.example.com/") }.count == 10)
+    #expect(text.contains("    … 2 more\n") && !TextReport().text(makeReport()).contains("curl"))
+  }
+
+  @Test func aFailureHasTheLineOfItsVariant() {
+    let report = makeReport()
+    var failure = report.failures[0]
+    failure.variant = ReportedVariant(name: "webp", edge: "edge-a")
+    #expect(report.curlLine(of: failure) == "curl -H 'Accept: image/webp' https://img.example.com/1.jpg")
+    failure.variant = ReportedVariant(name: "other", edge: nil)
+    #expect(report.curlLine(of: failure) == nil)
+    failure = report.failures[0]
+    failure.failure = Failure(.invalidURL, message: "the URL has no host")
+    #expect(report.curlLine(of: failure) == nil)
+  }
+}
