@@ -4,7 +4,10 @@ import WarmJobs
 
 /// The options that mirror keys of the job file; they stand above what the file says.
 struct KeyOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"))
+  @Option(
+    help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"),
+    completion: .list(JobKeys.suggestions(for: "prefetch.order"))
+  )
   var order: String?
 
   @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count"))
@@ -31,13 +34,22 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("request.retries: of transient failures.", valueName: "count"))
   var retries: String?
 
-  @Option(help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"))
+  @Option(
+    help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"),
+    completion: .list(JobKeys.suggestions(for: "verify.decode"))
+  )
   var decode: String?
 
-  @Option(help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"))
+  @Option(
+    help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"),
+    completion: .list(JobKeys.suggestions(for: "cache.mode"))
+  )
   var cacheMode: String?
 
-  @Option(help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"))
+  @Option(
+    help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"),
+    completion: .list(JobKeys.suggestions(for: "cache.freshness"))
+  )
   var freshness: String?
 
   @Option(help: ArgumentHelp("cache.min-fresh: fetch again now what would expire sooner, such as 2h.", valueName: "duration"))
@@ -56,17 +68,20 @@ struct KeyOptions: ParsableArguments {
   var retryBlacklisted = false
 
   @Option(
-    help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value")
+    help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value"),
+    completion: .list(JobKeys.settings(in: "fail-on."))
   )
   var failOn: [String] = []
 
   @Option(
-    help: ArgumentHelp("A further report, such as json=report.json; may be repeated.", valueName: "format=file")
+    help: ArgumentHelp("A further report, such as json=report.json; may be repeated.", valueName: "format=file"),
+    completion: .list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
   )
   var report: [String] = []
 
   @Option(
-    help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value")
+    help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value"),
+    completion: .list(JobKeys.settings())
   )
   var set: [String] = []
 

@@ -9,7 +9,7 @@ import WarmJobs
     commandName: "prewarm",
     abstract: "Warm image caches and check image URLs.",
     version: PrewarmVersion.current,
-    subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self]
+    subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self, SchemaCommand.self]
   )
 
   /// Without a subcommand there is nothing to do.

@@ -25,7 +25,7 @@ extension OutputBuffer {
   }
 
   /// Appends a JSON string with its quotes.
-  mutating func appendJSON(_ text: String) {
+  package mutating func appendJSON(_ text: String) {
     var text = text
     text.withUTF8 { appendJSON(UnsafeRawBufferPointer($0)) }
   }

@@ -9,6 +9,9 @@ enum HeaderRules {
   ]
   private static let keys = ["accept": "request.accept", "user-agent": "request.user-agent"]
 
+  /// Names in lower case of fields that may not stand in `request.headers`, or in a variant.
+  static func refusedNames(ofVariant: Bool) -> [String] { (ofVariant ? [] : keys.keys.sorted()) + reserved.sorted() }
+
   /// Why a field of that name may not stand in `request.headers`, or in a variant; nil where it may.
   static func problem(name: String, ofVariant: Bool) -> String? {
     let lowered = name.lowercased()

@@ -42,14 +42,7 @@ public struct JobKey: Sendable {
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
   /// The default as a node; nil where there is none.
-  var defaultNode: YAMLNode? {
-    guard let defaultText else { return nil }
-    do {
-      return try YAMLDocument(parsing: Array(defaultText.utf8), name: "the default of \(path)").root
-    } catch {
-      fatalError("\(error)")
-    }
-  }
+  var defaultNode: YAMLNode? { defaultText.map { JobKeys.node($0, of: path) } }
 }
 
 /// Every key of the job file, described once: validation, the list of keys in help and README, and schemas come from here.
@@ -63,6 +56,21 @@ public enum JobKeys {
 
   /// The key at that path; nil where there is none.
   public static func key(at path: String) -> JobKey? { all.first { $0.path == path } }
+
+  /// Whether the key works; a section does where one of its keys does.
+  static func works(_ key: JobKey) -> Bool {
+    guard case .section = key.type else { return key.works }
+    return (bySection[key.path] ?? []).contains(where: works)
+  }
+
+  /// What the description of the key at `path` writes as YAML.
+  static func node(_ text: String, of path: String) -> YAMLNode {
+    do {
+      return try YAMLDocument(parsing: Array(text.utf8), name: "the description of \(path)").root
+    } catch {
+      fatalError("\(error)")
+    }
+  }
 
   private static let job: [JobKey] = [
     JobKey("version", .integer(1...1), example: "1", isRequired: true, "the version of this format"),

@@ -18,13 +18,7 @@ private struct ReferencePage {
 
   /// The keys of the section at `path`.
   mutating func section(_ path: String, indent: String) {
-    for key in JobKeys.bySection[path] ?? [] where works(key) { line(of: key, indent: indent) }
-  }
-
-  /// A section works where one of its keys does.
-  private func works(_ key: JobKey) -> Bool {
-    guard case .section = key.type else { return key.works }
-    return (JobKeys.bySection[key.path] ?? []).contains(where: works)
+    for key in JobKeys.bySection[path] ?? [] where JobKeys.works(key) { line(of: key, indent: indent) }
   }
 
   private mutating func line(of key: JobKey, indent: String) {
@@ -40,7 +34,7 @@ private struct ReferencePage {
   /// A list: its default and what else its entries may be; where it has none, an entry with all keys.
   private mutating func entries(_ list: JobKey, exactlyOneOf names: [String], indent: String) {
     add("\(indent)\(list.name):\(list.defaultText.map { " \($0)" } ?? "")", comment(on: list))
-    let keys = (JobKeys.bySection[list.path + "[]"] ?? []).filter(works)
+    let keys = (JobKeys.bySection[list.path + "[]"] ?? []).filter(JobKeys.works)
     var others = keys.filter { names.contains($0.name) }
     if list.defaultText == nil, let first = others.first {
       others.removeFirst()

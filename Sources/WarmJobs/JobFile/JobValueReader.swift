@@ -40,7 +40,7 @@ struct JobValueReader {
     case .textOrSection(let form, _): return value(node, .text(form))
     case .section, .entries: preconditionFailure("not the type of a value")
     default:
-      guard node.scalar != nil else { return refuse(node) }
+      guard node.scalar?.isNull == false else { return refuse(node) }
       guard let scalar = expanded(node) else { return nil }
       switch type {
       case .text(.webURL): return webURL(scalar, node)
@@ -211,7 +211,7 @@ struct JobValueReader {
 
   /// Reports what stands there instead of what the key needs.
   private func refuse<Value>(_ node: YAMLNode) -> Value? {
-    guard let written = node.scalar else {
+    guard let written = node.scalar, !written.isNull else {
       mistakes.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
       return nil
     }

@@ -1,0 +1,41 @@
+import Foundation
+import TestSupport
+import WarmJobs
+
+/// What a validator says of documents by the schema: nil for a good one, else its first error.
+///
+/// All of them are judged in one process of Python, whose jsonschema is somebody else's reading of JSON Schema.
+func schemaVerdicts(on documents: [String]) async throws -> [String?] {
+  let question = try JSONSerialization.data(withJSONObject: ["schema": JobKeys.schema(), "documents": documents])
+  let result = try await Command.run("\(repository)/Tests/Validators/job-schema", input: .bytes(Array(question)))
+  guard result.status == 0, let verdicts = try JSONSerialization.jsonObject(with: Data(result.output)) as? [Any] else {
+    throw ValidatorFailure(description: result.errorText)
+  }
+  return verdicts.map { $0 as? String }
+}
+
+struct ValidatorFailure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// A short job in which `key` has `value`, with what else has to stand beside it.
+func job(with key: JobKey, _ value: String) -> String {
+  let parts = key.path.split(separator: ".").map(String.init)
+  var text = "\(key.name): \(value)"
+  for depth in parts.indices.dropLast().reversed() {
+    let section = parts[...depth].joined(separator: ".")
+    let name = parts[depth].replacing("[]", with: "")
+    let isItem = parts[depth].hasSuffix("[]")
+    let inner = text.prefix { $0 != ":" }
+    var beside = JobKeys.all.filter { sibling in
+      sibling.isRequired && sibling.path == "\(section).\(sibling.name)" && sibling.name != inner
+    }.map { "\($0.name): \($0.example ?? "")" }
+    if section == "manifests[]", !["path", "url", "urls"].contains(inner) { beside.append("path: a.txt") }
+    if section == "transform.resize", inner == "fit" { beside.append("width: 10") }
+    let body = "{\((beside + [text]).joined(separator: ", "))}"
+    text = "\(name): \(isItem ? "[\(body)]" : body)"
+  }
+  let top = text.prefix { $0 != ":" }
+  let head = ["version: 1", "name: homepage", "manifests: [{path: a.txt}]"].filter { !$0.hasPrefix("\(top):") }
+  return (head + [text]).joined(separator: "\n") + "\n"
+}
