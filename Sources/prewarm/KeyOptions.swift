@@ -6,7 +6,7 @@ import WarmJobs
 struct KeyOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"),
-    completion: .list(JobKeys.suggestions(for: "prefetch.order"))
+    completion: KeyCompletions.order
   )
   var order: String?
 
@@ -36,19 +36,19 @@ struct KeyOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("verify.decode: none, header or full.", valueName: "depth"),
-    completion: .list(JobKeys.suggestions(for: "verify.decode"))
+    completion: KeyCompletions.decode
   )
   var decode: String?
 
   @Option(
     help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"),
-    completion: .list(JobKeys.suggestions(for: "cache.mode"))
+    completion: KeyCompletions.cacheMode
   )
   var cacheMode: String?
 
   @Option(
     help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"),
-    completion: .list(JobKeys.suggestions(for: "cache.freshness"))
+    completion: KeyCompletions.freshness
   )
   var freshness: String?
 
@@ -69,19 +69,19 @@ struct KeyOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value"),
-    completion: .list(JobKeys.settings(in: "fail-on."))
+    completion: KeyCompletions.rules
   )
   var failOn: [String] = []
 
   @Option(
     help: ArgumentHelp("A further report, such as json=report.json; may be repeated.", valueName: "format=file"),
-    completion: .list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
+    completion: KeyCompletions.reports
   )
   var report: [String] = []
 
   @Option(
     help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value"),
-    completion: .list(JobKeys.settings())
+    completion: KeyCompletions.settings
   )
   var set: [String] = []
 
