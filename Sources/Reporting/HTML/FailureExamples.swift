@@ -25,9 +25,6 @@ struct FailureExamples {
 }
 
 extension FailureRecord {
-  /// Where it stands, such as `urls/hero.txt:17`.
-  var place: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest }
-
   /// What else a person may want to know of it but its attempts, in a few words each.
   var facts: [String] {
     var facts: [String] = []

@@ -25,7 +25,9 @@ extension OutputBuffer {
       appendLiteral(" |\n")
     }
     let others = report.failureGroups.dropFirst(Self.groupLimit)
-    if !others.isEmpty { append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n") }
+    if !others.isEmpty {
+      append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
+    }
     let standings = report.standings
     if standings.known + standings.inGrace > 0 {
       append("\n\(grouped(standings.counting)) of these count in the verdict; \(grouped(standings.known)) failed before, too, ")
@@ -109,9 +111,4 @@ extension OutputBuffer {
   private mutating func appendMarkdownRest(_ count: Int) {
     if count > 0 { append("\n… \(grouped(UInt64(count))) more\n") }
   }
-}
-
-extension FailureRecord {
-  /// Manifest and line, such as `urls/hero.txt:17`.
-  var place: String { line > 0 ? "\(manifest):\(line)" : manifest }
 }

@@ -42,6 +42,11 @@ public struct FailureRecord: Sendable, Equatable {
   }
 }
 
+extension FailureRecord {
+  /// Where it stands, such as `urls/hero.txt:17`; a path that is very long is cut.
+  var place: String { line > 0 ? "\(manifest.shortened(to: 160)):\(line)" : manifest.shortened(to: 160) }
+}
+
 /// Entries that failed alike: the same kind and, for `http-status`, the same status.
 public struct FailureGroup: Sendable, Equatable {
   /// How many examples a report has of each.

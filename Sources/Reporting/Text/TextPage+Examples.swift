@@ -44,7 +44,7 @@ extension TextPage {
   }
 
   private func row(_ example: FailureRecord, _ report: FinishedReport) -> Row {
-    var place = escapedForTerminal(example.manifest) + (example.line > 0 ? ":\(example.line)" : "")
+    var place = escapedForTerminal(example.place)
     switch example.standing {
     case .counts: break
     case .known: place += " (known)"
