@@ -28,7 +28,7 @@ extension HTMLPage {
         if let line = examples.curlLine(of: record) {
           page.element("details", ["class": "curl"]) { page in
             page.element("summary", "curl")
-            page.element("code", ["class": "curl"], line)
+            page.shellLine(line)
           }
         }
       }

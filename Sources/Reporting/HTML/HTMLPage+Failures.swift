@@ -58,7 +58,7 @@ extension HTMLPage {
         for example in group.examples { page.element("li") { $0.writeExample(example, examples) } }
       }
       let more = group.count - min(group.count, UInt64(group.examples.count))
-      page.omission(more, "more")
+      page.omission(more, "more", plural: "more")
     }
   }
 
@@ -83,7 +83,7 @@ extension HTMLPage {
       if let message = record.failure?.message, !message.isEmpty {
         page.element("p", ["class": "message"]) { $0.text(message, limit: 400) }
       }
-      if let line = examples.curlLine(of: record) { page.element("code", ["class": "curl"], line) }
+      if let line = examples.curlLine(of: record) { page.shellLine(line) }
     }
   }
 }

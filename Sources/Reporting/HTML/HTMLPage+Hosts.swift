@@ -13,7 +13,7 @@ extension HTMLPage {
     let titles = ["Host", "#URLs", "#Hits", "#New", "#Bad", "#Share", "#Received", "#Median", "#99 %"]
     section("hosts", "Hosts") { page in
       var shown = 0
-      page.table("Hosts", titles, sorted: 4) { page in
+      page.table("Hosts", titles, sorted: report.totals.bad > 0 ? 4 : 1) { page in
         shown = page.rows(hosts, limit: Self.hostLimit, bytes: Self.hostBytes) { page, host in
           page.element("tr") { page in
             page.rowHeader(host.host, limit: 253)
@@ -66,7 +66,7 @@ extension HTMLPage {
           }
         }
       }
-      page.omission(UInt64(counts.count - shown), "more")
+      page.omission(UInt64(counts.count - shown), "more", plural: "more")
     }
   }
 

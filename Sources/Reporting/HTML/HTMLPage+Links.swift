@@ -3,12 +3,23 @@ extension HTMLPage {
   static let urlLimit = 300
 
   /// A URL from outside: a link where following it asks just what is shown.
-  mutating func url(_ url: String) {
-    guard url.isSafeLink else { return element("span", ["class": "url"]) { $0.text(url, limit: Self.urlLimit) } }
+  ///
+  /// - Parameter name: Shown in its place where there is little room; the URL is then told to who points at it.
+  mutating func url(_ url: String, as name: String? = nil) {
+    let title = name == nil ? nil : url.shortened(to: Self.urlLimit)
+    let content = { (page: inout HTMLPage) in page.text(name ?? url, limit: Self.urlLimit) }
+    guard url.isSafeLink else { return element("span", ["class": "url", "title": title], content) }
     // The page sends no referrer (rel, and the policy at its head), and the server's page cannot reach back into this one.
-    element("a", ["class": "url", "href": url, "target": "_blank", "rel": "noreferrer noopener nofollow"]) { page in
-      page.text(url, limit: Self.urlLimit)
-    }
+    element(
+      "a",
+      ["class": "url", "href": url, "title": title, "target": "_blank", "rel": "noreferrer noopener nofollow"],
+      content
+    )
+  }
+
+  /// A line for a shell, which the script lets copy.
+  mutating func shellLine(_ line: String) {
+    element("div", ["class": "line"]) { $0.element("code", line) }
   }
 }
 

@@ -10,7 +10,7 @@ extension HTMLPage {
   mutating func writeSameImages(_ report: FinishedReport) {
     let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
     guard !report.placeholders.isEmpty || duplicates != nil else { return }
-    section("same-images", "The same image again and again") { page in
+    section("same-images", "Placeholders and duplicates") { page in
       if let duplicates {
         let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
         page.element(
@@ -72,7 +72,7 @@ extension HTMLPage {
   private mutating func write(_ thumbnail: Thumbnail) {
     element("li") { page in
       page.pictureOrNone(thumbnail, description: thumbnail.url.lastPathComponent)
-      page.url(thumbnail.url)
+      page.url(thumbnail.url, as: thumbnail.url.lastPathComponent)
       page.element("small", thumbnail.looks)
       if let failure = thumbnail.failure {
         page.element("small", ["class": "bad"]) { $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200) }

@@ -20,30 +20,28 @@ extension HTMLPage {
 
   /// The cache and the blacklist as the run left them.
   mutating func writeStores(_ end: RunEnd) {
-    if let cache = end.cache {
-      section("cache", "Cache") { page in
-        page.element("dl", ["class": "details"]) { page in
-          let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
-          page.fact("Images", "\(grouped(cache.entries)), \(byteCount(Double(cache.bodyBytes)))\(limit)")
-          page.fact("On disk", byteCount(Double(cache.diskBytes)))
-          page.fact("Folder", cache.directory)
-          page.fact("Namespace", cache.namespace)
-          page.fact("All fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
-          page.fact("Expired and removed", count: cache.expiredEntries)
-          page.fact("Trimmed", count: cache.trimmedEntries)
-          page.fact("Of them from this run", count: cache.evictedFromThisRun)
+    guard end.cache != nil || end.blacklist != nil else { return }
+    section("cache", "Cache and blacklist") { page in
+      page.element("dl", ["class": "details"]) { page in
+        if let cache = end.cache { page.facts(of: cache) }
+        if let blacklist = end.blacklist {
+          page.fact("Blacklisted", "\(counted(blacklist.entries, "URL")), \(grouped(blacklist.added)) new")
+          page.fact("Taken off the blacklist", count: blacklist.removed)
         }
       }
     }
-    if let blacklist = end.blacklist, blacklist.entries + blacklist.added + blacklist.removed > 0 {
-      section("blacklist", "Blacklist") { page in
-        page.element("dl", ["class": "details"]) { page in
-          page.fact("URLs", grouped(blacklist.entries))
-          page.fact("New", count: blacklist.added)
-          page.fact("Taken off", count: blacklist.removed)
-        }
-      }
-    }
+  }
+
+  private mutating func facts(of cache: CacheSummary) {
+    let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
+    fact("Images", "\(grouped(cache.entries)), \(byteCount(Double(cache.bodyBytes)))\(limit)")
+    fact("On disk", byteCount(Double(cache.diskBytes)))
+    fact("All fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
+    fact("Folder", cache.directory)
+    fact("Namespace", cache.namespace)
+    fact("Expired and removed", count: cache.expiredEntries)
+    fact("Trimmed", count: cache.trimmedEntries)
+    fact("Of them from this run", count: cache.evictedFromThisRun)
   }
 
   /// The job as it ran.

@@ -3,7 +3,7 @@
 /// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
-  static let sha256 = "72o0ZVh3Ng8OhDi02fWXWinGtSdEHzwkrSjTa7PTMXU="
+  static let sha256 = "Xl8CwCEU0ogUkbIm57WmnJ5pxFdynMIpM7gP1jGAftI="
 
   /// What stands in the style element, to the byte.
   static let source = """
@@ -43,7 +43,7 @@ enum HTMLStyle {
     .mark path{fill:none;stroke:var(--on);stroke-width:2.4;stroke-linecap:round;stroke-linejoin:round}
     .bar{display:block;width:100%;height:.8rem;margin:1.1rem 0 .6rem;border-radius:.4rem;background:var(--soft)}
     .legend{display:flex;flex-wrap:wrap;gap:.15rem 1.4rem;font-size:.875rem}
-    .legend i{display:inline-block;width:.65rem;height:.65rem;margin-right:.15rem;border-radius:.2rem}
+    .legend i{display:inline-block;width:.65rem;height:.65rem;margin-right:.35rem;border-radius:.2rem}
     .legend b{font-weight:600}.legend span{color:var(--dim)}
     .o-hit{fill:var(--hit);background:var(--hit)}.o-disk{fill:var(--disk);background:var(--disk)}
     .o-revalidated{fill:var(--revalidated);background:var(--revalidated)}
@@ -55,8 +55,8 @@ enum HTMLStyle {
     .figures b{display:block;font-size:1.6rem;font-weight:600;line-height:1.2;letter-spacing:-.015em}
     .figures small{display:block}
     .figures+section,header+section{margin-top:1.9rem}
-    .head{display:flex;flex-wrap:wrap;align-items:baseline;justify-content:space-between;gap:0 1.5rem;margin-bottom:.5rem}
-    .head h2{margin:0}.worst b{color:var(--ink)}
+    .head{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1.25rem;margin-bottom:.5rem}
+    .head h2{margin:0}.head .button{margin-left:auto}.worst b{color:var(--ink)}
     .kind{border-top:1px solid var(--line)}.kind:last-of-type{border-bottom:1px solid var(--line)}
     .kind>summary{display:grid;grid-template-columns:1rem minmax(8rem,13rem) 3.6rem 7rem 1fr;gap:0 .75rem;align-items:center;
     padding:.3rem .25rem;cursor:pointer;list-style:none}
@@ -76,13 +76,15 @@ enum HTMLStyle {
     .kind li>div{min-width:0;flex:1}
     .kind .more{margin:0 0 1rem 2rem}
     .message{font-size:.875rem;overflow-wrap:anywhere}
-    code.curl{display:block;margin-top:.35rem;padding:.4rem .6rem;border-radius:.35rem;background:var(--soft);white-space:pre-wrap;
-    user-select:all}
+    .line{display:flex;gap:.5rem;align-items:center;margin-top:.3rem;min-width:0}
+    .line code{flex:0 1 auto;min-width:0;padding:.25rem .6rem;border-radius:.35rem;background:var(--soft);white-space:pre;
+    overflow-x:auto;user-select:all}
+    .failures .line{max-width:30rem}.line .button{flex:none}
     img{border-radius:.25rem;background:repeating-conic-gradient(var(--line) 0 25%,var(--card) 0 50%) 0 0/12px 12px}
     .frame{max-height:36rem;overflow:auto;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}
     table{border-collapse:collapse;width:100%;font-size:.875rem}
     th,td{padding:.4rem .75rem;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
-    tbody th{font-weight:500;overflow-wrap:anywhere;min-width:9rem;unicode-bidi:isolate}
+    tbody th{font-weight:500;overflow-wrap:anywhere;min-width:11.5rem;unicode-bidi:isolate}
     thead th{position:sticky;top:0;z-index:1;padding-top:.5rem;padding-bottom:.5rem;background:var(--soft);border:0;font-weight:600;
     white-space:nowrap}
     tbody tr:first-child>*{border-top:0}
@@ -90,11 +92,13 @@ enum HTMLStyle {
     td small{display:block}
     th button{all:unset;cursor:pointer}
     th button:focus-visible{outline:2px solid var(--link)}
-    th button::after{content:"";display:inline-block;width:.9em;text-align:center;color:var(--dim)}
-    .n button::after{margin-right:-.2em}
-    [aria-sort=ascending] button::after{content:"↑"}[aria-sort=descending] button::after{content:"↓"}
+    th button::after,.n button::before{content:"";display:inline-block;width:1em;text-align:center;color:var(--dim)}
+    .n button::after{display:none}
+    [aria-sort=ascending] button::after,.n[aria-sort=ascending] button::before{content:"↑"}
+    [aria-sort=descending] button::after,.n[aria-sort=descending] button::before{content:"↓"}
     .failures .kind{white-space:nowrap;color:var(--bad);border-bottom:0}
-    .failures td:nth-child(2){min-width:18rem}.failures td:nth-child(4){min-width:12rem;overflow-wrap:anywhere}
+    .failures .url{display:block}.failures td:nth-child(2){min-width:18rem;width:48%}.failures .place{min-width:10.5rem}
+    .failures td:nth-child(4){min-width:13rem;width:30%;overflow-wrap:anywhere}
     details.curl summary{display:inline;font-size:.8125rem;color:var(--dim);cursor:pointer}
     .tools{display:flex;flex-wrap:wrap;gap:.35rem .9rem;align-items:center;margin-bottom:.6rem;font-size:.875rem;color:var(--dim)}
     .tools input{flex:0 1 20rem;min-width:0;padding:.4rem .65rem;font:inherit;color:var(--ink);background:var(--card);
@@ -102,10 +106,9 @@ enum HTMLStyle {
     .button{padding:.1rem .55rem;font:inherit;font-size:.8125rem;color:var(--dim);background:var(--card);border:1px solid var(--line);
     border-radius:.35rem;cursor:pointer}
     .button:hover{color:var(--ink)}
-    code.curl+.button{margin-top:.35rem}
     [hidden]{display:none!important}
     .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1.5rem 2.5rem}
-    .charts figure{max-width:36rem;min-width:0}
+    .charts figure{max-width:31rem;min-width:0}
     .chart{display:block;width:100%;height:auto}
     .chart text{font-size:12px;fill:var(--dim)}.chart .strong{fill:var(--ink)}
     .chart line{stroke:var(--line)}.chart .axis{stroke:var(--dim)}.chart .mark{stroke:var(--ink);stroke-dasharray:2 3}
@@ -118,9 +121,9 @@ enum HTMLStyle {
     .picture img{max-width:100%;max-height:100%;width:auto;height:auto;border-radius:0}
     .picture span{font-size:.8125rem;color:var(--dim)}
     .placeholders .picture{width:8rem;height:6rem}
-    .sheet{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.1rem 1rem;margin-bottom:1.5rem}
+    .sheet{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.1rem 1rem;margin-bottom:1.75rem}
     .sheet li{min-width:0}
-    .sheet .url{display:block;margin-top:.3rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;direction:rtl;text-align:left}
+    .sheet .url{display:block;margin-top:.3rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
     .sheet small{display:block;overflow-wrap:anywhere}.sheet small.bad{color:var(--bad)}
     .warnings li{padding:.35rem 0 .35rem .9rem;border-left:3px solid var(--cancelled);margin-bottom:.4rem;overflow-wrap:anywhere}
     .details{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:.75rem 2rem}
@@ -133,6 +136,7 @@ enum HTMLStyle {
     .bar{margin:.8rem 0 .5rem}.legend{gap:0 1rem;font-size:.8125rem}
     .figures{gap:.5rem;margin-top:.8rem}.figures b{font-size:1.15rem}.figures small{display:none}
     .figures+section,header+section{margin-top:1.1rem}
+    .head .worst{order:1;flex-basis:100%}
     .kind>summary{grid-template-columns:1rem minmax(0,1fr) auto;padding:.22rem 0}
     .kind summary svg,.kind .hosts{display:none}
     .kind[open] .hosts{display:block;grid-column:2/-1}
@@ -141,9 +145,10 @@ enum HTMLStyle {
     .failures thead tr{display:flex;flex-wrap:wrap;background:var(--soft)}
     .failures thead th{position:static;padding:.35rem .75rem}
     .failures tbody tr{padding:.6rem .75rem;border-top:1px solid var(--line)}
-    .failures td{padding:0;min-width:0!important}.failures .n{display:none}}
+    .failures tbody td:nth-child(n){padding:0;min-width:0;width:auto}.failures .n{display:none}
+    tbody th{position:sticky;left:0;background:var(--card)}}
     @media print{:root{color-scheme:light}body{font-size:11px;background:#fff}.frame{max-height:none;overflow:visible;border:0}
-    thead th{position:static}.tools,.button,details.curl{display:none}section{break-inside:auto}h2,h3{break-after:avoid}
+    thead th{position:static}.tools,.button,details.curl{display:none}.line code{white-space:pre-wrap}section{break-inside:auto}h2,h3{break-after:avoid}
     tr,li,figure{break-inside:avoid}details::details-content{content-visibility:visible;height:auto}
     *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
     """

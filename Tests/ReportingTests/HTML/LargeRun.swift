@@ -95,14 +95,18 @@ enum LargeRun {
 
   static func timeline(of report: FinishedReport) -> Timeline {
     var random = SeededRandom(seed: 11)
-    let weights = (0..<83).map { 1 + sin(Double($0) / 9) / 3 + Double.random(in: 0..<0.3, using: &random) }
+    let weights = (0..<83).map { index -> Double in
+      let wave = 1 + sin(Double(index) / 9) / 3 + Double.random(in: 0..<0.3, using: &random)
+      // The last of the steps of half a second is cut at 41.2 s.
+      return index == 82 ? 0.4 * wave : wave
+    }
     let sum = weights.reduce(0, +)
-    let steps = weights.enumerated().map { index, weight in
-      Timeline.Step(
-        urls: UInt64(Double(report.totals.urls) * weight / sum),
-        bad: UInt64(Double(report.totals.bad) * weight / sum * (index > 50 && index < 58 ? 5 : 0.6)),
-        receivedBytes: UInt64(Double(report.traffic.receivedBytes) * weight / sum)
-      )
+    let steps = weights.enumerated().map { index, weight -> Timeline.Step in
+      let share = weight / sum
+      let urls = Double(report.totals.urls) * share
+      let bad = Double(report.totals.bad) * share * (index > 50 && index < 58 ? 5.0 : 0.6)
+      let bytes = Double(report.traffic.receivedBytes) * share
+      return Timeline.Step(urls: UInt64(urls), bad: UInt64(bad), receivedBytes: UInt64(bytes))
     }
     return Timeline(step: .milliseconds(500), steps: steps)
   }
