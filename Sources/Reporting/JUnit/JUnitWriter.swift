@@ -10,12 +10,9 @@ import ImagePrimitives
 /// Cases are spooled as they come, since the counts stand above them. The file stays below 30 MB, GitLab's limit: what is beyond is counted
 /// in a last case, which fails where one that it stands for would. Successes take two thirds of that at most.
 final class JUnitWriter: ReportWriter, ReportJournal {
-  /// Bytes of cases beyond which no more is listed; the rest of the file takes far less than 1 MB.
-  static let caseBytesLimit = 29_000_000
-  /// Bytes of cases beyond which only failures are listed.
-  static let successBytesLimit = 20_000_000
-
   private let file: ReportFile
+  /// Bytes of cases beyond which no more is listed.
+  private let caseBytesLimit: Int
   private var cases: JUnitCases
   private var spool: ReportSpool
   private var pieces = RowPieces()
@@ -30,8 +27,16 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 
   /// A report that goes to `file`; nothing is written there before ``finish(_:)``.
-  init(file: ReportFile, listsSuccesses: Bool, workspace: String?) throws(ReportError) {
+  ///
+  /// - Parameter caseBytesLimit: what the file may take but for what stands around the cases, which is far less than 1 MB.
+  init(
+    file: ReportFile,
+    listsSuccesses: Bool,
+    workspace: String?,
+    caseBytesLimit: Int = 29_000_000
+  ) throws(ReportError) {
     self.file = file
+    self.caseBytesLimit = caseBytesLimit
     cases = JUnitCases(capacity: RowPieces.bytes + 16_384, listsSuccesses: listsSuccesses, workspace: workspace)
     do throws(SystemError) {
       spool = try ReportSpool()
@@ -51,7 +56,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     guard cases.lists(result.outcome), pieces.error == nil else { return }
     let isBad = result.outcome == .failed || result.outcome == .blacklisted
-    guard spool.count + cases.buffer.count < (isBad ? Self.caseBytesLimit : Self.successBytesLimit) else {
+    guard spool.count + cases.buffer.count < (isBad ? caseBytesLimit : caseBytesLimit / 3 * 2) else {
       if isBad, standing == .counts { left.failures += 1 } else { left.others += 1 }
       return
     }

@@ -44,7 +44,8 @@ extension OutputBuffer {
     appendLiteral("## ")
     appendCode(report.job.name)
     appendLiteral("\n\n")
-    let sentence = String(report.headline.text.dropFirst("\(escapedForTerminal(report.job.name)): ".count))
+    let name = "\(escapedForTerminal(report.job.name)): "
+    let sentence = String(decoding: report.headline.text.utf8.dropFirst(name.utf8.count), as: UTF8.self)
     if report.end.breakage == nil {
       appendLiteral("**")
       appendMarkdown(sentence)
@@ -85,7 +86,7 @@ extension OutputBuffer {
       lines.append(parts.compactMap(\.self).joined(separator: ", "))
     }
     guard !lines.isEmpty else { return }
-    appendLiteral("\n")
+    appendLiteral("\n### Cache and requests\n\n")
     for line in lines { append("- \(line)\n") }
   }
 }

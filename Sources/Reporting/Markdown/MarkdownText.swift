@@ -26,7 +26,7 @@ extension OutputBuffer {
   /// Appends a sentence of our own, in which punctuation means nothing to Markdown.
   mutating func appendMarkdown(_ sentence: String) {
     for byte in sentence.utf8 {
-      if "\\`*_{}[]<>()#+!|~&@".utf8.contains(byte) { append(UInt8(ascii: "\\")) }
+      if "\\`*_[]<>#|~&@".utf8.contains(byte) { append(UInt8(ascii: "\\")) }
       append(byte)
     }
   }

@@ -3,8 +3,10 @@
 /// Both are absolute.
 func pathInWorkspace(_ file: String, _ workspace: String?) -> String? {
   guard var folder = workspace, !folder.isEmpty else { return nil }
-  if !folder.hasSuffix("/") { folder += "/" }
-  guard file.hasPrefix(folder), file.utf8.count > folder.utf8.count else { return nil }
-  let path = file.dropFirst(folder.count)
-  return path.split(separator: "/").contains("..") ? nil : String(path)
+  if folder.utf8.last != UInt8(ascii: "/") { folder += "/" }
+  // By bytes: a name may begin with a character that joins the slash before it.
+  guard file.utf8.starts(with: folder.utf8), file.utf8.count > folder.utf8.count else { return nil }
+  let path = file.utf8.dropFirst(folder.utf8.count)
+  guard !path.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual("..".utf8) }) else { return nil }
+  return String(decoding: path, as: UTF8.self)
 }
