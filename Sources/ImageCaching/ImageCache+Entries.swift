@@ -14,6 +14,13 @@ extension ImageCache {
     }
   }
 
+  /// The path of the file that holds the body of a record; nil where the index holds it.
+  public func bodyPath(of record: EntryRecord) -> String? {
+    let head = record.head
+    guard head.isBlob else { return nil }
+    return environment.folder.path(of: BlobFolder.fileName(record.key, revision: head.revision, folder: head.blobFolder))
+  }
+
   /// Removes what is cached under an identity; says whether something was.
   public func remove(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
@@ -53,6 +60,16 @@ extension ImageCache {
       StoredBlacklistEntry(bytes).map {
         BlacklistRecord(key: key, head: $0.head, identity: Array($0.identity), url: Array($0.url))
       }
+    }
+  }
+
+  /// What the blacklist has of an identity, expired or not; nil where it has nothing.
+  public func blacklistEntry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistRecord? {
+    try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
+      if isDeleted { return nil }
+      let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
+      guard let entry = bytes.flatMap(StoredBlacklistEntry.init), entry.identity.hasSameBytes(as: identity) else { return nil }
+      return BlacklistRecord(key: key, head: entry.head, identity: Array(entry.identity), url: Array(entry.url))
     }
   }
 

@@ -37,17 +37,30 @@ struct CacheOptions: ParsableArguments {
     _ further: [JobOverride] = [],
     isMade: Bool = false
   ) throws -> OpenedCache {
-    var overrides = further
-    if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
-    if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
-    let loaded = try load(overrides)
+    let loaded = try load(further)
     return try withCacheErrors { () throws(CacheError) in
       if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }
       return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)
     }
   }
 
-  private func load(_ overrides: [JobOverride]) throws -> Job {
+  /// The cache for reading, with the job; nil in its place where there is none.
+  func openIfThere() throws -> (cache: ImageCache?, job: Job) {
+    let loaded = try load([])
+    return try withCacheErrors { () throws(CacheError) in
+      do throws(CacheError) {
+        return (try loaded.openCache(access: .readOnly), loaded)
+      } catch {
+        if case .missing = error { return (nil, loaded) }
+        throw error
+      }
+    }
+  }
+
+  private func load(_ further: [JobOverride]) throws -> Job {
+    var overrides = further
+    if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
+    if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
     let environment = JobLoading.environment()
     do throws(JobFileErrors) {
       return if let job {

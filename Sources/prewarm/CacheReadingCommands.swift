@@ -196,7 +196,8 @@ extension EntryRecord {
   }
 }
 
-private func hexadecimal(_ value: UInt64) -> String {
+/// 16 digits.
+func hexadecimal(_ value: UInt64) -> String {
   let digits = String(value, radix: 16)
   return String(repeating: "0", count: 16 - digits.count) + digits
 }

@@ -18,7 +18,7 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print reports and errors only.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say what each job opened, and how it ended.")
+  @Flag(name: .shortAndLong, help: "Say what each job opened, and how it ended; in text reports, how to make failed requests again.")
   var verbose = false
 
   @Option(help: "When to use colours: auto, always or never. NO_COLOR is honoured.")
@@ -36,10 +36,15 @@ struct DisplayOptions: ParsableArguments {
     }
   }
 
-  /// What reports have to know of this terminal and its surroundings.
-  var reportOptions: ReportOptions {
+  /// What reports have to know of this terminal and its surroundings; `order` is that of text reports.
+  func reportOptions(_ order: TextReport.Order = .verdictFirst) -> ReportOptions {
     var options = ReportOptions()
-    options.terminal = TextReport(width: terminalWidth(of: STDOUT_FILENO) ?? 80, hasColor: usesColor(on: STDOUT_FILENO))
+    options.terminal = TextReport(
+      width: terminalWidth(of: STDOUT_FILENO) ?? 80,
+      hasColor: usesColor(on: STDOUT_FILENO),
+      order: order,
+      isVerbose: verbose
+    )
     // What GitHub Actions and GitLab set for each job (their lists of default and of predefined variables).
     options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")
     options.workspace = variable("GITHUB_WORKSPACE") ?? variable("CI_PROJECT_DIR") ?? currentFolder()

@@ -16,11 +16,14 @@ enum JobLoading {
         mistakes += error.mistakes
       }
     }
-    guard mistakes.isEmpty else {
-      writeToStandardError(JobFileErrors(mistakes).formatted(color: display.usesColor(on: STDERR_FILENO)))
-      throw ExitCode(ExitStatus.misused.rawValue)
-    }
+    guard mistakes.isEmpty else { throw failure(JobFileErrors(mistakes), display) }
     return jobs
+  }
+
+  /// The end of a command whose jobs have mistakes, which it prints.
+  static func failure(_ errors: JobFileErrors, _ display: DisplayOptions) -> ExitCode {
+    writeToStandardError(errors.formatted(color: display.usesColor(on: STDERR_FILENO)))
+    return ExitCode(ExitStatus.misused.rawValue)
   }
 
   /// The variables of the process.

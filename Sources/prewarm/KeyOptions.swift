@@ -28,6 +28,9 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("prefetch.deadline: for each whole job, such as 30m.", valueName: "duration"))
   var deadline: String?
 
+  @Option(help: ArgumentHelp("request.method: get, head or probe.", valueName: "method"))
+  var method: String?
+
   @Option(help: ArgumentHelp("request.timeout: for one transfer, redirects included.", valueName: "duration"))
   var timeout: String?
 
@@ -95,6 +98,7 @@ struct KeyOptions: ParsableArguments {
       ("--per-host-rate", "prefetch.per-host-rate", perHostRate),
       ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
       ("--deadline", "prefetch.deadline", deadline),
+      ("--method", "request.method", method),
       ("--timeout", "request.timeout", timeout),
       ("--retries", "request.retries", retries),
       ("--decode", "verify.decode", decode),

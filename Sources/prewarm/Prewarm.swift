@@ -9,7 +9,10 @@ import WarmJobs
     commandName: "prewarm",
     abstract: "Warm image caches and check image URLs.",
     version: PrewarmVersion.current,
-    subcommands: [RunCommand.self, ValidateCommand.self, CacheCommand.self, BlacklistCommand.self, SchemaCommand.self]
+    subcommands: [
+      RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self, BlacklistCommand.self,
+      SchemaCommand.self,
+    ]
   )
 
   /// Without a subcommand there is nothing to do.

@@ -1,10 +1,4 @@
 import ArgumentParser
-import Glibc
-import ImageDownloading
-import ImageManaging
-import Reporting
-import Threads
-import WarmJobs
 
 /// `prewarm run`: runs jobs, one after another, over one shared manager.
 struct RunCommand: ParsableCommand {
@@ -41,86 +35,7 @@ struct RunCommand: ParsableCommand {
   var display: DisplayOptions
 
   func run() throws {
-    SignalWatcher.prepare()
-    OpenFiles.raiseLimit()
     let jobs = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
-    let control = RunControl()
-    let progress = ProgressPrinter(display)
-    do throws(ThreadRefusal) {
-      try SignalWatcher.start { signal in
-        control.stop(signal: signal)
-        progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
-      }
-    } catch {
-      throw CommandFailure(.couldNotFinish, "\(error)")
-    }
-    var prepared: [PreparedJob] = []
-    for job in jobs {
-      do {
-        prepared.append(try PreparedJob(job, reportOptions: display.reportOptions, isDryRun: dryRun))
-      } catch {
-        throw CommandFailure(.couldNotFinish, "\(job.name): \(error)")
-      }
-      if display.verbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
-    }
-    let manager: ImageManager
-    do {
-      manager = try ImageManager()
-    } catch {
-      throw CommandFailure(.couldNotFinish, "\(error)")
-    }
-    let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
-    var worst = ExitStatus.withinLimits
-    for job in prepared {
-      worst = max(worst, dryRun ? explain(job, runner) : warm(job, runner, progress))
-    }
-    manager.shutDown()
-    throw ExitCode(worst.rawValue)
-  }
-
-  private func warm(_ prepared: PreparedJob, _ runner: JobRunner, _ progress: ProgressPrinter) -> ExitStatus {
-    let report = runner.run(prepared, progress: progress)
-    var status = report.exitStatus
-    if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
-    if display.verbose {
-      Note.plain("\(report.job.name): done with exit status \(report.exitStatus.rawValue)")
-      for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
-    }
-    for error in prepared.writeReports(report) {
-      Note.error("\(error)")
-      status = max(status, .couldNotFinish)
-    }
-    return status
-  }
-
-  /// A dry run: URLs to standard output, a summary to standard error.
-  private func explain(_ prepared: PreparedJob, _ runner: JobRunner) -> ExitStatus {
-    let output = LineOutput(STDOUT_FILENO)
-    var misses: UInt64 = 0
-    let report = runner.run(prepared) { url in
-      misses += 1
-      output.append(url)
-    }
-    output.flush()
-    if !display.quiet {
-      let others = prepared.job.cache.mode == .only ? "filtered out or not in the cache" : "filtered out"
-      Note.plain(Self.summary(of: report, misses: misses, others: others))
-    }
-    if let breakage = report.end.breakage {
-      Note.error("\(report.job.name): \(breakage)")
-      return .couldNotFinish
-    }
-    if output.hasFailed { Note.error("standard output could not be written") }
-    return output.hasFailed ? .couldNotFinish : report.end.interruption == nil ? .withinLimits : report.exitStatus
-  }
-
-  private static func summary(of report: FinishedReport, misses: UInt64, others: String) -> String {
-    let totals = report.totals
-    let counts = [
-      (misses, "to fetch"), (totals.hits, "in the cache"), (totals.blacklisted, "known bad"), (totals.failed, "no valid URL"),
-      (totals.skipped - misses, others),
-    ]
-    let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return "\(report.job.name): \(totals.urls) URLs: \(parts.joined(separator: ", ")); nothing was fetched"
+    try JobsRun(display: display, isDryRun: dryRun).run(jobs)
   }
 }

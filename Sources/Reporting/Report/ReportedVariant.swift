@@ -15,7 +15,7 @@ public struct ReportedVariant: Sendable, Hashable {
   static let plain = ReportedVariant(name: nil, edge: nil)
 
   /// Both names for a person, such as `webp, edge-a`; nil where there is neither.
-  var title: String? {
+  package var title: String? {
     let names = [name, edge].compactMap(\.self)
     return names.isEmpty ? nil : names.joined(separator: ", ")
   }

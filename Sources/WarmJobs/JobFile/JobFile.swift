@@ -65,7 +65,8 @@ public enum JobFile {
     var found = mistakes.sorted
 
     let cacheDirectory = ImageCache.defaultDirectory(environment: environment)
-    if cacheDirectory == nil, values.section("cache").isWord("directory") {
+    let usesCache = values.section("cache").choice("mode", Job.Cache.Mode.self) != .bypass
+    if cacheDirectory == nil, usesCache, values.section("cache").isWord("directory") {
       let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
       found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))
     }

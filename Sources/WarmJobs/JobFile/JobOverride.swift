@@ -11,6 +11,8 @@ public struct JobOverride: Sendable {
   private var typed: String?
   /// Whether the value is a further item of the list at `path`, after those of the job file or of the default.
   public var appends: Bool
+  /// Whether it makes way for what the job file itself says at `path`: a default of the command's own; false by default.
+  public var yields = false
 
   /// A value written as YAML.
   public init(path: String, value: String, origin: String, appends: Bool = false) {

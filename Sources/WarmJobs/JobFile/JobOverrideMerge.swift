@@ -13,7 +13,15 @@ struct JobOverrideMerge {
   /// Puts `overrides` over `root`, in order.
   init(_ overrides: [JobOverride], over root: YAMLNode) {
     self.root = root
-    for override in overrides { apply(override) }
+    for override in overrides where !override.yields || !Self.has(override.path, root) { apply(override) }
+  }
+
+  /// Whether there is anything at a dotted path.
+  private static func has(_ path: String, _ root: YAMLNode) -> Bool {
+    let found = path.split(separator: ".").reduce(Optional(root)) { node, name in
+      node?.mapping?.pairs.first { $0.key.scalar?.text == String(name) }?.value
+    }
+    return found != nil
   }
 
   private mutating func apply(_ override: JobOverride) {

@@ -122,6 +122,7 @@ public final class JobRunner {
     end.duration = time.monotonic().since(start)
     var finished = report.finish(end, failOn: job.failOnRules)
     if let sheet { finished.thumbnails = sheet.finish(finished.placeholders) }
+    finished.requests = job.reportedRequests
     return finished
   }
 

@@ -36,13 +36,13 @@ extension Job {
   }
 
   /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
-  func context(variants: [LoadVariant], in cache: ImageCache, at time: Timestamp) -> LoadContext {
+  func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     let parts = LoadContext.Parts(keyRule: keyRule, variants: variants)
     return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)
   }
 
   /// The job that asks in that way alone.
-  private func asking(_ way: EntryVariant) -> Job {
+  func asking(_ way: EntryVariant) -> Job {
     var job = self
     for header in way.variant?.headers ?? [] { job.request.replace(header) }
     if let edge = way.edge {

@@ -1,0 +1,12 @@
+public import Reporting
+
+extension Job {
+  /// What makes the requests of this job's entries again, secrets masked: one for each way in which they are asked for.
+  public var reportedRequests: [ReportedRequest] {
+    let ways = entryVariants.isEmpty ? [EntryVariant(variant: nil, edge: nil)] : entryVariants
+    return ways.map { way in
+      let options = CurlOptions(asking(way).request).words.joined(separator: " ")
+      return ReportedRequest(variant: way.reported, curl: CurlCommand(options: options))
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import ImageCaching
+import ImageManaging
+import ImagePrimitives
+import ImageURLs
+import Reporting
+import WarmJobs
+
+/// `prewarm explain`: tells all that is known of a URL, without network.
+struct ExplainCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain",
+    abstract: "Tell a URL's key, file, cache record and blacklist entry, what a run would do, and how to make its request.",
+    discussion: """
+      With --job, as that job asks for it: each variant and edge is told by itself. No network is used, and nothing is changed. Ends with 0 \
+      also where nothing is known of the URL, and where there is no cache yet; with 3 where it is no URL of an image.
+      """
+  )
+
+  @Argument(help: "The image's URL.")
+  var url: String
+
+  @OptionGroup var options: CacheOptions
+
+  func run() throws {
+    let opened = try options.openIfThere()
+    let normalized: BaseURL
+    let ways: [EntryWay]
+    do {
+      normalized = try BaseURL(url)
+      ways = try opened.job.ways(of: url, in: opened.cache)
+    } catch {
+      throw CommandFailure(.misused, "\(shown(url)): \(error.message)")
+    }
+    let expectations = try expectations(of: ways)
+    var explained = try withCacheErrors { () throws(CacheError) in
+      let transformed = try opened.cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
+      var explained: [ExplainedWay] = []
+      for (way, expectation) in zip(ways, expectations) {
+        explained.append(
+          try ExplainedWay(way, expectation, url: shown(url), in: opened.cache, transformed: transformed)
+        )
+      }
+      return explained
+    }
+    if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {
+      // Without the cache's own key, credentials hash to nothing that any cache knows.
+      for index in explained.indices { explained[index].key = nil }
+    }
+    let sent = String(decoding: normalized.bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
+    let explanation = Explanation(
+      url: shown(url),
+      sentURL: sent,
+      cachePath: opened.cache?.path,
+      missingCache: opened.job.cache.directory,
+      ways: explained
+    )
+    if options.json { return try printJSON(ExplanationRow(explanation)) }
+    try printData(explanation.text)
+  }
+
+  /// What a run of each way's job would do now: that of a dry run, which makes no request.
+  private func expectations(of ways: [EntryWay]) throws -> [ExplainedWay.Expectation] {
+    let manager: ImageManager
+    do {
+      manager = try ImageManager()
+    } catch {
+      throw CommandFailure(.couldNotFinish, "\(error)")
+    }
+    defer { manager.shutDown() }
+    let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
+    return try ways.map { way in
+      var job = way.job
+      job.manifests = [Job.Manifest(.inline([Job.Manifest.InlineURL(url: url, line: 0)]))]
+      job.cache.memory = nil
+      do {
+        let report = runner.run(try PreparedJob(job, isDryRun: true)) { _ in }
+        return ExplainedWay.Expectation(report, job)
+      } catch {
+        throw CommandFailure(.couldNotFinish, "\(error)")
+      }
+    }
+  }
+}
