@@ -106,6 +106,6 @@ struct JobsRun {
       (totals.skipped - misses, others),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return "\(report.job.name): \(totals.urls) URLs: \(parts.joined(separator: ", ")); nothing was fetched"
+    return "\(report.job.name): \(counted(totals.urls, "URL")): \(parts.joined(separator: ", ")); nothing was fetched"
   }
 }

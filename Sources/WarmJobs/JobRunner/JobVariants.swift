@@ -37,7 +37,8 @@ extension Job {
 
   /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
   func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
-    let parts = LoadContext.Parts(keyRule: keyRule, variants: variants)
+    // Without a cache nothing can be kept.
+    let parts = LoadContext.Parts(mode: cache == nil ? .bypass : .use, keyRule: keyRule, variants: variants)
     return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)
   }
 

@@ -1,0 +1,178 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `prewarm check`: sources of every kind are asked for, and nothing is kept.
+@Suite struct CheckCommandTests {
+  /// The paths that were asked for, each once.
+  private func paths(_ origin: Origin) -> [String] { Set(origin.requests.map(\.path)).sorted() }
+
+  @Test func urlsAreProbedAndNothingIsKept() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("")
+    let result = try await job.start(["check"] + imageURLs(origin, 0..<3)).wait()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(result.outputText.hasSuffix("check: 3 URLs in \(result.outputText.split(separator: " in ").last!)"))
+    #expect(result.outputText.hasSuffix("all good (3 checked)\n"))
+    #expect(origin.requests.count == 3)
+    #expect(origin.requests.allSatisfy { $0.method == "GET" && $0.headers["Range"] == "bytes=0-65535" })
+    #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
+  }
+
+  @Test func noCacheIsNeededNorAHome() async throws {
+    let origin = try makeImageOrigin()
+    let command = try Command(
+      BuiltCommand.path,
+      ["check", origin.url("/images/1.jpg")],
+      environment: ["HOME": nil, "XDG_CACHE_HOME": nil, "PREWARM_CACHE_DIR": nil]
+    )
+    #expect(try await command.wait().status == 0)
+  }
+
+  @Test("a deep check fetches whole images", arguments: [["--decode", "full"], ["--set", "verify.strict=true"], ["--method", "get"]])
+  func aDeepCheckFetchesWholeImages(options: [String]) async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").start(["check", origin.url("/images/1.jpg")] + options).wait()
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(origin.requests.map { $0.headers["Range"] } == [nil])
+  }
+
+  @Test func theMethodIsWhatTheOptionSays() async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), "--method", "head")
+    #expect(result.status == 0 && origin.requests.map(\.method) == ["HEAD"], "\(result.errorText)")
+  }
+
+  @Test func everyKindOfSourceIsRead() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("")
+    let sitemap = { (number: Int) in
+      """
+      <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>\(origin.url("/images/\(number).jpg"))</loc></url></urlset>
+      """
+    }
+    origin.set("/sitemap.xml", .body(Array(sitemap(1).utf8), type: "text/plain"))
+    job.write(urls: imageURLs(origin, 2..<3))
+    job.write(urls: imageURLs(origin, 3..<4), to: "part-a.list")
+    job.write(urls: imageURLs(origin, 4..<5), to: "part-b.list")
+    job.folder.write("url\n\(origin.url("/images/5.jpg"))\n", to: "urls.csv")
+    let result = try await job.prewarm(
+      "check",
+      origin.url("/sitemap.xml?v=1"),
+      "urls.txt",
+      "part-*.list",
+      "urls.csv",
+      "-",
+      origin.url("/images/7.jpg"),
+      input: .bytes(Array((origin.url("/images/6.jpg") + "\n").utf8))
+    )
+    #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
+    #expect(result.outputText.contains("check: 7 URLs in "))
+    #expect(paths(origin) == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
+  }
+
+  @Test func jobFilesAreJobsOfTheirOwnAndKeepNothing() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
+      keys: """
+        request: {headers: {X-Job: one}}
+        cache: {mode: use, memory: {max-count: 10}}
+        transform: {resize: {width: 10}}
+        fail-on: {failures: 1}
+        report: [{json: report.json}]
+        """
+    )
+    job.folder.write("version: 1\nname: deep\nmanifests: [{path: urls.txt}]\nverify: {decode: full}\n", to: "deep.yml")
+    let result = try await job.prewarm("check", "job.yaml", origin.url("/images/9.jpg"), "deep.yml")
+    #expect(result.status == 2)
+    let names = result.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: /^(\w+): \d+ URL/)?.1 }
+    // The first job's report is a file alone.
+    #expect(names == ["check", "deep"], "\(result.outputText)")
+    #expect(origin.requests.filter { $0.headers["X-Job"] == "one" && $0.headers["Range"] != nil }.count == 3)
+    #expect(origin.requests.filter { $0.headers["Range"] == nil }.count == 3)
+    #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
+    let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("report.json") ?? [])) as? [String: any Sendable]
+    #expect(report?["exit_status"] as? Int == 0)
+    #expect((report?["totals"] as? [String: Int])?["checked"] == 2)
+  }
+
+  @Test func theMethodOfAJobFileStays() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1), keys: "request: {method: head}")
+    #expect(try await job.prewarm("check", "job.yaml").status == 0)
+    #expect(origin.requests.map(\.method) == ["HEAD"])
+    #expect(try await job.prewarm("check", "job.yaml", "--method", "get").status == 0)
+    #expect(origin.requests.last?.method == "GET" && origin.requests.last?.headers["Range"] == nil)
+  }
+
+  @Test func aRemoteCacheIsAskedForItsAnswer() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/hit.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["X-Cache": "HIT"]))
+    let result = try await JobFolder("").prewarm("check", origin.url("/hit.jpg"), "--set", "verify.remote-cache=hit")
+    #expect(result.status == 0 && origin.requests.count == 2, "\(result.outputText)\(result.errorText)")
+    #expect(result.outputText.contains("1 of 1 hit"))
+  }
+
+  @Test func failuresComeFirstAndTheVerdictLast() async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), origin.url("/missing.jpg"))
+    #expect(result.status == 2)
+    let lines = result.outputText.split(separator: "\n")
+    #expect(lines.first == "Failures")
+    #expect(lines.last?.contains("1 bad: more than fail-on.failures (0), so exit status 2") == true, "\(result.outputText)")
+  }
+
+  @Test func onATerminalTheVerdictIsTheLastLine() async throws {
+    let origin = try makeImageOrigin()
+    let command = try JobFolder("").start(
+      ["check", origin.url("/images/1.jpg"), origin.url("/missing.jpg")],
+      terminal: Command.Terminal(columns: 100)
+    )
+    let screen = Screen(try await command.wait().outputText)
+    let lines = screen.lines.filter { !$0.isEmpty }
+    #expect(lines.first == "Failures" && lines.last?.hasPrefix("check: 2 URLs in ") == true, "\(screen.text)")
+    #expect(!screen.attributes.isEmpty)
+  }
+
+  // MARK: Mistakes
+
+  @Test(
+    "a source that cannot be meant ends in 3 before anything is fetched",
+    arguments: [
+      ("missing.txt", "missing.txt: there is no such file; a URL begins with https://"),
+      ("ftp://img.example.com/a.jpg", "ftp://img.example.com/a.jpg: the URL's scheme is neither http nor https"),
+      (".", ".: it is a folder; name the files in it, such as './*.txt'"),
+      ("https://", "https://: the URL has no host"),
+      ("https://user:secret@", "https://***@: the URL has no host"),
+      ("nothing-*.txt", "nothing-*.txt: no file matches this pattern"),
+      ("missing.yaml", "missing.yaml: cannot be read: No such file or directory"),
+    ]
+  )
+  func aWrongSourceEndsInThree(source: String, sentence: String) async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), source)
+    #expect(result.status == 3 && result.errorText.contains(sentence), "\(result.errorText)")
+    #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
+  }
+
+  @Test func allMistakesAreToldAtOnce() async throws {
+    let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
+    job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
+    let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", ".")
+    #expect(sources.errorText.split(separator: "\n").count == 3 && sources.status == 3)
+    let jobs = try await job.prewarm("check", "job.yaml", "bad.yaml")
+    #expect(jobs.status == 3 && jobs.errorText.contains("job.yaml:4:") && jobs.errorText.contains("bad.yaml:2:"), "\(jobs.errorText)")
+    #expect(try await job.prewarm("check", "-", "-").status == 3)
+    #expect(try await job.prewarm("check").status == 3)
+  }
+
+  @Test func aDryRunAsksForNothing() async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").start(["check", "--dry-run"] + imageURLs(origin, 0..<2)).wait()
+    #expect(result.status == 0 && origin.requests.isEmpty)
+    #expect(result.outputText == imageURLs(origin, 0..<2).map { "\($0)\n" }.joined())
+    #expect(result.errorText == "check: 2 URLs: 2 to fetch; nothing was fetched\n")
+  }
+}

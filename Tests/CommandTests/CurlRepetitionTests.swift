@@ -1,0 +1,158 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// The curl lines of reports make the very requests of the run again.
+@Suite struct CurlRepetitionTests {
+  /// What a request says, as far as it is the client's choice.
+  private struct Said: Equatable, CustomStringConvertible {
+    let method: String
+    let target: String
+    let headers: [String]
+    let port: Int
+
+    /// - Parameter masked: fields whose values no report may show, so that they differ.
+    init(_ request: RecordedRequest, masked: Set<String> = []) {
+      method = request.method
+      target = request.target
+      port = request.port
+      headers = request.headers.fields
+        .map { "\($0.name.lowercased()): \(masked.contains($0.name.lowercased()) ? "***" : $0.value)" }
+        .sorted()
+    }
+
+    var description: String { "\(port) \(method) \(target) \(headers)" }
+  }
+
+  private func lines(_ result: Command.Result) -> [String] {
+    result.outputText.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("curl ") }.map(String.init)
+  }
+
+  /// Runs each line by a shell, and returns what the origin saw of the run and of the lines.
+  private func repeated(
+    _ arguments: [String],
+    in job: JobFolder,
+    _ origin: Origin,
+    masked: Set<String> = []
+  ) async throws -> (run: [Said], curl: [Said], lines: [String]) {
+    let result = try await job.start(arguments + ["--verbose", "--retries", "0"]).wait()
+    #expect(result.status == 2, "\(result.outputText)\(result.errorText)")
+    let before = origin.requests.count
+    let lines = lines(result)
+    for line in lines {
+      let curl = try await Command("/bin/sh", ["-c", line], environment: job.environment).wait()
+      #expect(curl.status == 0, "\(line): \(curl.errorText)")
+    }
+    let said = origin.requests.map { Said($0, masked: masked) }
+    return (Array(said[..<before]), Array(said[before...]), lines)
+  }
+
+  @Test(arguments: ["get", "head", "probe"]) func theMethodIsTheSame(method: String) async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/missing.jpg?a=1&b='2'%20$x")
+    let (run, curl, lines) = try await repeated(["check", url, "--method", method], in: JobFolder(""), origin)
+    #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
+  }
+
+  @Test func aURLIsSentAsTheRunSentIt() async throws {
+    let origin = try makeImageOrigin()
+    let written = ["/a b/ü.jpg", "/100%.jpg", "/x[1]{2}|3.jpg", "/a/./b/../c.jpg", "/q?x=a b&y=[1]#fragment", "/$(id)`id`\\.jpg"]
+    let job = JobFolder(urls: written.map { origin.url($0) })
+    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
+    #expect(Set(run.map(\.target)) == Set(curl.map(\.target)) && run.count == written.count, "\(lines): \(run) \(curl)")
+  }
+
+  @Test func redirectsAreFollowed() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/from.jpg", .redirect(to: "/missing.jpg"))
+    let (run, curl, _) = try await repeated(["check", origin.url("/from.jpg")], in: JobFolder(""), origin)
+    #expect(run == curl && run.map(\.target) == ["/from.jpg", "/missing.jpg"], "\(run) \(curl)")
+    let none = try await repeated(["check", origin.url("/from.jpg"), "--set", "request.redirects=0"], in: JobFolder(""), origin)
+    #expect(none.curl.map(\.target) == ["/from.jpg"])
+  }
+
+  @Test func headersAreSentAndSecretsAreNotShown() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: [origin.url("/missing.jpg")],
+      keys: """
+        request:
+          user-agent: "health check/1.0 (it's me)"
+          accept: image/webp
+          headers: {X-Token: secret-1, Referer: "https://www.example.com/", Accept-Language: de, X-Empty: "", Cookie: "id=secret-2"}
+          auth: {username: "o'neil", password-env: PREWARM_CACHE_DIR}
+        """
+    )
+    let masked: Set = ["x-token", "cookie", "authorization"]
+    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin, masked: masked)
+    #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
+    #expect(lines.allSatisfy { !$0.contains("secret") && !$0.contains(job.cacheDirectory) })
+    #expect(lines.allSatisfy { $0.contains("'X-Token: ***'") && $0.contains(#"--user 'o'\''neil:***'"#) }, "\(lines)")
+    let sent = try #require(origin.requests.last?.headers["Authorization"]?.split(separator: " ").last)
+    #expect(Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } == "o'neil:***")
+  }
+
+  @Test func credentialsOfAURLAreMasked() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/missing.jpg").replacing("http://", with: "http://user:secret@")
+    let (run, curl, lines) = try await repeated(["check", url], in: JobFolder(""), origin, masked: ["authorization"])
+    #expect(run == curl && lines.allSatisfy { !$0.contains("secret") && $0.contains("http://***@") }, "\(lines): \(run) \(curl)")
+  }
+
+  @Test func variantsAndEdgesHaveLinesOfTheirOwn() async throws {
+    let origin = try makeImageOrigin(hosts: 2)
+    let job = JobFolder(
+      urls: ["http://img.example.com/missing.jpg"],
+      keys: """
+        request:
+          variants: {webp: {Accept: image/webp}, jpeg: {Accept: image/jpeg, X-Way: plain}}
+          edges: {edge-a: "127.0.0.1:\(origin.ports[0])", edge-b: "127.0.0.1:\(origin.ports[1])"}
+        """
+    )
+    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin, masked: ["x-way"])
+    #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 4, "\(lines): \(run) \(curl)")
+    #expect(Set(lines).count == 4 && run.allSatisfy { $0.headers.contains("host: img.example.com") })
+  }
+
+  @Test func anotherServerIsConnectedTo() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: ["http://img.example.com/missing.jpg", "http://img.example.com:81/missing.jpg"],
+      keys: "request: {connect-to: ['img.example.com:80:127.0.0.1:\(origin.port)', '::127.0.0.1:\(origin.port)'], http: '1.1'}"
+    )
+    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
+    #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 2, "\(lines): \(run) \(curl)")
+  }
+
+  @Test func aProxyIsNamedWithoutItsSecret() async throws {
+    let origin = try makeImageOrigin()
+    let proxy = TestProxy()
+    let job = JobFolder(
+      urls: [origin.url("/missing.jpg")],
+      keys: "request: {proxy: 'http://user:secret@127.0.0.1:\(proxy.port)'}"
+    )
+    let (run, curl, lines) = try await repeated(["run", "job.yaml"], in: job, origin)
+    #expect(run.map(\.target) == curl.map(\.target) && run.count == 1, "\(lines): \(run) \(curl)")
+    #expect(lines.allSatisfy { $0.contains("--proxy 'http://***@127.0.0.1:\(proxy.port)") && !$0.contains("secret") }, "\(lines)")
+    #expect(proxy.log.count == 2)
+  }
+
+  @Test func certificatesAreThoseOfTheJob() async throws {
+    let job = JobFolder(
+      urls: ["https://127.0.0.1:1/a.jpg"],
+      keys: """
+        request: {tls: {ca-file: urls.txt, client-certificate: 'a:b.pem', client-key: urls.txt}, http: '2', timeout: 1500ms, retries: 0}
+        """
+    )
+    job.folder.write("", to: "a:b.pem")
+    let result = try await job.prewarm("run", "job.yaml", "--verbose")
+    let line = try #require(lines(result).first)
+    let folder = job.folder.path
+    #expect(line.contains("--cacert \(folder)/urls.txt --capath /dev/null "), "\(line)")
+    #expect(line.contains(#"--cert '\#(folder)/a\:b.pem' --key \#(folder)/urls.txt "#), "\(line)")
+    #expect(line.contains("--http2-prior-knowledge") && line.contains("--max-time 1.5 --connect-timeout 10 "), "\(line)")
+    let insecure = try await job.prewarm("run", "job.yaml", "-v", "--set", "request.tls={verify: false}")
+    #expect(lines(insecure).first?.contains("--insecure") == true)
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `prewarm explain`: what is known of a URL, without a request.
+@Suite struct ExplainCommandTests {
+  private func explain(_ job: JobFolder, _ arguments: String...) async throws -> [String: any Sendable] {
+    let result = try await job.start(["explain", "--json"] + arguments).wait()
+    #expect(result.status == 0, "\(result.errorText)")
+    return try JSONSerialization.jsonObject(with: Data(result.output)) as? [String: any Sendable] ?? [:]
+  }
+
+  private func ways(_ explanation: [String: any Sendable]) -> [[String: any Sendable]] {
+    explanation["ways"] as? [[String: any Sendable]] ?? []
+  }
+
+  @Test func aCachedImageIsToldWithItsRecord() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/images/1.jpg")
+    origin.set("/images/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\"", "Vary": "Accept"]))
+    let job = JobFolder(urls: [url])
+    #expect(try await job.runJob().status == 0)
+    let text = try await job.prewarm("explain", url.replacing("http://", with: "HTTP://") + "#top")
+    let lines = text.outputText.split(separator: "\n").map(String.init)
+    #expect(text.status == 0 && lines.first == "URL        \(url)", "\(text.outputText)")
+    #expect(lines.contains { $0.hasPrefix("cached     ") && $0.contains("jpeg") && $0.hasSuffix("its header proven") }, "\(text.outputText)")
+    #expect(lines.contains("           ETag: \"v1\"") && lines.contains("           depends on accept"))
+    #expect(lines.contains("blacklist  not on it") && lines.contains("a run      would find it: a hit"))
+    #expect(lines.contains { $0.hasPrefix("request    curl ") && $0.contains("/images/1.jpg") })
+    // The key is that of the other commands.
+    let record = try await job.prewarm("cache", "get", url, "--json")
+    let way = try #require(ways(try await explain(job, url)).first)
+    #expect(record.outputText.contains("\"key\":\"\(way["key"] as? String ?? "")\""))
+    #expect(way["next_run"] as? String == "hit" && way["cached"] as? Bool == true)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func aLargeBodyHasItsFile() async throws {
+    let origin = try makeImageOrigin()
+    let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 200_000)
+    origin.set("/large.jpg", .body(image, type: "image/jpeg"))
+    let job = JobFolder(urls: [origin.url("/large.jpg")])
+    #expect(try await job.runJob().status == 0)
+    let way = try #require(ways(try await explain(job, origin.url("/large.jpg"))).first)
+    let entry = try #require((way["entries"] as? [[String: any Sendable]])?.first)
+    #expect(FileManager.default.contents(atPath: entry["file"] as? String ?? "") == Data(image), "\(entry)")
+  }
+
+  @Test func aBlacklistedURLHasItsHistory() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/missing.jpg")
+    let job = JobFolder(urls: [url])
+    for _ in 0..<2 { _ = try await job.runJob("--retry-blacklisted") }
+    let text = try await job.prewarm("explain", url).outputText
+    #expect(text.contains("cached     no\nblacklist  http-status 404, 2 times from 20"), "\(text)")
+    #expect(text.contains("a run      would not ask: it is known bad"))
+    let way = try #require(ways(try await explain(job, url)).first)
+    #expect((way["blacklist"] as? [String: any Sendable])?["count"] as? Int == 2 && way["next_run"] as? String == "blacklisted")
+  }
+
+  @Test func whatIsTooOldIsAskedForAgain() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/images/1.jpg")
+    let job = JobFolder(urls: [url])
+    #expect(try await job.runJob().status == 0)
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\ncache: {max-age: 0s}\n", to: "job.yaml")
+    let text = try await job.prewarm("explain", url, "--job", "job.yaml").outputText
+    #expect(text.contains("a run      would ask for it again: it has expired"), "\(text)")
+  }
+
+  @Test func aURLOfWhichNothingIsKnownEndsInZero() async throws {
+    let job = JobFolder("")
+    let none = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
+    #expect(none.status == 0 && none.outputText.contains("cache      there is none in \(job.cacheDirectory)\n"), "\(none.outputText)")
+    #expect(!none.outputText.contains("secret") && none.outputText.contains("key        not known without the cache"))
+    let origin = try makeImageOrigin()
+    job.write(urls: imageURLs(origin, 0..<1))
+    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
+    _ = try await job.runJob()
+    let unknown = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
+    #expect(unknown.status == 0 && unknown.outputText.contains("cached     no\nblacklist  not on it\na run      would fetch it\n"))
+    #expect(unknown.outputText.firstMatch(of: /key        [0-9a-f]{32}\n/) != nil && !unknown.outputText.contains("secret"))
+  }
+
+  @Test(arguments: ["img.example.com/a.jpg", "ftp://img.example.com/a.jpg", "", "https://user:secret@"])
+  func whatIsNoURLEndsInThree(text: String) async throws {
+    let result = try await JobFolder("").prewarm("explain", text)
+    #expect(result.status == 3 && result.output.isEmpty && !result.errorText.contains("secret"), "\(result.errorText)")
+  }
+
+  @Test func eachVariantAndWhatWasMadeOfItIsToldByItself() async throws {
+    let origin = try makeImageOrigin()
+    let url = origin.url("/images/1.jpg")
+    let job = JobFolder(
+      urls: [url],
+      keys: """
+        request: {variants: {webp: {Accept: image/webp}, jpeg: {Accept: image/jpeg}}}
+        transform: {resize: {width: 8}, keep-original: true}
+        """
+    )
+    #expect(try await job.runJob().status == 0)
+    let explained = ways(try await explain(job, url, "--job", "job.yaml"))
+    #expect(explained.map { $0["variant"] as? String } == ["webp", "jpeg"])
+    #expect(Set(explained.compactMap { $0["key"] as? String }).count == 2)
+    for way in explained {
+      let entries = way["entries"] as? [[String: any Sendable]] ?? []
+      #expect(entries.count == 2 && entries.last?["transform"] is String && way["next_run"] as? String == "hit", "\(way)")
+    }
+    #expect((explained[0]["curl"] as? String)?.contains("'Accept: image/webp'") ?? false)
+    let text = try await job.prewarm("explain", url, "--job", "job.yaml").outputText
+    #expect(text.contains("\n\nwebp\nkey        ") && text.contains("\nmade of it 8x"), "\(text)")
+  }
+}

@@ -1,0 +1,218 @@
+import TestOrigin
+import TestSupport
+
+extension FailOnRow {
+  static let failures: [FailOnRow] = [
+    FailOnRow(name: "all good", good: 3, status: 0, says: "all good"),
+    FailOnRow(name: "one bad, none borne", good: 9, missing: 1, status: 2, says: "1 bad: more than fail-on.failures (0)"),
+    FailOnRow(name: "as many as borne", good: 3, missing: 2, rules: ["failures=2"], status: 0, says: "which fail-on.failures allows"),
+    FailOnRow(name: "one more than borne", good: 3, missing: 3, rules: ["failures=2"], status: 2, says: "3 bad: more than"),
+    FailOnRow(name: "the very percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "allows"),
+    FailOnRow(name: "above the percentage", good: 8, missing: 2, rules: ["failures=10%"], status: 2, says: "2 bad (20.0 %): more"),
+    FailOnRow(name: "just above it", good: 9, missing: 1, rules: ["failures=9.9%"], status: 2, says: "(10.0 %): more than"),
+    FailOnRow(
+      name: "29 %, which is less than 29 / 100 in binary",
+      good: 71,
+      missing: 29,
+      rules: ["failures=29%"],
+      status: 0,
+      says: "allows"
+    ),
+    FailOnRow(
+      name: "what is left out is no part of the whole",
+      good: 4,
+      missing: 1,
+      lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
+      options: ["--set", "manifests.0.exclude=[/left/**]"],
+      status: 2,
+      says: "1 bad"
+    ),
+    FailOnRow(
+      name: "a percentage of what was not left out",
+      good: 4,
+      missing: 1,
+      lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
+      rules: ["failures=10%"],
+      options: ["--set", "manifests.0.exclude=[/left/**]"],
+      status: 2,
+      says: "1 bad (20.0 %)"
+    ),
+    FailOnRow(name: "0 % of nothing bad", good: 3, rules: ["failures=0%"], status: 0, says: "all good"),
+    FailOnRow(name: "never", missing: 5, rules: ["failures=never"], status: 0, says: "5 bad, which fail-on.failures allows"),
+    FailOnRow(name: "a line that is no URL", good: 1, lines: ["ftp://img.example.com/a.jpg"], status: 2, says: "1 bad"),
+    FailOnRow(name: "known bad is bad", good: 1, missing: 2, earlierRuns: 1, status: 2, says: "2 bad"),
+  ]
+
+  static let kinds: [FailOnRow] = [
+    FailOnRow(
+      name: "a kind beyond its count",
+      good: 1,
+      missing: 2,
+      rules: ["failures=never", "kinds.http-status=1"],
+      status: 2,
+      says: "2 http-status: more than fail-on.kinds.http-status (1)"
+    ),
+    FailOnRow(
+      name: "a kind at its count",
+      good: 1,
+      missing: 1,
+      rules: ["failures=never", "kinds.http-status=1"],
+      status: 0
+    ),
+    FailOnRow(
+      name: "another kind than the rule's",
+      good: 1,
+      missing: 2,
+      rules: ["failures=never", "kinds.not-an-image=0"],
+      status: 0
+    ),
+    FailOnRow(
+      name: "the rule's kind among others",
+      missing: 2,
+      pages: 1,
+      rules: ["failures=never", "kinds.not-an-image=0", "kinds.http-status=2"],
+      status: 2,
+      says: "1 not-an-image: more than fail-on.kinds.not-an-image (0)"
+    ),
+    FailOnRow(name: "a kind at its percentage", good: 9, missing: 1, rules: ["failures=1", "kinds.http-status=10%"], status: 0),
+    FailOnRow(
+      name: "a kind beyond its percentage",
+      good: 8,
+      missing: 2,
+      rules: ["failures=never", "kinds.http-status=10%"],
+      status: 2,
+      says: "2 http-status (20.0 %): more than fail-on.kinds.http-status (10 %)"
+    ),
+    FailOnRow(name: "a rule on a kind beside the one on all", missing: 1, rules: ["kinds.http-status=5"], status: 2, says: "1 bad"),
+    FailOnRow(name: "a kind that is never too much", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "1 bad"),
+    FailOnRow(
+      name: "known bad counts as its kind",
+      missing: 1,
+      rules: ["failures=never", "kinds.http-status=0"],
+      earlierRuns: 1,
+      status: 2,
+      says: "1 http-status"
+    ),
+    FailOnRow(
+      name: "by keys of the job file",
+      missing: 2,
+      keys: "fail-on: {failures: never, kinds: {http-status: 1, dns: 0}, latency: {p99: 10m}}",
+      status: 2,
+      says: "2 http-status"
+    ),
+  ]
+
+  static let latency: [FailOnRow] = [
+    FailOnRow(
+      name: "transfers slower than their limit",
+      good: 1,
+      rules: ["latency.p99=1ms"],
+      run: slowly,
+      status: 2,
+      says: "more than fail-on.latency.p99 (1.0 ms)"
+    ),
+    FailOnRow(name: "transfers within their limits", good: 3, rules: ["latency.p50=10m", "latency.max=10m"], status: 0),
+    FailOnRow(name: "no transfer at all", good: 3, rules: ["latency.max=1ms"], earlierRuns: 1, status: 0, says: "all good"),
+    FailOnRow(name: "a limit that is off", good: 1, rules: ["latency.max=never"], run: slowly, status: 0),
+  ]
+
+  static let others: [FailOnRow] = [
+    FailOnRow(name: "nothing left", good: 2, options: ["--set", "manifests.0.include=[/none/**]"], status: 2, says: "no URL was left"),
+    FailOnRow(
+      name: "nothing left, which is borne",
+      good: 2,
+      rules: ["empty=never"],
+      options: ["--set", "manifests.0.include=[/none/**]"],
+      status: 0
+    ),
+    FailOnRow(
+      name: "the deadline passes",
+      good: 1,
+      options: ["--deadline", "200ms"],
+      run: stalled,
+      status: 2,
+      says: "the deadline passed"
+    ),
+    FailOnRow(
+      name: "the deadline passes, which is borne",
+      good: 1,
+      rules: ["unfinished=never"],
+      options: ["--deadline", "200ms"],
+      run: stalled,
+      status: 0,
+      says: "the deadline passed"
+    ),
+    FailOnRow(name: "what was stored is trimmed", good: 3, options: ["--set", "cache.max-size=1"], status: 2, says: "trimming removed"),
+    FailOnRow(
+      name: "what was stored is trimmed, which is borne",
+      good: 3,
+      rules: ["evicted=false"],
+      options: ["--set", "cache.max-size=1"],
+      status: 0
+    ),
+    FailOnRow(name: "interrupted, whatever the rules", good: 1, rules: ["failures=never"], run: interrupted, status: 130),
+    FailOnRow(name: "a check is judged alike", good: 1, missing: 1, run: { job, _, _ in
+      try await job.prewarm("check", "urls.txt", "--fail-on", "kinds.http-status=0", "--fail-on", "failures=50%")
+    }, status: 2, says: "1 http-status: more than"),
+    FailOnRow(name: "the worst of several jobs", good: 1, run: { job, origin, _ in
+      job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/missing/1.jpg"))']}]\n", to: "bad.yaml")
+      return try await job.prewarm("run", "bad.yaml", "job.yaml")
+    }, status: 2, says: "bad: 1 URL"),
+    FailOnRow(name: "what cannot finish, before what is beyond a limit", missing: 1, run: { job, _, _ in
+      try await job.prewarm("run", "job.yaml", "--report", "json=/dev/full")
+    }, status: 1, says: "1 bad"),
+    FailOnRow(name: "a kind that there is not", good: 1, rules: ["kinds.http-stats=0"], status: 3, says: "http-status"),
+    FailOnRow(name: "a percentile that there is not", good: 1, rules: ["latency.p75=2s"], status: 3, says: "p90"),
+    FailOnRow(name: "a limit that is none", good: 1, rules: ["kinds.dns=few"], status: 3, says: "--fail-on kinds.dns"),
+    FailOnRow(name: "a rule that there is not", good: 1, rules: ["failurs=0"], status: 3, says: "did you mean 'failures'"),
+  ]
+
+  /// What only failed as it did before counts for nothing.
+  static let earlierReports: [FailOnRow] = [
+    FailOnRow(
+      name: "known from an earlier report",
+      good: 1,
+      missing: 1,
+      rules: ["new-failures-since=old.jsonl"],
+      options: ["--retry-blacklisted"],
+      run: afterReport,
+      status: 0,
+      says: "1 bad, known"
+    ),
+    FailOnRow(
+      name: "new since an earlier report",
+      good: 1,
+      missing: 1,
+      lines: ["ftp://img.example.com/new.jpg"],
+      rules: ["new-failures-since=old.jsonl"],
+      run: afterReport,
+      status: 2,
+      says: "2 bad, 1 of them known, 1 counting"
+    ),
+    FailOnRow(
+      name: "the first of two runs on end",
+      missing: 1,
+      keys: "fail-on: {grace: {runs: 2, state: state.grace}}",
+      status: 0,
+      says: "1 bad, in grace"
+    ),
+    FailOnRow(
+      name: "the second of two runs on end",
+      missing: 1,
+      keys: "fail-on: {grace: {runs: 2, state: state.grace}}",
+      earlierRuns: 1,
+      status: 2,
+      says: "1 bad: more than fail-on.failures (0)"
+    ),
+  ]
+
+  /// Runs the job without its `ftp` lines first, for the report that the rule names.
+  private static let afterReport: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, origin, arguments in
+    let urls = [origin.url("/good/0.jpg"), origin.url("/missing/0.jpg")]
+    job.folder.write("version: 1\nname: test\nmanifests: [{urls: ['\(urls.joined(separator: "', '"))']}]\n", to: "old.yaml")
+    _ = try await job.prewarm("run", "old.yaml", "--report", "jsonl=old.jsonl")
+    return try await job.start(arguments).wait()
+  }
+
+  static let table = failures + kinds + latency + others
+}

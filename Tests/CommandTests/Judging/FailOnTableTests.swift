@@ -1,0 +1,35 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// How a run ends by each of its rules, by the built command.
+@Suite struct FailOnTableTests {
+  @Test("a run ends as its rules say", arguments: FailOnRow.table.indices)
+  func eachRunEndsAsItsRulesSay(index: Int) async throws { try await run(FailOnRow.table[index]) }
+
+  @Test(
+    "a run is judged by what failed before",
+    .disabled("what failed before is not read yet"),
+    arguments: FailOnRow.earlierReports.indices
+  )
+  func eachRunEndsAsItsHistorySays(index: Int) async throws { try await run(FailOnRow.earlierReports[index]) }
+
+  private func run(_ row: FailOnRow) async throws {
+    let origin = try FailOnRow.makeOrigin()
+    let job = row.makeJob(origin)
+    for _ in 0..<row.earlierRuns {
+      let earlier = try await job.start(["run", "job.yaml", "--fail-on", "failures=never", "--set", "report=[]"]).wait()
+      #expect(earlier.status == 0, "\(row.name): \(earlier.errorText)")
+    }
+    let result = try await row.run(job, origin, row.arguments)
+    // Lines are broken where the terminal ends.
+    let said = (result.outputText + result.errorText).split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+    #expect(result.status == row.status, "\(row.name): \(said)")
+    #expect(said.contains(row.says) || row.says.isEmpty, "\(row.name): \(said)")
+  }
+
+  @Test func theTableHasThirtyDistinctCases() {
+    #expect(Set((FailOnRow.table + FailOnRow.earlierReports).map(\.name)).count >= 40)
+    for status in [0, 1, 2, 3, 130] { #expect(FailOnRow.table.contains { $0.status == status }) }
+  }
+}
