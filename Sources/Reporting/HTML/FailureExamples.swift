@@ -7,14 +7,14 @@ struct FailureExamples {
 
   init(_ report: FinishedReport) {
     requests = Dictionary(report.requests.map { ($0.variant, $0.curl) }) { first, _ in first }
-    let failed = report.thumbnails.filter { $0.reason == .failed && !$0.picture.isEmpty }
+    let failed = report.thumbnails.filter { $0.reason == .failed && $0.hasPicture }
     pictures = Dictionary(failed.map { ($0.url, $0) }) { first, _ in first }
   }
 
   /// A shell's line; nil where the request is not known, where there was none, and where a page cannot hold the whole URL.
   func curlLine(of record: FailureRecord) -> String? {
     guard record.failure?.kind != .invalidURL, let request = requests[record.variant] else { return nil }
-    guard record.url.utf8.count <= 2048, request.options.utf8.count <= 4096 else { return nil }
+    guard record.url.utf8.count <= 2048, request.options.utf8.count <= 2048 else { return nil }
     // What shows with other characters than it has would ask for another image.
     guard record.url.unicodeScalars.allSatisfy({ !isHidden($0.value) && $0 != "\u{FFFD}" }) else { return nil }
     return request.line(for: record.url)

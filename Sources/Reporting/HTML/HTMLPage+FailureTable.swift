@@ -2,7 +2,7 @@ import ImagePrimitives
 
 extension HTMLPage {
   private static let failureLimit = 1000
-  private static let failureBytes = 1_000_000
+  private static let failureBytes = 1_100_000
 
   /// The recorded failures as one table.
   mutating func writeFailureTable(_ report: FinishedReport) {

@@ -2,7 +2,8 @@ import ImagePrimitives
 
 extension HTMLPage {
   private static let groupLimit = 60
-  private static let groupBytes = 500_000
+  private static let groupBytes = 250_000
+  private static let exampleBytes = 80_000
 
   /// Failed and blacklisted entries by kind: a line each, which opens on hosts and first examples.
   mutating func writeFailures(_ report: FinishedReport) {
@@ -54,10 +55,13 @@ extension HTMLPage {
         }
         page.element("span", ["class": "hosts"]) { $0.writeHosts(of: group) }
       }
+      var shown = 0
       page.element("ol") { page in
-        for example in group.examples { page.element("li") { $0.writeExample(example, examples) } }
+        shown = page.rows(group.examples, limit: 10, bytes: Self.exampleBytes) { page, example in
+          page.element("li") { $0.writeExample(example, examples) }
+        }
       }
-      let more = group.count - min(group.count, UInt64(group.examples.count))
+      let more = group.count - min(group.count, UInt64(shown))
       page.omission(more, "more", plural: "more")
     }
   }

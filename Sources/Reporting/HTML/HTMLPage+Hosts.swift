@@ -2,9 +2,9 @@ extension HTMLPage {
   private static let hostLimit = 1000
   private static let hostBytes = 400_000
   private static let manifestLimit = 1000
-  private static let manifestBytes = 200_000
+  private static let manifestBytes = 150_000
   private static let remoteCacheLimit = 1000
-  private static let remoteCacheBytes = 150_000
+  private static let remoteCacheBytes = 100_000
 
   /// The hosts with most entries, those with most failures first.
   mutating func writeHosts(_ report: FinishedReport) {

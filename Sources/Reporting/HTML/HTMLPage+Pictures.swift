@@ -2,9 +2,9 @@ import ImagePrimitives
 
 extension HTMLPage {
   private static let placeholderLimit = 50
-  private static let placeholderBytes = 150_000
+  private static let placeholderBytes = 120_000
   private static let pictureLimit = 60
-  private static let pictureBytes = 500_000
+  private static let pictureBytes = 400_000
 
   /// Images that stand for many URLs of a host, each with its picture, and URLs with the same bytes.
   mutating func writeSameImages(_ report: FinishedReport) {
@@ -23,7 +23,7 @@ extension HTMLPage {
       let pictures = Dictionary(
         report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
         // Of two pictures of one image, the one that could be decoded.
-        uniquingKeysWith: { $0.picture.isEmpty ? $1 : $0 }
+        uniquingKeysWith: { $0.hasPicture ? $0 : $1 }
       )
       var shown = 0
       page.element("ul", ["class": "placeholders"]) { page in
@@ -75,14 +75,16 @@ extension HTMLPage {
       page.url(thumbnail.url, as: thumbnail.url.lastPathComponent)
       page.element("small", thumbnail.looks)
       if let failure = thumbnail.failure {
-        page.element("small", ["class": "bad"]) { $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200) }
+        page.element("small", ["class": "bad"]) {
+          $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200)
+        }
       }
     }
   }
 
   private mutating func pictureOrNone(_ thumbnail: Thumbnail?, description: String) {
     element("div", ["class": "picture"]) { page in
-      if let thumbnail, !thumbnail.picture.isEmpty, thumbnail.picture.count <= 65_536 {
+      if let thumbnail, thumbnail.hasPicture {
         page.picture(thumbnail, description: description)
       } else {
         page.element("span", "no picture")
@@ -96,6 +98,9 @@ extension Placeholder {
 }
 
 extension Thumbnail {
+  /// Whether it holds a picture that is small enough for a page.
+  var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
+
   fileprivate var looks: String { imageLooks(format: format, width: width, height: height, bytes: bytes) }
 }
 

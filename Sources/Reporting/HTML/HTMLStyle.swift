@@ -3,7 +3,7 @@
 /// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
-  static let sha256 = "Xl8CwCEU0ogUkbIm57WmnJ5pxFdynMIpM7gP1jGAftI="
+  static let sha256 = "dV9oDKCgEFZWItP6hrGaX+nerPysFC5GDlkJdqsNLZo="
 
   /// What stands in the style element, to the byte.
   static let source = """
@@ -112,7 +112,7 @@ enum HTMLStyle {
     .chart{display:block;width:100%;height:auto}
     .chart text{font-size:12px;fill:var(--dim)}.chart .strong{fill:var(--ink)}
     .chart line{stroke:var(--line)}.chart .axis{stroke:var(--dim)}.chart .mark{stroke:var(--ink);stroke-dasharray:2 3}
-    .numbers{font-size:.8125rem}.numbers summary{color:var(--dim);cursor:pointer}
+    .numbers{max-height:16rem;overflow:auto;font-size:.8125rem}.numbers summary{color:var(--dim);cursor:pointer}
     .numbers table{width:auto;font-size:.8125rem}.numbers td,.numbers th{padding:.1rem .75rem .1rem 0;border:0;text-align:right}
     .placeholders li{display:flex;gap:1rem;padding:.6rem 0;border-top:1px solid var(--line)}
     .placeholders li>div:last-child{min-width:0}

@@ -36,7 +36,9 @@ extension OutputBuffer {
       let third = rest > 2 ? bytes[start + 2] : 0
       let group = UInt32(bytes[start]) << 16 | UInt32(second) << 8 | UInt32(third)
       for digit in 0..<4 {
-        append(digit <= rest ? Self.base64Digit(UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * digit)) & 63) : UInt8(ascii: "="))
+        append(
+          digit <= rest ? Self.base64Digit(UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * digit)) & 63) : UInt8(ascii: "=")
+        )
       }
     }
   }

@@ -21,7 +21,8 @@ func makeLargeRun() -> FinishedReport {
   report.duplicates = Duplicates(bodies: 41, urls: 388)
   report.thumbnails = LargeRun.thumbnails(of: report)
   report.placeholders = [
-    LargeRun.placeholder(host: LargeRun.hosts[4], urls: 212, number: 90), LargeRun.placeholder(host: LargeRun.hosts[9], urls: 61, number: 91),
+    LargeRun.placeholder(host: LargeRun.hosts[4], urls: 212, number: 90),
+    LargeRun.placeholder(host: LargeRun.hosts[9], urls: 61, number: 91),
   ]
   return report
 }
@@ -34,7 +35,8 @@ private func recordGood(_ run: RunReport, _ random: inout SeededRandom) {
       run.record(.make(.hitDisk) { $0.bytes = 90_000 }, url: LargeRun.url(host, index), host: host, manifest: index % 3)
     } else {
       let scale = Double.random(in: 0..<1, using: &random) + Double.random(in: 0..<1, using: &random)
-      let milliseconds = UInt64(4 + 30 * scale * scale + (index % 97 == 9 ? 800 * scale : 0)) * (host == LargeRun.hosts[7] ? 9 : 1)
+      let milliseconds =
+        UInt64(4 + 30 * scale * scale + (index % 97 == 9 ? 800 * scale : 0)) * (host == LargeRun.hosts[7] ? 9 : 1)
       let result = EntryResult.downloaded(bytes: 24_600, milliseconds: milliseconds, format: index % 4 == 0 ? .webp : .jpeg)
       run.record(result, url: LargeRun.url(host, index), host: host, manifest: index % 3)
     }
@@ -66,7 +68,8 @@ enum LargeRun {
 
   static let hosts = [
     "img.example.com", "cdn.example.com", "static.example.com", "images.partner-one.example", "media.partner-two.example",
-    "slow.example.net", "photos.example.org", "far.example.net", "assets.shop.example", "thumbs.example.com", "origin.example.com:8443",
+    "slow.example.net", "photos.example.org", "far.example.net", "assets.shop.example", "thumbs.example.com",
+    "origin.example.com:8443",
     "archive.example.org",
   ]
 
@@ -74,7 +77,10 @@ enum LargeRun {
     Broken(count: 412, failure: Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")),
     Broken(count: 168, failure: Failure(.timeout, isTransient: true, message: "no answer in 60 s")),
     Broken(count: 121, failure: Failure(.notAnImage, message: "the body is HTML, served as image/jpeg")),
-    Broken(count: 87, failure: Failure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable")),
+    Broken(
+      count: 87,
+      failure: Failure(.httpStatus, status: 503, isTransient: true, message: "the server answered 503 Service Unavailable")
+    ),
     Broken(count: 64, failure: Failure(.contentType, message: "declared text/plain, the bytes are JPEG")),
     Broken(count: 48, failure: Failure(.truncated, isTransient: true, message: "18,204 of 24,600 bytes came")),
     Broken(count: 33, failure: Failure(.undecodable, message: "the JPEG data breaks off in scan 2")),
@@ -90,7 +96,8 @@ enum LargeRun {
 
   static func url(_ host: String, _ number: Int) -> String {
     let words = ["hero", "catalog/shoes", "catalog/2026/autumn/jackets", "users/avatars", "blog/uploads"]
-    return "https://\(host)/\(words[number % words.count])/\(number * 7919 % 90_001)-\(["large", "thumb@2x", "w800"][number % 3]).jpg"
+    return
+      "https://\(host)/\(words[number % words.count])/\(number * 7919 % 90_001)-\(["large", "thumb@2x", "w800"][number % 3]).jpg"
   }
 
   static func timeline(of report: FinishedReport) -> Timeline {

@@ -5,7 +5,9 @@ enum PaletteImage {
     var rows: [UInt8] = []
     for y in 0..<height {
       rows.append(0)
-      for x in stride(from: 0, to: width, by: 2) { rows.append(color(number, x, y, width, height) << 4 | color(number, x + 1, y, width, height)) }
+      for x in stride(from: 0, to: width, by: 2) {
+        rows.append(color(number, x, y, width, height) << 4 | color(number, x + 1, y, width, height))
+      }
     }
     let count = UInt16(rows.count)
     let header: [UInt8] = [0x78, 0x01, 0x01, UInt8(count & 0xff), UInt8(count >> 8), UInt8(~count & 0xff), UInt8(~count >> 8)]
