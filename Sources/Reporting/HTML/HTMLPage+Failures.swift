@@ -95,7 +95,7 @@ extension HTMLPage {
 extension FinishedReport {
   /// The host with most failed and blacklisted entries, and how many entries it has, where that is known.
   ///
-  /// A host that is not among those with most entries may still be the worst: then its failures are those in the groups that name it.
+  /// A host that is not among those with most entries may still be the worst: then the groups that name it tell its failures.
   fileprivate var worstHost: (host: String, bad: UInt64, urls: UInt64?)? {
     var counts: [String: (bad: UInt64, urls: UInt64?)] = [:]
     for group in failureGroups {

@@ -10,16 +10,14 @@ extension HTMLPage {
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
-    let titles = ["Host", "#URLs", "#Hits", "#New", "#Bad", "#Share", "#Received", "#Median", "#99 %"]
+    let titles = ["Host", "#URLs", "#Bad", "#Share", "#Hits", "#New", "#Received", "#Median", "#99 %"]
     section("hosts", "Hosts") { page in
       var shown = 0
-      page.table("Hosts", titles, sorted: report.totals.bad > 0 ? 4 : 1) { page in
+      page.table("Hosts", titles, sorted: report.totals.bad > 0 ? 2 : 1) { page in
         shown = page.rows(hosts, limit: Self.hostLimit, bytes: Self.hostBytes) { page, host in
           page.element("tr") { page in
             page.rowHeader(host.host, limit: 253)
             page.counts(of: host.totals)
-            let share = host.totals.urls > 0 ? Double(host.totals.bad) / Double(host.totals.urls) : 0
-            page.number(share > 0 ? share * 1000 : nil) { _ in percent(host.totals.bad, of: host.totals.urls) }
             page.number(host.receivedBytes > 0 ? Double(host.receivedBytes) : nil, byteCount)
             page.number(host.latency.percentile(0.5), latency)
             page.number(host.latency.percentile(0.99), latency)
@@ -35,7 +33,7 @@ extension HTMLPage {
     guard report.manifests.count > 1 else { return }
     section("manifests", "Manifests") { page in
       var shown = 0
-      page.table("Manifests", ["Manifest", "#URLs", "#Hits", "#New", "#Bad"]) { page in
+      page.table("Manifests", ["Manifest", "#URLs", "#Bad", "#Share", "#Hits", "#New"]) { page in
         shown = page.rows(report.manifests, limit: Self.manifestLimit, bytes: Self.manifestBytes) { page, manifest in
           page.element("tr") { page in
             page.rowHeader(manifest.path, limit: 300)
@@ -72,8 +70,9 @@ extension HTMLPage {
 
   private mutating func counts(of totals: Totals) {
     number(totals.urls)
+    number(totals.bad, isBad: true)
+    number(totals.bad > 0 ? Double(totals.bad) / Double(totals.urls) * 1000 : nil) { _ in percent(totals.bad, of: totals.urls) }
     number(totals.hits + totals.revalidated)
     number(totals.downloaded + totals.checked)
-    number(totals.bad, isBad: true)
   }
 }

@@ -46,7 +46,7 @@ extension HTMLPage {
   /// A line from top to bottom with a word at its top, beside it where it would not fit.
   private mutating func mark(_ words: String, at x: Double, in frame: ChartFrame, row: Int) {
     let y = 12 + 13 * Double(row)
-    rule("mark", from: (x, y + 3), to: (x, frame.bottom))
+    rule("guide", from: (x, y + 3), to: (x, frame.bottom))
     let isLeft = x > (frame.left + frame.right) / 2
     label(words, x: isLeft ? x - 4 : x + 4, y: y + 3, anchor: isLeft ? "end" : "start", style: "strong")
   }

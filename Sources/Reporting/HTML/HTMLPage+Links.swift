@@ -24,8 +24,8 @@ extension HTMLPage {
 }
 
 extension String {
-  /// Whether this is the very URL of an image on a server: of http or https, not too long for a page, and with nothing in it that is
-  /// hidden, masked, or was no UTF-8.
+  /// Whether this is the very URL of an image on a server: of http or https, not too long for a page, and with nothing in it that
+  /// is hidden, masked, or was no UTF-8.
   var isSafeLink: Bool {
     guard utf8.count <= 2048, hasWebScheme, !contains("***@") else { return false }
     return unicodeScalars.allSatisfy { !isHidden($0.value) && $0 != " " && $0 != "\u{FFFD}" && $0 != "\\" }

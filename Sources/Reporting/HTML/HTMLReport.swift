@@ -1,8 +1,8 @@
-/// One page for a browser that needs nothing else: what a person needs first stands first, and all of it is there without JavaScript.
+/// One page for a browser that needs nothing else: what a person needs first stands first, and all is there without JavaScript.
 ///
-/// It holds its own style, script and pictures, asks no network, and forbids itself to (Content Security Policy Level 3, by hash).
-/// However large the run, the page stays below 3 MB: every list has a limit in rows and in bytes, and tells by count what it left out;
-/// the rows of other reports have it whole. Text from outside is escaped in one place: ``OutputBuffer/appendHTML(_:)``.
+/// It holds its own style, script and pictures, and forbids itself to load or run anything else (Content Security Policy Level 3,
+/// by hash). However large the run, it stays below 3 MB: every list has a limit in rows and in bytes, and tells by count what it
+/// left out; a report of rows has that. Text from outside is escaped in one place, `OutputBuffer.appendHTML`.
 public struct HTMLReport: ReportForm {
   /// A writer.
   public init() {}

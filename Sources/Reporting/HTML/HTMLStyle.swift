@@ -3,153 +3,262 @@
 /// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
-  static let sha256 = "dV9oDKCgEFZWItP6hrGaX+nerPysFC5GDlkJdqsNLZo="
+  static let sha256 = "kHhy/LGsBk8+FE1pKuIiqSq+5TFi8ejD4zfoPBVElo4="
 
   /// What stands in the style element, to the byte.
   static let source = """
-    :root{color-scheme:light dark;--page:#fcfcfb;--card:#fff;--soft:#f3f3f1;--ink:#1b1c1e;--dim:#65686e;--line:#e4e4e1;
-    --link:#1f5fae;--bad:#c2272d;--warn:#9a5b00;--good:#1c7a48;--on:#fff;
-    --hit:#8ec5a4;--disk:#57a878;--revalidated:#9bc9c4;--downloaded:#5b8fca;--checked:#7ba7d8;--skipped:#c9c9c6;
-    --cancelled:#dda94a;--blacklisted:#8f2a3a;--failed:#d5454a}
-    @media(prefers-color-scheme:dark){:root{--page:#131416;--card:#1a1c1f;--soft:#212327;--ink:#e9e9e7;--dim:#9da0a6;
-    --line:#2e3136;--link:#82b4f3;--bad:#ff7d78;--warn:#e6b055;--good:#5cc48d;--on:#131416;
-    --hit:#2f6b48;--disk:#3f8d61;--revalidated:#4d8580;--downloaded:#4a7fbd;--checked:#5f8dc2;--skipped:#55585e;
-    --cancelled:#b98632;--blacklisted:#a34455;--failed:#e0595c}}
-    *{box-sizing:border-box}
-    html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
-    body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",
-    "Noto Sans","Liberation Sans",Arial,sans-serif;font-variant-numeric:tabular-nums}
-    main{max-width:70rem;margin:0 auto;padding:1.75rem clamp(1rem,4vw,2.5rem) 4rem}
-    section{margin-top:2.75rem}
-    p,ul,ol,dl,dd,figure,h1,h2,h3{margin:0;padding:0}
-    ul,ol{list-style:none}
-    h2{font-size:1.15rem;font-weight:650;line-height:1.3;margin-bottom:.75rem}
-    h3{font-size:.95rem;font-weight:600;margin-bottom:.4rem}
-    a{color:var(--link);text-decoration:none}
-    a:hover{text-decoration:underline}
-    small{font-size:.8125rem;color:var(--dim)}
-    code,.url,.place,.host{unicode-bidi:isolate;overflow-wrap:anywhere}
-    code,.url,.place{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"Liberation Mono","DejaVu Sans Mono",monospace;font-size:.8125rem}
-    :focus-visible{outline:2px solid var(--link);outline-offset:2px}
-    .over,.note,.more,.facts,.worst,figcaption{color:var(--dim);font-size:.875rem}
-    .more,.note{margin:.5rem 0}
-    .bad{color:var(--bad)}
-    header .over{margin-bottom:.4rem;overflow-wrap:anywhere}
-    h1{display:flex;gap:.7rem;font-size:1.5rem;font-weight:650;line-height:1.3;letter-spacing:-.01em;overflow-wrap:anywhere}
-    h1 span{min-width:0;text-wrap:pretty}
-    .mark{flex:none;width:1.5rem;height:1.5rem;margin-top:.22rem;fill:var(--good)}
-    .bad>h1 .mark{fill:var(--bad)}.warn>h1 .mark{fill:var(--warn)}
-    header.bad,header.warn{color:inherit}
-    .mark path{fill:none;stroke:var(--on);stroke-width:2.4;stroke-linecap:round;stroke-linejoin:round}
-    .bar{display:block;width:100%;height:.8rem;margin:1.1rem 0 .6rem;border-radius:.4rem;background:var(--soft)}
-    .legend{display:flex;flex-wrap:wrap;gap:.15rem 1.4rem;font-size:.875rem}
-    .legend i{display:inline-block;width:.65rem;height:.65rem;margin-right:.35rem;border-radius:.2rem}
-    .legend b{font-weight:600}.legend span{color:var(--dim)}
-    .o-hit{fill:var(--hit);background:var(--hit)}.o-disk{fill:var(--disk);background:var(--disk)}
-    .o-revalidated{fill:var(--revalidated);background:var(--revalidated)}
-    .o-downloaded{fill:var(--downloaded);background:var(--downloaded)}.o-checked{fill:var(--checked);background:var(--checked)}
-    .o-skipped{fill:var(--skipped);background:var(--skipped)}.o-cancelled{fill:var(--cancelled);background:var(--cancelled)}
-    .o-blacklisted{fill:var(--blacklisted);background:var(--blacklisted)}.o-failed{fill:var(--failed);background:var(--failed)}
-    .figures{display:grid;grid-template-columns:repeat(4,1fr);gap:1rem;margin-top:1.25rem}
-    .figures dt{font-size:.8125rem;color:var(--dim)}
-    .figures b{display:block;font-size:1.6rem;font-weight:600;line-height:1.2;letter-spacing:-.015em}
-    .figures small{display:block}
-    .figures+section,header+section{margin-top:1.9rem}
-    .head{display:flex;flex-wrap:wrap;align-items:baseline;gap:0 1.25rem;margin-bottom:.5rem}
-    .head h2{margin:0}.head .button{margin-left:auto}.worst b{color:var(--ink)}
-    .kind{border-top:1px solid var(--line)}.kind:last-of-type{border-bottom:1px solid var(--line)}
-    .kind>summary{display:grid;grid-template-columns:1rem minmax(8rem,13rem) 3.6rem 7rem 1fr;gap:0 .75rem;align-items:center;
-    padding:.3rem .25rem;cursor:pointer;list-style:none}
-    summary::-webkit-details-marker{display:none}
-    .kind>summary::before{content:"";width:.4rem;height:.4rem;margin-left:.2rem;border:solid var(--dim);border-width:0 1.5px 1.5px 0;
-    transform:rotate(-45deg)}
-    .kind[open]>summary::before{transform:rotate(45deg)}
-    .kind>summary:hover{background:var(--soft)}
-    .kind .title{font-weight:550}.kind summary b{text-align:right;color:var(--bad);font-weight:600}
-    .kind summary svg{width:100%;height:.5rem;fill:var(--failed);opacity:.75}
-    .kind .hosts{color:var(--dim);font-size:.875rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-    .kind[open] .hosts{white-space:normal;overflow-wrap:anywhere}
-    .kind ol{padding:.25rem 0 .75rem 2rem}
-    .kind li{display:flex;gap:1rem;padding:.6rem 0;border-top:1px dashed var(--line)}
-    .kind li:first-child{border-top:0}
-    .kind li img{flex:none;max-width:6rem;max-height:4.5rem;width:auto;height:auto;object-fit:contain;align-self:flex-start}
-    .kind li>div{min-width:0;flex:1}
-    .kind .more{margin:0 0 1rem 2rem}
-    .message{font-size:.875rem;overflow-wrap:anywhere}
-    .line{display:flex;gap:.5rem;align-items:center;margin-top:.3rem;min-width:0}
-    .line code{flex:0 1 auto;min-width:0;padding:.25rem .6rem;border-radius:.35rem;background:var(--soft);white-space:pre;
-    overflow-x:auto;user-select:all}
-    .failures .line{max-width:30rem}.line .button{flex:none}
-    img{border-radius:.25rem;background:repeating-conic-gradient(var(--line) 0 25%,var(--card) 0 50%) 0 0/12px 12px}
-    .frame{max-height:36rem;overflow:auto;border:1px solid var(--line);border-radius:.5rem;background:var(--card)}
-    table{border-collapse:collapse;width:100%;font-size:.875rem}
-    th,td{padding:.4rem .75rem;text-align:left;vertical-align:top;border-top:1px solid var(--line)}
-    tbody th{font-weight:500;overflow-wrap:anywhere;min-width:11.5rem;unicode-bidi:isolate}
-    thead th{position:sticky;top:0;z-index:1;padding-top:.5rem;padding-bottom:.5rem;background:var(--soft);border:0;font-weight:600;
-    white-space:nowrap}
-    tbody tr:first-child>*{border-top:0}
-    .n{text-align:right;white-space:nowrap}
-    td small{display:block}
-    th button{all:unset;cursor:pointer}
-    th button:focus-visible{outline:2px solid var(--link)}
-    th button::after,.n button::before{content:"";display:inline-block;width:1em;text-align:center;color:var(--dim)}
-    .n button::after{display:none}
-    [aria-sort=ascending] button::after,.n[aria-sort=ascending] button::before{content:"↑"}
-    [aria-sort=descending] button::after,.n[aria-sort=descending] button::before{content:"↓"}
-    .failures .kind{white-space:nowrap;color:var(--bad);border-bottom:0}
-    .failures .url{display:block}.failures td:nth-child(2){min-width:18rem;width:48%}.failures .place{min-width:10.5rem}
-    .failures td:nth-child(4){min-width:13rem;width:30%;overflow-wrap:anywhere}
-    details.curl summary{display:inline;font-size:.8125rem;color:var(--dim);cursor:pointer}
-    .tools{display:flex;flex-wrap:wrap;gap:.35rem .9rem;align-items:center;margin-bottom:.6rem;font-size:.875rem;color:var(--dim)}
-    .tools input{flex:0 1 20rem;min-width:0;padding:.4rem .65rem;font:inherit;color:var(--ink);background:var(--card);
-    border:1px solid var(--line);border-radius:.4rem}
-    .button{padding:.1rem .55rem;font:inherit;font-size:.8125rem;color:var(--dim);background:var(--card);border:1px solid var(--line);
-    border-radius:.35rem;cursor:pointer}
-    .button:hover{color:var(--ink)}
-    [hidden]{display:none!important}
-    .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:1.5rem 2.5rem}
-    .charts figure{max-width:31rem;min-width:0}
-    .chart{display:block;width:100%;height:auto}
-    .chart text{font-size:12px;fill:var(--dim)}.chart .strong{fill:var(--ink)}
-    .chart line{stroke:var(--line)}.chart .axis{stroke:var(--dim)}.chart .mark{stroke:var(--ink);stroke-dasharray:2 3}
-    .numbers{max-height:16rem;overflow:auto;font-size:.8125rem}.numbers summary{color:var(--dim);cursor:pointer}
-    .numbers table{width:auto;font-size:.8125rem}.numbers td,.numbers th{padding:.1rem .75rem .1rem 0;border:0;text-align:right}
-    .placeholders li{display:flex;gap:1rem;padding:.6rem 0;border-top:1px solid var(--line)}
-    .placeholders li>div:last-child{min-width:0}
-    .picture{flex:none;display:flex;align-items:center;justify-content:center;width:100%;height:7.5rem;border-radius:.4rem;
-    background:var(--soft);overflow:hidden}
-    .picture img{max-width:100%;max-height:100%;width:auto;height:auto;border-radius:0}
-    .picture span{font-size:.8125rem;color:var(--dim)}
-    .placeholders .picture{width:8rem;height:6rem}
-    .sheet{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.1rem 1rem;margin-bottom:1.75rem}
-    .sheet li{min-width:0}
-    .sheet .url{display:block;margin-top:.3rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-    .sheet small{display:block;overflow-wrap:anywhere}.sheet small.bad{color:var(--bad)}
-    .warnings li{padding:.35rem 0 .35rem .9rem;border-left:3px solid var(--cancelled);margin-bottom:.4rem;overflow-wrap:anywhere}
-    .details{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:.75rem 2rem}
-    .details dt{font-size:.8125rem;color:var(--dim)}.details dd{overflow-wrap:anywhere}
-    @media(max-width:44rem){
-    main{padding-top:1rem}
-    section{margin-top:2.25rem}
-    h1{font-size:1.15rem;gap:.55rem}.mark{width:1.2rem;height:1.2rem;margin-top:.15rem}
-    .over{font-size:.8125rem}
-    .bar{margin:.8rem 0 .5rem}.legend{gap:0 1rem;font-size:.8125rem}
-    .figures{gap:.5rem;margin-top:.8rem}.figures b{font-size:1.15rem}.figures small{display:none}
-    .figures+section,header+section{margin-top:1.1rem}
-    .head .worst{order:1;flex-basis:100%}
-    .kind>summary{grid-template-columns:1rem minmax(0,1fr) auto;padding:.22rem 0}
-    .kind summary svg,.kind .hosts{display:none}
-    .kind[open] .hosts{display:block;grid-column:2/-1}
-    .kind ol,.kind .more{padding-left:1.25rem}.kind .more{margin-left:0}
-    .failures,.failures tbody,.failures tr,.failures td{display:block;border:0}
-    .failures thead tr{display:flex;flex-wrap:wrap;background:var(--soft)}
-    .failures thead th{position:static;padding:.35rem .75rem}
-    .failures tbody tr{padding:.6rem .75rem;border-top:1px solid var(--line)}
-    .failures tbody td:nth-child(n){padding:0;min-width:0;width:auto}.failures .n{display:none}
-    tbody th{position:sticky;left:0;background:var(--card)}}
-    @media print{:root{color-scheme:light}body{font-size:11px;background:#fff}.frame{max-height:none;overflow:visible;border:0}
-    thead th{position:static}.tools,.button,details.curl{display:none}.line code{white-space:pre-wrap}section{break-inside:auto}h2,h3{break-after:avoid}
-    tr,li,figure{break-inside:avoid}details::details-content{content-visibility:visible;height:auto}
-    *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+    /* Colours, light and dark. */
+    :root {
+      color-scheme: light dark; --page: #fcfcfb; --card: #fff; --soft: #f3f3f1; --ink: #1b1c1e; --dim: #65686e;
+      --line: #e4e4e1; --link: #1f5fae; --bad: #c2272d; --warn: #9a5b00; --good: #1c7a48; --on: #fff; --hit: #8ec5a4;
+      --disk: #57a878; --revalidated: #9bc9c4; --downloaded: #5b8fca; --checked: #7ba7d8; --skipped: #c9c9c6;
+      --cancelled: #dda94a; --blacklisted: #8f2a3a; --failed: #d5454a;
+    }
+    @media screen and (prefers-color-scheme: dark) {
+      :root {
+        --page: #131416; --card: #1a1c1f; --soft: #212327; --ink: #e9e9e7; --dim: #9da0a6; --line: #2e3136;
+        --link: #82b4f3; --bad: #ff7d78; --warn: #e6b055; --good: #5cc48d; --on: #131416; --hit: #2f6b48; --disk: #3f8d61;
+        --revalidated: #4d8580; --downloaded: #4a7fbd; --checked: #5f8dc2; --skipped: #55585e; --cancelled: #b98632;
+        --blacklisted: #a34455; --failed: #e0595c;
+      }
+    }
+
+    /* The page and its text. */
+    * { box-sizing: border-box }
+    html { -webkit-text-size-adjust: 100%; text-size-adjust: 100% }
+    body {
+      margin: 0; background: var(--page); color: var(--ink);
+      font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif;
+      font-variant-numeric: tabular-nums;
+    }
+    main { max-width: 70rem; margin: 0 auto; padding: 1.75rem clamp(1rem, 4vw, 2.5rem) 4rem }
+    section { margin-top: 2.75rem }
+    p, ul, ol, dl, dd, figure, h1, h2, h3 { margin: 0; padding: 0 }
+    ul, ol { list-style: none }
+    h2 { font-size: 1.15rem; font-weight: 650; line-height: 1.3; margin-bottom: .75rem }
+    h3 { font-size: .95rem; font-weight: 600; margin-bottom: .4rem }
+    a { color: var(--link); text-decoration: none }
+    a:hover { text-decoration: underline }
+    small { font-size: .8125rem; color: var(--dim) }
+    code, .url, .place, .host { unicode-bidi: isolate; overflow-wrap: anywhere }
+    code, .url, .place {
+      font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
+      font-size: .8125rem;
+    }
+    :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+    .over, .note, .more, .facts, .worst, figcaption { color: var(--dim); font-size: .875rem }
+    .more, .note { margin: .5rem 0 }
+    .bad { color: var(--bad) }
+
+    /* The verdict, the outcomes, the figures. */
+    header .over { margin-bottom: .4rem; overflow-wrap: anywhere }
+    h1 {
+      display: flex; gap: .7rem; font-size: 1.5rem; font-weight: 650; line-height: 1.3; letter-spacing: -.01em;
+      overflow-wrap: anywhere;
+    }
+    h1 span { min-width: 0; text-wrap: pretty }
+    .mark { flex: none; width: 1.5rem; height: 1.5rem; margin-top: .22rem; fill: var(--good) }
+    .bad > h1 .mark { fill: var(--bad) }
+    .warn > h1 .mark { fill: var(--warn) }
+    header.bad, header.warn { color: inherit }
+    .mark path { fill: none; stroke: var(--on); stroke-width: 2.4; stroke-linecap: round; stroke-linejoin: round }
+    .bar {
+      display: block; width: 100%; height: .8rem; margin: 1.1rem 0 .6rem; border-radius: .4rem; background: var(--soft);
+    }
+    .legend { display: flex; flex-wrap: wrap; gap: .15rem 1.4rem; font-size: .875rem }
+    .legend i {
+      display: inline-block; width: .65rem; height: .65rem; margin-right: .35rem; border-radius: .2rem;
+      background: currentColor;
+    }
+    .legend b { font-weight: 600 }
+    .legend span { color: var(--dim) }
+    rect { fill: currentColor }
+    .o-hit { color: var(--hit) }
+    .o-disk { color: var(--disk) }
+    .o-revalidated { color: var(--revalidated) }
+    .o-downloaded { color: var(--downloaded) }
+    .o-checked { color: var(--checked) }
+    .o-skipped { color: var(--skipped) }
+    .o-cancelled { color: var(--cancelled) }
+    .o-blacklisted { color: var(--blacklisted) }
+    .o-failed { color: var(--failed) }
+    .figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 1rem; margin-top: 1.25rem }
+    .figures dt { font-size: .8125rem; color: var(--dim) }
+    .figures b { display: block; font-size: 1.6rem; font-weight: 600; line-height: 1.2; letter-spacing: -.015em }
+    .figures small { display: block }
+    header + section { margin-top: 1.9rem }
+
+    /* Failures by kind. */
+    .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.25rem; margin-bottom: .5rem }
+    .head h2 { margin: 0 }
+    .head .button { margin-left: auto }
+    .worst b { color: var(--ink) }
+    .kind { border-top: 1px solid var(--line) }
+    .kind:last-of-type { border-bottom: 1px solid var(--line) }
+    .kind > summary {
+      display: grid; grid-template-columns: 1rem minmax(8rem, 13rem) 3.6rem 7rem 1fr; gap: 0 .75rem; align-items: center;
+      padding: .3rem .25rem; cursor: pointer; list-style: none;
+    }
+    summary::-webkit-details-marker { display: none }
+    .kind > summary::before {
+      content: ""; width: .4rem; height: .4rem; margin-left: .2rem; border: solid var(--dim);
+      border-width: 0 1.5px 1.5px 0; transform: rotate(-45deg);
+    }
+    .kind[open] > summary::before { transform: rotate(45deg) }
+    .kind > summary:hover { background: var(--soft) }
+    .kind .title { font-weight: 550 }
+    .kind summary b { text-align: right; color: var(--bad); font-weight: 600 }
+    .kind summary svg { width: 100%; height: .5rem; color: var(--failed); opacity: .75 }
+    .kind .hosts { color: var(--dim); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+    .kind[open] .hosts { white-space: normal; overflow-wrap: anywhere }
+    .kind ol { padding: .25rem 0 .75rem 2rem }
+    .kind li { display: flex; gap: 1rem; padding: .6rem 0; border-top: 1px dashed var(--line) }
+    .kind li:first-child { border-top: 0 }
+    .kind li img {
+      flex: none; max-width: 6rem; max-height: 4.5rem; width: auto; height: auto; object-fit: contain;
+      align-self: flex-start;
+    }
+    .kind li > div { min-width: 0; flex: 1 }
+    .kind .more { margin: 0 0 1rem 2rem }
+    .message { font-size: .875rem; overflow-wrap: anywhere }
+    .line { display: flex; gap: .5rem; align-items: center; margin-top: .3rem; min-width: 0 }
+    .line code {
+      flex: 0 1 auto; min-width: 0; padding: .25rem .6rem; border-radius: .35rem; background: var(--soft);
+      white-space: pre; overflow-x: auto; user-select: all;
+    }
+    .failures .line { max-width: 30rem }
+    .line .button { flex: none }
+    img {
+      border-radius: .25rem; background: repeating-conic-gradient(var(--line) 0 25%, var(--card) 0 50%) 0 0/12px 12px;
+    }
+
+    /* Tables. */
+    .frame {
+      max-height: 36rem; overflow: auto; border: 1px solid var(--line); border-radius: .5rem; background: var(--card);
+    }
+    table { border-collapse: collapse; width: 100%; font-size: .875rem }
+    th, td { padding: .4rem .75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line) }
+    tbody th { font-weight: 500; overflow-wrap: anywhere; min-width: 11.5rem; unicode-bidi: isolate }
+    thead th {
+      position: sticky; top: 0; z-index: 1; padding-top: .5rem; padding-bottom: .5rem; background: var(--soft); border: 0;
+      font-weight: 600; white-space: nowrap;
+    }
+    tbody tr:first-child > * { border-top: 0 }
+    .n { text-align: right; white-space: nowrap }
+    td small { display: block }
+    th button { all: unset; cursor: pointer }
+    th button:focus-visible { outline: 2px solid var(--link) }
+    th button::after, .n button::before {
+      content: ""; display: inline-block; width: 1em; text-align: center; color: var(--dim);
+    }
+    .n button::after { display: none }
+    [aria-sort=ascending] button::after, .n[aria-sort=ascending] button::before { content: "↑" }
+    [aria-sort=descending] button::after, .n[aria-sort=descending] button::before { content: "↓" }
+    .failures .kind { white-space: nowrap; color: var(--bad); border-bottom: 0 }
+    .failures .url { display: block }
+    .failures td:nth-child(2) { min-width: 18rem; width: 48% }
+    .failures .place { min-width: 10.5rem }
+    .failures td:nth-child(4) { min-width: 13rem; width: 30%; overflow-wrap: anywhere }
+    details.curl summary { display: inline; font-size: .8125rem; color: var(--dim); cursor: pointer }
+
+    /* Controls, which the script makes. */
+    .tools {
+      display: flex; flex-wrap: wrap; gap: .35rem .9rem; align-items: center; margin-bottom: .6rem; font-size: .875rem;
+      color: var(--dim);
+    }
+    .tools input {
+      flex: 0 1 20rem; min-width: 0; padding: .4rem .65rem; font: inherit; color: var(--ink); background: var(--card);
+      border: 1px solid var(--line); border-radius: .4rem;
+    }
+    .button {
+      padding: .1rem .55rem; font: inherit; font-size: .8125rem; color: var(--dim); background: var(--card);
+      border: 1px solid var(--line); border-radius: .35rem; cursor: pointer;
+    }
+    .button:hover { color: var(--ink) }
+    [hidden] { display: none !important }
+
+    /* Charts. */
+    .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1.5rem 2.5rem }
+    .charts figure { max-width: 31rem; min-width: 0 }
+    .chart { display: block; width: 100%; height: auto }
+    .chart text { font-size: 12px; fill: var(--dim) }
+    .chart .strong { fill: var(--ink) }
+    .chart line { stroke: var(--line) }
+    .chart .axis { stroke: var(--dim) }
+    .chart .guide { stroke: var(--ink); stroke-dasharray: 2 3 }
+    .numbers { max-height: 16rem; overflow: auto; font-size: .8125rem }
+    .numbers summary { color: var(--dim); cursor: pointer }
+    .numbers table { width: auto; font-size: .8125rem }
+    .numbers td, .numbers th { padding: .1rem .75rem .1rem 0; border: 0; text-align: right }
+
+    /* Pictures. */
+    .placeholders li { display: flex; gap: 1rem; padding: .6rem 0; border-top: 1px solid var(--line) }
+    .placeholders li > div:last-child { min-width: 0 }
+    .picture {
+      flex: none; display: flex; align-items: center; justify-content: center; width: 100%; height: 7.5rem;
+      border-radius: .4rem; background: var(--soft); overflow: hidden;
+    }
+    .picture img { max-width: 100%; max-height: 100%; width: auto; height: auto; border-radius: 0 }
+    .picture span { font-size: .8125rem; color: var(--dim) }
+    .placeholders .picture { width: 8rem; height: 6rem }
+    .sheet {
+      display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: 1.1rem 1rem;
+      margin-bottom: 1.75rem;
+    }
+    .sheet li { min-width: 0 }
+    .sheet .url { display: block; margin-top: .3rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+    .sheet small { display: block; overflow-wrap: anywhere }
+    .sheet small.bad { color: var(--bad) }
+
+    /* Facts. */
+    .warnings li {
+      padding: .35rem 0 .35rem .9rem; border-left: 3px solid var(--cancelled); margin-bottom: .4rem;
+      overflow-wrap: anywhere;
+    }
+    .details { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 15rem), 1fr)); gap: .75rem 2rem }
+    .details dt { font-size: .8125rem; color: var(--dim) }
+    .details dd { overflow-wrap: anywhere }
+
+    /* On a phone. */
+    @media (max-width: 44rem) {
+      main { padding-top: 1rem }
+      section { margin-top: 2.25rem }
+      h1 { font-size: 1.15rem; gap: .55rem }
+      .mark { width: 1.2rem; height: 1.2rem; margin-top: .15rem }
+      .over { font-size: .8125rem }
+      .bar { margin: .8rem 0 .5rem }
+      .legend { gap: 0 1rem; font-size: .8125rem }
+      .figures { gap: .5rem; margin-top: .8rem }
+      .figures b { font-size: 1.15rem }
+      .figures small { display: none }
+      header + section { margin-top: 1.1rem }
+      .head .worst { order: 1; flex-basis: 100% }
+      .kind > summary { grid-template-columns: 1rem minmax(0, 1fr) auto; padding: .22rem 0 }
+      .kind summary svg, .kind .hosts { display: none }
+      .kind[open] .hosts { display: block; grid-column: 2/-1 }
+      .kind ol, .kind .more { padding-left: 1.25rem }
+      .kind .more { margin-left: 0 }
+      .failures, .failures tbody, .failures tr, .failures td { display: block; border: 0 }
+      .failures thead tr { display: flex; flex-wrap: wrap; background: var(--soft) }
+      .failures thead th { position: static; padding: .35rem .75rem }
+      .failures tbody tr { padding: .6rem .75rem; border-top: 1px solid var(--line) }
+      .failures tbody td:nth-child(n) { padding: 0; min-width: 0; width: auto }
+      .failures .n { display: none }
+      tbody th { position: sticky; left: 0; background: var(--card) }
+    }
+
+    /* On paper. */
+    @media print {
+      body { font-size: 11px; background: #fff }
+      .frame { max-height: none; overflow: visible; border: 0 }
+      thead th { position: static }
+      .tools, .button, .numbers, details.curl { display: none }
+      tbody th, .failures td:nth-child(n) { min-width: 0 }
+      .line code { white-space: pre-wrap }
+      h2, h3 { break-after: avoid }
+      tr, li, figure { break-inside: avoid }
+      details::details-content { content-visibility: visible; height: auto }
+      * { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+    }
     """
 }

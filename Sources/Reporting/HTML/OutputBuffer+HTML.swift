@@ -1,8 +1,8 @@
 extension OutputBuffer {
   /// Appends text from anywhere as HTML: the one place where text becomes part of a page.
   ///
-  /// The five characters that mean something in text or in a quoted attribute become character references (HTML Standard, section 13.3),
-  /// so one form does for both, and for SVG within the page. What is hidden or steers the order of text is shown as in a terminal.
+  /// The five characters that mean something in text or in a quoted attribute are character references (HTML Standard, 13.1.4),
+  /// so one form does for both, and for SVG within the page. What is hidden or steers the order of text shows as in a terminal.
   mutating func appendHTML(_ text: String) {
     var shown = escapedForTerminal(text)
     shown.withUTF8 { bytes in

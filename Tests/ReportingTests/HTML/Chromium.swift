@@ -3,8 +3,8 @@ import TestSupport
 
 /// Debian's Chromium without a window, which opens a page in a frame and runs a test's script beside it.
 ///
-/// The script stands in a page around the frame, since the policy of the page itself lets none run but its own; files may reach into
-/// each other's frames here (`--allow-file-access-from-files`).
+/// The script stands in a page around the frame, since the page's policy lets none run but its own; here files may reach into
+/// each other's frames (`--allow-file-access-from-files`).
 struct Chromium {
   /// The size of the frame in CSS pixels.
   var width = 1280

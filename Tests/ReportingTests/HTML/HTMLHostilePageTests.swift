@@ -96,13 +96,15 @@ extension HTMLPageTests {
     await new Promise(done => setTimeout(done, 200));
     answer.title = page.title;
     answer.isInjected = "injected" in window || "injected" in frame.contentWindow;
-    answer.hidden = (page.body.textContent.match(/[\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]/g) ?? []).length;
-    answer.requests = frame.contentWindow.performance.getEntriesByType("resource").filter(entry => !entry.name.startsWith("data:")).length;
+    const hidden = /[\\u0000-\\u0009\\u000b-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]/g;
+    answer.hidden = (page.body.textContent.match(hidden) ?? []).length;
+    const requests = frame.contentWindow.performance.getEntriesByType("resource");
+    answer.requests = requests.filter(entry => !entry.name.startsWith("data:")).length;
     return answer;
     """
 
   @Test(
-    "hostile text is text wherever it stands: as many elements as of harmless text, no handler, no link but to the web, nothing run"
+    "hostile text is text wherever it stands: no further element, no handler, no link but to the web, nothing run"
   )
   func injection() async throws {
     let pages = (["harmless"] + Self.attacks).map { HTMLReport().text(report(of: $0)) }
@@ -138,7 +140,8 @@ extension HTMLPageTests {
   func policy() async throws {
     let attack = """
       <script>top.injected = 1; document.title = "injected"</script><img src="file:///x.png" onerror="top.injected = 1">
-      <style>h1 { color: rgb(1, 2, 3) !important }</style><svg onload="top.injected = 1"></svg><h1 style="color: rgb(1, 2, 3)">x</h1>
+      <style>h1 { color: rgb(1, 2, 3) !important }</style><svg onload="top.injected = 1"></svg>
+      <h1 style="color: rgb(1, 2, 3)">x</h1>
       """
     let page = HTMLReport().text(makeTroubledRun()).replacing("<main>", with: attack + "<main>")
     let defence: Defence = try await Chromium().open(

@@ -92,7 +92,7 @@ enum LargeRun {
   ]
 
   static let curlOptions =
-    "--location --max-redirs 10 --max-time 60 --connect-timeout 10 -H 'Accept: image/webp,image/*;q=0.8' -A prewarm/0.1.0 --output /dev/null"
+    "--location --max-redirs 10 --max-time 60 -H 'Accept: image/webp,image/*;q=0.8' -A prewarm/0.1.0 --output /dev/null"
 
   static func url(_ host: String, _ number: Int) -> String {
     let words = ["hero", "catalog/shoes", "catalog/2026/autumn/jackets", "users/avatars", "blog/uploads"]
