@@ -17,7 +17,11 @@ import Testing
 
   @Test("a row holds the columns of JSON Lines in their order, and what is not known is empty")
   func columns() throws {
-    let details = EntryResult.Details(finalURL: "https://cdn.example.com/a.png", contentType: "image/png", warnings: ["one", "two"])
+    let details = EntryResult.Details(
+      finalURL: "https://cdn.example.com/a.png",
+      contentType: "image/png",
+      warnings: ["one", "two"]
+    )
     let result = EntryResult.make(.downloaded, details: details) {
       ($0.bytes, $0.format, $0.width, $0.height, $0.attempts) = (25_000, .png, 800, 600, 2)
       ($0.durationNanoseconds, $0.isShared, $0.checksum) = (12_045_678, true, Checksum(high: 1, low: 15))
@@ -90,7 +94,8 @@ import Testing
     "what a spreadsheet would compute has an apostrophe before it",
     arguments: [
       ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\r=1"),
-      ("\n=1", "'\n=1"), ("\u{FF1D}1", "'\u{FF1D}1"), ("=\"a\",1", "'=\"a\",1"), ("-", "-"), ("a=1", "a=1"), ("\u{FEFF}=1", #"\u{FEFF}=1"#),
+      ("\n=1", "'\n=1"), ("\u{FF1D}1", "'\u{FF1D}1"), ("=\"a\",1", "'=\"a\",1"), ("-", "-"), ("a=1", "a=1"),
+      ("\u{FEFF}=1", #"\u{FEFF}=1"#),
     ]
   )
   func formulas(_ text: String, _ field: String) async throws {

@@ -19,7 +19,8 @@ import Testing
   private var outcomes: [String: UInt64] {
     let totals = report.totals
     return [
-      "hit-memory": totals.hitMemory, "hit-disk": totals.hitDisk, "downloaded": totals.downloaded, "revalidated": totals.revalidated,
+      "hit-memory": totals.hitMemory, "hit-disk": totals.hitDisk, "downloaded": totals.downloaded,
+      "revalidated": totals.revalidated,
       "checked": totals.checked, "failed": totals.failed, "blacklisted": totals.blacklisted, "skipped": totals.skipped,
       "cancelled": totals.cancelled,
     ]

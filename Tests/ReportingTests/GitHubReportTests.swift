@@ -105,10 +105,12 @@ struct ReadCommand: Equatable {
 
   @Test("text from outside neither begins a command nor leaves its part of one")
   func hostileText() throws {
-    let texts = hostileTexts + hostileMarkdown + [
-      "a\n::set-output name=x::y", "\r\n::stop-commands::t", "::error::x", "a::b", "a,file=/etc/passwd", "%0A::debug::x", "%25", "100 %",
-      "##[error]x", "a=b",
-    ]
+    let texts =
+      hostileTexts + hostileMarkdown + [
+        "a\n::set-output name=x::y", "\r\n::stop-commands::t", "::error::x", "a::b", "a,file=/etc/passwd", "%0A::debug::x", "%25",
+        "100 %",
+        "##[error]x", "a=b",
+      ]
     let run = RunReport(version: "", job: JobIdentity(name: texts.joined(), file: nil), startedAt: nil)
     for text in texts {
       let manifest = run.addManifest(text, file: "/w/\(text)")

@@ -51,7 +51,7 @@ import Testing
 
   @Test("every form takes a run of many rows, a tenth of which failed, in flat memory")
   func flatMemory() async throws {
-    let rows = Self.isLong ? 1_000_000 : 20_000
+    let rows = Self.isLong ? 1_000_000 : 5000
     let formats: [ReportFormat] = [.text, .json, .jsonl, .csv, .junit, .markdown, .github, .prometheus]
     let writers = try formats.map { try $0.open(folder.file("report.\($0.rawValue)")) }
     let run = makeRun(journals: writers.compactMap(\.journal))

@@ -6,9 +6,12 @@ import Testing
 
 /// Texts that mean something to GitHub-flavoured Markdown, or to what GitHub looks for after it.
 let hostileMarkdown = [
-  "@octocat", "octo/repo#123", "#123", "GH-1", "https://evil.example.com", "www.evil.example.com", "me@evil.example.com", "`", "``a`",
-  "` ", " `a", "a|b", "\\|", "\\", "|", "<script>alert(1)</script>", "<!-- -->", "</details>", "![x](https://evil.example.com/x.png)",
-  "[x](javascript:alert(1))", "**bold**", "~~gone~~", "- [ ] task", "# heading", ":tada:", "&lt;", "---", "1. one", "    code", "",
+  "@octocat", "octo/repo#123", "#123", "GH-1", "https://evil.example.com", "www.evil.example.com", "me@evil.example.com", "`",
+  "``a`",
+  "` ", " `a", "a|b", "\\|", "\\", "|", "<script>alert(1)</script>", "<!-- -->", "</details>",
+  "![x](https://evil.example.com/x.png)",
+  "[x](javascript:alert(1))", "**bold**", "~~gone~~", "- [ ] task", "# heading", ":tada:", "&lt;", "---", "1. one", "    code",
+  "",
 ]
 
 @Suite struct MarkdownReportTests {
@@ -34,7 +37,8 @@ let hostileMarkdown = [
       "| hit-disk | 7 | 14.6 % |", "| failed | 19 | 39.6 % |", "| **all** | **48** | |",
       "| 404 Not Found | 15 | `img.example.com` 15 |", "<details><summary>404 Not Found: 15 URLs</summary>",
       "- `https://img.example.com/old.jpg` in `urls/hero.txt:30`: `the server answered 404 Not Found`", "- … 5 more",
-      "`served HTML as \"image/jpeg\"`", "| `img.example.com` | ", "| `cdn.example.com` | 12 | `https://cdn.example.com/p/1.png` |",
+      "`served HTML as \"image/jpeg\"`", "| `img.example.com` | ",
+      "| `cdn.example.com` | 12 | `https://cdn.example.com/p/1.png` |",
       "- `the cache is on a network file system`", "- Cache: 9,898 entries",
     ]
     var rest = text[...]
@@ -53,7 +57,8 @@ let hostileMarkdown = [
     let texts = hostileTexts + hostileMarkdown
     let nodes = try await nodes(hostileReport(texts))
     let allowed: Set = [
-      "document", "heading", "paragraph", "text", "strong", "softbreak", "code", "list", "item", "table", "table_header", "table_row",
+      "document", "heading", "paragraph", "text", "strong", "softbreak", "code", "list", "item", "table", "table_header",
+      "table_row",
       "table_cell", "html_block",
     ]
     #expect(Set(nodes.elements.map(\.name)).subtracting(allowed).isEmpty)
@@ -81,7 +86,10 @@ let hostileMarkdown = [
     }
     for status in 400..<500 { run.record(.failed(Failure(.httpStatus, status: status, message: long)), url: long) }
     var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = Array(repeating: long, count: 500) })
-    report.placeholders = Array(repeating: Placeholder(host: long, checksum: Checksum(high: 0, low: 0), urls: 1, firstURL: long), count: 500)
+    report.placeholders = Array(
+      repeating: Placeholder(host: long, checksum: Checksum(high: 0, low: 0), urls: 1, firstURL: long),
+      count: 500
+    )
     let text = MarkdownReport().text(report)
     #expect(text.utf8.count < 1_000_000)
     for count in ["… 96 more | 96", "elsewhere 1,997", "… 1,990 more", "… 1,991 more hosts", "… 480 more"] {
@@ -90,7 +98,10 @@ let hostileMarkdown = [
     _ = try await nodes(report)
   }
 
-  @Test("sections that do not fit are left out, from the first on, and the text says so", arguments: [0, 10, 150, 400, 1000, 2500])
+  @Test(
+    "sections that do not fit are left out, from the first on, and the text says so",
+    arguments: [0, 10, 150, 400, 1000, 2500]
+  )
   func room(bytes: Int) {
     let whole = MarkdownReport().text(RichRun.report())
     let text = MarkdownReport(maximumBytes: bytes).text(RichRun.report())

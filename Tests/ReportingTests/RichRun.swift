@@ -31,7 +31,11 @@ enum RichRun {
       run.record(.downloaded(bytes: 1000, milliseconds: milliseconds), line: milliseconds)
     }
     run.record(.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 4_000_000) }, line: 20)
-    run.record(.make(.checked, details: .init(contentType: "image/x-png", warnings: ["odd, but good", "two"])), line: 21, count: 2)
+    run.record(
+      .make(.checked, details: .init(contentType: "image/x-png", warnings: ["odd, but good", "two"])),
+      line: 21,
+      count: 2
+    )
     let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(missing, isBlacklisted: true), url: "https://img.example.com/old.jpg", line: 30, count: 14)
     let slow = Failure(.timeout, isTransient: true, message: "no answer in 60 s")

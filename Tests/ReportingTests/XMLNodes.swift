@@ -36,7 +36,9 @@ final class XMLNodes: NSObject, XMLParserDelegate {
     open.append(elements.count - 1)
   }
 
-  func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) { open.removeLast() }
+  func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+    open.removeLast()
+  }
 
   func parser(_ parser: XMLParser, foundCharacters text: String) {
     if let last = open.last { elements[last].text += text }

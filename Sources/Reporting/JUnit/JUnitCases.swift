@@ -100,11 +100,10 @@ struct JUnitCases: ~Copyable {
     buffer.appendXML(message, limit: Self.textLimit)
     var facts: [String] = []
     if let status = failure?.status { facts.append("HTTP status \(status)") }
-    facts.append(counted(UInt64(result.attempts), "attempt"))
+    if result.attempts > 0 { facts.append(counted(UInt64(result.attempts), "attempt")) }
     if result.outcome == .blacklisted { facts.append("not asked, since it is on the blacklist") }
     if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("on the blacklist now") }
-    buffer.appendLiteral("\n")
-    buffer.append(facts.joined(separator: ", "))
+    if !facts.isEmpty { buffer.append("\n" + facts.joined(separator: ", ")) }
     buffer.appendLiteral("</")
     buffer.appendLiteral(element)
     buffer.appendLiteral(">\n")

@@ -86,7 +86,9 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
     try spool.read { bytes throws(ReportError) in
       try file.write(bytes)
-    } orElse: { ReportError(.write, path: file.path, code: $0.code) }
+    } orElse: {
+      ReportError(.write, path: file.path, code: $0.code)
+    }
     output.removeAll()
     output.appendJUnitEnd(report, leftOut: left, listsSuccesses: cases.lists(.hitDisk))
     try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }

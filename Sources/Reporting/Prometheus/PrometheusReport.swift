@@ -25,7 +25,8 @@ public struct PrometheusReport: ReportForm {
       report.failureGroups.compactMap { group in group.kind.map { ($0, group.failed) } },
       uniquingKeysWith: +
     )
-    page.family("failures", "URLs that failed in the last run by kind, without those that were on the blacklist before.") { page in
+    page.family("failures", "URLs that failed in the last run by kind, without those that were on the blacklist before.") {
+      page in
       for kind in FailureKind.allCases { page.sample("failures", failed[kind] ?? 0, label: ("kind", kind.name)) }
     }
     page.gauge("received_bytes", "Bytes of bodies received in the last run.", traffic.receivedBytes)

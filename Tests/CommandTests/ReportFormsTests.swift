@@ -1,0 +1,79 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the forms of reports are told of the place where a run takes place.
+@Suite struct ReportFormsTests {
+  /// Nothing listens there.
+  private static let url = "http://127.0.0.1:1"
+  private static let job = """
+    version: 1
+    name: shop
+    manifests:
+      - path: ../urls/*.txt
+      - urls:
+          - \(url)/inline.png
+      - path: "-"
+    request: {retries: 0}
+    cache: {mode: bypass}
+    """
+  private let folder = TemporaryDirectory()
+
+  /// Runs the job in `repository/jobs` from the folder of the repository.
+  private func run(_ reports: [String], environment: [String: String?] = [:]) async throws -> Command.Result {
+    folder.write(Self.job, to: "repository/jobs/shop.yaml")
+    folder.write("# images\n\(Self.url)/a.png\nnot a url\n", to: "repository/urls/list.txt")
+    let none: [String: String?] = ["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]
+    return try await Command.run(
+      BuiltCommand.path,
+      ["run", "jobs/shop.yaml"] + reports.flatMap { ["--report", $0] },
+      environment: none.merging(environment) { $1 },
+      workingDirectory: folder.file("repository"),
+      input: .bytes(Array("\(Self.url)/piped.png\n".utf8))
+    )
+  }
+
+  /// File and line by the end of the message.
+  private func places(_ output: String) -> [String: String] {
+    output.split(separator: "\n").filter { $0.hasPrefix("::error ") && $0.contains("http://") || $0.contains("not a url") }
+      .reduce(into: [:]) {
+        let properties = $1.dropFirst("::error ".count).prefix { $0 != ":" }.split(separator: ",")
+        $0[String($1[$1.lastIndex(of: "/").map { $1.index(after: $0) }!...])] = properties.dropLast().joined(separator: " ")
+      }
+  }
+
+  @Test("annotations name files of the repository: manifests, and the job file for URLs that stand there")
+  func annotations() async throws {
+    let summary = folder.file("summary.md")
+    for environment in [[:], ["GITHUB_WORKSPACE": folder.file("repository"), "GITHUB_STEP_SUMMARY": summary]]
+      as [[String: String?]]
+    {
+      let result = try await run(["github=-", "markdown=report.md"], environment: environment)
+      #expect(result.status == 2)
+      let places = places(result.outputText)
+      #expect(places["a.png"] == "file=urls/list.txt line=2")
+      #expect(places["inline.png"] == "file=jobs/shop.yaml line=6")
+      // What is piped is in no file.
+      #expect(places["piped.png"] == "")
+      #expect(result.outputText.contains("::error file=urls/list.txt,line=3,title=invalid URL::"))
+    }
+    #expect(folder.read("summary.md") == folder.read("repository/report.md"))
+  }
+
+  @Test("outside of the repository no file is named")
+  func elsewhere() async throws {
+    let result = try await run(["github=-"], environment: ["GITHUB_WORKSPACE": folder.file("elsewhere")])
+    #expect(result.status == 2 && !result.outputText.contains("file="))
+  }
+
+  @Test("a run writes all of its forms at once")
+  func allForms() async throws {
+    let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "prometheus"]
+    let result = try await run(forms.map { "\($0)=out/report.\($0)" }, environment: ["CI_PROJECT_DIR": folder.file("repository")])
+    #expect(result.status == 2)
+    for form in forms { #expect(folder.read("repository/out/report.\(form)")?.isEmpty == false) }
+    let junit = String(decoding: try #require(folder.read("repository/out/report.junit")), as: UTF8.self)
+    #expect(junit.contains(#"name="http://127.0.0.1:1/a.png""#) && junit.contains(#"file="urls/list.txt" line="2""#))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("repository/out")).count == forms.count)
+  }
+}
