@@ -71,7 +71,8 @@ public struct FailOn: Sendable, Hashable {
     guard let excess = kinds[kind]?.excess(of: counting, in: report.totals.considered) else { return nil }
     let share = excess.share.map { " (\($0))" } ?? ""
     let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
-    let count = counting < all ? "\(grouped(all)) \(kind.name), \(grouped(counting)) counting" : "\(grouped(counting)) \(kind.name)"
+    let count =
+      counting < all ? "\(grouped(all)) \(kind.name), \(grouped(counting)) counting" : "\(grouped(counting)) \(kind.name)"
     return "\(count)\(share): more than fail-on.kinds.\(kind.name) (\(excess.limit))"
   }
 

@@ -36,8 +36,7 @@ struct CheckCommand: ParsableCommand {
   var display: DisplayOptions
 
   func run() throws {
-    let sources = try readSources()
-    try JobsRun(display: display, isDryRun: dryRun, order: .failuresFirst).run(try jobs(of: sources))
+    try JobsRun(display: display, isDryRun: dryRun, order: .failuresFirst).run { try jobs(of: try readSources()) }
   }
 
   private func readSources() throws -> [CheckSource] {

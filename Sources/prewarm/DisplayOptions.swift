@@ -18,7 +18,10 @@ struct DisplayOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print reports and errors only.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say what each job opened, and how it ended; in text reports, how to make failed requests again.")
+  @Flag(
+    name: .shortAndLong,
+    help: "Say what each job opened, and how it ended; in text reports, how to make failed requests again."
+  )
   var verbose = false
 
   @Option(help: "When to use colours: auto, always or never. NO_COLOR is honoured.")

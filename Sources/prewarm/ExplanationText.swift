@@ -75,7 +75,8 @@ extension BlacklistRecord {
   fileprivate var sentence: String {
     let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
     let first = head.firstAt.shortText
-    let times = head.count > 1 ? "\(grouped(UInt64(head.count))) times from \(first) to \(head.lastAt.shortText)" : "once, \(first)"
+    let times =
+      head.count > 1 ? "\(grouped(UInt64(head.count))) times from \(first) to \(head.lastAt.shortText)" : "once, \(first)"
     let now = TimeSource.system.wall()
     let end = head.expiresAt.map { "\($0 <= now ? "expired" : "until") \($0.shortText)" } ?? "for ever"
     return "\(why), \(times), \(end)"

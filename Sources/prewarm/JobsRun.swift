@@ -14,10 +14,12 @@ struct JobsRun {
   /// What stands first in text reports.
   var order = TextReport.Order.verdictFirst
 
-  /// Opens all that the jobs need, runs them, and throws the exit status: of several jobs the worst.
-  func run(_ jobs: [Job]) throws {
+  /// Opens all that the jobs of `load` need, runs them, and throws the exit status: of several jobs the worst.
+  func run(_ load: () throws -> [Job]) throws {
+    // Before anything can start a thread.
     SignalWatcher.prepare()
     OpenFiles.raiseLimit()
+    let jobs = try load()
     let control = RunControl()
     let progress = ProgressPrinter(display)
     do throws(ThreadRefusal) {

@@ -35,7 +35,8 @@ struct RunCommand: ParsableCommand {
   var display: DisplayOptions
 
   func run() throws {
-    let jobs = try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
-    try JobsRun(display: display, isDryRun: dryRun).run(jobs)
+    try JobsRun(display: display, isDryRun: dryRun).run {
+      try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
+    }
   }
 }

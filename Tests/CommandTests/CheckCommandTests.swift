@@ -30,7 +30,10 @@ import Testing
     #expect(try await command.wait().status == 0)
   }
 
-  @Test("a deep check fetches whole images", arguments: [["--decode", "full"], ["--set", "verify.strict=true"], ["--method", "get"]])
+  @Test(
+    "a deep check fetches whole images",
+    arguments: [["--decode", "full"], ["--set", "verify.strict=true"], ["--method", "get"]]
+  )
   func aDeepCheckFetchesWholeImages(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").start(["check", origin.url("/images/1.jpg")] + options).wait()
@@ -163,7 +166,10 @@ import Testing
     let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", ".")
     #expect(sources.errorText.split(separator: "\n").count == 3 && sources.status == 3)
     let jobs = try await job.prewarm("check", "job.yaml", "bad.yaml")
-    #expect(jobs.status == 3 && jobs.errorText.contains("job.yaml:4:") && jobs.errorText.contains("bad.yaml:2:"), "\(jobs.errorText)")
+    #expect(
+      jobs.status == 3 && jobs.errorText.contains("job.yaml:4:") && jobs.errorText.contains("bad.yaml:2:"),
+      "\(jobs.errorText)"
+    )
     #expect(try await job.prewarm("check", "-", "-").status == 3)
     #expect(try await job.prewarm("check").status == 3)
   }

@@ -24,7 +24,10 @@ import Testing
     let text = try await job.prewarm("explain", url.replacing("http://", with: "HTTP://") + "#top")
     let lines = text.outputText.split(separator: "\n").map(String.init)
     #expect(text.status == 0 && lines.first == "URL        \(url)", "\(text.outputText)")
-    #expect(lines.contains { $0.hasPrefix("cached     ") && $0.contains("jpeg") && $0.hasSuffix("its header proven") }, "\(text.outputText)")
+    #expect(
+      lines.contains { $0.hasPrefix("cached     ") && $0.contains("jpeg") && $0.hasSuffix("its header proven") },
+      "\(text.outputText)"
+    )
     #expect(lines.contains("           ETag: \"v1\"") && lines.contains("           depends on accept"))
     #expect(lines.contains("blacklist  not on it") && lines.contains("a run      would find it: a hit"))
     #expect(lines.contains { $0.hasPrefix("request    curl ") && $0.contains("/images/1.jpg") })
@@ -72,14 +75,19 @@ import Testing
   @Test func aURLOfWhichNothingIsKnownEndsInZero() async throws {
     let job = JobFolder("")
     let none = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
-    #expect(none.status == 0 && none.outputText.contains("cache      there is none in \(job.cacheDirectory)\n"), "\(none.outputText)")
+    #expect(
+      none.status == 0 && none.outputText.contains("cache      there is none in \(job.cacheDirectory)\n"),
+      "\(none.outputText)"
+    )
     #expect(!none.outputText.contains("secret") && none.outputText.contains("key        not known without the cache"))
     let origin = try makeImageOrigin()
     job.write(urls: imageURLs(origin, 0..<1))
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
     _ = try await job.runJob()
     let unknown = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
-    #expect(unknown.status == 0 && unknown.outputText.contains("cached     no\nblacklist  not on it\na run      would fetch it\n"))
+    #expect(
+      unknown.status == 0 && unknown.outputText.contains("cached     no\nblacklist  not on it\na run      would fetch it\n")
+    )
     #expect(unknown.outputText.firstMatch(of: /key        [0-9a-f]{32}\n/) != nil && !unknown.outputText.contains("secret"))
   }
 

@@ -33,7 +33,9 @@ private func makeBrokenRun() -> RunReport {
 }
 
 @Suite struct TextOverviewTests {
-  private func lines(_ text: String) -> [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+  private func lines(_ text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
 
   private static let titles = [
     "404 Not Found", "410 Gone", "503 Service Unavailable", "timeout", "DNS", "cannot connect", "TLS", "not an image",

@@ -10,7 +10,8 @@ struct CurlOptions {
   /// Header fields whose values are shown. They say what kind of answer is wanted, by which cache or from which page; none of them proves
   /// who asks. Any other field may hold a secret, whatever its name.
   private static let harmlessFields: Set<String> = [
-    "accept", "accept-ch", "accept-charset", "accept-encoding", "accept-language", "cache-control", "dnt", "downlink", "dpr", "ect",
+    "accept", "accept-ch", "accept-charset", "accept-encoding", "accept-language", "cache-control", "dnt", "downlink", "dpr",
+    "ect",
     "origin", "pragma", "priority", "range", "referer", "rtt", "save-data", "user-agent", "viewport-width", "width",
   ]
   private static let harmlessPrefixes = ["sec-ch-", "sec-fetch-"]

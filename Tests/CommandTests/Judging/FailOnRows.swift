@@ -5,10 +5,24 @@ extension FailOnRow {
   static let failures: [FailOnRow] = [
     FailOnRow(name: "all good", good: 3, status: 0, says: "all good"),
     FailOnRow(name: "one bad, none borne", good: 9, missing: 1, status: 2, says: "1 bad: more than fail-on.failures (0)"),
-    FailOnRow(name: "as many as borne", good: 3, missing: 2, rules: ["failures=2"], status: 0, says: "which fail-on.failures allows"),
+    FailOnRow(
+      name: "as many as borne",
+      good: 3,
+      missing: 2,
+      rules: ["failures=2"],
+      status: 0,
+      says: "which fail-on.failures allows"
+    ),
     FailOnRow(name: "one more than borne", good: 3, missing: 3, rules: ["failures=2"], status: 2, says: "3 bad: more than"),
     FailOnRow(name: "the very percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "allows"),
-    FailOnRow(name: "above the percentage", good: 8, missing: 2, rules: ["failures=10%"], status: 2, says: "2 bad (20.0 %): more"),
+    FailOnRow(
+      name: "above the percentage",
+      good: 8,
+      missing: 2,
+      rules: ["failures=10%"],
+      status: 2,
+      says: "2 bad (20.0 %): more"
+    ),
     FailOnRow(name: "just above it", good: 9, missing: 1, rules: ["failures=9.9%"], status: 2, says: "(10.0 %): more than"),
     FailOnRow(
       name: "29 %, which is less than 29 / 100 in binary",
@@ -83,7 +97,13 @@ extension FailOnRow {
       status: 2,
       says: "2 http-status (20.0 %): more than fail-on.kinds.http-status (10 %)"
     ),
-    FailOnRow(name: "a rule on a kind beside the one on all", missing: 1, rules: ["kinds.http-status=5"], status: 2, says: "1 bad"),
+    FailOnRow(
+      name: "a rule on a kind beside the one on all",
+      missing: 1,
+      rules: ["kinds.http-status=5"],
+      status: 2,
+      says: "1 bad"
+    ),
     FailOnRow(name: "a kind that is never too much", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "1 bad"),
     FailOnRow(
       name: "known bad counts as its kind",
@@ -117,7 +137,13 @@ extension FailOnRow {
   ]
 
   static let others: [FailOnRow] = [
-    FailOnRow(name: "nothing left", good: 2, options: ["--set", "manifests.0.include=[/none/**]"], status: 2, says: "no URL was left"),
+    FailOnRow(
+      name: "nothing left",
+      good: 2,
+      options: ["--set", "manifests.0.include=[/none/**]"],
+      status: 2,
+      says: "no URL was left"
+    ),
     FailOnRow(
       name: "nothing left, which is borne",
       good: 2,
@@ -142,7 +168,13 @@ extension FailOnRow {
       status: 0,
       says: "the deadline passed"
     ),
-    FailOnRow(name: "what was stored is trimmed", good: 3, options: ["--set", "cache.max-size=1"], status: 2, says: "trimming removed"),
+    FailOnRow(
+      name: "what was stored is trimmed",
+      good: 3,
+      options: ["--set", "cache.max-size=1"],
+      status: 2,
+      says: "trimming removed"
+    ),
     FailOnRow(
       name: "what was stored is trimmed, which is borne",
       good: 3,
@@ -151,16 +183,35 @@ extension FailOnRow {
       status: 0
     ),
     FailOnRow(name: "interrupted, whatever the rules", good: 1, rules: ["failures=never"], run: interrupted, status: 130),
-    FailOnRow(name: "a check is judged alike", good: 1, missing: 1, run: { job, _, _ in
-      try await job.prewarm("check", "urls.txt", "--fail-on", "kinds.http-status=0", "--fail-on", "failures=50%")
-    }, status: 2, says: "1 http-status: more than"),
-    FailOnRow(name: "the worst of several jobs", good: 1, run: { job, origin, _ in
-      job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/missing/1.jpg"))']}]\n", to: "bad.yaml")
-      return try await job.prewarm("run", "bad.yaml", "job.yaml")
-    }, status: 2, says: "bad: 1 URL"),
-    FailOnRow(name: "what cannot finish, before what is beyond a limit", missing: 1, run: { job, _, _ in
-      try await job.prewarm("run", "job.yaml", "--report", "json=/dev/full")
-    }, status: 1, says: "1 bad"),
+    FailOnRow(
+      name: "a check is judged alike",
+      good: 1,
+      missing: 1,
+      run: { job, _, _ in
+        try await job.prewarm("check", "urls.txt", "--fail-on", "kinds.http-status=0", "--fail-on", "failures=50%")
+      },
+      status: 2,
+      says: "1 http-status: more than"
+    ),
+    FailOnRow(
+      name: "the worst of several jobs",
+      good: 1,
+      run: { job, origin, _ in
+        job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/missing/1.jpg"))']}]\n", to: "bad.yaml")
+        return try await job.prewarm("run", "bad.yaml", "job.yaml")
+      },
+      status: 2,
+      says: "bad: 1 URL"
+    ),
+    FailOnRow(
+      name: "what cannot finish, before what is beyond a limit",
+      missing: 1,
+      run: { job, _, _ in
+        try await job.prewarm("run", "job.yaml", "--report", "json=/dev/full")
+      },
+      status: 1,
+      says: "1 bad"
+    ),
     FailOnRow(name: "a kind that there is not", good: 1, rules: ["kinds.http-stats=0"], status: 3, says: "http-status"),
     FailOnRow(name: "a percentile that there is not", good: 1, rules: ["latency.p75=2s"], status: 3, says: "p90"),
     FailOnRow(name: "a limit that is none", good: 1, rules: ["kinds.dns=few"], status: 3, says: "--fail-on kinds.dns"),
@@ -207,7 +258,10 @@ extension FailOnRow {
   ]
 
   /// Runs the job without its `ftp` lines first, for the report that the rule names.
-  private static let afterReport: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = { job, origin, arguments in
+  private static let afterReport: @Sendable (JobFolder, Origin, [String]) async throws -> Command.Result = {
+    job,
+    origin,
+    arguments in
     let urls = [origin.url("/good/0.jpg"), origin.url("/missing/0.jpg")]
     job.folder.write("version: 1\nname: test\nmanifests: [{urls: ['\(urls.joined(separator: "', '"))']}]\n", to: "old.yaml")
     _ = try await job.prewarm("run", "old.yaml", "--report", "jsonl=old.jsonl")
