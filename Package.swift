@@ -152,7 +152,7 @@ let package = Package(
       "WarmJobsTests",
       [
         "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
-        "ImageCaching", "Reporting",
+        "ImageCaching", "ImageCoding", "Reporting",
         "TestOrigin",
       ]
     ),

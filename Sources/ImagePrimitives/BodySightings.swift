@@ -57,47 +57,29 @@ public struct BodySightings: Sendable {
   ///   - host: a number or hash that tells the host from others.
   ///   - shown: the URL as it may be shown.
   public mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
-    let bodyKey = Self.hash(body)
-    guard let place = groups.place(of: bodyKey) else {
-      return begin(bodyKey, url, host, shown)
-    }
-    var group = place
-    var groupKey = bodyKey
-    if groups[place].host != host {
-      groupKey = Self.hash(Checksum(high: bodyKey, low: UInt64(host)))
-      guard let further = groups.place(of: groupKey) else {
-        let sighting = begin(groupKey, url, host, shown, isRepeated: true)
-        // The table may have grown.
-        if sighting.group != nil, let place = groups.place(of: bodyKey) { countRepetition(at: place) }
-        return sighting
-      }
-      group = further
-    }
-    let count = Int(groups[group].urls)
-    if groups[group].firstURL == UInt32(truncatingIfNeeded: url) {
-      return Sighting(group: groupKey, urls: count, isPlaceholder: false)
-    }
-    switch furtherURLs.insert(Self.hash(Checksum(high: groupKey, low: url)), marked: count + 1 >= threshold) {
-    case .known(let isMarked): return Sighting(group: groupKey, urls: count, isPlaceholder: isMarked)
-    case .full:
-      isComplete = false
-      return Sighting(group: groupKey, urls: count, isPlaceholder: count + 1 >= threshold)
-    case .new:
-      groups[group].urls += 1
-      // Where there was no room for the first one, it is the first that is known.
-      if groups[group].text == 0 { groups[group].text = firstURLs?.append(shown, isRepeated: true) ?? 0 }
-      countRepetition(at: place)
-      return Sighting(group: groupKey, urls: count + 1, isPlaceholder: count + 1 >= threshold)
-    }
+    let bodyKey = mix(body.high, body.low)
+    let (place, isNew) = groups.place(of: bodyKey)
+    if isNew { return begin(bodyKey, at: place, url, host, shown) }
+    if groups[place].host == host { return add(url, to: place, bodyKey, of: place, shown) }
+    let groupKey = mix(bodyKey, UInt64(host))
+    let (group, isNewGroup) = groups.place(of: groupKey)
+    guard isNewGroup else { return add(url, to: group, groupKey, of: place, shown) }
+    let sighting = begin(groupKey, at: group, url, host, shown, isRepeated: true)
+    // The table may have grown.
+    if sighting.group != nil { countRepetition(at: groups.place(of: bodyKey).place) }
+    return sighting
   }
 
   /// How many URLs had the body of a ``Sighting/group`` at its host; 0 for a group of no sighting.
-  public func urls(of group: UInt64) -> Int { groups.place(of: group).map { Int(groups[$0].urls) } ?? 0 }
+  public func urls(of group: UInt64) -> Int {
+    let (place, isFree) = groups.place(of: group)
+    return isFree ? 0 : Int(groups[place].urls)
+  }
 
   /// The first of them, as it was shown, or the first that there was room for; nil where there was none.
   public func firstURL(of group: UInt64) -> String? {
-    guard let place = groups.place(of: group) else { return nil }
-    return firstURLs?.text(at: groups[place].text)
+    let (place, isFree) = groups.place(of: group)
+    return isFree ? nil : firstURLs?.text(at: groups[place].text)
   }
 
   /// The hash of a URL, of a host, or of other bytes, that is the same throughout this process.
@@ -105,26 +87,59 @@ public struct BodySightings: Sendable {
     XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
   }
 
-  private static func hash(_ pair: Checksum) -> UInt64 { withUnsafeBytes(of: pair) { hash($0) } }
+  /// Bytes of memory that all of it takes.
+  var byteCount: Int { groups.byteCount + furtherURLs.byteCount + (firstURLs?.byteCount ?? 0) }
 
   private static let seed = UInt64.random(in: .min ... .max)
+  private let seeds = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+
+  /// Two hashes in one, never 0: both halves of their product, after what nobody can know was added to each (as wyhash mixes).
+  private func mix(_ first: UInt64, _ second: UInt64) -> UInt64 {
+    let product = (first ^ seeds.0).multipliedFullWidth(by: second ^ seeds.1)
+    return max(1, product.high ^ product.low)
+  }
 
   private mutating func begin(
     _ key: UInt64,
+    at place: Int,
     _ url: UInt64,
     _ host: UInt32,
     _ shown: UnsafeRawBufferPointer,
     isRepeated: Bool = false
   ) -> Sighting {
-    guard let place = groups.insert(key) else {
+    var slot = SightingTable.Slot(key: key, firstURL: UInt32(truncatingIfNeeded: url), host: host)
+    slot.text = firstURLs?.append(shown, isRepeated: isRepeated) ?? 0
+    guard groups.insert(slot, at: place) else {
       isComplete = false
       return Sighting(group: nil, urls: 1, isPlaceholder: false)
     }
-    groups[place].firstURL = UInt32(truncatingIfNeeded: url)
-    groups[place].host = host
-    groups[place].urls = 1
-    groups[place].text = firstURLs?.append(shown, isRepeated: isRepeated) ?? 0
     return Sighting(group: key, urls: 1, isPlaceholder: false)
+  }
+
+  /// Adds a URL to those that had a body at a host before; `body` is the slot of the body and its first host.
+  private mutating func add(
+    _ url: UInt64,
+    to group: Int,
+    _ key: UInt64,
+    of body: Int,
+    _ shown: UnsafeRawBufferPointer
+  ) -> Sighting {
+    let slot = groups[group]
+    let count = Int(slot.urls)
+    if slot.firstURL == UInt32(truncatingIfNeeded: url) { return Sighting(group: key, urls: count, isPlaceholder: false) }
+    let isBeyond = count + 1 >= threshold
+    switch furtherURLs.insert(mix(key, url), marked: isBeyond) {
+    case .known(let isMarked): return Sighting(group: key, urls: count, isPlaceholder: isMarked)
+    case .full:
+      isComplete = false
+      return Sighting(group: key, urls: count, isPlaceholder: isBeyond)
+    case .new:
+      groups[group].urls += 1
+      // Where there was no room for the first one, it is the first that is known.
+      if slot.text == 0, let firstURLs = firstURLs?.append(shown, isRepeated: true) { groups[group].text = firstURLs }
+      countRepetition(at: body)
+      return Sighting(group: key, urls: count + 1, isPlaceholder: isBeyond)
+    }
   }
 
   /// Counts one more URL of a body that another one had.

@@ -17,6 +17,8 @@ struct HashSet: Sendable {
     slots = Array(repeating: 0, count: min(64, maximumSlots))
   }
 
+  var byteCount: Int { slots.capacity * MemoryLayout<UInt64>.stride }
+
   mutating func insert(_ hash: UInt64, marked: Bool) -> Insertion {
     let hash = hash < 2 ? hash + 2 : hash
     var place = self.place(of: hash)

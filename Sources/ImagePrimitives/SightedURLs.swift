@@ -7,14 +7,16 @@ struct SightedURLs: Sendable {
 
   private var bytes: [UInt8] = []
 
+  var byteCount: Int { bytes.capacity }
+
   /// Keeps a URL; returns where, from 1 on, and 0 where there is no room.
   mutating func append(_ url: UnsafeRawBufferPointer, isRepeated: Bool) -> UInt32 {
     let limit = isRepeated ? Self.repeatedByteLimit : Self.byteLimit
     guard let count = UInt16(exactly: url.count), bytes.count + 2 + url.count <= limit else { return 0 }
-    bytes.append(UInt8(count >> 8))
-    bytes.append(UInt8(count & 0xff))
+    let place = bytes.count + 1
+    withUnsafeBytes(of: count.bigEndian) { bytes.append(contentsOf: $0) }
     bytes.append(contentsOf: url)
-    return UInt32(bytes.count - url.count - 1)
+    return UInt32(place)
   }
 
   func text(at place: UInt32) -> String? {

@@ -12,6 +12,15 @@ struct SightingTable: Sendable {
     /// Where its first URL lies, in the upper 31 bits; 0 for nowhere.
     private var textAndFlag: UInt32 = 0
 
+    /// A free one.
+    init() {}
+
+    /// A body that one URL had.
+    init(key: UInt64, firstURL: UInt32, host: UInt32) {
+      (self.key, self.firstURL, self.host) = (key, firstURL, host)
+      urls = 1
+    }
+
     /// What ``SightedURLs/append(_:isRepeated:)`` gave.
     var text: UInt32 {
       get { textAndFlag >> 1 }
@@ -34,43 +43,44 @@ struct SightingTable: Sendable {
     slots = Array(repeating: Slot(), count: min(1024, maximumSlots))
   }
 
+  var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
+
   subscript(place: Int) -> Slot {
-    _read { yield slots[place] }
+    get { slots[place] }
     _modify { yield &slots[place] }
   }
 
-  /// Where the slot of `key` is, until the next one is inserted.
-  func place(of key: UInt64) -> Int? {
-    let key = key == 0 ? 1 : key
-    var place = Int(truncatingIfNeeded: key) & (slots.count - 1)
-    while slots[place].key != 0 {
-      if slots[place].key == key { return place }
-      place = (place + 1) & (slots.count - 1)
+  /// Where the slot of `key`, which is not 0, is; else the free one where it belongs. Until the next one is inserted.
+  @inline(__always)
+  func place(of key: UInt64) -> (place: Int, isFree: Bool) {
+    let mask = slots.count - 1
+    var place = Int(truncatingIfNeeded: key) & mask
+    while true {
+      let found = slots[place].key
+      if found == key { return (place, false) }
+      if found == 0 { return (place, true) }
+      place = (place + 1) & mask
     }
-    return nil
   }
 
-  /// Makes a slot for `key`, which has none; nil where there is no room.
-  mutating func insert(_ key: UInt64) -> Int? {
+  /// Fills the free slot that was found at `place`; false where there is no room.
+  @inline(__always)
+  mutating func insert(_ slot: Slot, at place: Int) -> Bool {
+    var place = place
     if used >= slots.count / 4 * 3 {
-      guard slots.count < maximumSlots else { return nil }
+      guard slots.count < maximumSlots else { return false }
       double()
+      place = self.place(of: slot.key).place
     }
     used += 1
-    let place = freePlace(for: key == 0 ? 1 : key)
-    slots[place].key = key == 0 ? 1 : key
-    return place
+    slots[place] = slot
+    return true
   }
 
-  private func freePlace(for key: UInt64) -> Int {
-    var place = Int(truncatingIfNeeded: key) & (slots.count - 1)
-    while slots[place].key != 0 { place = (place + 1) & (slots.count - 1) }
-    return place
-  }
-
+  @inline(never)
   private mutating func double() {
     let old = slots
     slots = Array(repeating: Slot(), count: old.count * 2)
-    for slot in old where slot.key != 0 { slots[freePlace(for: slot.key)] = slot }
+    for slot in old where slot.key != 0 { slots[place(of: slot.key).place] = slot }
   }
 }

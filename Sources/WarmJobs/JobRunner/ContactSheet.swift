@@ -1,4 +1,4 @@
-import ImageCoding
+import Glibc
 import ImageManaging
 import ImagePrimitives
 import Reporting
@@ -16,12 +16,13 @@ final class ContactSheet: ImageObserver {
   static let keptBytes = 1 << 20
   /// Bytes of larger ones that may wait for their picture.
   static let waitingBytes = 16 << 20
-  /// Making the pictures that are left may take so long when the run has ended; those that are not made then are left out.
+  /// Processor time for the pictures that are left when the run has ended; those that are not made then are left out.
   static let closingTime = Duration.seconds(10)
   /// Bodies that are told apart to find placeholders, beyond which it begins anew: three quarters of it.
   private static let sightingSlots = 1 << 16
 
   fileprivate struct Candidate: Sendable {
+    /// The same where it is a candidate for several reasons.
     let number: UInt64
     let bytes: Int
     let identity: Checksum?
@@ -49,18 +50,17 @@ final class ContactSheet: ImageObserver {
   }
 
   private let maker: PictureMaker
-  private let time: TimeSource
   private let state: WaitableState<State>
   private let thread: WorkerThread?
 
   /// An empty sheet.
   ///
   /// - Parameter findsPlaceholders: whether images count that stand for many URLs of a host.
-  init(_ maker: PictureMaker, findsPlaceholders: Bool, time: TimeSource = .system) {
+  init(_ maker: PictureMaker, findsPlaceholders: Bool) {
     var start = State()
     if findsPlaceholders { start.sightings = Self.makeSightings() }
     let state = WaitableState(start)
-    (self.maker, self.time, self.state) = (maker, time, state)
+    (self.maker, self.state) = (maker, state)
     do throws(ThreadRefusal) {
       thread = try WorkerThread(name: "contact-sheet") { Self.makePictures(state, maker) }
     } catch {
@@ -78,6 +78,7 @@ final class ContactSheet: ImageObserver {
     let host = image.host.withUnsafeBytes { BodySightings.hash($0) }
     state.withLock(waking: .one) { state in
       let isPlaceholder = state.isPlaceholder(identity, of: image, host: UInt32(truncatingIfNeeded: host))
+      state.nextNumber += 1
       if isPlaceholder { add(image, .placeholder, identity, to: &state) }
       if image.failure == nil {
         add(image, .latest, identity, to: &state)
@@ -97,9 +98,7 @@ final class ContactSheet: ImageObserver {
       identity: identity,
       image: isKept ? image : nil
     )
-    guard state.candidates[reason, default: []].take(candidate, reason) else { return }
-    state.nextNumber += 1
-    guard !isKept else { return }
+    guard state.candidates[reason, default: []].take(candidate, reason), !isKept else { return }
     state.waitingBytes += image.memoryBytes
     state.work.append(Work(number: candidate.number, reason: reason, identity: identity, image: image))
   }
@@ -135,16 +134,32 @@ final class ContactSheet: ImageObserver {
       defer { state = State() }
       return state.candidates
     }
-    let end = time.monotonic().advanced(by: Self.closingTime)
-    return Thumbnail.Reason.allCases.flatMap { reason in
+    let end = Self.processorTime.advanced(by: Self.closingTime)
+    var made: [UInt64: Thumbnail] = [:]
+    func thumbnails(_ reason: Thumbnail.Reason) -> [Thumbnail] {
       let all = (reason == .latest ? candidates[reason]?.reversed() : candidates[reason]) ?? []
-      let thumbnails = all.compactMap { candidate -> Thumbnail? in
+      return all.compactMap { candidate in
         guard let image = candidate.image else { return candidate.thumbnail }
-        guard time.monotonic() < end else { return nil }
-        return maker.thumbnail(of: image, reason, identity: candidate.identity)
+        if var thumbnail = made[candidate.number] {
+          thumbnail.reason = reason
+          return thumbnail
+        }
+        guard Self.processorTime < end else { return nil }
+        made[candidate.number] = maker.thumbnail(of: image, reason, identity: candidate.identity)
+        return made[candidate.number]
       }
-      return reason == .placeholder ? placeholders.compactMap { $0.shown(in: thumbnails) } : thumbnails
     }
+    // What is wrong first, in case that there is no time for all.
+    let found = thumbnails(.placeholder)
+    let failed = thumbnails(.failed)
+    return thumbnails(.latest) + thumbnails(.largest) + failed + placeholders.compactMap { $0.shown(in: found) }
+  }
+
+  /// Of this thread, so that a busy machine does not cut the sheet short.
+  private static var processorTime: MonotonicInstant {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return MonotonicInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))
   }
 }
 

@@ -48,7 +48,7 @@ public final class JobRunner {
       journals: prepared.reports.compactMap(\.journal),
       listsPlaceholders: job.verify.placeholders != .ignore
     )
-    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration, time: time) : nil
+    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration) : nil
     let layer = job.cache.memory.map(memoryLayer)
     let context = LoadContext(prepared, memory: layer, observer: sheet, startedAt: startedAt, isDryRun: onMiss != nil)
     let files = OpenFileBudget()

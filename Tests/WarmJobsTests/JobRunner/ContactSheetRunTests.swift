@@ -1,0 +1,186 @@
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import Reporting
+import TestOrigin
+import TestSupport
+import Testing
+import WarmJobs
+
+/// The small pictures that a run with an HTML report makes.
+@Suite struct ContactSheetRunTests {
+  private let runs = JobRuns()
+
+  /// One transfer at a time, so that images come in their order.
+  private func job(_ urls: [String]) throws -> Job {
+    var job = try runs.job(urls: urls, keys: "prefetch: {concurrency: 1}")
+    job.reports.append(
+      Job.ReportTarget(format: .html, destination: .file(JobPath("page.html", in: runs.folder.path)))
+    )
+    return job
+  }
+
+  /// The thumbnails of a run, each within its bounds and decoded again where it has a picture.
+  private func thumbnails(_ job: Job) throws -> [Thumbnail] {
+    let thumbnails = try runs.run(job).report.thumbnails
+    for thumbnail in thumbnails where !thumbnail.picture.isEmpty {
+      #expect(thumbnail.picture.count <= 6 << 10)
+      let coder = try #require(ImageCoderRegistry.available.coder(for: thumbnail.pictureFormat))
+      let image = try thumbnail.picture.withUnsafeBytes { try coder.decode($0) }
+      #expect(image.animation == nil && image.header.format == thumbnail.pictureFormat)
+      #expect(image.pixels.size == ImageSize(width: Int(thumbnail.pictureWidth), height: Int(thumbnail.pictureHeight)))
+      #expect(image.pixels.size.width <= 160 && image.pixels.size.height <= 120)
+    }
+    return thumbnails
+  }
+
+  private func serve(_ names: [String]) throws -> Origin {
+    let origin = try Origin()
+    for name in names { origin.set("/\(name)", .file(Fixtures.path("images/\(name)"))) }
+    return origin
+  }
+
+  private static let still = [
+    "good/photo.jpg", "good/rgba.png", "good/cmyk.jpg", "good/progressive.jpg", "good/rgb.png", "good/still.gif",
+    "good/palette.png",
+    "good/lossy.webp", "good/alpha.webp", "good/grey.png", "good/rotated.jpg", "good/animated.webp", "good/animation.gif",
+    "good/animated.png", "avif/photo.avif", "good/deep.png",
+  ]
+
+  @Test("K6: the latest come last first, the largest by their bytes, of every format and of animations the first frame")
+  func latestAndLargest() throws {
+    let origin = try serve(Self.still)
+    var job = try job(Self.still.map { origin.url("/\($0)") })
+    job.verify.contentType = .ignore
+    let all = try thumbnails(job)
+    let latest = all.filter { $0.reason == .latest }
+    #expect(latest.map(\.url) == Self.still.suffix(12).reversed().map { origin.url("/\($0)") })
+    let sizes = Self.still.map { UInt64(Fixtures.bytes("images/\($0)").count) }
+    let largest = all.filter { $0.reason == .largest }
+    #expect(largest.map(\.bytes) == Array(sizes.sorted(by: >).prefix(12)))
+    #expect(all.count == 24 && all.allSatisfy { !$0.picture.isEmpty && $0.failure == nil && $0.checksum != nil && $0.width > 0 })
+    #expect(Set(all.compactMap(\.format)).count >= 4)
+  }
+
+  @Test("a job without an HTML report makes no pictures")
+  func none() throws {
+    let origin = try serve(Self.still)
+    #expect(try runs.run(runs.job(urls: [origin.url("/good/photo.jpg")])).report.thumbnails.isEmpty)
+  }
+
+  @Test("what is found in the cache has not come, and credentials are masked")
+  func hits() throws {
+    let origin = try serve(Self.still)
+    let job = try job([origin.url("/good/photo.jpg").replacing("http://", with: "http://user:secret@")])
+    let all = try thumbnails(job)
+    #expect(all.count == 2 && all.allSatisfy { $0.url.contains("***@") && !$0.url.contains("secret") })
+    #expect(try thumbnails(job).isEmpty)
+  }
+
+  @Test("K11: refused images are shown with their failure, as far as they can be decoded")
+  func refused() throws {
+    let names = [
+      "broken/cut.jpg", "broken/cut.png", "broken/bad-crc.png", "broken/page.jpg", "broken/gif-inside.jpg", "good/rgb.png",
+    ]
+    let origin = try serve(names)
+    var job = try job(names.map { origin.url("/\($0)") })
+    job.verify.decode = .full
+    job.verify.formats = [.jpeg, .png]
+    job.verify.width = Job.Verify.Bounds(minimum: 1, maximum: 1)
+    let failed = try thumbnails(job).filter { $0.reason == .failed }
+    #expect(failed.map(\.url) == names.map { origin.url("/\($0)") })
+    #expect(failed.allSatisfy { $0.failure != nil })
+    let shown = failed.filter { !$0.picture.isEmpty }.map { String($0.url.split(separator: "/").last ?? "") }
+    #expect(Set(shown).isSuperset(of: ["cut.jpg", "cut.png", "rgb.png"]), "\(shown)")
+    let page = try #require(failed.first { $0.url.hasSuffix("page.jpg") })
+    #expect(page.picture.isEmpty && page.pictureWidth == 0 && page.format == nil && page.failure?.kind == .notAnImage)
+    let last = try #require(failed.last)
+    #expect(last.failure?.kind == .dimensions && last.format == .png && last.width > 1)
+  }
+
+  @Test("at most twelve of a kind are kept")
+  func bounded() throws {
+    let origin = try Origin()
+    origin.setFallback { request in
+      request.path.hasPrefix("/bad")
+        ? .body(Array("<html>\(request.path)".utf8), type: "image/jpeg")
+        : .body(SampleImages.jpeg(Int(request.path.dropFirst()) ?? 0), type: "image/jpeg")
+    }
+    let all = try thumbnails(job((1...40).flatMap { [origin.url("/bad/\($0)"), origin.url("/\($0)")] }))
+    for reason in [Thumbnail.Reason.latest, .largest, .failed] { #expect(all.filter { $0.reason == reason }.count == 12) }
+    #expect(all.count == 36)
+  }
+
+  private enum Way: CaseIterable { case inFile, inMemory, inPart }
+
+  @Test("large images are shown too: out of a file of the cache, at once, or as far as they were kept", arguments: Way.allCases)
+  private func large(way: Way) throws {
+    let origin = try Origin()
+    origin.setFallback { request in
+      let number = Int(request.path.dropFirst()) ?? 0
+      // What stands behind a JPEG's end is no part of it.
+      let image = Fixtures.bytes("images/good/photo.jpg") + [UInt8](repeating: 0, count: 2_000_000 + number)
+      return .body(image, type: "image/jpeg")
+    }
+    // So many in memory may wait for their pictures, however slowly those are made.
+    let count = way == .inMemory ? 7 : 20
+    var job = try job((1...count).map { origin.url("/\($0)") })
+    if way != .inFile { job.cache.mode = .bypass }
+    if way == .inMemory { job.verify.decode = .full }
+    let all = try thumbnails(job)
+    let largest = all.filter { $0.reason == .largest }
+    #expect(largest.map(\.url) == (max(1, count - 11)...count).reversed().map { origin.url("/\($0)") })
+    #expect(largest.allSatisfy { !$0.picture.isEmpty && $0.bytes > 2_000_000 && $0.width > 160 })
+    #expect(all.filter { $0.reason == .latest }.count == (way == .inMemory ? 0 : 12))
+  }
+
+  @Test("a probe's beginnings are shown where they show something, and are left out where they do not")
+  func probed() throws {
+    let origin = try Origin()
+    let photo = Fixtures.bytes("images/good/photo.jpg")
+    origin.set("/whole", .ranged(photo, type: "image/jpeg"))
+    origin.set("/part", .ranged(photo + [UInt8](repeating: 0, count: 200_000), type: "image/jpeg"))
+    // Its picture begins behind what is fetched; its header does not.
+    let late = Array(Fixtures.bytes("images/good/rgb.png")[..<33]) + [UInt8](repeating: 0, count: 200_000)
+    origin.set("/late", .ranged(late, type: "image/png"))
+    var job = try job(["/whole", "/part", "/late"].map { origin.url($0) })
+    job.request.method = .probe
+    let all = try thumbnails(job)
+    #expect(all.filter { $0.reason == .latest }.map(\.url) == ["/part", "/whole"].map { origin.url($0) })
+    #expect(all.allSatisfy { !$0.picture.isEmpty })
+  }
+
+  @Test(
+    "one of each placeholder is shown, under the report's first URL",
+    arguments: [Job.Verify.Placeholders.report, .fail, .ignore]
+  )
+  func placeholders(rule: Job.Verify.Placeholders) throws {
+    let origin = try Origin()
+    origin.setFallback { request in
+      .body(
+        SampleImages.jpeg(request.path.hasPrefix("/a") ? 1 : 2, base: Fixtures.bytes("images/good/photo.jpg")),
+        type: "image/jpeg"
+      )
+    }
+    var job = try job((1...10).map { origin.url("/b/\($0)") } + (1...14).map { origin.url("/a/\($0)") })
+    job.verify.placeholders = rule
+    let all = try thumbnails(job)
+    let shown = all.filter { $0.reason == .placeholder }
+    #expect(shown.map(\.url) == (rule == .ignore ? [] : [origin.url("/a/1"), origin.url("/b/1")]))
+    #expect(shown.allSatisfy { !$0.picture.isEmpty && $0.format == .jpeg })
+    // They are not among what failed for other reasons.
+    #expect(all.filter { $0.reason == .failed }.isEmpty)
+  }
+
+  @Test("K11: an image that claims to be vast makes no picture and takes no memory")
+  func bombs() throws {
+    let origin = try Origin()
+    origin.set("/vast", .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png"))
+    origin.set("/long", .body(SampleImages.lyingPNG(width: 9_000, height: 11_000), type: "image/png"))
+    var job = try job(["/vast", "/long"].map { origin.url($0) })
+    job.verify.maxPixels = nil
+    let all = try thumbnails(job)
+    #expect(all.map(\.url).allSatisfy { $0.hasSuffix("/vast") || $0.hasSuffix("/long") } && all.count == 4)
+    #expect(all.allSatisfy { $0.url.hasSuffix("/long") || $0.picture.isEmpty })
+  }
+}
