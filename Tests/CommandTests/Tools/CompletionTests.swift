@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The completions as the shells themselves load and run them.
+@Suite struct CompletionTests {
+  private let folder = TemporaryDirectory()
+
+  /// A line that was typed up to the cursor, and something that is then offered.
+  static let offers: [(line: String, offer: String)] = [
+    ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
+    ("prewarm run --order ", "lifo"), ("prewarm run --decode f", "full"), ("prewarm run --cache-mode ", "refresh"),
+    ("prewarm validate --freshness ", "http"), ("prewarm run --color ", "never"), ("prewarm run --report ju", "junit=-"),
+    ("prewarm run --fail-on unf", "unfinished=never"), ("prewarm run --set prefetch.conc", "prefetch.concurrency=32"),
+    ("prewarm run --set cache.mode", "cache.mode=only"), ("prewarm run --set fail-on.e", "fail-on.empty=true"),
+    ("prewarm run jobs/", "jobs/a.yaml"), ("prewarm cache stats --job jobs/", "jobs/a.yaml"),
+  ]
+
+  init() async throws {
+    folder.write("", to: "jobs/a.yaml")
+    folder.write("", to: "jobs/b.txt")
+    for shell in ["bash", "zsh", "fish"] {
+      let result = try await Command.run(BuiltCommand.path, ["--generate-completion-script", shell])
+      #expect(result.status == 0)
+      folder.write(result.outputText, to: shell == "zsh" ? "_prewarm" : "prewarm.\(shell)")
+    }
+  }
+
+  @Test func bashOffersWordsFilesAndKeys() async throws {
+    let load = """
+      source /usr/share/bash-completion/bash_completion
+      source ./prewarm.bash
+      complete -p prewarm >/dev/null || exit 1
+      offer() {
+        COMP_LINE=$1 COMP_POINT=${#1} COMPREPLY=()
+        read -ra COMP_WORDS <<<"$1"
+        [[ $1 != *" " ]] || COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _prewarm prewarm "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+        printf '%s\\n' "$1" "${COMPREPLY[@]}" ""
+      }
+
+      """
+    try await expectOffers("bash", ["-n", "prewarm.bash"], load: load)
+  }
+
+  @Test func fishOffersWordsFilesAndKeys() async throws {
+    let load = """
+      source ./prewarm.fish
+      function offer; echo "$argv"; complete -C "$argv"; echo; end
+
+      """
+    try await expectOffers("fish", ["--no-execute", "prewarm.fish"], load: load)
+  }
+
+  /// zsh completes at a terminal alone.
+  @Test func zshCompletesWhatIsTyped() async throws {
+    let zsh = try Command(
+      "/usr/bin/zsh",
+      ["-f", "-i"],
+      environment: ["TERM": "dumb", "HOME": folder.path],
+      workingDirectory: folder.path,
+      terminal: Command.Terminal(columns: 200)
+    )
+    try zsh.write("fpath=($PWD $fpath); autoload -U compinit; compinit -u -D; PROMPT='>'; echo rea''dy\n").expectWritten()
+    try await zsh.waitForOutput("ready")
+    for (typed, completed) in [
+      ("prewarm run --order l\t", "--order lifo"), ("prewarm run --set prefetch.conc\t", "prefetch.concurrency=32"),
+      ("prewarm cac\t", "prewarm cache"), ("prewarm run jobs/\t", "jobs/a.yaml"), ("prewarm run --report ju\t", "junit=-"),
+    ] {
+      try zsh.write(typed).expectWritten()
+      try await zsh.waitForOutput(that: "completes \(typed)") { Self.withoutBackspaces($0).contains(completed) }
+      // The line is cleared.
+      try zsh.write("\u{15}").expectWritten()
+    }
+  }
+
+  /// Runs a script that offers completions of each line, after another run of the shell that only reads them.
+  private func expectOffers(_ shell: String, _ check: [String], load: String) async throws {
+    let path = "/usr/bin/\(shell)"
+    let checked = try await Command.run(path, check, workingDirectory: folder.path)
+    #expect(checked.status == 0, "\(checked.errorText)")
+    folder.write(load + Self.offers.map { "offer '\($0.line)'\n" }.joined(), to: "offer.\(shell)")
+    let result = try await Command.run(
+      path,
+      ["offer.\(shell)"],
+      environment: ["HOME": folder.path, "XDG_CONFIG_HOME": nil],
+      workingDirectory: folder.path
+    )
+    #expect(result.status == 0, "\(result.errorText)")
+    let answers = result.outputText.components(separatedBy: "\n\n").map { $0.split(separator: "\n") }
+    for (line, offer) in Self.offers {
+      let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
+      #expect(answer.contains { $0.split(separator: "\t").first?.trimmed() == offer }, "\(line): \(answer)")
+      #expect(!answer.contains { $0.hasPrefix("jobs/b.txt") })
+    }
+  }
+
+  /// A dumb terminal is told to go back and write over.
+  private static func withoutBackspaces(_ text: String) -> String { text.filter { $0 != "\u{8}" } }
+}
+
+extension Bool {
+  fileprivate func expectWritten() throws { try #require(self, "the shell is gone") }
+}
+
+extension StringProtocol {
+  fileprivate func trimmed() -> String { trimmingCharacters(in: .whitespaces) }
+}

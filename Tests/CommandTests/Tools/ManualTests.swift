@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The manual pages, as scripts/manual makes them of the built command.
+@Suite struct ManualTests {
+  private let folder = TemporaryDirectory()
+
+  private func make(in name: String) async throws {
+    let result = try await Command.run(
+      "\(Repository.path)/scripts/manual",
+      [folder.file(name), BuiltCommand.path],
+      environment: ["SOURCE_DATE_EPOCH": "1763683200"]
+    )
+    #expect(result.status == 0, "\(result.errorText)")
+  }
+
+  @Test func mandocFindsNothingToWarnOf() async throws {
+    try await make(in: "man")
+    for page in ["man/prewarm.1", "man/prewarm-job.5"] {
+      let lint = try await Command.run("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file(page)])
+      #expect(lint.status == 0 && lint.output.isEmpty && lint.error.isEmpty, "\(lint.outputText)\(lint.errorText)")
+    }
+  }
+
+  @Test func everyCommandOptionAndKeyHasItsPlace() async throws {
+    try await make(in: "man")
+    let page = try await text(of: "man/prewarm.1")
+    for word in [
+      "prewarm run", "prewarm cache export", "prewarm schema", "--order", "--set", "--to", "PREWARM_CACHE_DIR", "130, 143",
+    ] {
+      #expect(page.contains(word), "\(word)")
+    }
+    for section in ["SYNOPSIS", "COMMANDS", "OPTIONS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO"] {
+      #expect(page.contains("\n\(section)\n"), "\(section)")
+    }
+    #expect(page.contains("November 21, 2025"))
+    let keys = try await text(of: "man/prewarm-job.5")
+    for line in [
+      "prefetch.order: fifo", "manifests[].columns.url: url", "request.backoff.initial: 500ms", "report[].html:",
+      "fail-on.kinds: {}",
+    ] {
+      #expect(keys.contains(line), "\(line)")
+    }
+  }
+
+  @Test func theSameCommandMakesTheSamePages() async throws {
+    try await make(in: "one")
+    try await make(in: "two")
+    for page in ["prewarm.1", "prewarm-job.5"] { #expect(folder.read("one/\(page)") == folder.read("two/\(page)")) }
+  }
+
+  /// The page as it is shown, without bold and underlining.
+  private func text(of page: String) async throws -> String {
+    let shown = try await Command.run("/usr/bin/mandoc", ["-T", "utf8", folder.file(page)])
+    var text = ""
+    for character in shown.outputText.unicodeScalars {
+      if character == "\u{8}" { text.unicodeScalars.removeLast() } else { text.unicodeScalars.append(character) }
+    }
+    return text
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The recipes in scripts/recipes, as far as they can be judged without their platforms.
+@Suite struct RecipeTests {
+  private let folder = TemporaryDirectory()
+  private let recipes = "\(Repository.path)/scripts/recipes"
+
+  init() async throws {
+    let result = try await Command.run("\(Repository.path)/Tests/Validators/recipes", [recipes, folder.path])
+    #expect(result.status == 0 && result.outputText == "", "\(result.outputText)\(result.errorText)")
+  }
+
+  private func files(ending suffix: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(suffix) }.sorted()
+  }
+
+  @Test func theJobsAreRight() async throws {
+    let jobs = try files(ending: ".yaml")
+    #expect(jobs == ["images.yaml", "kubernetes.yaml", "nightly.yaml"])
+    let result = try await Command.run(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path)
+    #expect(result.status == 0, "\(result.errorText)")
+  }
+
+  @Test func theCommandLinesAreRight() async throws {
+    let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 4)
+    for line in lines {
+      // What only runs have is left out of what validates.
+      let words = line.split(separator: " ").map { $0.replacing("/etc/prewarm/", with: "") }
+      let arguments = words.dropFirst().filter { !$0.hasPrefix("\"$") }
+      let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
+      #expect(words[0] == "run" && result.status == 0, "\(line): \(result.errorText)")
+    }
+  }
+
+  @Test func shellcheckFindsNothing() async throws {
+    let scripts = try files(ending: ".sh")
+    #expect(scripts.count == 4)
+    let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
+    #expect(result.status == 0, "\(result.outputText)")
+  }
+
+  @Test func systemdTakesTheUnits() async throws {
+    for unit in ["prewarm.service", "prewarm.timer"] {
+      let text = try String(contentsOfFile: "\(recipes)/\(unit)", encoding: .utf8)
+      // Verified is, too, that what is started is there.
+      folder.write(text.replacing("/usr/bin/prewarm", with: BuiltCommand.path), to: unit)
+    }
+    // Its manual is installed with the package alone.
+    let result = try await Command.run(
+      "/usr/bin/systemd-analyze",
+      ["verify", "--man=no", folder.file("prewarm.service"), folder.file("prewarm.timer")]
+    )
+    #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
+  }
+}
