@@ -51,6 +51,7 @@ private func makeBrokenRun() -> RunReport {
     for title in Self.titles {
       #expect(screen.contains { $0.hasPrefix("  \(title) ") }, "no \(title) in\n\(screen.joined(separator: "\n"))")
     }
+    #expect(screen.contains("  404 Not Found              300   img7.example.com 158, elsewhere 142"))
     let failures = try #require(screen.first { $0.hasPrefix("Failures") })
     #expect(failures.contains("1,000   worst: img7.example.com, 517 of 2,117 URLs"), "\(failures)")
     #expect(screen.contains { $0.hasPrefix("Hosts") } || order == .verdictFirst)

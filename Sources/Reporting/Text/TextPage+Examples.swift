@@ -27,7 +27,8 @@ extension TextPage {
     let examples = group.examples.filter { $0.standing == .counts } + group.examples.filter { $0.standing != .counts }
     let rows = examples.prefix(isVerbose ? examples.count : Self.exampleLimit).map { row($0, report) }
     let placeWidth = rows.map { columns(of: $0.place) }.max() ?? 0
-    let urlWidth = max(54, rows.map { columns(of: $0.url) }.filter { $0 + placeWidth + 6 <= width }.max() ?? 0)
+    let room = width - placeWidth - 6
+    let urlWidth = max(min(54, room), rows.map { columns(of: $0.url) }.filter { $0 <= room }.max() ?? 0)
     for row in rows {
       if columns(of: row.url) <= urlWidth, 4 + urlWidth + 2 + columns(of: row.place) <= width {
         line("    \(row.url.padded(to: urlWidth))  \(styled(row.place, .detail))")

@@ -60,7 +60,7 @@ extension TextPage {
     let count = grouped(group.count).rightAligned(to: widths.count)
     let start = "  \(group.title.padded(to: widths.title)) "
     let letOff = report.letOffPhrase(of: group).map { "   (\($0))" } ?? ""
-    let hosts = hostList(group).cut(to: max(16, width - columns(of: start + letOff) - widths.count - 3))
+    let hosts = hostList(group, room: max(16, width - columns(of: start + letOff) - widths.count - 3))
     let reason = group.status == nil && !isAlone ? group.reason : nil
     var rest = "   " + hosts + styled(letOff, .detail)
     var isReasonShown = reason == nil
@@ -72,10 +72,16 @@ extension TextPage {
     if let reason, !isReasonShown { line("    " + styled(reason.cut(to: width - 4), .detail)) }
   }
 
-  private func hostList(_ group: FailureGroup) -> String {
-    let shown = group.hosts.prefix(Self.hostLimit)
-    let elsewhere = group.elsewhere + group.hosts.dropFirst(Self.hostLimit).reduce(0) { $0 + $1.count }
-    var parts = shown.map { "\(escapedForTerminal($0.host)) \(grouped($0.count))" }
+  /// As many hosts as there is room for, and how many failures are elsewhere; a name that is too long alone is cut.
+  private func hostList(_ group: FailureGroup, room: Int) -> String {
+    var count = min(Self.hostLimit, group.hosts.count)
+    while count > 1, columns(of: hostList(group, count: count)) > room { count -= 1 }
+    return hostList(group, count: count).cut(to: room)
+  }
+
+  private func hostList(_ group: FailureGroup, count: Int) -> String {
+    let elsewhere = group.elsewhere + group.hosts.dropFirst(count).reduce(0) { $0 + $1.count }
+    var parts = group.hosts.prefix(count).map { "\(escapedForTerminal($0.host)) \(grouped($0.count))" }
     if elsewhere > 0 { parts.append("elsewhere \(grouped(elsewhere))") }
     return parts.joined(separator: ", ")
   }

@@ -136,7 +136,8 @@ struct JobValueReader {
         mistakes.add("\(written) is not \(noun); \(advice)", at: pair.key)
         return nil
       }
-      return value(pair.value, type).map { (name, $0) }
+      let reader = JobValueReader(name: name, whole: type, environment: environment, folder: folder, mistakes: mistakes)
+      return reader.value(pair.value, type).map { (name, $0) }
     }
   }
 

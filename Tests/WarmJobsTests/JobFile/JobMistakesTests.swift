@@ -265,6 +265,9 @@ import WarmJobs
       "request: {accept-status: [99]}",
       "4:27: 'accept-status' needs a list of statuses from 200 to 599 such as [400, 404-406], not '99'"
     ),
+    ("fail-on: {kinds: {dns: few}}", "4:24: 'dns' needs a count, or a percentage such as 1%, or never, not 'few'"),
+    ("fail-on: {kinds: {http-stats: 1}}", "4:19: 'http-stats' is not a kind of failure; did you mean 'http-status'?"),
+    ("fail-on: {latency: {p75: 1s}}", "4:21: 'p75' is not a percentile; use p50, p90, p99 or max"),
     ("fail-on: {failures: 1.5.2%}", "4:21: 'failures' needs a count, or a percentage such as 1%, or never, not '1.5.2%'"),
     ("report: [{text: '-'}, {json: '-'}]", "4:30: standard output is already the target of the text report"),
     ("report: [{json: a.json}, {jsonl: ./b/../a.json}]", "4:34: './b/../a.json' is already the target of the json report"),

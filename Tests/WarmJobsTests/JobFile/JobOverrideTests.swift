@@ -89,6 +89,15 @@ import WarmJobs
     #expect(try job(shortestJob, [override]).description == text)
   }
 
+  @Test func whatYieldsMakesWayForTheFileAndForOtherOptions() throws {
+    var method = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
+    method.yields = true
+    #expect(try job(shortestJob, [method]).request.method == .probe)
+    #expect(try job(shortestJob + "request: {retries: 1}\n", [method]).request.method == .probe)
+    #expect(try job(shortestJob + "request: {method: head}\n", [method]).request.method == .head)
+    #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.method == .get)
+  }
+
   @Test func whatIsNoSettingIsNone() {
     #expect(JobOverride(setting: "order") == nil)
     #expect(JobOverride(setting: "=x") == nil)
