@@ -10,6 +10,8 @@ enum SoakCounts {
   static let cancels = count("PREWARM_SOAK_CANCELS", default: 8)
   /// Images of a run.
   static let images = count("PREWARM_SOAK_IMAGES", default: 300)
+  /// URLs of a check.
+  static let urls = count("PREWARM_SOAK_URLS", default: 1200)
   /// Where the random moments start; a failing test prints it.
   static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
 

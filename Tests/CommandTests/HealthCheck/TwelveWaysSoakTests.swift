@@ -1,0 +1,42 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A check of many URLs that are broken in many ways; `scripts/soak checks` runs it over 50,000, and keeps its reports where
+/// PREWARM_SOAK_REPORTS says.
+@Suite(.serialized) struct TwelveWaysSoakTests {
+  private static let formats = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
+
+  @Test("A check tells twelve kinds of failures and the worst host within the first screen, and the same in every format")
+  func aCheckTellsTwelveKindsAndTheWorstHost() async throws {
+    let site = try TwelveWays(urls: SoakCounts.urls)
+    let job = JobFolder("manifests: [{path: urls.txt}]")
+    job.write(urls: site.urls)
+    let reports = Self.formats.flatMap { ["--report", "\($0)=out/report.\($0)"] }
+    let result = try await job.start(["check", "urls.txt"] + reports + site.options).wait()
+    keepReports(of: job, result)
+    #expect(result.status == 2)
+
+    let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("out/report.json") ?? [])) as? [String: any Sendable]
+    let totals = report?["totals"] as? [String: Int]
+    let bad = site.broken.values.reduce(0, +)
+    #expect(totals?["urls"] == site.urls.count && totals?["failed"] == bad && totals?["checked"] == site.urls.count - bad)
+    let kinds = site.broken.reduce(into: [String: Int]()) { $0[$1.key.kind, default: 0] += $1.value }
+    #expect(report?["failures_by_kind"] as? [String: Int] == kinds)
+
+    let screen = result.outputText.split(separator: "\n", omittingEmptySubsequences: false).prefix(24).joined(separator: "\n")
+    for way in TwelveWays.Way.allCases { #expect(screen.contains(way.title), "\(way.title) is not in\n\(screen)") }
+    #expect(screen.contains(TwelveWays.worstHost))
+    #expect(result.outputText.split(separator: "\n").allSatisfy { $0.unicodeScalars.count <= 80 })
+  }
+
+  private func keepReports(of job: JobFolder, _ result: Command.Result) {
+    guard let target = ProcessInfo.processInfo.environment["PREWARM_SOAK_REPORTS"] else { return }
+    for format in Self.formats {
+      guard let bytes = job.folder.read("out/report.\(format)") else { continue }
+      FileManager.default.createFile(atPath: "\(target)/report.\(format)", contents: Data(bytes))
+    }
+    FileManager.default.createFile(atPath: "\(target)/output.txt", contents: Data(result.outputText.utf8))
+  }
+}
