@@ -2,7 +2,7 @@ import Glibc
 
 /// The room of a chart in the units of its SVG, and where values stand in it.
 struct ChartFrame {
-  /// The whole picture; its letters have 13 units, so that they can be read where 360 pixels are all there is.
+  /// The whole picture; the style makes its letters larger where it is drawn small.
   static let width = 440.0
   static let height = 230.0
 
