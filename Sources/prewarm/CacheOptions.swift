@@ -100,10 +100,13 @@ func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> 
 }
 
 /// Prints a value as one line of JSON (RFC 8259), in which nothing steers a terminal.
-func printJSON(_ value: some Encodable) throws {
+func printJSON(_ value: some Encodable) throws { try printData(try jsonText(value) + "\n") }
+
+/// A value as JSON on one line, safe to be shown in a terminal.
+func jsonText(_ value: some Encodable) throws -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  try printData(escapingHiddenCharacters(inJSON: String(decoding: try encoder.encode(value), as: UTF8.self)) + "\n")
+  return escapingHiddenCharacters(inJSON: String(decoding: try encoder.encode(value), as: UTF8.self))
 }
 
 /// Prints data; a standard output that takes no more ends the command.

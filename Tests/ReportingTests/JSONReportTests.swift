@@ -67,12 +67,11 @@ let hostileTexts = [
     let keys = text.split(separator: "\n").filter { $0.hasPrefix("  \"") }.map { String($0.dropFirst(3).prefix { $0 != "\"" }) }
     #expect(
       keys == [
-        "schema", "prewarm", "job", "started_at", "finished_at", "duration_seconds", "interrupted", "manifests_read",
-        "exit_status",
-        "totals", "hit_ratio", "failures_by_kind", "failures_by_status", "bytes", "throughput", "latency_ms", "attempts",
-        "formats",
-        "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failures", "failures_omitted", "warnings",
-        "peak_memory_bytes", "bounded_by",
+        "schema", "prewarm", "job", "started_at", "finished_at", "duration_seconds", "interrupted", "signal", "deadline_passed",
+        "breakage", "manifests_read", "empty", "exit_status", "fail_on", "verdict", "standings", "totals", "hit_ratio",
+        "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts", "formats",
+        "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups", "failures",
+        "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by",
       ]
     )
   }
@@ -100,36 +99,56 @@ let hostileTexts = [
           "finished_at": "2026-11-21T09:00:02.500Z",
           "duration_seconds": 2.5,
           "interrupted": false,
+          "signal": null,
+          "deadline_passed": false,
+          "breakage": null,
           "manifests_read": true,
+          "empty": false,
           "exit_status": 2,
+          "fail_on": {"failures": 0, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
+          "verdict": {"reasons": ["1 bad: more than fail-on.failures (0)"]},
+          "standings": {"counting": 1, "known": 0, "in_grace": 0, "counting_by_kind": {"http-status": 1}},
           "totals": {"urls": 10, "hit_memory": 0, "hit_disk": 7, "downloaded": 2, "revalidated": 0, "checked": 0, "failed": 1, \
         "blacklisted": 0, "skipped": 0, "cancelled": 0},
           "hit_ratio": 0.7,
           "failures_by_kind": {"http-status": 1},
           "failures_by_status": {"404": 1},
           "bytes": {"downloaded": 2000, "from_cache": 3500, "original": 2000, "stored": 2000},
+          "duplicates": null,
           "throughput": {"urls_per_second": 4.0, "bytes_per_second": 800.0},
-          "latency_ms": {"count": 2, "p50": 1.841, "p90": 2.0, "p99": 2.0, "max": 2.0, "buckets": [[2.0, 2]]},
-          "attempts": {"total": 3, "retried": 0, "waited_seconds": 0.0},
+          "latency_ms": {"count": 2, "p50": 1.841, "p90": 2.0, "p99": 2.0, "max": 2.0, "sum": 4.0, "buckets": [[2.0, 2]]},
+          "attempts": {"total": 3, "retried": 0, "waited_seconds": 0.0, "transient_failures": 0},
           "formats": {"jpeg": 2},
+          "timeline": null,
           "cache": {"directory": "/var/cache/prewarm", "namespace": "default", "entries": 9898, "body_bytes": 1111111111, \
         "disk_bytes": 1211111111, "max_bytes": 2000000000, "trimmed_entries": 0, "expired_entries": 0, \
         "evicted_from_this_run": 0, "fresh_until": "2026-11-28T09:00:00Z"},
           "blacklist": {"entries": 102, "added": 87, "removed": 0},
           "manifests": [
-            {"path": "urls/hero.txt", "urls": 10, "hits": 7, "downloaded": 2, "failed": 1, "blacklisted": 0}
+            {"path": "urls/hero.txt", "urls": 10, "hits": 7, "downloaded": 2, "failed": 1, "blacklisted": 0, "hit_memory": 0, \
+        "revalidated": 0, "checked": 0, "skipped": 0, "cancelled": 0}
           ],
           "hosts": [
-            {"host": "img.example.com", "urls": 10, "hits": 7, "downloaded": 2, "failed": 1, "blacklisted": 0, "bytes": 2000, \
-        "latency_ms": {"p50": 1.841, "p99": 2.0, "buckets": [[2.0, 2]]}}
+            {"host": "img.example.com", "urls": 10, "hits": 7, "downloaded": 2, "failed": 1, "blacklisted": 0, "hit_memory": 0, \
+        "revalidated": 0, "checked": 0, "skipped": 0, "cancelled": 0, "bytes": 2000, \
+        "latency_ms": {"p50": 1.841, "p99": 2.0, "max": 2.0, "sum": 4.0, "buckets": [[2.0, 2]]}}
           ],
           "hosts_omitted": 0,
+          "failure_groups": [
+            {"kind": "http-status", "status": 404, "failed": 1, "blacklisted": 0, "counting": 1, \
+        "hosts": [{"host": "img.example.com", "count": 1}], "elsewhere": 0, "examples": [\
+        {"url": "https://img.example.com/old.jpg", "manifest": "urls/hero.txt", "line": 17, "priority": "high", \
+        "outcome": "failed", "kind": "http-status", "status": 404, "transient": false, "attempts": 1, "blacklisted": true, \
+        "message": "the server answered 404 Not Found"}]}
+          ],
           "failures": [
             {"url": "https://img.example.com/old.jpg", "manifest": "urls/hero.txt", "line": 17, "priority": "high", \
         "outcome": "failed", "kind": "http-status", "status": 404, "transient": false, "attempts": 1, "blacklisted": true, \
         "message": "the server answered 404 Not Found"}
           ],
           "failures_omitted": 0,
+          "placeholders": [],
+          "requests": [],
           "warnings": [],
           "peak_memory_bytes": 41943040,
           "bounded_by": "the origin"

@@ -41,6 +41,14 @@ public final class RowReplay {
     return report.finish(RunEnd(finishedAt: nil, duration: .zero), failOn: failOn)
   }
 
+  /// What a report on the rows of a file is called, which do not tell their job's name: the file's name without its extension.
+  public static func name(ofFile path: String) -> String {
+    if path == "-" { return "report" }
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    let stem = file.split(separator: ".").first.map(String.init)
+    return stem ?? file
+  }
+
   private func record(_ row: ReportRow) throws(JSONProblem) {
     let result = try row.result()
     claimedBytes += result.bytes + (result.storedBytes ?? 0)

@@ -2,7 +2,7 @@ import ImagePrimitives
 
 extension FailureGroup {
   /// What a person calls this group, such as `404 Not Found` and `not an image`.
-  var title: String {
+  package var title: String {
     if let status { return HTTPPhrases.phrase(of: status).map { "\(status) \($0)" } ?? "HTTP status \(status)" }
     return switch kind {
     case nil: "known bad"

@@ -5,6 +5,7 @@ public import ImageManaging
 import ImagePrefetching
 public import ImagePrimitives
 import Manifests
+import ReportReading
 public import Reporting
 
 /// Runs prepared jobs, one after another, over one shared manager.
@@ -46,6 +47,7 @@ public final class JobRunner {
       variants: variants.map(\.reported),
       startedAt: startedAt,
       journals: prepared.reports.compactMap(\.journal),
+      judge: prepared.earlierRuns.judge,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration) : nil
@@ -112,9 +114,14 @@ public final class JobRunner {
     end.boundedBy = bound.sentence
     end.peakMemoryBytes = memory.bytes
     describeCache(prepared, context, run, freshUntil: report.freshUntil, &end)
-    end.warnings = prepared.reader.warnings + context.warnings
+    end.warnings = prepared.earlierRuns.warnings + prepared.reader.warnings + context.warnings
     do throws(ReportError) {
       try report.flushJournals()
+    } catch {
+      end.breakage = end.breakage ?? "\(error)"
+    }
+    do throws(GraceStateError) {
+      try prepared.earlierRuns.keep(after: end)
     } catch {
       end.breakage = end.breakage ?? "\(error)"
     }

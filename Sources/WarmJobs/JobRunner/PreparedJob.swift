@@ -15,6 +15,8 @@ public final class PreparedJob {
   let reader: ManifestReader
   /// Who fetches what a run may fetch beside images; nil where it makes no request.
   let fetcher: JobManifestFetcher?
+  /// Which failures do not count.
+  let earlierRuns: EarlierRuns
   /// The job's reports, in its order.
   let reports: [any ReportWriter]
 
@@ -53,6 +55,7 @@ public final class PreparedJob {
     } catch {
       throw .manifest(error)
     }
+    earlierRuns = isDryRun ? EarlierRuns() : try EarlierRuns(of: job)
     do throws(ReportError) {
       var reports: [any ReportWriter] = []
       for target in isDryRun ? [] : job.reports {

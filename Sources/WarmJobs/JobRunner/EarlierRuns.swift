@@ -1,0 +1,46 @@
+import ReportReading
+import Reporting
+
+/// What earlier runs say of the failures of this one: which of them do not count.
+struct EarlierRuns {
+  /// Who tells; nil: all failures count.
+  let judge: (any FailureJudge)?
+  /// Sentences for the report.
+  let warnings: [String]
+  private let grace: GraceState?
+
+  /// A run in which all failures count.
+  init() { (judge, warnings, grace) = (nil, [], nil) }
+
+  /// Reads what the job's rules name, before a report of this run is opened: it may be the very file that is read.
+  init(of job: Job) throws(JobError) {
+    var warnings: [String] = []
+    var judges: [any FailureJudge] = []
+    if let path = job.failOn.newFailuresSince {
+      do throws(ReportReadingError) {
+        if let baseline = try FailureBaseline(path: path.absolute) {
+          judges.append(baseline)
+        } else {
+          warnings.append("fail-on.new-failures-since: there is no \(path.written) yet, so every failure counts as new")
+        }
+      } catch {
+        throw .baseline(error)
+      }
+    }
+    do throws(GraceStateError) {
+      grace = try job.failOn.grace.map { rule throws(GraceStateError) in
+        try GraceState(path: rule.state.absolute, job: job.name, runs: rule.runs)
+      }
+    } catch {
+      throw .grace(error)
+    }
+    if let grace { judges.append(grace) }
+    judge = judges.count > 1 ? CombinedJudge(judges) : judges.first
+    self.warnings = warnings
+  }
+
+  /// Keeps what this run tells for the next one.
+  func keep(after end: RunEnd) throws(GraceStateError) {
+    try grace?.write(isWhole: end.interruption == nil && end.breakage == nil && end.areManifestsRead)
+  }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import ReportReading
+import Reporting
+import WarmJobs
+
+extension ReportCommand {
+  /// `prewarm report show`.
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show a JSON or JSON Lines report as text, or in any other form.",
+      discussion: """
+        csv, jsonl and junit are made of rows, which only a JSON Lines report has. Rows in turn do not tell when their run began \
+        and ended, what its cache holds, and what its fail-on is. Ends with 0 where the report is shown, whatever it says.
+        """
+    )
+
+    @Argument(help: "The report; '-' is standard input.", completion: .file())
+    var file: String
+
+    @OptionGroup var outputs: ReportOutputs
+
+    @OptionGroup(title: "Display")
+    var display: DisplayOptions
+
+    func run() throws {
+      let targets = try outputs.targets()
+      let input = try withReadingErrors { () throws(ReportReadingError) in try ReportInput(path: file) }
+      try ReportOutputs.check(targets, against: input)
+      switch input.kind {
+      case .report:
+        let report = try withReadingErrors { () throws(ReportReadingError) in try input.report() }
+        try ReportOutputs.finish(try ReportOutputs.open(targets, display), report)
+      case .rows:
+        noteRows(file, display)
+        let writers = try ReportOutputs.open(targets, display)
+        let replay = RowReplay(
+          version: PrewarmVersion.current,
+          job: JobIdentity(name: RowReplay.name(ofFile: file), file: nil),
+          journals: writers.compactMap(\.journal)
+        )
+        try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
+        try ReportOutputs.finish(writers, try replay.finished())
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import ImagePrimitives
+import ReportReading
+import Reporting
+import TestSupport
+import Testing
+
+/// A JSON report that is read back tells the same.
+@Suite struct RoundTripTests {
+  private let folder = TemporaryDirectory()
+
+  static let reports: [(name: String, report: FinishedReport)] = [
+    ("rich", makeRichReport()),
+    ("empty", makeRun([]).finish(makeEnd(.zero) { $0.isEmpty = true })),
+    ("interrupted", makeRun(makeSamples()).finish(makeEnd { $0.interruption = .interrupt })),
+    ("terminated", makeRun(makeSamples()).finish(makeEnd { $0.interruption = .terminate; $0.areManifestsRead = false })),
+    ("broken", makeRun(makeSamples()).finish(makeEnd { $0.breakage = hostileText; $0.areManifestsRead = false })),
+    ("past its deadline", makeRun(makeSamples()).finish(makeEnd { $0.isPastDeadline = true })),
+    ("all good", makeRun(Array(makeSamples().prefix(5))).finish(makeEnd(.nanoseconds(1)))),
+    ("long", makeRun(makeSamples()).finish(makeEnd(.nanoseconds(86_400_000_000_001)))),
+    ("merged", FinishedReport(merging: [makeRichReport(), makeRichReport(name: "catalog")])),
+    ("without times", FinishedReport(merging: [makeRun(makeSamples()).finish(RunEnd(finishedAt: nil, duration: .zero))])),
+  ]
+
+  @Test("a report that is read back renders the same JSON", arguments: reports.indices)
+  func theSameJSON(_ index: Int) throws {
+    let (name, report) = Self.reports[index]
+    let text = JSONReport().text(report)
+    folder.write(text, to: "report.json")
+    let again = try folder.report("report.json")
+    #expect(firstDifference(JSONReport().text(again), text) == nil, "\(name)")
+    #expect(again.exitStatus == report.exitStatus, "\(name)")
+  }
+
+  @Test("a report that is read back renders the same text", arguments: reports.indices)
+  func theSameText(_ index: Int) throws {
+    let (name, report) = Self.reports[index]
+    folder.write(JSONReport().text(report), to: "report.json")
+    #expect(firstDifference(TextReport().text(try folder.report("report.json")), TextReport().text(report)) == nil, "\(name)")
+  }
+
+  @Test("a report in one line, and one behind white space, is a report")
+  func layoutsOfOthers() throws {
+    let report = makeRichReport()
+    let text = JSONReport().text(report)
+    for layout in [text.replacing("\n", with: ""), "\n\n \t\(text)\n\n"] {
+      folder.write(layout, to: "report.json")
+      #expect(firstDifference(JSONReport().text(try folder.report("report.json")), text) == nil)
+    }
+  }
+
+  @Test("a report of an older version has the contract's keys only, and is read")
+  func olderVersions() throws {
+    folder.write(
+      """
+      {"schema": "prewarm.report/1", "prewarm": "0.0.9", "job": {"name": "a", "file": null, "shard": null}, "interrupted": true,
+       "exit_status": 143, "new_key": [1, {"a": null}],
+       "totals": {"urls": 3, "hit_memory": 0, "hit_disk": 1, "downloaded": 1, "revalidated": 0, "checked": 0, "failed": 1,
+                  "blacklisted": 0, "skipped": 0, "cancelled": 0},
+       "manifests": [{"path": "urls.txt", "urls": 3, "hits": 1, "downloaded": 1, "failed": 0, "blacklisted": 0}],
+       "failures": [{"url": "https://a.example/", "outcome": "failed", "kind": "dns"}]}
+      """,
+      to: "report.json"
+    )
+    let report = try folder.report("report.json")
+    #expect(report.exitStatus == .terminated && report.version == "0.0.9" && report.startedAt == nil)
+    #expect(report.manifests[0].totals.urls == 3 && report.failures[0].failure?.kind == .dns)
+    #expect(report.standings.counting == 1)
+  }
+}
