@@ -72,6 +72,14 @@ import Testing
     #expect(none.curl.map(\.target) == ["/from.jpg"])
   }
 
+  @Test func cookiesOfARedirectAreKept() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/from.jpg", .status(302, headers: ["Location": "/missing.jpg", "Set-Cookie": "id=1"]))
+    let arguments = ["check", origin.url("/from.jpg"), "--set", "request.cookies=true"]
+    let (run, curl, lines) = try await repeated(arguments, in: JobFolder(""), origin)
+    #expect(run == curl && run.last?.headers.contains("cookie: id=1") == true, "\(lines): \(run) \(curl)")
+  }
+
   @Test func headersAreSentAndSecretsAreNotShown() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
