@@ -1,0 +1,129 @@
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Synchronization
+import TestOrigin
+import TestSupport
+import Testing
+
+/// The same bytes from many URLs of a host, wherever they are found.
+@Suite struct PlaceholderTests {
+  private static let rules = VerificationRules(placeholderURLs: 3)
+
+  /// The same image for every path but /own.
+  private func makeOrigin() throws -> Origin {
+    let origin = try Origin()
+    origin.setFallback { .body(SampleImages.jpeg($0.path == "/own" ? 1 : 0), type: "image/jpeg") }
+    return origin
+  }
+
+  private func load(_ urls: [String], _ loader: Loader, _ context: LoadContext) async throws -> [EntryResult] {
+    var results: [EntryResult] = []
+    for url in urls { results.append(try await loader.load(url, context)) }
+    return results
+  }
+
+  private func urls(_ origin: Origin, _ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
+
+  @Test("M4: from the URL of that number on, the same bytes of a host fail and are neither kept nor remembered")
+  func failing() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let context = loader.context(verification: Self.rules)
+    let results = try await load(urls(origin) + [origin.url("/own")] + urls(origin), loader, context)
+    #expect(results.map(\.outcome) == [
+      .downloaded, .downloaded, .failed, .failed, .failed, .downloaded, .hitDisk, .hitDisk, .failed, .failed, .failed,
+    ])
+    let failure = try #require(results[2].failure)
+    #expect(failure.kind == .placeholder && !failure.isTransient && failure.message.contains("for 3 URLs of 127.0.0.1:"))
+    #expect(failure.message.contains("first for \(origin.url("/1"))") && results[2].checksum == results[0].checksum)
+    #expect(try loader.cache.totals().entries == 3)
+    #expect(try loader.cache.totals().blacklistEntries == 0)
+  }
+
+  @Test("contexts count for themselves, and one without the rule takes them all") func contexts() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    for _ in 1...2 {
+      let results = try await load(urls(origin, 3), loader, loader.context(verification: Self.rules))
+      #expect(results.last?.failure?.kind == .placeholder)
+    }
+    #expect(try await load(urls(origin), loader, loader.context()).allSatisfy { $0.failure == nil })
+  }
+
+  @Test("M19: a load without the rule that shared the request of a placeholder gets its image") func shared() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let context = loader.context(verification: Self.rules)
+    _ = try await load(urls(origin, 2), loader, context)
+    let gate = origin.hold("/3")
+    let (first, second) = (Loader.Waiter(), Loader.Waiter())
+    try loader.ask([origin.url("/3")], context, as: first)
+    try await gate.waitForWaiting(1)
+    try loader.ask([origin.url("/3")], loader.context(), as: second)
+    gate.open()
+    #expect(try await first.completions(1)[0].result.failure?.kind == .placeholder)
+    #expect(try await second.completions(1)[0].result.outcome == .downloaded)
+  }
+
+  @Test("a dry run and a run on the cache alone tell which hits would be asked for again", arguments: [CacheMode.dryRun, .only])
+  func withoutNetwork(mode: CacheMode) async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    _ = try await load(urls(origin), loader, loader.context())
+    let results = try await load(urls(origin), loader, loader.context(mode: mode, verification: Self.rules))
+    #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .skipped, .skipped, .skipped])
+    #expect(origin.requests.count == 5)
+  }
+
+  @Test("C12: files of a folder count once they are read") func files() async throws {
+    let (source, origin) = (try Loader(), try makeOrigin())
+    _ = try await load(urls(origin), source, source.context())
+    let flat = TemporaryDirectory()
+    _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
+    origin.set("/4", .body(SampleImages.jpeg(4), type: "image/jpeg"))
+    let loader = try Loader()
+    let parts = LoadContext.Parts(readOnly: [.folder(try FlatFolder(path: flat.path))], verification: Self.rules)
+    let results = try await load(urls(origin), loader, loader.context(parts))
+    #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
+  }
+
+  @Test("C1: so do those of a read-only cache, and of memory") func otherLayers() async throws {
+    let (source, origin) = (try Loader(), try makeOrigin())
+    _ = try await load(urls(origin), source, source.context())
+    let loader = try Loader()
+    let memory = ImageMemory(pressure: nil)
+    let filling = LoadContext.Parts(readOnly: [.cache(source.cache)], memory: memory)
+    _ = try await load(urls(origin), loader, loader.context(filling))
+    #expect(memory.count == 5 && origin.requests.count == 5)
+    var parts = filling
+    parts.verification = Self.rules
+    for (memory, outcome) in [(memory, Outcome.hitMemory), (nil, .hitDisk)] {
+      parts.memory = memory
+      let results = try await load(urls(origin), loader, loader.context(parts))
+      #expect(results.map(\.outcome) == [outcome, outcome, .failed, .failed, .failed])
+    }
+  }
+
+  /// Notes what it is shown.
+  private final class Observer: ImageObserver {
+    private let seen = Mutex<[String]>([])
+    var images: [String] { seen.withLock { $0 } }
+
+    func saw(_ image: ArrivedImage) {
+      let bytes = image.withBytes { $0.count } ?? 0
+      let line = "\(image.url.suffix(2)) \(image.failure?.kind.name ?? "good") \(image.byteCount == bytes) \(image.isWhole)"
+      seen.withLock { $0.append(line) }
+    }
+  }
+
+  @Test("an observer sees what came, refused or not, large or small, and neither hits nor answers without an image")
+  func observed() async throws {
+    let loader = try Loader()
+    let origin = try Origin([
+      "/a": .body(SampleImages.jpeg(1), type: "image/jpeg"), "/b": .body(SampleImages.jpeg(2, padding: 300_000), type: "image/jpeg"),
+      "/c": .body(Array("<html>".utf8)), "/d": .body([]),
+    ])
+    let observer = Observer()
+    let context = loader.context(LoadContext.Parts(observer: observer))
+    _ = try await load(["/a", "/b", "/c", "/d", "/e", "/a"].map { origin.url($0) }, loader, context)
+    #expect(observer.images == ["/a good true true", "/b good true true", "/c not-an-image true true"])
+  }
+}
