@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ImagePrimitives
 import ReportReading
 import Reporting
 

@@ -65,7 +65,7 @@ struct ReportOutputs: ParsableArguments {
   static func open(_ targets: [Target], _ display: DisplayOptions) throws -> [any ReportWriter] {
     try targets.map { target in
       do throws(ReportError) {
-        return try target.format.open(target.path, options: display.reportOptions)
+        return try target.format.open(target.path, options: display.reportOptions())
       } catch {
         throw CommandFailure(.couldNotFinish, "\(error)")
       }

@@ -35,11 +35,13 @@ import Testing
 
   /// File and line by the end of the message.
   private func places(_ output: String) -> [String: String] {
-    output.split(separator: "\n").filter { $0.hasPrefix("::error ") && $0.contains("http://") || $0.contains("not a url") }
-      .reduce(into: [:]) {
-        let properties = $1.dropFirst("::error ".count).prefix { $0 != ":" }.split(separator: ",")
-        $0[String($1[$1.lastIndex(of: "/").map { $1.index(after: $0) }!...])] = properties.dropLast().joined(separator: " ")
-      }
+    var places: [String: String] = [:]
+    for line in output.split(separator: "\n") where line.hasPrefix("::error ") {
+      guard line.contains("http://") || line.contains("not a url"), let slash = line.lastIndex(of: "/") else { continue }
+      let properties = line.dropFirst("::error ".count).prefix { $0 != ":" }.split(separator: ",")
+      places[String(line[line.index(after: slash)...])] = properties.dropLast().joined(separator: " ")
+    }
+    return places
   }
 
   @Test("annotations name files of the repository: manifests, and the job file for URLs that stand there")

@@ -28,8 +28,8 @@ import Testing
     #expect(lines.count == 4)
     for line in lines {
       // What only runs have is left out of what validates.
-      let words = line.replacing("/etc/prewarm/", with: "").split(separator: " ").map(String.init)
-      let arguments = words.dropFirst().filter { !$0.hasPrefix("\"$") }
+      let words: [String] = line.replacing("/etc/prewarm/", with: "").split(separator: " ").map { String($0) }
+      let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }
       let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
       #expect(words[0] == "run" && result.status == 0, "\(line): \(result.errorText)")
     }
