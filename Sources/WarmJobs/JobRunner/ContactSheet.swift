@@ -6,12 +6,12 @@ import Threads
 
 /// The images of a run that its HTML report shows: the latest, the largest, those that were refused, and one of each placeholder.
 ///
-/// The store thread shows it what came. Kept are twelve of a kind, most of them as bytes until the run has ended: at most 1 MiB of memory each, or
-/// an open file of the cache. What takes more memory becomes a picture at once, on a thread of its own, before which at most 16 MiB wait, or one such
-/// image. All in all that is 64 MiB, or 48 MiB and an image of `request.max-bytes`.
+/// The store thread shows it what came. Kept are twelve of a kind, most of them as bytes until the run has ended: at most 1 MiB of memory each, or an
+/// open file of the cache. What takes more memory is not among the latest, and for the other kinds becomes a picture at once, on a thread of its own,
+/// before which at most 16 MiB wait, or one such image. All in all that is 64 MiB, or 48 MiB and an image of `request.max-bytes`.
 final class ContactSheet: ImageObserver {
-  /// So many of each kind.
-  static let countOfEach = 12
+  /// So many of each kind at most.
+  static let largestCount = 12
   /// Bytes of memory that an image may take for long.
   static let keptBytes = 1 << 20
   /// Bytes of larger ones that may wait for their picture.
@@ -49,14 +49,19 @@ final class ContactSheet: ImageObserver {
     var isClosed = false
   }
 
+  /// So many of each kind.
+  private let countOfEach: Int
   private let maker: PictureMaker
   private let state: WaitableState<State>
   private let thread: WorkerThread?
 
   /// An empty sheet.
   ///
-  /// - Parameter findsPlaceholders: whether images count that stand for many URLs of a host.
-  init(_ maker: PictureMaker, findsPlaceholders: Bool) {
+  /// - Parameters:
+  ///   - findsPlaceholders: whether images count that stand for many URLs of a host.
+  ///   - openFiles: how many files this process may have open, of which it takes a sixteenth at most.
+  init(_ maker: PictureMaker, findsPlaceholders: Bool, openFiles: Int) {
+    countOfEach = min(Self.largestCount, max(1, openFiles / (16 * Thumbnail.Reason.allCases.count)))
     var start = State()
     if findsPlaceholders { start.sightings = Self.makeSightings() }
     let state = WaitableState(start)
@@ -71,12 +76,15 @@ final class ContactSheet: ImageObserver {
 
   fileprivate static func makeSightings() -> BodySightings { BodySightings(keepsURLs: false, maximumSlots: sightingSlots) }
 
+  /// Files that it may keep open.
+  var openFiles: Int { countOfEach * Thumbnail.Reason.allCases.count }
+
   // MARK: What came
 
   func saw(_ image: ArrivedImage) {
     let identity = image.bodyIdentity
     let host = image.host.withUnsafeBytes { BodySightings.hash($0) }
-    state.withLock(waking: .one) { state in
+    let hasWork = state.withLock(waking: .nobody) { state in
       let isPlaceholder = state.isPlaceholder(identity, of: image, host: UInt32(truncatingIfNeeded: host))
       state.nextNumber += 1
       if isPlaceholder { add(image, .placeholder, identity, to: &state) }
@@ -86,7 +94,10 @@ final class ContactSheet: ImageObserver {
       } else if !isPlaceholder {
         add(image, .failed, identity, to: &state)
       }
+      return !state.work.isEmpty
     }
+    // Most images make no work, for which nobody is to wake up.
+    if hasWork { state.withLock(waking: .one) { _ in } }
   }
 
   private func add(_ image: ArrivedImage, _ reason: Thumbnail.Reason, _ identity: Checksum?, to state: inout State) {
@@ -98,7 +109,7 @@ final class ContactSheet: ImageObserver {
       identity: identity,
       image: isKept ? image : nil
     )
-    guard state.candidates[reason, default: []].take(candidate, reason), !isKept else { return }
+    guard state.candidates[reason, default: []].take(candidate, reason, of: countOfEach), !isKept else { return }
     state.waitingBytes += image.memoryBytes
     state.work.append(Work(number: candidate.number, reason: reason, identity: identity, image: image))
   }
@@ -186,8 +197,8 @@ extension ContactSheet.State {
 
 extension [ContactSheet.Candidate] {
   /// Takes a candidate, in place of another where there are enough; false where it is no better than those.
-  fileprivate mutating func take(_ candidate: Element, _ reason: Thumbnail.Reason) -> Bool {
-    let isFull = count >= ContactSheet.countOfEach
+  fileprivate mutating func take(_ candidate: Element, _ reason: Thumbnail.Reason, of limit: Int) -> Bool {
+    let isFull = count >= limit
     switch reason {
     case .latest:
       if isFull { removeFirst() }

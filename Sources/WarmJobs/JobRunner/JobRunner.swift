@@ -50,10 +50,11 @@ public final class JobRunner {
       judge: prepared.earlierRuns.judge,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
-    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration) : nil
+    var files = OpenFileBudget()
+    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
+    files.reserved = sheet?.openFiles ?? 0
     let layer = job.cache.memory.map(memoryLayer)
     let context = LoadContext(prepared, memory: layer, observer: sheet, startedAt: startedAt, isDryRun: onMiss != nil)
-    let files = OpenFileBudget()
     if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
     var limits = job.downloadLimits
     limits.concurrency = min(limits.concurrency, files.transfers)

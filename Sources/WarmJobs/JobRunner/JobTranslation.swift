@@ -213,14 +213,14 @@ extension Job.Cache.Mode {
 
 extension PreparedJob {
   /// What gathers pictures for the HTML report; nil where the job has none.
-  func makeContactSheet(_ configuration: ImageManager.Configuration) -> ContactSheet? {
+  func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
     guard job.reports.contains(where: { $0.format == .html }) else { return nil }
     let maker = PictureMaker(
       coders: .available,
       maximumPixels: job.verify.maxPixels ?? .max,
       budget: configuration.decodingBudget
     )
-    return ContactSheet(maker, findsPlaceholders: job.verify.placeholders != .ignore)
+    return ContactSheet(maker, findsPlaceholders: job.verify.placeholders != .ignore, openFiles: openFiles)
   }
 }
 

@@ -12,6 +12,8 @@ struct OpenFileBudget {
 
   /// The files that may be open.
   let limit: Int
+  /// Those of them that somebody else keeps open while the job runs.
+  var reserved = 0
 
   init(limit: Int) { self.limit = limit }
 
@@ -23,7 +25,7 @@ struct OpenFileBudget {
   }
 
   /// Transfers that there are files for. A quarter of them all is for large bodies that wait for their commit.
-  var transfers: Int { max(1, (limit - limit / 4 - Self.fixed) / Self.perTransfer) }
+  var transfers: Int { max(1, (limit - limit / 4 - Self.fixed - reserved) / Self.perTransfer) }
 
   /// What to say of a job that wants more; nil where its files suffice.
   func warning(concurrency: Int) -> String? {
