@@ -93,7 +93,7 @@ import Testing
     let shown = [UInt8](repeating: UInt8(ascii: "u"), count: 90)
     shown.withUnsafeBytes { shown in
       for number in 0..<1_000_000 { _ = sightings.add(body(number), url: UInt64(number) << 20, host: 1, shown: shown) }
-      for number in 0..<400_000 { _ = sightings.add(body(1), url: UInt64(number), host: 1, shown: shown) }
+      for number in 0..<20_000 { _ = sightings.add(body(1), url: UInt64(number), host: 1, shown: shown) }
     }
     #expect(!sightings.isComplete && sightings.bodies >= 1)
     #expect(sightings.byteCount <= 41 << 20, "\(sightings.byteCount) bytes")
