@@ -36,17 +36,10 @@ import Testing
   /// File and line of an annotation, by the name of the image that its message ends with.
   private func places(_ output: String) -> [String: String] {
     var places: [String: String] = [:]
-<<<<<<< HEAD
-    for line in output.split(separator: "\n") where line.hasPrefix("::error ") {
-      guard line.contains("http://") || line.contains("not a url"), let slash = line.lastIndex(of: "/") else { continue }
-      let properties = line.dropFirst("::error ".count).prefix { $0 != ":" }.split(separator: ",")
-      places[String(line[line.index(after: slash)...])] = properties.dropLast().joined(separator: " ")
-=======
     for line in output.split(separator: "\n") where line.hasPrefix("::error ") && line.hasSuffix(".png") {
       let properties = line.dropFirst("::error ".count).prefix { $0 != ":" }.split(separator: ",")
       let name = line.split(separator: "/").last.map(String.init) ?? ""
       places[name] = properties.filter { !$0.hasPrefix("title=") }.joined(separator: " ")
->>>>>>> 2f2fd3d (Hold every hostile text against the workflow commands)
     }
     return places
   }
