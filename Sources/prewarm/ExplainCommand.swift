@@ -32,17 +32,7 @@ struct ExplainCommand: ParsableCommand {
     } catch {
       throw CommandFailure(.misused, "\(shown(url)): \(error.message)")
     }
-    let expectations = try expectations(of: ways)
-    var explained = try withCacheErrors { () throws(CacheError) in
-      let transformed = try opened.cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
-      var explained: [ExplainedWay] = []
-      for (way, expectation) in zip(ways, expectations) {
-        explained.append(
-          try ExplainedWay(way, expectation, url: shown(url), in: opened.cache, transformed: transformed)
-        )
-      }
-      return explained
-    }
+    var explained = try explain(ways, in: opened.cache)
     if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {
       // Without the cache's own key, credentials hash to nothing that any cache knows.
       for index in explained.indices { explained[index].key = nil }
@@ -57,6 +47,18 @@ struct ExplainCommand: ParsableCommand {
     )
     if options.json { return try printJSON(ExplanationRow(explanation)) }
     try printData(explanation.text)
+  }
+
+  private func explain(_ ways: [EntryWay], in cache: ImageCache?) throws -> [ExplainedWay] {
+    let expectations = try expectations(of: ways)
+    return try withCacheErrors { () throws(CacheError) in
+      let transformed = try cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
+      var explained: [ExplainedWay] = []
+      for (way, expectation) in zip(ways, expectations) {
+        explained.append(try ExplainedWay(way, expectation, url: shown(url), in: cache, transformed: transformed))
+      }
+      return explained
+    }
   }
 
   /// What a run of each way's job would do now: that of a dry run, which makes no request.

@@ -28,7 +28,7 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("prefetch.deadline: for each whole job, such as 30m.", valueName: "duration"))
   var deadline: String?
 
-  @Option(help: ArgumentHelp("request.method: get, head or probe.", valueName: "method"))
+  @Option(help: ArgumentHelp("request.method: get, head or probe.", valueName: "method"), completion: KeyCompletions.method)
   var method: String?
 
   @Option(help: ArgumentHelp("request.timeout: for one transfer, redirects included.", valueName: "duration"))
