@@ -31,9 +31,11 @@ import Testing
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
     let results = try await load(urls(origin) + [origin.url("/own")] + urls(origin), loader, context)
-    #expect(results.map(\.outcome) == [
-      .downloaded, .downloaded, .failed, .failed, .failed, .downloaded, .hitDisk, .hitDisk, .failed, .failed, .failed,
-    ])
+    #expect(
+      results.map(\.outcome) == [
+        .downloaded, .downloaded, .failed, .failed, .failed, .downloaded, .hitDisk, .hitDisk, .failed, .failed, .failed,
+      ]
+    )
     let failure = try #require(results[2].failure)
     #expect(failure.kind == .placeholder && !failure.isTransient && failure.message.contains("for 3 URLs of 127.0.0.1:"))
     #expect(failure.message.contains("first for \(origin.url("/1"))") && results[2].checksum == results[0].checksum)
@@ -117,8 +119,9 @@ import Testing
   @Test("an observer sees what came, refused or not, large or small, and neither hits nor answers without an image")
   func observed() async throws {
     let loader = try Loader()
+    let large = SampleImages.jpeg(2, padding: 300_000)
     let origin = try Origin([
-      "/a": .body(SampleImages.jpeg(1), type: "image/jpeg"), "/b": .body(SampleImages.jpeg(2, padding: 300_000), type: "image/jpeg"),
+      "/a": .body(SampleImages.jpeg(1), type: "image/jpeg"), "/b": .body(large, type: "image/jpeg"),
       "/c": .body(Array("<html>".utf8)), "/d": .body([]),
     ])
     let observer = Observer()
