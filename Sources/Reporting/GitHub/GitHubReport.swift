@@ -49,14 +49,18 @@ public struct GitHubReport: ReportForm {
   ) -> (errors: [WorkflowCommand], warnings: [WorkflowCommand]) {
     func commands(_ level: WorkflowCommand.Level, _ examples: [FailureRecord], of count: UInt64) -> [WorkflowCommand] {
       var commands = examples.prefix(Self.limit).map { command(level, $0, title: group.title, files: files) }
-      let more = count - UInt64(commands.count)
+      // A report that was read back may count less than it shows.
+      let more = count - min(count, UInt64(commands.count))
       if more > 0 { commands.append(rest(level, title: group.title, more: more, of: count, "URL")) }
       return commands
     }
     guard isBroken else { return ([], commands(.warning, group.examples, of: group.count)) }
     let counting = group.examples.filter { $0.standing == .counts }
     let borne = group.examples.filter { $0.standing != .counts }
-    return (commands(.error, counting, of: group.counting), commands(.warning, borne, of: group.count - group.counting))
+    return (
+      commands(.error, counting, of: group.counting),
+      commands(.warning, borne, of: group.count - min(group.count, group.counting))
+    )
   }
 
   private func command(

@@ -39,7 +39,7 @@ extension OutputBuffer {
       appendJUnit(VerdictCase(className: "(cut)", name: "what is not listed", reason: sentence, isFailure: leftOut.failures > 0))
     }
     if !listsSuccesses {
-      let listed = report.totals.bad - leftOut.failures - leftOut.others
+      let listed = report.totals.bad - min(report.totals.bad, leftOut.failures + leftOut.others)
       appendLiteral("    <system-out>")
       append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) did not fail; ")
       append("\(counted(listed, "case")) listed\n")

@@ -55,7 +55,7 @@ extension OutputBuffer {
         }
         appendLiteral("\n")
       }
-      let more = group.count - UInt64(min(group.examples.count, Self.exampleLimit))
+      let more = group.count - min(group.count, UInt64(min(group.examples.count, Self.exampleLimit)))
       if more > 0 { append("- … \(grouped(more)) more\n") }
       appendLiteral("\n</details>\n")
     }
