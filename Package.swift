@@ -92,7 +92,8 @@ let package = Package(
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "WarmJobs", "Reporting", "ReportReading", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs", "ImagePrimitives", "Threads",
+        "WarmJobs", "Reporting", "ReportReading", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
+        "ImagePrimitives", "Threads",
         arguments,
       ],
       swiftSettings: strict
@@ -175,7 +176,7 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding"] + avif.map { .init(stringLiteral: $0) },
+      dependencies: ["ImagePrimitives", "ImageCoding", "Reporting", "ReportReading"] + avif.map { .init(stringLiteral: $0) },
       path: "Tests/Fuzzing",
       swiftSettings: strictAboutAVIF + [.unsafeFlags(["-parse-as-library"])]
     )

@@ -28,5 +28,7 @@ func withReadingErrors<Result>(_ body: () throws(ReportReadingError) -> Result) 
 func noteRows(_ path: String, _ display: DisplayOptions) {
   guard !display.quiet else { return }
   let name = path == "-" ? "standard input" : path
-  Note.plain("\(name): rows tell neither times nor the cache nor the rules of their run; failures are judged by the default fail-on")
+  Note.plain(
+    "\(name): rows tell neither times nor the cache nor the rules of their run; failures are judged by the default fail-on"
+  )
 }

@@ -32,7 +32,9 @@ extension ReportCommand {
 
     func validate() throws {
       guard limit >= 0 else { throw ValidationError("--limit \(limit): name a number from 0 on") }
-      guard before != "-" || after != "-" else { throw ValidationError("standard input holds one report; name a file for the other") }
+      guard before != "-" || after != "-" else {
+        throw ValidationError("standard input holds one report; name a file for the other")
+      }
     }
 
     func run() throws {

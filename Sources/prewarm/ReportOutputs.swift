@@ -46,7 +46,10 @@ struct ReportOutputs: ParsableArguments {
     for target in targets where target.format.isMadeOfRows {
       guard input.kind == .rows else {
         let advice = "make it of the JSON Lines report of that run"
-        throw CommandFailure(.misused, "\(input.path) is a JSON report, which has no rows for \(target.format.rawValue); \(advice)")
+        throw CommandFailure(
+          .misused,
+          "\(input.path) is a JSON report, which has no rows for \(target.format.rawValue); \(advice)"
+        )
       }
       guard target.format != .jsonl || !isSameFile(target.path, input.path) else {
         throw CommandFailure(.misused, "--report jsonl=\(target.path): that is the file that is read; name another one")

@@ -6,12 +6,13 @@ import ImagePrimitives
   import AVIFCoding
 #endif
 
-/// What one run of libFuzzer looks at: a format's coder, or the header probe of all formats.
+/// What one run of libFuzzer looks at: a format's coder, the header probe of all formats, or the reading of reports.
 ///
 /// One program holds them all, so that the coders are built with sanitizers once; `PREWARM_FUZZ_TARGET` says which it is this time.
 enum FuzzTarget {
   case coder(any ImageCoder, ImageFormat)
   case header
+  case report
 
   /// Every coder there is.
   static let coders: ImageCoderRegistry = {
@@ -29,6 +30,7 @@ enum FuzzTarget {
     guard let value = getenv("PREWARM_FUZZ_TARGET") else { fatalError("PREWARM_FUZZ_TARGET is not set; scripts/fuzz sets it") }
     let name = String(cString: value)
     if name == "header" { return .header }
+    if name == "report" { return .report }
     guard let format = ImageFormat(name: name), let coder = coders.coder(for: format) else {
       fatalError("no coder reads '\(name)'")
     }
@@ -39,6 +41,7 @@ enum FuzzTarget {
     switch self {
     case .coder(let coder, let format): CoderChecks(coder, format, bytes).run()
     case .header: HeaderChecks(bytes).run()
+    case .report: ReportChecks(bytes).run()
     }
   }
 }

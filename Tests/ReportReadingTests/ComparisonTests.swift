@@ -18,7 +18,9 @@ import Testing
     return Sample(result: result, url: "https://a.example/\(name)", host: "a.example")
   }
 
-  private func image(_ name: String, bytes: UInt64 = 5000, width: UInt32 = 800, format: ImageFormat = .jpeg, hash: UInt64 = 1) -> Sample {
+  private func image(_ name: String, bytes: UInt64 = 5000, width: UInt32 = 800, format: ImageFormat = .jpeg, hash: UInt64 = 1)
+    -> Sample
+  {
     sample(name, .downloaded) {
       ($0.bytes, $0.width, $0.height, $0.format) = (bytes, width, 600, format)
       $0.checksum = Checksum(high: 0, low: hash)
@@ -28,7 +30,9 @@ import Testing
   private func compare(_ old: String, _ new: String) throws -> (ReportComparison, [String]) {
     var differences: [String] = []
     let comparison = try ReportComparison(from: folder.file(old), to: folder.file(new)) {
-      differences.append("\($0.change.rawValue) \($0.url.split(separator: "/").last ?? "") \($0.aspects.names.joined(separator: ","))")
+      differences.append(
+        "\($0.change.rawValue) \($0.url.split(separator: "/").last ?? "") \($0.aspects.names.joined(separator: ","))"
+      )
     }
     return (comparison, differences)
   }
@@ -49,7 +53,8 @@ import Testing
     [
       image("new"), sample("new-bad", .failed), sample("new-bad", .failed), sample("open", .failed), image("content", hash: 2),
       image("bytes", bytes: 5001, hash: 3), image("size", bytes: 4000, width: 400, hash: 3),
-      image("format", bytes: 4000, format: .webp, hash: 4), sample("stays-bad", .failed), sample("breaks", .failed), image("heals"),
+      image("format", bytes: 4000, format: .webp, hash: 4), sample("stays-bad", .failed), sample("breaks", .failed),
+      image("heals"),
       image("same"), image("hit"), image("twice"), sample("twice", .failed),
     ]
   }
@@ -61,7 +66,8 @@ import Testing
     let (comparison, differences) = try compare("old.jsonl", "new.jsonl")
     #expect(
       differences == [
-        "changed content content", "changed bytes bytes", "changed size size,bytes", "changed format format,bytes", "broke breaks ",
+        "changed content content", "changed bytes bytes", "changed size size,bytes", "changed format format,bytes",
+        "broke breaks ",
         "healed heals ",
       ]
     )
@@ -82,7 +88,10 @@ import Testing
     #expect(bothSides.0.untold.count == 3 && bothSides.0.appeared == nil && bothSides.0.disappeared == nil)
     let earlier = try compare("old.json", "new.jsonl")
     #expect(earlier.1 == ["broke new-bad ", "broke open ", "broke breaks ", "healed heals "])
-    #expect(earlier.0.disappeared == 1 && earlier.0.untold.first == "\(folder.file("old.json")) lists failures only: what broke may also be new in the lists")
+    #expect(
+      earlier.0.disappeared == 1
+        && earlier.0.untold.first == "\(folder.file("old.json")) lists failures only: what broke may also be new in the lists"
+    )
     let later = try compare("old.jsonl", "new.json")
     #expect(later.1 == ["broke breaks ", "healed heals ", "healed gone-bad "])
     #expect(later.0.appearedBad == 1 && later.0.disappeared == nil)
@@ -109,7 +118,10 @@ import Testing
 
   @Test("a person reads counts first, then groups with their first examples, escaped")
   func text() throws {
-    try folder.writeRows(old + [Sample(result: EntryResult(.checked), url: "https://a.example/\u{1B}[31m", host: "")], to: "old.jsonl")
+    try folder.writeRows(
+      old + [Sample(result: EntryResult(.checked), url: "https://a.example/\u{1B}[31m", host: "")],
+      to: "old.jsonl"
+    )
     let hostile = Sample(result: sample("", .failed).result, url: "https://a.example/\u{1B}[31m", host: "")
     try folder.writeRows(new + [hostile], to: "new.jsonl")
     var page = ComparisonText(limit: 1)
@@ -141,7 +153,7 @@ import Testing
         jpeg → webp                         1
           https://a.example/format                                urls/hero.txt:1
             jpeg, 800 × 600, 5 kB → webp, 800 × 600, 4 kB
-        other bytes of the same number      1
+        same length, other bytes            1
           https://a.example/content                               urls/hero.txt:1
             jpeg, 800 × 600, 5 kB → jpeg, 800 × 600, 5 kB
         size and bytes                      1

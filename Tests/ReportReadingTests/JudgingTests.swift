@@ -53,7 +53,9 @@ import Testing
       #expect(baseline.count == 3)
       #expect(baseline.standing(of: key("failed")) == .known && baseline.standing(of: key("known-bad")) == .known)
       #expect(baseline.standing(of: key("good")) == .counts && baseline.standing(of: key("new")) == .counts)
-      #expect(baseline.standing(of: key("variant")) == .counts && baseline.standing(of: key("variant", sampleVariants[0])) == .known)
+      #expect(
+        baseline.standing(of: key("variant")) == .counts && baseline.standing(of: key("variant", sampleVariants[0])) == .known
+      )
     }
     #expect(try FailureBaseline(path: folder.file("missing.jsonl")) == nil)
   }
@@ -97,7 +99,10 @@ import Testing
   func refusedStates() throws {
     _ = try run(failed: ["a", "b"])
     let bytes = try #require(folder.read("state/grace"))
-    #expect(sentence(in: folder) { _ = try grace(job: "catalog") }?.hasSuffix("is of the job 'homepage'; name a file of this job's own") == true)
+    #expect(
+      sentence(in: folder) { _ = try grace(job: "catalog") }?.hasSuffix("is of the job 'homepage'; name a file of this job's own")
+        == true
+    )
     for place in bytes.indices {
       var changed = bytes
       changed[place] ^= 1

@@ -80,7 +80,10 @@ import Testing
     #expect(merged.end.finishedAt == nineOClock.advanced(by: .seconds(9)) && merged.end.duration == .seconds(13))
     #expect(merged.end.cache?.entries == 20 && merged.end.cache?.trimmedEntries == 6)
     #expect(merged.end.blacklist == BlacklistSummary(entries: 20, added: 4, removed: 2))
-    #expect(FinishedReport(merging: [report(1, after: .seconds(1)), report(1, directory: "/other", after: .seconds(1))]).end.cache == nil)
+    #expect(
+      FinishedReport(merging: [report(1, after: .seconds(1)), report(1, directory: "/other", after: .seconds(1))]).end.cache
+        == nil
+    )
     #expect(FinishedReport(merging: [report(1, after: .seconds(1)), report(1, after: .zero)]).end.duration == .zero)
   }
 

@@ -23,7 +23,12 @@ struct Sample {
 /// The entries of a run in which everything happens at once.
 func makeSamples() -> [Sample] {
   var samples: [Sample] = []
-  func add(_ outcome: Outcome, _ number: Int, details: EntryResult.Details? = nil, _ change: (inout EntryResult) -> Void = { _ in }) {
+  func add(
+    _ outcome: Outcome,
+    _ number: Int,
+    details: EntryResult.Details? = nil,
+    _ change: (inout EntryResult) -> Void = { _ in }
+  ) {
     var result = EntryResult(outcome, details: details)
     change(&result)
     let host = "host\(number % 7).example.com"
@@ -50,7 +55,11 @@ func makeSamples() -> [Sample] {
       $0.storedBytes = number % 4 == 0 ? bytes / 2 : nil
       $0.isShared = number % 5 == 0
     }
-    add(.checked, number + 300, details: .init(finalURL: "https://cdn.example.com/\(number)", contentType: "image/x-png", warnings: ["odd"])) {
+    add(
+      .checked,
+      number + 300,
+      details: .init(finalURL: "https://cdn.example.com/\(number)", contentType: "image/x-png", warnings: ["odd"])
+    ) {
       $0.bytes = bytes
       $0.receivedBytes = bytes
       $0.attempts = 1
@@ -224,6 +233,8 @@ func firstDifference(_ text: String, _ expected: String) -> String? {
   if text == expected { return nil }
   let (bytes, others) = (Array(text.utf8), Array(expected.utf8))
   let place = zip(bytes, others).enumerated().first { $1.0 != $1.1 }?.offset ?? min(bytes.count, others.count)
-  func part(_ bytes: [UInt8]) -> String { String(decoding: bytes[max(0, place - 60)..<min(bytes.count, place + 60)], as: UTF8.self) }
+  func part(_ bytes: [UInt8]) -> String {
+    String(decoding: bytes[max(0, place - 60)..<min(bytes.count, place + 60)], as: UTF8.self)
+  }
   return "\(part(bytes)) in place of \(part(others))"
 }

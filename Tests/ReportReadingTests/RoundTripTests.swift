@@ -12,8 +12,22 @@ import Testing
     ("rich", makeRichReport()),
     ("empty", makeRun([]).finish(makeEnd(.zero) { $0.isEmpty = true })),
     ("interrupted", makeRun(makeSamples()).finish(makeEnd { $0.interruption = .interrupt })),
-    ("terminated", makeRun(makeSamples()).finish(makeEnd { $0.interruption = .terminate; $0.areManifestsRead = false })),
-    ("broken", makeRun(makeSamples()).finish(makeEnd { $0.breakage = hostileText; $0.areManifestsRead = false })),
+    (
+      "terminated",
+      makeRun(makeSamples()).finish(
+        makeEnd {
+          $0.interruption = .terminate; $0.areManifestsRead = false
+        }
+      )
+    ),
+    (
+      "broken",
+      makeRun(makeSamples()).finish(
+        makeEnd {
+          $0.breakage = hostileText; $0.areManifestsRead = false
+        }
+      )
+    ),
     ("past its deadline", makeRun(makeSamples()).finish(makeEnd { $0.isPastDeadline = true })),
     ("all good", makeRun(Array(makeSamples().prefix(5))).finish(makeEnd(.nanoseconds(1)))),
     ("long", makeRun(makeSamples()).finish(makeEnd(.nanoseconds(86_400_000_000_001)))),

@@ -59,7 +59,10 @@ struct ComparedSide {
   func reopened() throws(ReportReadingError) -> ComparedSide {
     guard hasRows else { return self }
     guard path != "-" else {
-      throw ReportReadingError(path: path, message: "cannot be read twice, as comparing rows with a JSON report asks for; name a file")
+      throw ReportReadingError(
+        path: path,
+        message: "cannot be read twice, as comparing rows with a JSON report asks for; name a file"
+      )
     }
     return try ComparedSide(path: path)
   }

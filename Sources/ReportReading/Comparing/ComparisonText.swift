@@ -121,7 +121,7 @@ extension ReportDifference {
     case .healed: return "was \(before.reason)"
     case .changed:
       if aspects.contains(.format), let old = before.format, let new = after.format { return "\(old.name) → \(new.name)" }
-      return aspects == .content ? "other bytes of the same number" : aspects.names.joined(separator: " and ")
+      return aspects == .content ? "same length, other bytes" : aspects.names.joined(separator: " and ")
     }
   }
 }

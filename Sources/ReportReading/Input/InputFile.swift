@@ -2,23 +2,19 @@ import Glibc
 
 /// The bytes of a file or a stream, read in pieces and looked at from the place that was not taken yet.
 final class InputFile {
-  private static let pieceBytes = 256 << 10
+  private static let pieceBytes = 64 << 10
 
   /// The path as it was given; `-` is standard input.
   let path: String
   private let descriptor: Int32
-  private var buffer: [UInt8] = []
-  /// What was taken of `buffer`.
-  private var start = 0
+  private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 8)
+  /// What of `buffer` is filled and was not taken yet.
+  private var filled = 0..<0
   private(set) var isAtEnd = false
 
   init(path: String) throws(ReportReadingError) {
     self.path = path
-    if path == "-" {
-      descriptor = STDIN_FILENO
-      return
-    }
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.error(path, errno) }
   }
 
@@ -29,42 +25,48 @@ final class InputFile {
   }
 
   deinit {
-    if path != "-" { close(descriptor) }
+    if descriptor > STDIN_FILENO { close(descriptor) }
+    buffer.deallocate()
   }
 
   /// How many bytes are there to be looked at.
-  var count: Int { buffer.count - start }
+  var count: Int { filled.count }
 
   /// Calls `body` with what is there, valid for the call.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try buffer.withUnsafeBufferPointer { bytes throws(Failure) in
-      try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start...]))
-    }
+    try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[filled]))
   }
 
   /// Goes on by so many bytes.
-  func take(_ count: Int) { start += count }
+  func take(_ count: Int) { filled = filled.lowerBound + count..<filled.upperBound }
 
   /// Reads more, and tells whether there was more.
   func fill() throws(ReportReadingError) -> Bool {
     guard !isAtEnd else { return false }
-    if start > 0 {
-      buffer.removeSubrange(..<start)
-      start = 0
-    }
-    let used = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
-    var count = -1
-    repeat {
-      count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + used, Self.pieceBytes) }
-    } while count < 0 && errno == EINTR
-    let code = errno
-    buffer.removeLast(Self.pieceBytes - max(count, 0))
-    guard count >= 0 else { throw Self.error(path, code) }
+    makeRoom()
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled.upperBound...])
+    var count = 0
+    repeat { count = read(descriptor, room.baseAddress, room.count) } while count < 0 && errno == EINTR
+    guard count >= 0 else { throw Self.error(path, errno) }
+    filled = filled.lowerBound..<filled.upperBound + count
     isAtEnd = count == 0
     return count > 0
+  }
+
+  /// Moves what is there to the start, into twice the memory where that is mostly full.
+  private func makeRoom() {
+    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[filled])
+    if filled.count > buffer.count / 2 {
+      let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: buffer.count * 2, alignment: 8)
+      larger.copyMemory(from: bytes)
+      buffer.deallocate()
+      buffer = larger
+    } else if filled.lowerBound > 0 {
+      buffer.copyMemory(from: bytes)
+    }
+    filled = 0..<filled.count
   }
 
   /// A line that is there to be looked at.

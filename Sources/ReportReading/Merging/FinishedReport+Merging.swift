@@ -68,7 +68,8 @@ extension RunEnd {
   /// The cache and the blacklist as the last run left them, where all runs had the same.
   private mutating func mergeStores(_ ends: [RunEnd]) {
     let caches = ends.compactMap(\.cache)
-    guard caches.count == ends.count, var cache = caches.last, caches.common(\.directory) != nil, caches.common(\.namespace) != nil
+    guard caches.count == ends.count, var cache = caches.last, caches.common(\.directory) != nil,
+      caches.common(\.namespace) != nil
     else { return }
     cache.trimmedEntries = caches.sum(\.trimmedEntries)
     cache.expiredEntries = caches.sum(\.expiredEntries)

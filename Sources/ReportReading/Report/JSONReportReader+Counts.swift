@@ -51,7 +51,8 @@ extension JSONReportReader {
       traffic.attempts = try attempts.count("total")
       traffic.retries = try attempts.count("retried")
       // Reports tell milliseconds.
-      traffic.waitedNanoseconds = UInt64((try attempts.value("waited_seconds")?.number() ?? 0).bounded * 1000) * 1_000_000
+      let waitedSeconds = try attempts.value("waited_seconds")?.number() ?? 0
+      traffic.waitedNanoseconds = UInt64((waitedSeconds.bounded * 1000).rounded()) * 1_000_000
       traffic.transientFailures = try attempts.count("transient_failures")
     }
     traffic.latency = try json.value("latency_ms").map(latency) ?? LatencyHistogram()

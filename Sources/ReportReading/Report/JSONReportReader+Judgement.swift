@@ -13,7 +13,9 @@ extension JSONReportReader {
       rules.kinds[kind] = value.isNull ? .never : try limit(value)
     }
     for (name, value) in try json.value("latency_ms")?.members() ?? [] {
-      guard let percentile = FailOn.Percentile(rawValue: name) else { throw value.problem("is no percentile of p50, p90, p99, max") }
+      guard let percentile = FailOn.Percentile(rawValue: name) else {
+        throw value.problem("is no percentile of p50, p90, p99, max")
+      }
       rules.latency[percentile] = .nanoseconds(Int64((min(try value.number(), 4e12) * 1e6).rounded()))
     }
     rules.empty = try json.boolean("empty") ?? true

@@ -21,18 +21,21 @@ extension JSONReportReader {
   /// One count, or one an edge.
   private static func remoteCaches(_ json: JSONValue) throws(JSONProblem) -> [RemoteCacheCount] {
     let members = try json.members()
-    guard let first = members.first else { return [] }
-    guard first.value.isObject else { return [try remoteCache(json, edge: nil)] }
-    var counts: [RemoteCacheCount] = []
-    for (edge, value) in members { counts.append(try remoteCache(value, edge: edge)) }
+    var counts = members.contains { !$0.value.isObject } ? [try remoteCache(json, edge: nil)] : []
+    for (edge, value) in members where value.isObject { counts.append(try remoteCache(value, edge: edge)) }
     return counts
   }
 
   private static func remoteCache(_ json: JSONValue, edge: String?) throws(JSONProblem) -> RemoteCacheCount {
     var count = RemoteCacheCount(edge: edge)
-    count.hits = try json.count("hit")
-    count.misses = try json.count("miss")
-    count.unknown = try json.count("unknown")
+    // An edge may have such a name itself.
+    func number(_ key: StaticString) throws(JSONProblem) -> UInt64 {
+      guard let value = try json.value(key), !value.isObject else { return 0 }
+      return try value.count()
+    }
+    count.hits = try number("hit")
+    count.misses = try number("miss")
+    count.unknown = try number("unknown")
     return count
   }
 

@@ -12,7 +12,9 @@ extension Timestamp {
     func number(_ range: Range<Int>) -> Int64 { text[range].reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) } }
     let (month, day) = (number(5..<7), number(8..<10))
     guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-    let seconds = number(11..<13) * 3600 + number(14..<16) * 60 + number(17..<19)
+    let (hour, minute, second) = (number(11..<13), number(14..<16), number(17..<19))
+    guard hour < 24, minute < 60, second < 60 else { return nil }
+    let seconds = hour * 3600 + minute * 60 + second
     let days = Self.days(year: number(0..<4), month: month, day: day)
     self.init(milliseconds: (days * 86_400 + seconds) * 1000 + (text.count == 24 ? number(20..<23) : 0))
   }

@@ -56,8 +56,8 @@ struct ReportRow {
     // Rows do not tell what came over the network; of what was fetched whole in one go it is the body.
     if outcome == .downloaded || outcome == .checked, result.attempts > 0 { result.receivedBytes = result.bytes }
     if let milliseconds = try value.value("duration_ms")?.number() {
-      // Rows tell microseconds.
-      result.durationNanoseconds = UInt64((min(milliseconds, 1e12) * 1000).rounded()) * 1000
+      // Rows tell microseconds; no transfer takes as long as a month.
+      result.durationNanoseconds = UInt64((min(milliseconds, 2.5e9) * 1000).rounded()) * 1000
     }
     result.checksum = try checksum()
     result.details = try details(outcome)

@@ -52,7 +52,7 @@ public final class RowReplay {
   private func record(_ row: ReportRow) throws(JSONProblem) {
     let result = try row.result()
     claimedBytes += result.bytes + (result.storedBytes ?? 0)
-    guard claimedBytes <= 1 << 62 else { throw JSONProblem("the rows tell of more bytes than there can be") }
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
     let url = try row.url()
     let variant = try variant(of: row)
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
@@ -85,14 +85,18 @@ public final class RowReplay {
   private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {
     let path = try row.manifest()
     // Rows mostly name one manifest many times on end.
-    if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) { return lastManifest.index }
+    if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) {
+      return lastManifest.index
+    }
     let name = String(decoding: path, as: UTF8.self)
     let index: Int
     if let known = manifests[name] {
       index = known
     } else {
       guard manifests.count < Self.maximumManifests else {
-        throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead")
+        throw JSONProblem(
+          "the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead"
+        )
       }
       index = report.addManifest(name)
       manifests[name] = index

@@ -1,0 +1,151 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `prewarm report`: what runs have written, shown, joined and compared.
+@Suite struct ReportCommandTests {
+  @Test("a JSON report that is shown as JSON is the run's own, byte by byte, and as text what the run printed")
+  func showingAReport() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
+    let run = try await job.runJob()
+    let shown = try await job.prewarm("report", "show", "report.json", "--report", "json=again.json")
+    #expect(shown.status == 0 && shown.outputText == run.result.outputText, "\(shown.outputText)\(shown.errorText)")
+    let isTheSame = job.folder.read("again.json") == job.folder.read("report.json")
+    #expect(isTheSame)
+  }
+
+  @Test("rows that are shown are counted as in the run, and written again as they were")
+  func showingRows() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
+    let run = try await job.runJob()
+    let shown = try await job.prewarm(
+      "report",
+      "show",
+      "rows.jsonl",
+      "--report",
+      "json=again.json",
+      "--report",
+      "jsonl=again.jsonl"
+    )
+    #expect(shown.status == 0 && shown.outputText.contains("404 Not Found"), "\(shown.outputText)\(shown.errorText)")
+    #expect(shown.errorText.contains("rows.jsonl: rows tell neither times"))
+    let again = try Run(shown, renaming("again", in: job.folder))
+    #expect(again.totals == run.totals && again.failuresByKind == run.failuresByKind)
+    for key in ["failures", "failure_groups", "hosts", "latency_ms", "formats", "standings", "bytes"] {
+      let isTheSame = "\(again.report[key] ?? "")" == "\(run.report[key] ?? "none")"
+      // Rows do not tell what was put on the blacklist.
+      #expect(isTheSame || key.hasPrefix("failure"), "\(key): \(again.report[key] ?? "") \(run.report[key] ?? "")")
+    }
+    let areTheSameRows = job.folder.read("again.jsonl") == job.folder.read("rows.jsonl")
+    #expect(areTheSameRows)
+  }
+
+  private func renaming(_ name: String, in folder: TemporaryDirectory) -> TemporaryDirectory {
+    let other = TemporaryDirectory()
+    other.write(folder.read("\(name).json") ?? [], to: "report.json")
+    other.write(folder.read("\(name).jsonl") ?? [], to: "rows.jsonl")
+    return other
+  }
+
+  @Test("a report is read from standard input, and one for standard output stands in place of the text")
+  func standardStreams() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<2))
+    _ = try await job.runJob()
+    let report = try #require(job.folder.read("report.json"))
+    let shown = try await job.prewarm("report", "show", "-", "--report", "json=-", input: .bytes(report))
+    #expect(shown.status == 0 && Array(shown.outputText.utf8) == report)
+    let rows = try #require(job.folder.read("rows.jsonl"))
+    let text = try await job.prewarm("report", "show", "-", "--quiet", input: .bytes(rows))
+    #expect(
+      text.status == 0 && text.outputText.contains("2 URLs") && text.errorText.isEmpty,
+      "\(text.outputText)\(text.errorText)"
+    )
+  }
+
+  @Test("what cannot be shown is told: 3 for a mistake, 1 for a file that cannot be read")
+  func mistakes() async throws {
+    let job = JobFolder(urls: [])
+    job.folder.write("{\"schema\": \"prewarm.report/1\", \"totals\": {\"urls\": 0}}", to: "report.json")
+    job.folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\n", to: "rows.jsonl")
+    let rows = job.folder.read("rows.jsonl")
+    let cases: [([String], Int, String)] = [
+      (["show"], 3, "Missing expected argument"),
+      (["show", "missing.json"], 1, "missing.json cannot be read: No such file or directory"),
+      (["show", "report.json", "--report", "csv=a.csv"], 3, "report.json is a JSON report, which has no rows for csv"),
+      (["show", "report.json", "--report", "xml=a.xml"], 3, "'xml' is no format; use one of text, json"),
+      (["show", "report.json", "--report", "json"], 3, "write it as --report json=report.json"),
+      (["show", "report.json", "--report", "json=a", "--report", "html=a"], 3, "two reports go to a"),
+      (["show", "report.json", "--report", "json=report.json/a"], 1, "cannot make the folder of the report report.json/a"),
+      (["show", "rows.jsonl", "--report", "jsonl=./rows.jsonl"], 3, "that is the file that is read"),
+      (["merge"], 3, "Missing expected argument"),
+      (
+        ["merge", "rows.jsonl", "report.json", "--report", "jsonl=a.jsonl"], 3, "report.json is a JSON report, which has no rows"
+      ),
+      (["merge", "-", "-"], 3, "standard input holds one report; name it once"),
+      (["merge", "report.json", "missing.json"], 1, "missing.json cannot be read"),
+      (["diff", "report.json"], 3, "Missing expected argument"),
+      (["diff", "-", "-"], 3, "standard input holds one report"),
+      (["diff", "report.json", "rows.jsonl", "--limit", "-1"], 3, "--limit"),
+      ([], 3, "name what to do with reports: show, merge or diff"),
+    ]
+    for (arguments, status, message) in cases {
+      let result = try await job.start(["report"] + arguments).wait()
+      #expect(result.status == status && result.errorText.contains(message), "\(arguments): \(result.errorText)")
+      #expect(result.outputText.isEmpty)
+    }
+    #expect(job.folder.read("rows.jsonl") == rows)
+  }
+
+  @Test("two runs that are merged have the sums of both, and the worst of their exit statuses")
+  func merging() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    #expect(try await job.runJob().status == 0)
+    for name in ["report.json", "rows.jsonl"] { job.folder.write(try #require(job.folder.read(name)), to: "first-\(name)") }
+    job.write(urls: imageURLs(origin, 0..<5) + [origin.url("/missing.jpg")])
+    #expect(try await job.runJob().status == 2)
+    for files in [
+      ["first-report.json", "report.json"], ["first-rows.jsonl", "rows.jsonl"], ["first-rows.jsonl", "report.json"],
+    ] {
+      let merged = try await job.start(["report", "merge"] + files + ["--report", "json=again.json"]).wait()
+      #expect(merged.status == 2, "\(merged.errorText)")
+      let report = try Run(merged, renaming("again", in: job.folder))
+      #expect(report.totals["urls"] == 9 && report.totals["downloaded"] == 5 && report.totals["hit_disk"] == 3)
+      #expect(report.totals["failed"] == 1 && report.failuresByKind == ["http-status": 1])
+      let manifests = report.report["manifests"] as? [[String: any Sendable]]
+      #expect(manifests?.count == 1 && manifests?.first?["urls"] as? Int == 9, "\(files)")
+    }
+    #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
+  }
+
+  @Test("from one run to the next a person and a machine are told what broke and what healed")
+  func comparing() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/sometimes.jpg", .status(500))
+    let urls = imageURLs(origin, 0..<3) + [origin.url("/sometimes.jpg")]
+    let job = JobFolder(urls: urls, keys: "cache: {mode: bypass}\nrequest: {retries: 0}")
+    _ = try await job.runJob()
+    for name in ["report.json", "rows.jsonl"] { job.folder.write(try #require(job.folder.read(name)), to: "old-\(name)") }
+    origin.set("/sometimes.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
+    origin.set("/images/1.jpg", .status(410))
+    origin.set("/images/2.jpg", .file(Fixtures.path("images/good/animated.png")))
+    _ = try await job.runJob()
+    let text = try await job.prewarm("report", "diff", "old-rows.jsonl", "rows.jsonl")
+    #expect(text.status == 0 && text.outputText.contains("1 broke, 1 healed, 1 changed"), "\(text.outputText)\(text.errorText)")
+    #expect(text.outputText.contains("410 Gone") && text.outputText.contains("was 500") && text.outputText.contains("jpeg → png"))
+    let rows = try await job.prewarm("report", "diff", "--json", "--exit-code", "old-rows.jsonl", "rows.jsonl")
+    #expect(rows.status == 2)
+    let objects = try rows.outputText.split(separator: "\n").map { line in
+      try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+    #expect(Set(objects.compactMap { $0["difference"] as? String }) == ["broke", "healed", "changed"] && objects.count == 4)
+    #expect(objects.last?["compared"] as? Int == 4)
+    let failures = try await job.prewarm("report", "diff", "old-report.json", "report.json")
+    #expect(failures.status == 0 && failures.outputText.contains("1 broke, 1 healed") && failures.outputText.contains("Note: "))
+    #expect(try await job.prewarm("report", "diff", "--exit-code", "rows.jsonl", "rows.jsonl").status == 0)
+  }
+}
