@@ -27,6 +27,13 @@ import Testing
     #expect(again.traffic == original.traffic)
   }
 
+  @Test("a text of rows does not invent times")
+  func timesOfRows() throws {
+    try folder.writeRows(makeSamples(), to: "rows.jsonl")
+    let text = TextReport().text(try folder.replay("rows.jsonl"))
+    #expect(text.hasPrefix("homepage: 402 URLs in an unknown time, ") && !text.contains("0/s"), "\(text)")
+  }
+
   @Test("rows that are written again are the same bytes")
   func theSameRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")

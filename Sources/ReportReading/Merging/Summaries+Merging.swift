@@ -81,6 +81,6 @@ extension Placeholder {
   static func merged(_ placeholders: [Placeholder]) -> [Placeholder] {
     placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
       placeholder.urls = max(placeholder.urls, other.urls)
-    }.sorted { ($1.urls, $0.host) < ($0.urls, $1.host) }
+    }.sorted { ($1.urls, $0.firstURL) < ($0.urls, $1.firstURL) }
   }
 }

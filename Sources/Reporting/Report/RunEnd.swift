@@ -15,7 +15,7 @@ public enum Interruption: Sendable, Hashable {
 public struct RunEnd: Sendable {
   /// When it ended, by the calendar; nil where that is not known.
   public var finishedAt: Timestamp?
-  /// How long the run took by the monotonic clock: rates are over this.
+  /// How long the run took by the monotonic clock, zero where that is not known: rates are over this.
   public var duration: Duration
   /// The signal that stopped it, if one did.
   public var interruption: Interruption?

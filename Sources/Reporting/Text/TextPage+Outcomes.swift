@@ -34,7 +34,8 @@ extension TextPage {
   }
 
   private func transferDetail(_ report: FinishedReport, _ count: UInt64) -> String {
-    let parts = [byteCount(Double(report.traffic.receivedBytes)), rate(report.perSecond(count)), report.traffic.latency.summary]
+    let rate = report.end.duration > .zero ? rate(report.perSecond(count)) : nil
+    let parts = [byteCount(Double(report.traffic.receivedBytes)), rate, report.traffic.latency.summary]
     return parts.compactMap { $0 }.joined(separator: ", ")
   }
 

@@ -127,7 +127,7 @@ extension TextPage {
 
   /// Hits alone say nothing of the speed of a network, so a run without a transfer has no such line.
   private mutating func writeSpeed(_ report: FinishedReport) {
-    guard report.traffic.attempts > 0 || report.end.boundedBy != nil else { return }
+    guard report.end.duration > .zero, report.traffic.attempts > 0 || report.end.boundedBy != nil else { return }
     var clauses = ["\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"]
     if report.isAllGood, let summary = report.traffic.latency.summary { clauses[0] += ", " + summary }
     if let bound = report.end.boundedBy { clauses.append("bounded by \(escapedForTerminal(bound))") }
