@@ -114,7 +114,7 @@ let hostileTexts = [
           "failures_by_kind": {"http-status": 1},
           "failures_by_status": {"404": 1},
           "bytes": {"downloaded": 2000, "from_cache": 3500, "original": 2000, "stored": 2000},
-          "duplicates": null,
+          "duplicates": {"bodies": 0, "urls": 0},
           "throughput": {"urls_per_second": 4.0, "bytes_per_second": 800.0},
           "latency_ms": {"count": 2, "p50": 1.841, "p90": 2.0, "p99": 2.0, "max": 2.0, "sum": 4.0, "buckets": [[2.0, 2]]},
           "attempts": {"total": 3, "retried": 0, "waited_seconds": 0.0, "transient_failures": 0},

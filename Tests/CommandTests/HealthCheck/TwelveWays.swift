@@ -54,9 +54,12 @@ struct TwelveWays {
       case .tooManyPixels: .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png")
       case .circle: .redirect(to: path)
       case .reset: .reset
-      case .bitmap: .body(Array("BM".utf8) + [UInt8](repeating: 0, count: 60), type: "image/bmp")
+      case .bitmap: .body(Self.bitmapBytes, type: "image/bmp")
       }
     }
+
+    /// The start of a BMP: its two letters, and where the size of the next header stands, 40.
+    private static let bitmapBytes = Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40] + [UInt8](repeating: 0, count: 49)
   }
 
   /// The host of half of the broken images.
