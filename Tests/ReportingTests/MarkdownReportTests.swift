@@ -33,7 +33,8 @@ let hostileMarkdown = [
   func contents() async throws {
     let text = MarkdownReport().text(RichRun.report())
     let expected = [
-      "## `homepage`", "**48 URLs in 8.1 s, 20 bad, 1 of them known, 1 of them in grace, 18 counting: more than fail-on.failures (0), so exit status 2**",
+      "## `homepage`",
+      "**48 URLs in 8.1 s, 20 bad, 1 of them known, 1 of them in grace, 18 counting: more than fail-on.failures (0), so exit status 2**",
       "| hit-disk | 7 | 14.6 % |", "| failed | 19 | 39.6 % |", "| **all** | **48** | |",
       "| 404 Not Found | 15 | `img.example.com` 15 |", "<details><summary>404 Not Found: 15 URLs</summary>",
       "- `https://img.example.com/old.jpg` in `urls/hero.txt:30`: `the server answered 404 Not Found`", "- … 5 more",
