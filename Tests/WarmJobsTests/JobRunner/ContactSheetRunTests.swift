@@ -164,6 +164,8 @@ import WarmJobs
     }
     var job = try job((1...10).map { origin.url("/b/\($0)") } + (1...14).map { origin.url("/a/\($0)") })
     job.verify.placeholders = rule
+    // Which is the first is then that of the list.
+    job.prefetch.concurrency = 1
     let all = try thumbnails(job)
     let shown = all.filter { $0.reason == .placeholder }
     #expect(shown.map(\.url) == (rule == .ignore ? [] : [origin.url("/a/1"), origin.url("/b/1")]))
