@@ -28,14 +28,17 @@ extension ReportCommand {
       guard files.count(where: { $0 == "-" }) < 2 else {
         throw CommandFailure(.misused, "standard input holds one report; name it once")
       }
-      let inputs = try withReadingErrors { () throws(ReportReadingError) in
-        try files.map { path throws(ReportReadingError) in try ReportInput(path: path) }
+      OpenFiles.raiseLimit()
+      var reports: [FinishedReport] = []
+      var rows: [ReportInput] = []
+      for path in files {
+        let input = try withReadingErrors { () throws(ReportReadingError) in try ReportInput(path: path) }
+        try ReportOutputs.check(targets, against: input)
+        switch input.kind {
+        case .report: reports.append(try withReadingErrors { () throws(ReportReadingError) in try input.report() })
+        case .rows: rows.append(input)
+        }
       }
-      for input in inputs { try ReportOutputs.check(targets, against: input) }
-      var reports = try withReadingErrors { () throws(ReportReadingError) in
-        try inputs.filter { $0.kind == .report }.map { input throws(ReportReadingError) in try input.report() }
-      }
-      let rows = inputs.filter { $0.kind == .rows }
       let writers = try ReportOutputs.open(targets, display)
       if !rows.isEmpty {
         reports.append(try count(rows, name: name(of: reports, rows), writers.compactMap(\.journal)))

@@ -13,7 +13,7 @@ struct JSONDocument: ~Copyable {
     guard let pointer = json_loadb(text.baseAddress, text.count, flags, &error) else {
       throw JSONProblem(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
     }
-    root = JSONValue(pointer, at: "")
+    root = JSONValue(pointer, at: .whole)
   }
 
   deinit { json_decref(root.pointer) }

@@ -8,11 +8,18 @@ struct JSONValue {
   /// Counts beyond it are no report's, and would overflow where reports are joined: some 10^15.
   static let maximumCount: UInt64 = 1 << 50
 
-  fileprivate(set) var pointer: UnsafeMutablePointer<json_t>
-  /// Such as `hosts[3].latency_ms`; empty for the whole.
-  let place: String
+  /// Where a value stands. Most are a row's own, whose names cost nothing this way.
+  enum Place {
+    case whole
+    case key(StaticString)
+    /// Such as `hosts[3].latency_ms`.
+    case path(String)
+  }
 
-  init(_ pointer: UnsafeMutablePointer<json_t>, at place: String) {
+  let pointer: UnsafeMutablePointer<json_t>
+  private let place: Place
+
+  init(_ pointer: UnsafeMutablePointer<json_t>, at place: Place) {
     self.pointer = pointer
     self.place = place
   }
@@ -60,7 +67,7 @@ struct JSONValue {
   /// The elements of an array.
   func elements() throws(JSONProblem) -> [JSONValue] {
     guard pointer.pointee.type == JSON_ARRAY else { throw problem("is no array") }
-    return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: "\(place)[\($0)]") }
+    return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: .path("\(path)[\($0)]")) }
   }
 
   /// The keys and values of an object, in their order.
@@ -71,14 +78,26 @@ struct JSONValue {
     while position != nil {
       let start = json_object_iter_key(position)
       let key = String(decoding: UnsafeRawBufferPointer(start: start, count: json_object_iter_key_len(position)), as: UTF8.self)
-      members.append((key, JSONValue(json_object_iter_value(position), at: place.isEmpty ? key : "\(place).\(key)")))
+      members.append((key, JSONValue(json_object_iter_value(position), at: .path(isWhole ? key : "\(path).\(key)"))))
       position = json_object_iter_next(pointer, position)
     }
     return members
   }
 
   /// What is wrong here.
-  func problem(_ message: String) -> JSONProblem { JSONProblem(place.isEmpty ? message : "\(place) \(message)") }
+  func problem(_ message: String) -> JSONProblem { JSONProblem(isWhole ? message : "\(path) \(message)") }
+
+  private var isWhole: Bool {
+    if case .whole = place { true } else { false }
+  }
+
+  private var path: String {
+    switch place {
+    case .whole: ""
+    case .key(let key): "\(key)"
+    case .path(let path): path
+    }
+  }
 }
 
 extension JSONValue {
@@ -90,13 +109,12 @@ extension JSONValue {
       json_object_getn(pointer, $0, key.utf8CodeUnitCount)
     }
     guard let value, value.pointee.type != JSON_NULL else { return nil }
-    // A report's own keys are at its top: their names need no memory.
-    return JSONValue(value, at: place.isEmpty ? "\(key)" : "\(place).\(key)")
+    return JSONValue(value, at: isWhole ? .key(key) : .path("\(path).\(key)"))
   }
 
   /// The value of a key that no report of ours lacks.
   func required(_ key: StaticString) throws(JSONProblem) -> JSONValue {
-    guard let value = try value(key) else { throw problem(place.isEmpty ? "has no \(key)" : "lacks \(key)") }
+    guard let value = try value(key) else { throw problem(isWhole ? "has no \(key)" : "lacks \(key)") }
     return value
   }
 
