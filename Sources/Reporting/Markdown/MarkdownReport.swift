@@ -46,12 +46,12 @@ extension OutputBuffer {
     appendLiteral("\n\n")
     let name = "\(escapedForTerminal(report.job.name)): "
     let sentence = String(decoding: report.headline.text.utf8.dropFirst(name.utf8.count), as: UTF8.self)
-    if report.end.breakage == nil {
+    if report.end.breakage == nil, report.verdict == report.failOn.verdict(of: report) {
       appendLiteral("**")
       appendMarkdown(sentence)
       appendLiteral("**\n")
     } else {
-      // It is in the words of others, too.
+      // It is in the words of others, too, as is a verdict that was read or joined.
       appendCode(sentence, limit: 2000)
       appendLiteral("\n")
     }

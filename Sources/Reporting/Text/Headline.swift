@@ -21,7 +21,8 @@ extension FinishedReport {
       return ("\(name): \(sentence); \(urls) in \(duration)\(bad), so exit status \(exitStatus.rawValue)", .failure)
     }
     if !verdict.reasons.isEmpty {
-      let reasons = verdict.reasons.joined(separator: "; ")
+      // Of a report that was read, they are in the words of others.
+      let reasons = verdict.reasons.map { escapedForTerminal($0) }.joined(separator: "; ")
       let isUnfinished = end.isPastDeadline && failOn.unfinished
       // What is bad is part of its own reason.
       let bad = totals.bad > 0 && failOn.failuresReason(self) == nil ? ", \(badPhrase)" : ""
