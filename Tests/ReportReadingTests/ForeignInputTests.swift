@@ -9,6 +9,8 @@ import Testing
   private let folder = TemporaryDirectory()
   private static let totals = #""totals": {"urls": 1, "failed": 1}"#
 
+  private static let zeros = Array(repeating: "0", count: 121).joined(separator: ",")
+
   static let files: [(text: String, message: String)] = [
     ("", "report is empty; a run may have been killed before it could write its report"),
     (" \n\n ", "report is empty; a run may have been killed before it could write its report"),
@@ -67,6 +69,30 @@ import Testing
       #"{"schema": "prewarm.report/1", \#(totals), "standings": {"counting": 9}}"#,
       "report has standings that do not add up to failed and blacklisted"
     ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "latency_ms": {"buckets": [[1, 1125899906842624], [2, 1]]}}"#,
+      "report latency_ms counts more values than there can be"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "hosts": [{"host": "a", "urls": 1, "remote_cache": {"east": {"hit": 1}, "west": {"miss": 1}}}]}"#,
+      "report has a host of which caches on the way had more than its entries"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "timeline": {"step_seconds": 1e-9, "urls": [1], "bad": [0], "bytes": [0]}}"#,
+      "report has a timeline of steps shorter than a millisecond"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "timeline": {"step_seconds": 1, "urls": [], "bad": [], "bytes": []}}"#,
+      "report has a timeline without steps"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "timeline": {"step_seconds": 1, "urls": [\#(zeros)], "bad": [\#(zeros)], "bytes": [\#(zeros)]}}"#,
+      "report has a timeline of more than 120 steps"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "failures": [{"url": "a", "outcome": "failed", "kind": "http-status", "status": 1000}]}"#,
+      "report failures[0].status is no HTTP status"
+    ),
     (String(repeating: "[", count: 100_000), "report is no report of prewarm: neither JSON nor JSON Lines"),
     (#"{"a":"# + String(repeating: "[", count: 100_000), "report:1: is no valid JSON: maximum parsing depth reached"),
   ]
@@ -92,6 +118,10 @@ import Testing
       ),
       ("{\"url\":\"a\",\"outcome\":\"checked\",\"bytes\":-1}", "rows:2: bytes is no whole number from 0 on"),
       ("{\"url\":\"a\",\"outcome\":\"checked\",\"duration_ms\":1e300}", "rows:2: duration_ms is too large a number"),
+      (
+        "{\"url\":\"a\",\"outcome\":\"failed\",\"kind\":\"http-status\",\"status\":99}",
+        "rows:2: status is no HTTP status"
+      ),
       ("{\"url\":\"a\",\"outcome\":\"checked\",\"body_hash\":\"xyz\"}", "rows:2: body_hash is no hash of 32 digits"),
       ("{\"url\":\"a\",\"url\":\"b\"}", "rows:2: the row is no valid JSON: duplicate object key"),
       ("[1]", "rows:2: the row is no object"),

@@ -24,6 +24,29 @@ import Testing
     return forms.map { $0.text(report) }
   }
 
+  @Test("numbers beyond all counters are cut, read again as they are shown, and joined", arguments: ["1e9", "4e10", "1e15"])
+  func hugeNumbers(number: String) throws {
+    let report = try read(
+      #"""
+      "duration_seconds": \#(number), "attempts": {"waited_seconds": \#(number)},
+      "latency_ms": {"max": \#(number), "sum": \#(number), "buckets": [[\#(number), 1125899906842624]]},
+      "timeline": {"step_seconds": 0.001, "urls": [1125899906842624], "bad": [0], "bytes": [1125899906842624]}
+      """#
+    )
+    let text = JSONReport().text(report)
+    folder.write(text, to: "again")
+    #expect(firstDifference(JSONReport().text(try folder.report("again")), text) == nil)
+    let merged = FinishedReport(merging: Array(repeating: report, count: 20))
+    #expect(merged.traffic.latency.count == 20 << 50)
+    #expect(forms(report)[3].contains("1,125,899,906,842,624") && forms(merged).count == 6)
+  }
+
+  @Test("the sum of latencies is kept beyond a hundred days")
+  func longSums() throws {
+    let report = try read(#""latency_ms": {"sum": 20000000000, "buckets": [[1024, 20000000]]}"#)
+    #expect(report.traffic.latency.sumNanoseconds == 20_000_000_000_000_000)
+  }
+
   @Test("reasons of a verdict can neither steer a terminal nor be Markdown")
   func reasons() throws {
     let reason = #"\u001b[2J\u202egnp\n\n# All good\n| a | https://evil.example @someone <img src=x>"#

@@ -125,6 +125,15 @@ extension JSONValue {
   /// 0 where there is none.
   func count(_ key: StaticString) throws(JSONProblem) -> UInt64 { try value(key)?.count() ?? 0 }
 
+  /// The HTTP status of a failure; nil where there is none.
+  func status() throws(JSONProblem) -> Int? {
+    guard let value = try value("status") else { return nil }
+    // Three digits (RFC 9110, section 15); each other number would be a group of its own.
+    let status = try value.count()
+    guard (100...999).contains(status) else { throw value.problem("is no HTTP status") }
+    return Int(status)
+  }
+
   /// None where there is none.
   func elements(_ key: StaticString) throws(JSONProblem) -> [JSONValue] { try value(key)?.elements() ?? [] }
 

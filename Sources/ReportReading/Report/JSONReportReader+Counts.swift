@@ -52,7 +52,7 @@ extension JSONReportReader {
       traffic.retries = try attempts.count("retried")
       // Reports tell milliseconds.
       let waitedSeconds = try attempts.value("waited_seconds")?.number() ?? 0
-      traffic.waitedNanoseconds = UInt64((waitedSeconds.bounded * 1000).rounded()) * 1_000_000
+      traffic.waitedNanoseconds = UInt64((min(waitedSeconds, 4e9) * 1000).rounded()) * 1_000_000
       traffic.transientFailures = try attempts.count("transient_failures")
     }
     traffic.latency = try json.value("latency_ms").map(latency) ?? LatencyHistogram()
@@ -68,6 +68,9 @@ extension JSONReportReader {
     }
     // The scale has 113 buckets.
     guard buckets.count <= 1000 else { throw json.problem("has more buckets than the scale") }
+    guard buckets.reduce(0, { $0 + $1.count }) <= JSONValue.maximumCount else {
+      throw json.problem("counts more values than there can be")
+    }
     return LatencyHistogram(
       buckets: buckets,
       maximumNanoseconds: try nanoseconds(json, "max"),
@@ -77,7 +80,7 @@ extension JSONReportReader {
 
   /// A number of milliseconds, of which reports tell microseconds.
   private static func nanoseconds(_ json: JSONValue, _ key: StaticString) throws(JSONProblem) -> UInt64 {
-    UInt64(((try json.value(key)?.number() ?? 0) * 1000).bounded.rounded()) * 1000
+    UInt64(min((try json.value(key)?.number() ?? 0) * 1000, 4e15).rounded()) * 1000
   }
 
   static func formats(_ json: JSONValue?) throws(JSONProblem) -> [FormatCount] {
@@ -108,9 +111,4 @@ extension JSONReportReader {
     }
     return Timeline(step: try json.required("step_seconds").seconds(), steps: steps)
   }
-}
-
-extension Double {
-  /// As much of it as a counter of nanoseconds holds when it is multiplied by a million.
-  fileprivate var bounded: Double { Swift.min(self, 9e12) }
 }

@@ -53,7 +53,7 @@ extension JSONReportReader {
     if let kind = try json.named("kind", { FailureKind(name: $0) }) {
       record.failure = Failure(
         kind,
-        status: try status(json),
+        status: try json.status(),
         isTransient: try json.boolean("transient") ?? false,
         message: try json.string("message") ?? ""
       )
@@ -67,7 +67,7 @@ extension JSONReportReader {
   }
 
   static func failureGroup(_ json: JSONValue) throws(JSONProblem) -> FailureGroup {
-    var group = FailureGroup(kind: try json.named("kind") { FailureKind(name: $0) }, status: try status(json))
+    var group = FailureGroup(kind: try json.named("kind") { FailureKind(name: $0) }, status: try json.status())
     group.failed = try json.count("failed")
     group.blacklisted = try json.count("blacklisted")
     group.counting = try json.count("counting")
@@ -101,7 +101,4 @@ extension JSONReportReader {
     )
   }
 
-  private static func status(_ json: JSONValue) throws(JSONProblem) -> Int? {
-    try json.value("status").map { value throws(JSONProblem) in Int(try value.count()) }
-  }
 }

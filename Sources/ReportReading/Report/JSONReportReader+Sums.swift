@@ -15,6 +15,10 @@ extension JSONReportReader {
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes
     try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")
+    for host in report.hosts {
+      let counts = host.remoteCaches.flatMap { [$0.hits, $0.misses, $0.unknown] }
+      try checkSum(counts, \.self, atMost: host.totals.urls, "has a host of which caches on the way had more than its entries")
+    }
     try check(Set(report.hosts.map(\.host)).count == report.hosts.count, "names a host twice")
     try checkSum(report.failureGroups, \.count, atMost: totals.bad, "has groups with more failures than its totals count")
     for group in report.failureGroups {
@@ -23,9 +27,12 @@ extension JSONReportReader {
       let listed = group.hosts + [HostCount(host: "", count: group.elsewhere)]
       try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than it has")
     }
-    // Ours have 120 steps at most.
-    let steps = report.timeline?.steps ?? []
-    try check(steps.count <= 10_000, "has a timeline of too many steps")
+    guard let timeline = report.timeline else { return }
+    let steps = timeline.steps
+    try check(steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")
+    try check(!steps.isEmpty, "has a timeline without steps")
+    // Shorter ones would have rates beyond all counters.
+    try check(timeline.step >= .milliseconds(1), "has a timeline of steps shorter than a millisecond")
     try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
   }
 

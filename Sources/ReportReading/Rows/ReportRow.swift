@@ -35,8 +35,7 @@ struct ReportRow {
     guard outcome == .failed || outcome == .blacklisted, let kind = try value.named("kind", { FailureKind(name: $0) }) else {
       return nil
     }
-    let status = try value.value("status")?.count()
-    var failure = Failure(kind, status: status.map { Int($0) }, message: try value.string("message") ?? "")
+    var failure = Failure(kind, status: try value.status(), message: try value.string("message") ?? "")
     failure.isTransient = outcome == .failed && failure.mayHeal
     return failure
   }

@@ -17,6 +17,9 @@ public struct Timeline: Sendable, Equatable {
     }
   }
 
+  /// So many steps at most.
+  package static let maximumSteps = 120
+
   /// How long each step is.
   public var step: Duration
   /// The steps from the start of the run on; the last may have been cut by its end.

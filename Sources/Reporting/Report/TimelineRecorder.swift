@@ -6,8 +6,7 @@ import ImagePrimitives
 struct TimelineRecorder {
   /// The length of a step at first.
   static let firstStep = Duration.milliseconds(250)
-  /// So many steps at most.
-  static let stepLimit = 120
+  static let stepLimit = Timeline.maximumSteps
 
   private var step = Self.firstStep
   private var steps: [Timeline.Step] = []
