@@ -93,6 +93,7 @@ import Testing
       #"{"schema": "prewarm.report/1", \#(totals), "failures": [{"url": "a", "outcome": "failed", "kind": "http-status", "status": 1000}]}"#,
       "report failures[0].status is no HTTP status"
     ),
+    (#"{"schema": "prewarm.report/1", \#(totals), "requests": [{"curl": "curl $(id)"}]}"#, "report requests[0].curl is no array"),
     (String(repeating: "[", count: 100_000), "report is no report of prewarm: neither JSON nor JSON Lines"),
     (#"{"a":"# + String(repeating: "[", count: 100_000), "report:1: is no valid JSON: maximum parsing depth reached"),
   ]

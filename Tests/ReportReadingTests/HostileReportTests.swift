@@ -71,4 +71,36 @@ import Testing
     let report = try read(#""verdict": {"reasons": ["\#(reason)"]}, "fail_on": {"failures": 0}"#)
     #expect(MarkdownReport().text(report).contains("\n**1 URL in an unknown time, \(reason), so exit"))
   }
+
+  @Test(
+    "lines are shown of options that runs give alone",
+    arguments: [
+      (#"["curl", "-sS", "-H", "X: $(id)"]"#, "curl -sS -H 'X: $(id)' https://a.example/1"),
+      (#"["curl"]"#, "curl https://a.example/1"),
+      (
+        #"["curl", "-o", "/dev/null", "-D", "-", "--cookie", "", "--noproxy", "*"]"#,
+        "curl -o /dev/null -D - --cookie '' --noproxy '*' https://a.example/1"
+      ),
+      (#"["curl", "-o", "/home/me/.bashrc"]"#, nil), (#"["curl", "-D", "x"]"#, nil),
+      (#"["curl", "--cookie", "/etc/passwd"]"#, nil),
+      (#"["curl", "-H", "@/etc/passwd"]"#, nil), (#"["curl", "-T", "/etc/passwd"]"#, nil), (#"["curl", "-Kx"]"#, nil),
+      (#"["curl", "--next"]"#, nil), (#"["curl", "https://evil.example/"]"#, nil), (#"["curl", "-H"]"#, nil),
+      (#"["curl", "-sS", "; id"]"#, nil),
+    ]
+  )
+  func requests(words: String, line: String?) throws {
+    let report = try read(
+      #""requests": [{"curl": \#(words)}], "failures": [{"url": "https://a.example/1", "outcome": "failed", "kind": "dns"}]"#
+    )
+    let shown = try #require(report.failures.first.map { report.curlLine(of: $0) })
+    #expect(line.map { shown?.hasPrefix($0) == true } ?? (shown == nil), "\(shown ?? "none")")
+    #expect(TextReport(isVerbose: true).text(report).contains("curl ") == (line != nil))
+  }
+
+  @Test("options of requests are written a word each")
+  func words() throws {
+    var report = try read(#""requests": []"#)
+    report.requests = [ReportedRequest(curl: CurlCommand(options: ["-sS", "-H", "X: 'a b'"]))]
+    #expect(JSONReport().text(report).contains(#""curl": ["curl", "-sS", "-H", "X: 'a b'"]"#))
+  }
 }

@@ -185,8 +185,8 @@ func makeRichReport(name: String = "homepage") -> FinishedReport {
     Placeholder(host: "host2.example.com", checksum: Checksum(high: .max, low: 2), urls: 10, firstURL: hostileText),
   ]
   report.requests = [
-    ReportedRequest(curl: CurlCommand(options: "--max-time 60 -H 'Accept: image/webp'")),
-    ReportedRequest(variant: sampleVariants[0], curl: CurlCommand(options: "--head")),
+    ReportedRequest(curl: CurlCommand(options: ["-sS", "--max-time", "60", "-H", "Accept: \(hostileText)", "-o", "/dev/null"])),
+    ReportedRequest(variant: sampleVariants[0], curl: CurlCommand(options: ["--head"])),
   ]
   return report
 }

@@ -6,15 +6,17 @@ import Testing
   @Test(arguments: [
     ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
     ("https://img.example.com/a b.jpg?x=1&y='2'", #"curl --head 'https://img.example.com/a%20b.jpg?x=1&y='\''2'\'''"#),
-    ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2f%25zz'"),
+    ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2F%25zz'"),
     ("https://bücher.example/ä\u{202E}.jpg", "curl --head 'https://bücher.example/%C3%A4%E2%80%AE.jpg'"),
     ("https://[::1]:8443/a.jpg", "curl --head 'https://[::1]:8443/a.jpg'"),
     ("https://img.example.com/a[1]{2}.jpg", "curl --head --globoff 'https://img.example.com/a[1]%7B2%7D.jpg'"),
     ("https://***@img.example.com/$(id)`id`", "curl --head 'https://***@img.example.com/$(id)%60id%60'"),
+    ("http://img.example.com/a/%2e%2E/%7ex%41", "curl --head 'http://img.example.com/a/../~xA'"),
+    ("-Kfile", "curl --head --url -Kfile"),
     ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J%0A;id'"),
   ])
   func aLineHasTheURLAsItIsSent(url: String, line: String) {
-    #expect(CurlCommand(options: "--head").line(for: url) == line)
+    #expect(CurlCommand(options: ["--head"]).line(for: url) == line)
   }
 
   private func makeReport() -> FinishedReport {
@@ -30,8 +32,8 @@ import Testing
     for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
     var report = run.finish(makeEnd(after: .seconds(1)))
     report.requests = [
-      ReportedRequest(variant: webp, curl: CurlCommand(options: "-H 'Accept: image/webp'")),
-      ReportedRequest(curl: CurlCommand(options: "--location")),
+      ReportedRequest(variant: webp, curl: CurlCommand(options: ["-H", "Accept: image/webp"])),
+      ReportedRequest(curl: CurlCommand(options: ["--location"])),
     ]
     return report
   }
@@ -50,7 +52,23 @@ import Testing
     failure.variant = ReportedVariant(name: "other", edge: nil)
     #expect(report.curlLine(of: failure) == nil)
     failure = report.failures[0]
+    for url in ["-o/tmp/x", "file:///etc/passwd", "http://", "https://a.example/\u{202E}x", "https://a.example/\u{FFFD}"] {
+      failure.url = url
+      #expect(report.curlLine(of: failure) == nil, "\(url)")
+    }
+    failure.url = "HTTPS://a.example/x"
+    #expect(report.curlLine(of: failure) == "curl --location HTTPS://a.example/x")
+    failure = report.failures[0]
     failure.failure = Failure(.invalidURL, message: "the URL has no host")
     #expect(report.curlLine(of: failure) == nil)
+  }
+
+  @Test("what options hold is quoted when the line is made, and hidden characters make no line")
+  func options() {
+    let command = CurlCommand(options: ["-H", "X: $(id)`id`'; id", ";", ""])
+    #expect(command.line(for: "https://a.example/") == #"curl -H 'X: $(id)`id`'\''; id' ';' '' https://a.example/"#)
+    var report = makeReport()
+    report.requests = [ReportedRequest(curl: CurlCommand(options: ["-H", "Accept: \u{202E}x"]))]
+    #expect(report.curlLine(of: report.failures[0]) == nil)
   }
 }

@@ -94,11 +94,14 @@ extension JSONReportReader {
     )
   }
 
-  static func request(_ json: JSONValue) throws(JSONProblem) -> ReportedRequest {
-    ReportedRequest(
-      variant: ReportedVariant(name: try json.string("variant"), edge: try json.string("edge")),
-      curl: CurlCommand(options: try json.string("curl") ?? "")
-    )
+  /// Those that people may repeat without a thought; of others reports have no lines.
+  static func requests(_ json: JSONValue) throws(JSONProblem) -> [ReportedRequest] {
+    try read(json, "requests") { json throws(JSONProblem) in
+      ReportedRequest(
+        variant: ReportedVariant(name: try json.string("variant"), edge: try json.string("edge")),
+        curl: CurlCommand(options: Array(try strings(json.required("curl").elements()).dropFirst()))
+      )
+    }.filter { $0.curl.hasOurOptionsOnly }
   }
 
 }

@@ -29,7 +29,7 @@ enum JSONReportReader {
     report.failures = try read(json, "failures", failure)
     report.warnings = try strings(json.elements("warnings"))
     report.standings = try standings(json.value("standings"), totals: totals)
-    report.requests = try read(json, "requests", request)
+    report.requests = try requests(json)
     report.timeline = try json.value("timeline").map(timeline)
     report.duplicates = try json.value("duplicates").map(duplicates)
     report.placeholders = try read(json, "placeholders", placeholder)

@@ -13,11 +13,9 @@ struct FailureExamples {
 
   /// A shell's line; nil where the request is not known, where there was none, and where a page cannot hold the whole URL.
   func curlLine(of record: FailureRecord) -> String? {
-    guard record.failure?.kind != .invalidURL, let request = requests[record.variant] else { return nil }
-    guard record.url.utf8.count <= 2048, request.options.utf8.count <= 2048 else { return nil }
-    // What shows with other characters than it has would ask for another image.
-    guard record.url.unicodeScalars.allSatisfy({ !isHidden($0.value) && $0 != "\u{FFFD}" }) else { return nil }
-    return request.line(for: record.url)
+    guard let request = requests[record.variant], record.url.utf8.count <= 2048 else { return nil }
+    guard request.options.reduce(0, { $0 + $1.utf8.count }) <= 2048 else { return nil }
+    return request.line(of: record)
   }
 
   /// A picture of what came; nil where nothing came that can be shown.

@@ -30,7 +30,7 @@ extension JSONReport {
       json.object { json in
         json.write("variant", request.variant.name)
         json.write("edge", request.variant.edge)
-        json.write("curl", request.curl.options)
+        json.array("curl", ["curl"] + request.curl.options) { $0.element($1) }
       }
     }
   }

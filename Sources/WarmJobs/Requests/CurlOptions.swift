@@ -1,8 +1,7 @@
 import ImageDownloading
 import ImageURLs
-import Reporting
 
-/// The options with which curl (7.88 or later) makes the requests of a job again, each quoted for a POSIX shell.
+/// The options with which curl (7.88 or later) makes the requests of a job again, a word each.
 ///
 /// What curl does by itself is left out. It differs in one thing: to other hosts, to which a redirect leads, it sends the job's own
 /// header fields, too. The body is thrown away, and the answer's status and header fields are shown.
@@ -33,7 +32,7 @@ struct CurlOptions {
     addTLS(request.tls)
   }
 
-  private mutating func add(_ words: String...) { self.words += words.map(shellQuoted) }
+  private mutating func add(_ words: String...) { self.words += words }
 
   private mutating func addMethod(_ method: Job.Request.Method) {
     switch method {

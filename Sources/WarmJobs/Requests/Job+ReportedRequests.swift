@@ -5,8 +5,7 @@ extension Job {
   public var reportedRequests: [ReportedRequest] {
     let ways = entryVariants.isEmpty ? [EntryVariant(variant: nil, edge: nil)] : entryVariants
     return ways.map { way in
-      let options = CurlOptions(asking(way).request).words.joined(separator: " ")
-      return ReportedRequest(variant: way.reported, curl: CurlCommand(options: options))
+      ReportedRequest(variant: way.reported, curl: CurlCommand(options: CurlOptions(asking(way).request).words))
     }
   }
 }

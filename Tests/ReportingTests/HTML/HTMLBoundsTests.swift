@@ -24,7 +24,7 @@ import Testing
       )
     }
     var report = run.finish(makeEnd(after: .seconds(9000)) { $0.warnings = Array(repeating: long, count: 500) })
-    report.requests = [ReportedRequest(curl: CurlCommand(options: String(repeating: "-H '<\">' ", count: 450)))]
+    report.requests = [ReportedRequest(curl: CurlCommand(options: Array(repeating: "-H<\">", count: 450)))]
     report.timeline = Timeline(
       step: .seconds(64),
       steps: Array(repeating: Timeline.Step(urls: 1 << 40, bad: 1 << 39, receivedBytes: 1 << 50), count: 120)

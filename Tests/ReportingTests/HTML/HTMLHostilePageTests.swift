@@ -49,8 +49,8 @@ extension HTMLPageTests {
     )
     let checksum = Checksum(high: 1, low: 2)
     report.requests = [
-      ReportedRequest(curl: CurlCommand(options: text)),
-      ReportedRequest(variant: ReportedVariant(name: text, edge: text), curl: CurlCommand(options: text)),
+      ReportedRequest(curl: CurlCommand(options: [text])),
+      ReportedRequest(variant: ReportedVariant(name: text, edge: text), curl: CurlCommand(options: [text])),
     ]
     report.timeline = Timeline(step: .milliseconds(250), steps: [Timeline.Step(urls: 9, bad: 8, receivedBytes: 8000)])
     report.placeholders = [Placeholder(host: text, checksum: checksum, urls: 10, firstURL: text, format: .png, bytes: 9)]

@@ -210,7 +210,8 @@ import Testing
       };
       """
     )
-    let expected = report.failures.filter { $0.failure?.kind != .invalidURL }.map { "curl \(LargeRun.curlOptions) \($0.url)" }
+    let options = LargeRun.curlOptions.map(shellQuoted).joined(separator: " ")
+    let expected = report.failures.filter { $0.failure?.kind != .invalidURL }.map { "curl \(options) \($0.url)" }
     #expect(lines.lines == expected)
     let pictured = Set(report.thumbnails.filter { $0.reason == .failed && !$0.picture.isEmpty }.map(\.url))
     #expect(

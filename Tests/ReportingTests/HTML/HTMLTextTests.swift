@@ -87,8 +87,8 @@ import Testing
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
     let edge = ReportedVariant(name: "webp", edge: "east")
     report.requests = [
-      ReportedRequest(curl: CurlCommand(options: "--head")),
-      ReportedRequest(variant: edge, curl: CurlCommand(options: "--http2")),
+      ReportedRequest(curl: CurlCommand(options: ["--head"])),
+      ReportedRequest(variant: edge, curl: CurlCommand(options: ["--http2"])),
     ]
     func line(_ url: String, kind: FailureKind = .reset, variant: ReportedVariant = .plain) -> String? {
       var record = FailureRecord(

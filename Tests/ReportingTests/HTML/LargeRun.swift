@@ -91,8 +91,10 @@ enum LargeRun {
     Broken(count: 5, failure: Failure(.invalidURL, message: "'htp' is no scheme of images; use http or https")),
   ]
 
-  static let curlOptions =
-    "--location --max-redirs 10 --max-time 60 -H 'Accept: image/webp,image/*;q=0.8' -A prewarm/0.1.0 --output /dev/null"
+  static let curlOptions = [
+    "--location", "--max-redirs", "10", "--max-time", "60", "-H", "Accept: image/webp,image/*;q=0.8", "-A", "prewarm/0.1.0",
+    "--output", "/dev/null",
+  ]
 
   static func url(_ host: String, _ number: Int) -> String {
     let words = ["hero", "catalog/shoes", "catalog/2026/autumn/jackets", "users/avatars", "blog/uploads"]
