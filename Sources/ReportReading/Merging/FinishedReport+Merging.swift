@@ -34,7 +34,7 @@ extension FinishedReport {
     standings = reports.reduce(into: FailureStandings()) { $0.add($1.standings) }
     formats = Dictionary(reports.flatMap(\.formats).map { ($0.format, $0.count) }, uniquingKeysWith: +)
       .map { FormatCount(format: $0, count: $1) }
-      .sorted { ($1.count, $0.format.rawValue) < ($0.count, $1.format.rawValue) }
+      .sorted { $0.isBefore($1) }
     manifests = ManifestSummary.merged(reports.flatMap(\.manifests))
     let allHosts = HostSummary.merged(reports.flatMap(\.hosts))
     hosts = Array(allHosts.prefix(RunReport.reportedHostLimit))

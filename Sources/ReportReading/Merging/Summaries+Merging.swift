@@ -44,14 +44,9 @@ extension HostSummary {
 }
 
 extension FailureGroup {
-  private struct Key: Hashable {
-    var kind: FailureKind?
-    var status: Int?
-  }
-
   /// The largest first, as in the report of one run. A host that only some of the reports name counts elsewhere for the others.
   static func merged(_ groups: [FailureGroup]) -> [FailureGroup] {
-    groups.joined(by: { Key(kind: $0.kind, status: $0.status) }) { group, other in
+    groups.joined(by: \.key) { group, other in
       group.failed += other.failed
       group.blacklisted += other.blacklisted
       group.counting += other.counting
@@ -64,11 +59,8 @@ extension FailureGroup {
       group.hosts = Array(hosts.prefix(hostLimit))
       group.elsewhere += hosts.dropFirst(hostLimit).reduce(0) { $0 + $1.count }
       return group
-    }.sorted { ($1.count, $0.sortingName) < ($0.count, $1.sortingName) }
+    }.sorted { $0.isBefore($1) }
   }
-
-  /// Orders groups of equal count, as ``RunReport`` does.
-  private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
 }
 
 extension Placeholder {

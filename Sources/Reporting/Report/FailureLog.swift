@@ -11,16 +11,11 @@ struct FailureLog {
   /// Hosts of each group that are handed on, those with most failures.
   static let reportedHostLimit = FailureGroup.hostLimit
 
-  private struct Key: Hashable {
-    var kind: FailureKind?
-    var status: Int?
-  }
-
   private struct Group {
     var summary: FailureGroup
     var hosts: [Int: UInt64] = [:]
 
-    init(_ key: Key) { summary = FailureGroup(kind: key.kind, status: key.status) }
+    init(_ key: FailureGroup.Key) { summary = FailureGroup(kind: key.kind, status: key.status) }
 
     mutating func count(_ outcome: Outcome, host: Int?) {
       if outcome == .failed { summary.failed += 1 } else { summary.blacklisted += 1 }
@@ -34,7 +29,7 @@ struct FailureLog {
   }
 
   private(set) var records: [FailureRecord] = []
-  private var groups: [Key: Group] = [:]
+  private var groups: [FailureGroup.Key: Group] = [:]
 
   private(set) var standings = FailureStandings()
 
@@ -48,7 +43,7 @@ struct FailureLog {
     standing: FailureStanding
   ) {
     let failure = result.failure
-    let key = Key(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
+    let key = FailureGroup.Key(kind: failure?.kind, status: failure?.kind == .httpStatus ? failure?.status : nil)
     let isExample = groups[key].map { $0.summary.examples.count < Self.exampleLimit } ?? true
     let isRecorded = records.count < Self.recordLimit
     if isExample || isRecorded {
@@ -73,13 +68,8 @@ struct FailureLog {
       summary.elsewhere += sorted.dropFirst(Self.reportedHostLimit).reduce(0) { $0 + $1.count }
       return summary
     }
-    return summaries.sorted { ($1.count, $0.sortingName) < ($0.count, $1.sortingName) }
+    return summaries.sorted { $0.isBefore($1) }
   }
-}
-
-extension FailureGroup {
-  /// Orders groups of equal count.
-  fileprivate var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
 }
 
 extension FailureRecord {

@@ -81,6 +81,26 @@ public struct FailureGroup: Sendable, Equatable {
   }
 }
 
+extension FailureGroup {
+  /// What its failures have in common.
+  package struct Key: Hashable {
+    package var kind: FailureKind?
+    package var status: Int?
+
+    package init(kind: FailureKind?, status: Int?) {
+      self.kind = kind
+      self.status = status
+    }
+  }
+
+  package var key: Key { Key(kind: kind, status: status) }
+
+  /// The order of reports: the largest first, then by name.
+  package func isBefore(_ other: FailureGroup) -> Bool { (other.count, sortingName) < (count, other.sortingName) }
+
+  private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
+}
+
 /// A host and a count.
 public struct HostCount: Sendable, Equatable {
   /// Host and port, where it is not the scheme's own.

@@ -143,6 +143,11 @@ public struct FormatCount: Sendable, Equatable {
     self.format = format
     self.count = count
   }
+
+  /// The order of reports: most first.
+  package func isBefore(_ other: FormatCount) -> Bool {
+    (other.count, format.rawValue) < (count, other.format.rawValue)
+  }
 }
 
 /// What came of one manifest.

@@ -22,7 +22,7 @@ struct Tally {
   var formatCounts: [FormatCount] {
     zip(ImageFormat.allCases, formats).filter { $0.1 > 0 }
       .map { FormatCount(format: $0, count: $1) }
-      .sorted { ($1.count, $0.format.rawValue) < ($0.count, $1.format.rawValue) }
+      .sorted { $0.isBefore($1) }
   }
 
   /// Counts an entry, and tells whether it counts in the verdict if it failed.
