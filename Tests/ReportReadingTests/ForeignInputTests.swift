@@ -93,6 +93,14 @@ import Testing
       #"{"schema": "prewarm.report/1", \#(totals), "failures": [{"url": "a", "outcome": "failed", "kind": "http-status", "status": 1000}]}"#,
       "report failures[0].status is no HTTP status"
     ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "failures_by_status": {"abc": 1}}"#,
+      "report failures_by_status.abc is no HTTP status"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "failures_by_kind": {"dns": 2}}"#,
+      "report has groups with more failures than its totals count"
+    ),
     (#"{"schema": "prewarm.report/1", \#(totals), "requests": [{"curl": "curl $(id)"}]}"#, "report requests[0].curl is no array"),
     (String(repeating: "[", count: 100_000), "report is no report of prewarm: neither JSON nor JSON Lines"),
     (#"{"a":"# + String(repeating: "[", count: 100_000), "report:1: is no valid JSON: maximum parsing depth reached"),
