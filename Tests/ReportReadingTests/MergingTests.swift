@@ -87,6 +87,23 @@ import Testing
     #expect(FinishedReport(merging: [report(1, after: .seconds(1)), report(1, after: .zero)]).end.duration == .zero)
   }
 
+  @Test("as many placeholders are listed as of one run, those of most URLs")
+  func placeholderLimit() {
+    let reports = (0..<3).map { number -> FinishedReport in
+      var report = makeRun([]).finish(makeEnd())
+      report.placeholders = (0..<100).map { place in
+        Placeholder(
+          host: "host\(number).example.com",
+          checksum: Checksum(high: 1, low: UInt64(place)),
+          urls: UInt64(10 + place * 3 + number),
+          firstURL: "https://a.example/"
+        )
+      }
+      return report
+    }
+    #expect(FinishedReport(merging: reports).placeholders.map(\.urls) == (210..<310).reversed().map { $0 })
+  }
+
   @Test("duplicates and the timeline are left out, and of a placeholder the largest count is kept")
   func whatCannotBeAdded() {
     var other = makeRichReport()

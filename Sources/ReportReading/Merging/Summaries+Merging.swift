@@ -71,8 +71,9 @@ extension Placeholder {
 
   /// The one with most URLs first. Runs may have met the same URLs, so that the largest count is kept.
   static func merged(_ placeholders: [Placeholder]) -> [Placeholder] {
-    placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
+    let joined = placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
       placeholder.urls = max(placeholder.urls, other.urls)
-    }.sorted { ($1.urls, $0.firstURL) < ($0.urls, $1.firstURL) }
+    }
+    return Array(joined.sorted { ($1.urls, $0.firstURL) < ($0.urls, $1.firstURL) }.prefix(listedLimit))
   }
 }

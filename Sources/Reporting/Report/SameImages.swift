@@ -19,6 +19,9 @@ public struct Duplicates: Sendable, Equatable {
 
 /// An image that a host gave for so many URLs that it is likely to stand for one that is missing (`verify.placeholders`).
 public struct Placeholder: Sendable, Equatable {
+  /// How many a report lists, those of most URLs.
+  package static let listedLimit = 100
+
   /// Host and port, where it is not the scheme's own.
   public var host: String
   /// The body's hash.

@@ -6,7 +6,7 @@ struct SameImagesLog {
   /// Placeholders that are kept in mind; what becomes one later is not.
   static let placeholderLimit = 4096
   /// Those that are reported, of most URLs.
-  static let reportedLimit = 100
+  static let reportedLimit = Placeholder.listedLimit
 
   private var sightings: BodySightings
   private let listsPlaceholders: Bool
