@@ -95,6 +95,9 @@ import Testing
     let later = try compare("old.jsonl", "new.json")
     #expect(later.1 == ["broke breaks ", "healed heals ", "healed gone-bad "])
     #expect(later.0.appearedBad == 1 && later.0.disappeared == nil)
+    let page = ComparisonText(limit: 1).text(later.0, from: "old.jsonl", to: "new.json")
+    #expect(page.contains("\n  appeared            1   are bad; good ones are not listed\n"), "\(page)")
+    #expect(!ComparisonText(limit: 1).text(bothSides.0, from: "old.json", to: "new.json").contains("appeared"))
   }
 
   @Test("a JSON report that omits failures is refused with what to do")

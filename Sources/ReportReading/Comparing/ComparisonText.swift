@@ -67,6 +67,8 @@ public struct ComparisonText {
     func detail(_ bad: UInt64, _ verb: String) -> String { bad > 0 ? "\(grouped(bad)) of them \(verb) bad" : "" }
     if let appeared = comparison.appeared, appeared > 0 {
       rows.append(("appeared", appeared, detail(comparison.appearedBad, "are")))
+    } else if comparison.appeared == nil, comparison.appearedBad > 0 {
+      rows.append(("appeared", comparison.appearedBad, "are bad; good ones are not listed"))
     }
     if let disappeared = comparison.disappeared, disappeared > 0 {
       rows.append(("disappeared", disappeared, detail(comparison.disappearedBad, "were")))
