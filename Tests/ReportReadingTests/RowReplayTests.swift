@@ -73,5 +73,11 @@ import Testing
     #expect(keys[0] == keys[1])
     let named = [raw, shown].map { bytes in bytes.withUnsafeBytes { EntryKey(url: $0, variant: sampleVariants[0]) } }
     #expect(named[0] == named[1] && named[0] != keys[0])
+    // A key is that of the row's text, a line feed and the variant, a line feed and the edge.
+    for text in ["https://a.example/1", "https://a.example/ż🦊"] {
+      let joined = Array("\(text)\n\(sampleVariants[0].name!)\n\(sampleVariants[0].edge!)".utf8)
+      let parts = Array(text.utf8).withUnsafeBytes { EntryKey(url: $0, variant: sampleVariants[0]) }
+      #expect(joined.withUnsafeBytes { EntryKey(url: $0) } == parts)
+    }
   }
 }
