@@ -51,10 +51,16 @@ struct JobsRun {
     guard jobs.flatMap(\.manifests).filter(\.isStandardInput).count <= 1 else {
       throw CommandFailure(.misused, "standard input is named more than once, but can be read only once")
     }
+    do throws(JobClash) {
+      try jobs.checkOutputs()
+    } catch {
+      throw CommandFailure(.misused, "\(error)")
+    }
     var prepared: [PreparedJob] = []
     for job in jobs {
       do throws(JobError) {
-        prepared.append(try PreparedJob(job, reportOptions: display.reportOptions(order), isDryRun: isDryRun))
+        let options = display.reportOptions(order)
+        prepared.append(try PreparedJob(job, reportOptions: options, isDryRun: isDryRun))
       } catch {
         // Manifests that no job file names, the command line does.
         if case .manifest = error, job.file == nil { throw CommandFailure(.misused, "\(error)") }

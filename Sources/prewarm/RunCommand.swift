@@ -7,7 +7,7 @@ struct RunCommand: ParsableCommand {
     abstract: "Warm caches from job files.",
     discussion: """
       Jobs run one after another over one shared manager and cache. All of them are checked, and everything they need is \
-      opened, before the first request. Of several jobs the worst exit status counts:
+      opened, before the first request; two of them may not write one file. Of several jobs the worst exit status counts:
 
         0          done, within fail-on
         1          could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway

@@ -6,7 +6,7 @@ extension JobReader {
   func check(_ section: JobSection, at path: String) {
     switch path {
     case "":
-      checkReports(section.entries("report"))
+      checkOutputs(of: section)
       if section.values["manifests"] != nil { checkStandardInput(section.entries("manifests")) }
       checkMethod(section)
       checkDepth(section)
@@ -82,15 +82,27 @@ extension JobReader {
     mistakes.add("'\(name)' has no effect: \(reason)", at: node)
   }
 
-  private func checkReports(_ reports: [JobSection]) {
-    var seen: [String: String] = [:]
-    for report in reports {
+  /// Refuses a file that is written twice, or that the next run could not read.
+  private func checkOutputs(of job: JobSection) {
+    var writers: [String: String] = [:]
+    for report in job.entries("report") {
       guard let (format, path) = report.report, let node = report.nodes[format.rawValue] else { continue }
       let target = path.written == "-" ? "-" : path.normalized
-      if let other = seen.updateValue(format.rawValue, forKey: target) {
+      if let other = writers.updateValue("the \(format.rawValue) report", forKey: target) {
         let place = target == "-" ? "standard output" : "'\(path.written)'"
-        mistakes.add("\(place) is already the target of the \(other) report", at: node)
+        mistakes.add("\(place) is already the target of \(other)", at: node)
       }
+    }
+    let rules = job.section("fail-on")
+    guard let grace = rules.unlessWord("grace", rules.section), grace.values["state"] != nil, let node = grace.nodes["state"]
+    else {
+      return
+    }
+    let state = grace.path("state")
+    if let other = writers[state.normalized] {
+      mistakes.add("'\(state.written)' is already the target of \(other)", at: node)
+    } else if rules.unlessWord("new-failures-since", rules.path)?.normalized == state.normalized {
+      mistakes.add("'\(state.written)' is already the report that 'new-failures-since' reads", at: node)
     }
   }
 

@@ -1,0 +1,70 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Jobs that would write over what another one of the same run has written.
+@Suite struct SeveralJobsTests {
+  private func makeJobs(_ origin: Origin, _ keys: (String, String)) -> JobFolder {
+    let job = JobFolder(urls: [origin.url("/no.jpg")])
+    for (name, keys) in [("a", keys.0), ("b", keys.1)] {
+      job.folder.write("version: 1\nname: \(name)\nmanifests: [{path: urls.txt}]\n\(keys)\n", to: "\(name).yaml")
+    }
+    job.folder.write("old", to: "out")
+    return job
+  }
+
+  @Test(
+    "what two jobs would write is refused before anything is opened or fetched",
+    arguments: [
+      (
+        "report: [{json: out}]", "report: [{html: ./x/../out}]",
+        "'./x/../out' is the json report of the job 'a' (a.yaml) and the html report of the job 'b' (b.yaml); give each a file of its own"
+      ),
+      (
+        "report: [{jsonl: out}]", "report: [{jsonl: out}]",
+        "'out' is the jsonl report of the job 'a' (a.yaml) and the jsonl report"
+      ),
+      (
+        "fail-on: {grace: {runs: 2, state: out}}", "fail-on: {grace: {runs: 2, state: out}}",
+        "'out' is the state of fail-on.grace of the job 'a' (a.yaml) and the state of fail-on.grace of the job 'b' (b.yaml)"
+      ),
+      ("report: [{csv: out}]", "fail-on: {grace: {runs: 2, state: out}}", "'out' is the csv report of"),
+      (
+        "", "report: [{junit: '-'}]",
+        "the junit report of the job 'b' (b.yaml) goes to standard output, and so does that of another job"
+      ),
+    ]
+  )
+  func clashes(first: String, second: String, sentence: String) async throws {
+    let origin = try makeImageOrigin()
+    let job = makeJobs(origin, (first, second))
+    for command in ["run", "check"] {
+      let result = try await job.prewarm(command, "a.yaml", "b.yaml")
+      #expect(result.status == 3 && result.errorText.contains(sentence) && result.output.isEmpty, "\(result.errorText)")
+    }
+    #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
+  }
+
+  @Test("an option that names a report names it for every job, also for sources beside them")
+  func options() async throws {
+    let origin = try makeImageOrigin()
+    let job = makeJobs(origin, ("", ""))
+    for arguments in [["run", "a.yaml", "b.yaml"], ["run", "a.yaml", "a.yaml"], ["check", "urls.txt", "b.yaml"]] {
+      let result = try await job.start(arguments + ["--report", "json=out"]).wait()
+      #expect(result.status == 3 && result.errorText.contains("'out' is the json report of the job '"), "\(result.errorText)")
+    }
+    #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
+  }
+
+  @Test(
+    "standard output takes text, annotations and rows of several jobs, and a device what it is given",
+    arguments: [
+      ("", ""), ("report: [{jsonl: '-'}]", "report: [{github: '-'}]"),
+      ("report: [{json: /dev/null}]", "report: [{csv: /dev/null}]"),
+    ]
+  )
+  func streams(first: String, second: String) async throws {
+    let result = try await makeJobs(makeImageOrigin(), (first, second)).prewarm("run", "a.yaml", "b.yaml")
+    #expect(result.status == 2, "\(result.errorText)")
+  }
+}
