@@ -18,6 +18,8 @@ final class ContactSheet: ImageObserver {
   static let waitingBytes = 16 << 20
   /// Processor time for the pictures that are left when the run has ended; those that are not made then are left out.
   static let closingTime = Duration.seconds(10)
+  /// The same where the run was interrupted: who did so may not wait for long, and all other reports are written after it.
+  static let interruptedClosingTime = Duration.seconds(1)
   /// Bodies that are told apart to find placeholders, beyond which it begins anew: three quarters of it.
   private static let sightingSlots = 1 << 16
 
@@ -137,15 +139,21 @@ final class ContactSheet: ImageObserver {
 
   /// The pictures, the latest image and the largest first; the sheet is empty then.
   ///
-  /// - Parameter placeholders: those of the report, of which it shows one picture each, under the URL that the report names.
-  func finish(_ placeholders: [Placeholder]) -> [Thumbnail] {
-    state.withLock(waking: .all) { $0.isClosed = true }
+  /// - Parameters:
+  ///   - placeholders: those of the report, of which it shows one picture each, under the URL that the report names.
+  ///   - isInterrupted: whether the run was; then less time is left, and what waits for its picture gets none.
+  ///   - clock: the processor time of this thread, so that a busy machine does not cut the sheet short.
+  func finish(_ placeholders: [Placeholder], isInterrupted: Bool, clock: () -> MonotonicInstant) -> [Thumbnail] {
+    state.withLock(waking: .all) { state in
+      state.isClosed = true
+      if isInterrupted { state.work.removeAll() }
+    }
     thread?.join()
     let candidates = state.withLock(waking: .nobody) { state in
       defer { state = State() }
       return state.candidates
     }
-    let end = Self.processorTime.advanced(by: Self.closingTime)
+    let end = clock().advanced(by: isInterrupted ? Self.interruptedClosingTime : Self.closingTime)
     var made: [UInt64: Thumbnail] = [:]
     func thumbnails(_ reason: Thumbnail.Reason) -> [Thumbnail] {
       let all = (reason == .latest ? candidates[reason]?.reversed() : candidates[reason]) ?? []
@@ -155,7 +163,7 @@ final class ContactSheet: ImageObserver {
           thumbnail.reason = reason
           return thumbnail
         }
-        guard Self.processorTime < end else { return nil }
+        guard clock() < end else { return nil }
         made[candidate.number] = maker.thumbnail(of: image, reason, identity: candidate.identity)
         return made[candidate.number]
       }
@@ -166,8 +174,8 @@ final class ContactSheet: ImageObserver {
     return thumbnails(.latest) + thumbnails(.largest) + failed + placeholders.compactMap { $0.shown(in: found) }
   }
 
-  /// Of this thread, so that a busy machine does not cut the sheet short.
-  private static var processorTime: MonotonicInstant {
+  /// The processor time of the calling thread.
+  static func processorTime() -> MonotonicInstant {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return MonotonicInstant(nanoseconds: UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec))

@@ -14,6 +14,8 @@ public final class JobRunner {
   private let version: String
   private let control: RunControl
   private let time: TimeSource
+  /// By which the time for pictures is measured.
+  var pictureClock: () -> MonotonicInstant = ContactSheet.processorTime
   /// The memory layers of the jobs so far: jobs with the same limits share one.
   private var memories: [Job.Cache.Memory: ImageMemory] = [:]
 
@@ -129,7 +131,10 @@ public final class JobRunner {
     end.finishedAt = time.wall()
     end.duration = time.monotonic().since(start)
     var finished = report.finish(end, failOn: job.failOnRules)
-    if let sheet { finished.thumbnails = sheet.finish(finished.placeholders) }
+    if let sheet {
+      let isInterrupted = end.interruption != nil
+      finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)
+    }
     finished.requests = job.reportedRequests
     return finished
   }

@@ -5,7 +5,7 @@ import Reporting
 import TestOrigin
 import TestSupport
 import Testing
-import WarmJobs
+@testable import WarmJobs
 
 /// The small pictures that a run with an HTML report makes.
 @Suite struct ContactSheetRunTests {
@@ -185,5 +185,40 @@ import WarmJobs
     let all = try thumbnails(job)
     #expect(all.map(\.url).allSatisfy { $0.hasSuffix("/vast") || $0.hasSuffix("/long") } && all.count == 4)
     #expect(all.allSatisfy { $0.url.hasSuffix("/long") || $0.picture.isEmpty })
+  }
+}
+
+/// How long a run's end may take for its pictures.
+@Suite struct ContactSheetTimeTests {
+  /// The pictures of a run of thirteen images, which is interrupted with the last or not; each reading of the clock costs 400 ms.
+  private func pictures(isInterrupted: Bool) throws -> Int {
+    let runs = JobRuns()
+    let control = RunControl()
+    let origin = try Origin()
+    origin.setFallback { request in
+      let number = Int(request.path.dropFirst()) ?? 0
+      if isInterrupted, number == 13 { control.stop(signal: 2) }
+      return .body(SampleImages.jpeg(number), type: "image/jpeg")
+    }
+    var job = try runs.job(urls: (1...13).map { origin.url("/\($0)") }, keys: "prefetch: {concurrency: 1}")
+    job.reports = [Job.ReportTarget(format: .html, destination: .file(JobPath("page.html", in: runs.folder.path)))]
+    let manager = try ImageManager()
+    defer { manager.shutDown() }
+    let runner = JobRunner(manager: manager, version: "0", control: control)
+    var now: UInt64 = 0
+    runner.pictureClock = {
+      now += 400_000_000
+      return MonotonicInstant(nanoseconds: now)
+    }
+    let report = runner.run(try PreparedJob(job))
+    #expect((report.end.interruption != nil) == isInterrupted)
+    return report.thumbnails.count
+  }
+
+  @Test("an interrupted run spends a second on pictures, so that no report waits for long; others ten")
+  func interrupted() throws {
+    #expect(try pictures(isInterrupted: false) == 24)
+    // Two images, which are among the latest, and may be among the largest.
+    #expect((2...4).contains(try pictures(isInterrupted: true)))
   }
 }
