@@ -10,33 +10,54 @@ public func maskingCredentials(_ text: String) -> String {
   String(decoding: Array(text.utf8).withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
 }
 
+/// Whether ``maskingCredentials(_:)->[UInt8]`` changes the text; for most texts that takes a look at each byte.
+public func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool { CredentialMask.nextSecret(in: text, from: 0) != nil }
+
 /// Appends what ``maskingCredentials(_:)->[UInt8]`` returns, for rows that are written without a copy in between.
 public func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-  let secret = CredentialMask.secret(in: text)
-  bytes.append(contentsOf: text[..<secret.lowerBound])
-  if !secret.isEmpty { bytes.append(contentsOf: "***".utf8) }
-  bytes.append(contentsOf: text[secret.upperBound...])
+  var start = 0
+  while let secret = CredentialMask.nextSecret(in: text, from: start) {
+    bytes.append(contentsOf: text[start..<secret.lowerBound])
+    bytes.append(contentsOf: "***".utf8)
+    start = secret.upperBound
+  }
+  bytes.append(contentsOf: text[start...])
 }
 
 /// Finds user name and password where people write them, right or wrong.
 ///
 /// In a URL that can be read they end at the `@` before the host. In one that cannot, such as a password with a bare slash, it is
-/// better to hide too much; yet an `@` in a path, as in `photo@2x.png`, is no secret.
+/// better to hide too much; yet an `@` in a path, as in `photo@2x.png`, is no secret. Further URLs may stand within the text:
+/// in a query or a path, or because the text is a row of something else.
 private enum CredentialMask {
-  static func secret(in text: UnsafeRawBufferPointer) -> Range<Int> {
+  /// The first secret behind `start`, which is 0 or the end of another one.
+  static func nextSecret(in text: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
     // Most URLs have no `@` at all.
-    guard let lastAt = text.lastIndex(of: UInt8(ascii: "@")) else { return text.count..<text.count }
-    let start = authorityStart(in: text)
-    guard let start else { return text.count..<text.count }
-    let end = text[start...].firstIndex(where: isDelimiter) ?? text.count
-    if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) { return start..<at }
+    guard let lastAt = text[start...].lastIndex(of: UInt8(ascii: "@")) else { return nil }
+    if start == 0, let authority = authorityStart(in: text),
+      let secret = secret(in: text, from: authority, to: authorityEnd(in: text, from: authority), lastAt)
+    {
+      return secret
+    }
+    var index = start
+    while let authority = innerAuthorityStart(in: text, from: index), authority < lastAt {
+      let end = text[authority...].firstIndex(where: isInnerDelimiter) ?? text.count
+      if let secret = secret(in: text, from: authority, to: end, lastAt), !secret.isEmpty { return secret }
+      index = authority
+    }
+    return nil
+  }
+
+  /// The user and password of the authority that begins at `start` and seems to end at `end`.
+  private static func secret(in text: UnsafeRawBufferPointer, from start: Int, to end: Int, _ lastAt: Int) -> Range<Int>? {
+    if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) { return at > start ? start..<at : nil }
     // `user:pa/ss@host`: what follows the colon is no port, so the slash belongs to a password.
     if let colon = text[start..<end].firstIndex(of: UInt8(ascii: ":")), lastAt > end,
       !text[(colon + 1)..<end].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), text[start] != UInt8(ascii: "[")
     {
       return start..<lastAt
     }
-    return text.count..<text.count
+    return nil
   }
 
   /// After `http:` and any slashes, after two slashes, or at the start of `user:password@host`; nil for a path.
@@ -49,14 +70,38 @@ private enum CredentialMask {
     let lowerCase = text[first..<schemeEnd].lazy.map { $0 | 32 }
     let isWeb = hasColon && (lowerCase.elementsEqual("http".utf8) || lowerCase.elementsEqual("https".utf8))
     if isWeb || afterSlashes - afterScheme >= 2 { return afterSlashes }
-    let end = text[first...].firstIndex(where: isDelimiter) ?? text.count
-    let colon = text[first..<end].firstIndex(of: UInt8(ascii: ":"))
+    let colon = text[first..<authorityEnd(in: text, from: first)].firstIndex(of: UInt8(ascii: ":"))
     return colon == nil ? nil : first
+  }
+
+  private static func authorityEnd(in text: UnsafeRawBufferPointer, from start: Int) -> Int {
+    text[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
+  }
+
+  /// Behind the next two slashes or more that follow a colon, or that a user and a password follow.
+  private static func innerAuthorityStart(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var index = start
+    while let slash = text[index...].firstIndex(where: isSlash) {
+      let end = text[slash...].firstIndex { !isSlash($0) } ?? text.count
+      if end - slash >= 2 {
+        let at = text[end...].firstIndex { isInnerDelimiter($0) || $0 == UInt8(ascii: "@") } ?? text.count
+        let hasColon = slash > 0 && text[slash - 1] == UInt8(ascii: ":") || text[end..<at].contains(UInt8(ascii: ":"))
+        if hasColon { return end }
+      }
+      index = end
+    }
+    return nil
   }
 
   private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
 
-  private static func isDelimiter(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  /// What ends the authority of a URL within a text, where it may be a value of a query or a word.
+  private static func isInnerDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "&"), UInt8(ascii: "\""),
+      0...UInt8(ascii: " "):
+      true
+    default: false
+    }
   }
 }

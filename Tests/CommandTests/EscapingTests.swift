@@ -6,6 +6,25 @@ import Testing
 /// What servers and manifests say is shown, and never obeyed: no control character, escape sequence or turn of direction of theirs
 /// reaches a terminal, and every report stays what it is.
 @Suite struct EscapingTests {
+  @Test("no report shows user and password, also of what is no URL or has another URL in it")
+  func credentials() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: [
+      "x http://user:geheim@h/y", "https//user:geheim@h/x", "://user:geheim@h", #"http\u://user:geheim\@h/x"#,
+      "7,http://user:geheim@h/a.jpg", origin.url("/no.jpg?to=http://user:geheim@h/"),
+      origin.url("/no/http://user:geheim@h/a.jpg").replacing("http://127", with: "http://user:geheim@127"),
+    ])
+    let formats = ["json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
+    let result = try await job.start(["run", "job.yaml", "--verbose"] + formats.flatMap { ["--report", "\($0)=reports/\($0)"] })
+      .wait()
+    #expect(result.status == 2 && result.outputText.contains("http://***@h/y"), "\(result.errorText)")
+    for format in formats {
+      let report = String(decoding: try #require(job.folder.read("reports/\(format)")), as: UTF8.self)
+      #expect(!report.contains("geheim") && report.contains("***") == (format != "prometheus"), "\(format)")
+    }
+    #expect(!result.outputText.contains("geheim") && !result.errorText.contains("geheim"))
+  }
+
   /// Clears the screen, colours, sets a title, rings, turns the direction of text, ends a line, and begins what looks like one of ours.
   private static let nasty = "\u{1B}[2J\u{1B}[31m\u{1B}]0;owned\u{7}\u{202E}gnp\u{2066}\u{9B}31m\u{85}\u{2028}\u{FEFF}"
 

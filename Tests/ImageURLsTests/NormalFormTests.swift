@@ -194,10 +194,30 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     ("http:\\\\us:pw@a.com", "http:\\\\***@a.com"), ("https://u\\s:pw@a.com/", "https://***@a.com/"),
     ("  https://us:pw@a.com", "  https://***@a.com"),
     ("https://[::1]:80/@x", "https://[::1]:80/@x"), ("ftp://us:pw@a.com/", "ftp://***@a.com/"), ("", ""), ("@", "@"),
-    ("http://@", "http://@"),
+    ("http://@", "http://@"), ("https://@a.com/http://us:pw@b.com/", "https://@a.com/http://***@b.com/"),
+    ("x http://us:pw@a.com/y", "x http://***@a.com/y"), ("https//us:pw@a.com/x", "https//***@a.com/x"),
+    ("://us:pw@a.com", "://***@a.com"), ("http\\u://us:pw\\@a.com/x", "http\\u://***@a.com/x"),
+    (#"{"u":"http:\/\/us:pw@a.com\/x"}"#, #"***@a.com\/x"}"#),
+    ("7,http://us:pw@a.com/a.jpg", "7,http://***@a.com/a.jpg"), ("7,http://us:p/w&s@a.com/a.jpg", "7,http://***@a.com/a.jpg"),
+    ("a http://us:pw@a.com/ http://us@b.com/@2x", "a http://***@a.com/ http://***@b.com/@2x"),
+    ("https://us@a.com/?to=http://us:pw@b.com/", "https://***@a.com/?to=http://***@b.com/"),
+    ("https://a.com/?to=http://us:pw@b.com/&x=c@d", "https://a.com/?to=http://***@b.com/&x=c@d"),
+    ("https://a.com/300x/http://us@b.com/x.jpg", "https://a.com/300x/http://***@b.com/x.jpg"),
+    ("https://a.com/?to=http://b.com&mail=c@d.e", "https://a.com/?to=http://b.com&mail=c@d.e"),
+    ("https://a.com/?to=http://b.com:80&mail=c@d.e", "https://a.com/?to=http://b.com:80&mail=c@d.e"),
+    ("https://a.com//x@2x.png", "https://a.com//x@2x.png"),
+    ("https://a.com/http://b.com/x@2x.png", "https://a.com/http://b.com/x@2x.png"),
   ])
   func userNameAndPasswordAreHidden(_ pair: (String, String)) {
     #expect(maskingCredentials(pair.0) == pair.1)
+    #expect(Array(pair.0.utf8).withUnsafeBytes { holdsCredentials($0) } == (pair.0 != pair.1))
+  }
+
+  @Test func textsOfManySlashesTakeNoLonger() {
+    for part in [#"\\a"#, "//a:1", "//:", "/:", "://", #":\\"#, "//a&"] {
+      let text = String(repeating: part, count: 1 << 20) + "@"
+      #expect(maskingCredentials(text).utf8.count <= text.utf8.count + 3)
+    }
   }
 
   @Test func messagesRepeatNothingOfTheURL() {

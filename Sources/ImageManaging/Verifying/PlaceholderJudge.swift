@@ -67,7 +67,7 @@ extension LoadContext {
         )
       )
     }
-    return parts.userInfo.isEmpty ? judge(written) : maskingCredentials(written).withRawBytes(judge)
+    return holdsCredentials(written) ? maskingCredentials(written).withRawBytes(judge) : judge(written)
   }
 }
 

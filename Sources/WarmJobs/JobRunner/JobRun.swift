@@ -216,10 +216,7 @@ final class JobRun: PrefetchDelegate {
     let entry = entries.entries[index]
     return entries.bytes.withUnsafeBytes { bytes in
       let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
-      guard case .good = entry.state, entry.parts.userInfo.isEmpty else {
-        return maskingCredentials(written).withRawBytes(body)
-      }
-      return body(written)
+      return holdsCredentials(written) ? maskingCredentials(written).withRawBytes(body) : body(written)
     }
   }
 }
