@@ -6,6 +6,9 @@ struct FailureLog {
   static let recordLimit = FailureRecord.listedLimit
   /// Examples kept of each group.
   static let exampleLimit = FailureGroup.exampleLimit
+  /// Bytes of URLs and messages that examples take beyond the first of each group, since hosts may answer with every
+  /// status there is.
+  static let exampleBytes = 16 << 20
   /// Hosts told apart in each group, those that failed first; the rest counts as elsewhere.
   static let hostLimit = 1024
   /// Hosts of each group that are handed on, those with most failures.
@@ -33,6 +36,9 @@ struct FailureLog {
 
   private(set) var standings = FailureStandings()
 
+  /// What is left of ``exampleBytes``.
+  private var exampleBytesLeft = FailureLog.exampleBytes
+
   /// Counts a failed or blacklisted entry; `host` is its index in the host table, nil where it has none there.
   mutating func record(
     _ result: EntryResult,
@@ -50,7 +56,7 @@ struct FailureLog {
       var record = FailureRecord(result, of: entry, manifest: manifest, variant: variant)
       record.standing = standing
       if isRecorded { records.append(record) }
-      if isExample { groups[key, default: Group(key)].summary.examples.append(record) }
+      if isExample { groups[key, default: Group(key)].summary.examples.add(record, within: &exampleBytesLeft) }
     }
     groups[key]!.count(result.outcome, host: host)
     if standing == .counts { groups[key]!.summary.counting += 1 }
@@ -69,6 +75,18 @@ struct FailureLog {
       return summary
     }
     return summaries.sorted { $0.isBefore($1) }
+  }
+}
+
+extension [FailureRecord] {
+  /// Adds the first one in any case, and further ones while `bytesLeft` are enough for them.
+  fileprivate mutating func add(_ record: FailureRecord, within bytesLeft: inout Int) {
+    if !isEmpty {
+      let bytes = record.url.utf8.count + (record.failure?.message.utf8.count ?? 0)
+      guard bytes <= bytesLeft else { return }
+      bytesLeft -= bytes
+    }
+    append(record)
   }
 }
 
