@@ -53,6 +53,7 @@ public struct BodySightings: Sendable {
   /// Notes that a URL of a host had a body.
   ///
   /// - Parameters:
+  ///   - body: the hash of its bytes.
   ///   - url: what ``hash(_:)`` makes of it; the same for all that is one URL to the caller.
   ///   - host: a number or hash that tells the host from others.
   ///   - shown: the URL as it may be shown.
