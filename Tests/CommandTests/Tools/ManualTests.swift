@@ -44,6 +44,19 @@ import Testing
     }
   }
 
+  @Test func everyVariableThatIsReadIsInTheManual() async throws {
+    try await make(in: "man")
+    let page = try await text(of: "man/prewarm.1")
+    let sources = try #require(FileManager.default.enumerator(atPath: "\(Repository.path)/Sources"))
+    var names: Set<String> = []
+    for case let file as String in sources where file.hasSuffix(".swift") {
+      let source = try String(contentsOfFile: "\(Repository.path)/Sources/\(file)", encoding: .utf8)
+      for match in source.matches(of: /(?:getenv\(|environment\[|variable\()"([A-Za-z_]+)"/) { names.insert(String(match.1)) }
+    }
+    #expect(names.count >= 6)
+    for name in names.subtracting(["HOME"]) { #expect(page.contains(name), "\(name)") }
+  }
+
   @Test func theSameCommandMakesTheSamePages() async throws {
     try await make(in: "one")
     try await make(in: "two")
