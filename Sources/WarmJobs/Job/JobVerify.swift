@@ -34,9 +34,11 @@ extension Job {
     /// One that is shared on purpose, such as a spacer of one pixel or a logo, counts as well: nothing in it tells the two apart, and hosts do answer with
     /// a single pixel for what they lack. Leave its URLs out (a manifest's `exclude`), or check them by a job of their own that ignores placeholders.
     /// A HEAD has no bytes to compare; a probe compares small images whole, and larger ones by their beginning and their length.
+    /// With `transform` a report tells what was fetched now from what was in the cache, since it knows the latter by what it
+    /// became; `fail` does not.
     public enum Placeholders: String, Sendable, CaseIterable {
       case ignore
-      /// The report names it.
+      /// The report names it, and as HTML shows it where it was fetched in this run.
       case report
       /// From the tenth URL on it is a failure.
       case fail
