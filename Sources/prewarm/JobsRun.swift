@@ -11,6 +11,8 @@ struct JobsRun {
   let display: DisplayOptions
   /// Whether it is only told what would be fetched.
   var isDryRun = false
+  /// Whether these are runs that `fail-on.grace` counts.
+  var keepsState = true
   /// What stands first in text reports.
   var order = TextReport.Order.verdictFirst
 
@@ -60,7 +62,7 @@ struct JobsRun {
     for job in jobs {
       do throws(JobError) {
         let options = display.reportOptions(order)
-        prepared.append(try PreparedJob(job, reportOptions: options, isDryRun: isDryRun))
+        prepared.append(try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, keepsState: keepsState))
       } catch {
         // Manifests that no job file names, the command line does.
         if case .manifest = error, job.file == nil { throw CommandFailure(.misused, "\(error)") }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestOrigin
 import TestSupport
 import Testing
@@ -158,6 +159,23 @@ import Testing
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), source)
     #expect(result.status == 3 && result.errorText.contains(sentence), "\(result.errorText)")
     #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
+  }
+
+  @Test("a check is none of the runs that fail-on.grace counts, and judges by them")
+  func checksDoNotCountAsRuns() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: [origin.url("/no.jpg")],
+      keys: "cache: {mode: bypass}\nfail-on: {grace: {runs: 3, state: states/grace}}"
+    )
+    #expect(try await job.prewarm("check", "job.yaml").status == 0)
+    #expect(access(job.folder.file("states"), F_OK) != 0)
+    #expect(try await job.prewarm("run", "job.yaml").status == 0)
+    let state = job.folder.read("states/grace")
+    for _ in 0..<2 { #expect(try await job.prewarm("check", "job.yaml").status == 0) }
+    #expect(state != nil && job.folder.read("states/grace") == state)
+    #expect(try await job.prewarm("run", "job.yaml").status == 0)
+    #expect(try await job.prewarm("check", "job.yaml").status == 2)
   }
 
   @Test func allMistakesAreToldAtOnce() async throws {

@@ -22,21 +22,23 @@ public final class GraceState: FailureJudge {
   public let path: String
   private let job: String
   private let runs: Int
-  private let file: ReportFile
+  /// nil where it is only read.
+  private let file: ReportFile?
   private var counts: EntryTable<Count>
 
-  /// Reads the state at `path`, where there is one, and opens it to be written again.
+  /// Reads the state at `path`, where there is one, and opens it to be written again, unless it is only read.
   ///
   /// - Parameters:
   ///   - job: the job's name; the state of another is refused.
   ///   - runs: in so many runs on end an entry has to fail to count; at least 2.
-  public init(path: String, job: String, runs: Int) throws(GraceStateError) {
+  ///   - isReadOnly: whether nothing is kept of this run: ``write(isWhole:)`` does nothing then.
+  public init(path: String, job: String, runs: Int, isReadOnly: Bool = false) throws(GraceStateError) {
     self.path = path
     self.job = job
     self.runs = runs
     counts = try GraceStateFile.read(path, job: job)
     do throws(ReportError) {
-      file = try ReportFile(path: path)
+      file = isReadOnly ? nil : try ReportFile(path: path)
     } catch {
       throw GraceStateError(path: path, writing: error)
     }
@@ -67,6 +69,7 @@ public final class GraceState: FailureJudge {
   ///
   /// - Parameter isWhole: whether the run read all of its lists, so that what it did not meet is in them no more.
   public func write(isWhole: Bool) throws(GraceStateError) {
+    guard let file else { return }
     var failing: [(key: EntryKey, count: UInt16)] = []
     counts.forEach { key, count in
       if count.now > 0, count.isMet || !isWhole { failing.append((key, count.now)) }

@@ -13,7 +13,9 @@ struct EarlierRuns {
   init() { (judge, warnings, grace) = (nil, [], nil) }
 
   /// Reads what the job's rules name, before a report of this run is opened: it may be the very file that is read.
-  init(of job: Job) throws(JobError) {
+  ///
+  /// - Parameter keepsState: whether this run counts for the next one.
+  init(of job: Job, keepsState: Bool) throws(JobError) {
     var warnings: [String] = []
     var judges: [any FailureJudge] = []
     if let path = job.failOn.newFailuresSince {
@@ -29,7 +31,7 @@ struct EarlierRuns {
     }
     do throws(GraceStateError) {
       grace = try job.failOn.grace.map { rule throws(GraceStateError) in
-        try GraceState(path: rule.state.absolute, job: job.name, runs: rule.runs)
+        try GraceState(path: rule.state.absolute, job: job.name, runs: rule.runs, isReadOnly: !keepsState)
       }
     } catch {
       throw .grace(error)

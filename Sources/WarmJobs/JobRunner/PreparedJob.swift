@@ -26,11 +26,13 @@ public final class PreparedJob {
   ///   - reportOptions: what reports have to know of the place where they are written.
   ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
   ///     with a URL throws, as it does where the job's cache mode is `only`.
+  ///   - keepsState: whether the run is one of those that `fail-on.grace` counts; else their state is read, and stays as it is.
   ///   - time: the clock by which `newer-than` counts.
   public init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
     isDryRun: Bool = false,
+    keepsState: Bool = true,
     time: TimeSource = .system
   ) throws(JobError) {
     self.job = job
@@ -55,7 +57,7 @@ public final class PreparedJob {
     } catch {
       throw .manifest(error)
     }
-    earlierRuns = isDryRun ? EarlierRuns() : try EarlierRuns(of: job)
+    earlierRuns = isDryRun ? EarlierRuns() : try EarlierRuns(of: job, keepsState: keepsState)
     do throws(ReportError) {
       var reports: [any ReportWriter] = []
       for target in isDryRun ? [] : job.reports {
