@@ -98,7 +98,7 @@ extension CacheCommand {
         case .notAnImage(let why), .unreadable(let why): why
         case .notNewer, .foreignCredentials, .notFound: nil
         }
-      if let sentence { Note.error("not imported: \(shown(String(decoding: url, as: UTF8.self))) (\(sentence))") }
+      if let sentence { Note.error("not imported: \(named(String(decoding: url, as: UTF8.self))) (\(sentence))") }
     }
 
     private struct Row: Encodable {

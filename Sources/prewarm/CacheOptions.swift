@@ -85,7 +85,7 @@ struct OpenedCache {
     do {
       return try job.identities(of: url, in: cache)
     } catch {
-      throw CommandFailure(.misused, "\(maskingCredentials(url)): \(error.message)")
+      throw CommandFailure(.misused, "\(named(url)): \(error.message)")
     }
   }
 }

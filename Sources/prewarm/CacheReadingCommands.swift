@@ -114,7 +114,7 @@ extension CacheCommand {
       if options.json { return try printJSON(EntryRow(record)) }
       guard case .bytes(let bytes) = body else {
         let advice = "remove it, and the next run fetches it again"
-        throw CommandFailure(.couldNotFinish, "the cached copy of \(shown(url)) is damaged; \(advice)")
+        throw CommandFailure(.couldNotFinish, "the cached copy of \(named(url)) is damaged; \(advice)")
       }
       guard writeAll(bytes, to: STDOUT_FILENO) else {
         throw CommandFailure(.couldNotFinish, "standard output could not be written")
@@ -138,7 +138,7 @@ extension CacheCommand {
         try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
       }
       let names = Set(transformed.compactMap(\.transformKey)).map { String(decoding: $0, as: UTF8.self) }.sorted()
-      var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(shown(url))"
+      var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(named(url))"
       if !names.isEmpty {
         sentence += "; there is what was made of it by transform: \(names.joined(separator: ", "))"
         if isAsItCame { sentence += "; name the job that made it with --job" }

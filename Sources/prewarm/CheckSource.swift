@@ -39,7 +39,7 @@ enum CheckSource {
       manifest.format = .sitemap
       return .manifest(manifest)
     } catch {
-      throw Mistake(sentence: "\(maskingCredentials(argument)): \(error.message)")
+      throw Mistake(sentence: "\(named(argument)): \(error.message)")
     }
   }
 
@@ -63,12 +63,12 @@ enum CheckSource {
     var status = stat()
     guard stat(path, &status) == 0 else {
       let reason = errno == ENOENT ? "there is no such file; a URL begins with https://" : String(cString: strerror(errno))
-      throw Mistake(sentence: "\(maskingCredentials(path)): \(reason)")
+      throw Mistake(sentence: "\(named(path)): \(reason)")
     }
     if status.st_mode & S_IFMT == S_IFDIR {
-      throw Mistake(sentence: "\(path): it is a folder; name the files in it, such as '\(path)/*.txt'")
+      throw Mistake(sentence: "\(named(path)): it is a folder; name the files in it, such as '\(named(path))/*.txt'")
     }
-    guard access(path, R_OK) == 0 else { throw Mistake(sentence: "\(path): \(String(cString: strerror(errno)))") }
+    guard access(path, R_OK) == 0 else { throw Mistake(sentence: "\(named(path)): \(String(cString: strerror(errno)))") }
   }
 }
 

@@ -30,7 +30,7 @@ struct ExplainCommand: ParsableCommand {
       normalized = try BaseURL(url)
       ways = try opened.job.ways(of: url, in: opened.cache)
     } catch {
-      throw CommandFailure(.misused, "\(shown(url)): \(error.message)")
+      throw CommandFailure(.misused, "\(named(url)): \(error.message)")
     }
     var explained = try explain(ways, in: opened.cache)
     if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {

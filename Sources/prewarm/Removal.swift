@@ -7,6 +7,17 @@ import Reporting
 /// A URL as it may be shown.
 func shown(_ url: String) -> String { maskingCredentials(url) }
 
+/// What the command line names, or a list, as a sentence may name it: of one that is very long the beginning.
+func named(_ text: String) -> String {
+  let limit = 200
+  let shown = maskingCredentials(text)
+  guard let end = shown.unicodeScalars.index(shown.startIndex, offsetBy: limit, limitedBy: shown.endIndex), end < shown.endIndex
+  else {
+    return shown
+  }
+  return shown[..<end] + "…"
+}
+
 private struct RemovedRow: Encodable {
   let url: String
   let removed: Bool
@@ -51,7 +62,7 @@ func removeEach(
     } else if removed.isAny {
       try printData("\(removed.sentence(escapedForTerminal(shown(url))))\n")
     }
-    if !removed.isAny { Note.error("\(missing): \(shown(url))") }
+    if !removed.isAny { Note.error("\(missing): \(named(url))") }
   }
   guard removed.allSatisfy(\.isAny) else { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
 }

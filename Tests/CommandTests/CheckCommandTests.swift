@@ -161,6 +161,30 @@ import Testing
     #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
   }
 
+  @Test("of a source that is very long the sentence names the beginning", arguments: ["check", "explain"])
+  func longSourcesAreCut(command: String) async throws {
+    for source in [
+      "http://[\(String(repeating: "a", count: 100_000))", "http://user:secret@\(String(repeating: "b", count: 100_000))",
+    ] {
+      let result = try await JobFolder("").prewarm(command, source)
+      #expect(
+        result.status == 3 && result.error.count < 500 && result.errorText.contains("…: the "),
+        "\(result.error.count) bytes"
+      )
+      #expect(!result.errorText.contains("secret"))
+    }
+  }
+
+  @Test("URLs of the command line stand in no list, and reports say so")
+  func urlsOfTheCommandLineAreNamed() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder("")
+    let result = try await job.prewarm("check", origin.url("/no.jpg"), "--report", "github=-", "--report", "jsonl=rows.jsonl")
+    let rows = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
+    #expect(rows.contains(#""manifest":"command line""#), "\(rows)")
+    #expect(result.outputText.contains("::command line: ") && !result.outputText.contains("urls: "), "\(result.outputText)")
+  }
+
   @Test("a check is none of the runs that fail-on.grace counts, and judges by them")
   func checksDoNotCountAsRuns() async throws {
     let origin = try makeImageOrigin()

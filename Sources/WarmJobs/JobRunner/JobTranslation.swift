@@ -28,7 +28,9 @@ extension Job {
 
 extension Job.Manifest {
   /// The manifest as its reader takes it, in a run that begins at `now`.
-  func readable(now: Timestamp) -> Manifests.Manifest {
+  ///
+  /// - Parameter inlineName: what reports call URLs that stand in no list of their own.
+  func readable(now: Timestamp, inlineName: String) -> Manifests.Manifest {
     var manifest =
       switch source {
       case .path(let path): Manifests.Manifest(path.manifestSource, name: path.written)
@@ -37,7 +39,7 @@ extension Job.Manifest {
       case .inline(let urls):
         Manifests.Manifest(
           .inline(urls.map { Manifests.Manifest.InlineEntry(text: $0.url, line: UInt64(clamping: $0.line)) }),
-          name: "urls"
+          name: inlineName
         )
       }
     manifest.format = format.readable

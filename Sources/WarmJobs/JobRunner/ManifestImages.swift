@@ -29,7 +29,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
     do throws(ManifestError) {
       reader = try ManifestReader(
-        job.manifests.map { $0.readable(now: now) },
+        job.manifests.map { $0.readable(now: now, inlineName: "urls") },
         order: .fifo,
         spoolDirectory: cache.configuration.directory
       )

@@ -49,7 +49,7 @@ public final class PreparedJob {
     fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
     do throws(ManifestError) {
       reader = try ManifestReader(
-        job.manifests.map { $0.readable(now: now) },
+        job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
         order: job.prefetch.order == .fifo ? .fifo : .lifo,
         spoolDirectory: spoolDirectory,
         fetcher: fetcher
