@@ -7,9 +7,9 @@ struct ChartFrame {
   static let height = 230.0
 
   /// The edges of the plot within the picture.
-  var left = 44.0
+  var left = 52.0
   var right = width - 8
-  var top = 30.0
+  var top = 38.0
   var bottom = height - 24
   /// The value at the upper edge; the lower one is 0.
   var maximum: Double

@@ -43,11 +43,12 @@ extension HTMLPage {
     }
   }
 
-  /// A line from top to bottom with a word at its top, beside it where it would not fit.
+  /// A line from top to bottom with words at its top, on its right unless they would not fit there.
   private mutating func mark(_ words: String, at x: Double, in frame: ChartFrame, row: Int) {
-    let y = 12 + 13 * Double(row)
+    let y = 13 + 16 * Double(row)
     rule("guide", from: (x, y + 3), to: (x, frame.bottom))
-    let isLeft = x > (frame.left + frame.right) / 2
+    // A letter is 8 units wide where the style draws them at 15.
+    let isLeft = x + 8 * Double(words.count) > frame.right
     label(words, x: isLeft ? x - 4 : x + 4, y: y + 3, anchor: isLeft ? "end" : "start", style: "strong")
   }
 }

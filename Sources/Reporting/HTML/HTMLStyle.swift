@@ -3,7 +3,7 @@
 /// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
-  static let sha256 = "8JuImN29WNyYeeIK7VL/V2aQK3XO2gjzv7mLRoXaCJM="
+  static let sha256 = "VlQ5zEXqHfnZV2/sw5d/g5WJJ5MYIkMOF9YL3K5vDtE="
 
   /// What stands in the style element, to the byte.
   static let source = """
@@ -96,7 +96,7 @@ enum HTMLStyle {
     .kind { border-top: 1px solid var(--line) }
     .kind:last-of-type { border-bottom: 1px solid var(--line) }
     .kind > summary {
-      display: grid; grid-template-columns: 1rem minmax(8rem, 13rem) 3.6rem 7rem 1fr; gap: 0 .75rem; align-items: center;
+      display: grid; grid-template-columns: 1rem minmax(8rem, 15.5rem) 3.6rem 7rem 1fr; gap: 0 .75rem; align-items: center;
       padding: .3rem .25rem; cursor: pointer; list-style: none;
     }
     summary::-webkit-details-marker { display: none }
@@ -154,10 +154,10 @@ enum HTMLStyle {
     .n button::after { display: none }
     [aria-sort=ascending] button::after, .n[aria-sort=ascending] button::before { content: "↑" }
     [aria-sort=descending] button::after, .n[aria-sort=descending] button::before { content: "↓" }
-    .failures .kind { white-space: nowrap; color: var(--bad); border-bottom: 0 }
+    .failures .kind { min-width: 7.5rem; color: var(--bad); border-bottom: 0 }
     .failures .url { display: block }
-    .failures td:nth-child(2) { min-width: 18rem; width: 48% }
-    .failures .place { min-width: 10.5rem }
+    .failures td:nth-child(2) { min-width: 18rem; width: 50% }
+    .failures .place { min-width: 7rem }
     .failures td:nth-child(4) { min-width: 13rem; width: 30%; overflow-wrap: anywhere }
     details.curl summary { display: inline; font-size: .8125rem; color: var(--dim); cursor: pointer }
 
@@ -182,7 +182,7 @@ enum HTMLStyle {
     .charts figure { max-width: 31rem; min-width: 0 }
     .chart { display: block; width: 100%; height: auto }
     .chart text { font-size: 12px; fill: var(--dim) }
-    .chart .strong { fill: var(--ink) }
+    .chart .strong { fill: var(--ink); stroke: var(--page); stroke-width: 4px; paint-order: stroke }
     .chart line { stroke: var(--line) }
     .chart .axis { stroke: var(--dim) }
     .chart .guide { stroke: var(--ink); stroke-dasharray: 2 3 }
@@ -238,7 +238,7 @@ enum HTMLStyle {
       .kind[open] .hosts { display: block; grid-column: 2/-1 }
       .kind ol, .kind .more { padding-left: 1.25rem }
       .kind .more { margin-left: 0 }
-      .failures, .failures tbody, .failures tr, .failures td { display: block; border: 0 }
+      .failures, .failures thead, .failures tbody, .failures tr, .failures td { display: block; border: 0 }
       .failures thead tr { display: flex; flex-wrap: wrap; background: var(--soft) }
       .failures thead th { position: static; padding: .35rem .75rem }
       .failures tbody tr { padding: .6rem .75rem; border-top: 1px solid var(--line) }

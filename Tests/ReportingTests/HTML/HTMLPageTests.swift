@@ -186,6 +186,31 @@ import Testing
     #expect(sorted.opened == [12, 0])
   }
 
+  @Test("words of charts stand within them and beside their lines, on a phone, too", arguments: [1280, 390])
+  func chartWords(width: Int) async throws {
+    let found: [[String]] = try await Chromium(width: width).open(
+      Self.page,
+      """
+      const clipped = [], crossed = [];
+      for (const chart of all("svg.chart")) {
+        const box = chart.getBoundingClientRect();
+        for (const word of chart.querySelectorAll("text")) {
+          const edges = word.getBoundingClientRect();
+          if (edges.left < box.left || edges.right > box.right || edges.top < box.top || edges.bottom > box.bottom)
+            clipped.push(word.textContent);
+          for (const guide of chart.querySelectorAll(".guide")) {
+            const line = guide.getBoundingClientRect();
+            if (edges.left < line.left && edges.right > line.right && edges.bottom > line.top && edges.top < line.bottom)
+              crossed.push(word.textContent);
+          }
+        }
+      }
+      return [clipped, crossed];
+      """
+    )
+    #expect(found == [[], []])
+  }
+
   private struct Lines: Decodable {
     var lines: [String]
     var images: [String]
