@@ -195,9 +195,3 @@ extension EntryRecord {
     return (cells + [escapedForTerminal(String(decoding: url, as: UTF8.self))]).joined(separator: "  ")
   }
 }
-
-/// 16 digits.
-func hexadecimal(_ value: UInt64) -> String {
-  let digits = String(value, radix: 16)
-  return String(repeating: "0", count: 16 - digits.count) + digits
-}

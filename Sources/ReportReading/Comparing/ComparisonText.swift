@@ -133,11 +133,5 @@ extension ReportDifference.End {
   fileprivate var reason: String { FailureGroup(kind: kind, status: kind == .httpStatus ? status : nil).title }
 
   /// Such as `jpeg, 800 × 600, 71 kB`.
-  fileprivate var imageText: String {
-    var parts: [String] = []
-    if let format { parts.append(format.name) }
-    if width > 0 { parts.append("\(width) × \(height)") }
-    if bytes > 0 { parts.append(byteCount(Double(bytes))) }
-    return parts.joined(separator: ", ")
-  }
+  fileprivate var imageText: String { imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }

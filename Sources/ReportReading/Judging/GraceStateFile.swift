@@ -42,16 +42,11 @@ enum GraceStateFile {
     try writeLine(version)
     try writeLine("job \(job)")
     for (key, count) in entries.sorted(by: { ($0.key.high, $0.key.low) < ($1.key.high, $1.key.low) }) {
-      try writeLine("\(digits(key.high))\(digits(key.low)) \(count)")
+      try writeLine("\(hexadecimal(key.high))\(hexadecimal(key.low)) \(count)")
     }
-    output.append("end \(entries.count) \(digits(sum))\n")
+    output.append("end \(entries.count) \(hexadecimal(sum))\n")
     try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
     try file.commit()
-  }
-
-  private static func digits(_ value: UInt64) -> String {
-    let text = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - text.utf8.count) + text
   }
 
   private static func hash(of line: String) -> UInt64 {
@@ -83,7 +78,7 @@ enum GraceStateFile {
       guard !isEnded else { return "goes on behind its end" + advice }
       if line.starts(with: "end ".utf8) {
         isEnded = true
-        let expected = "end \(counts.count) \(digits(sum))"
+        let expected = "end \(counts.count) \(hexadecimal(sum))"
         return line.elementsEqual(expected.utf8) ? nil : "is damaged: its sum is not that of its lines" + advice
       }
       let text = String(decoding: line.dropFirst(33), as: UTF8.self)

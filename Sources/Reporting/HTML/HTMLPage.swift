@@ -96,12 +96,3 @@ extension HTMLPage {
     element("p", ["class": "more"], "… \(counted(count, noun, plural: plural))\(rest)")
   }
 }
-
-extension String {
-  /// This text, or so many of its first scalars, an ellipsis, and how long it is.
-  func shortened(to limit: Int) -> String {
-    guard utf8.count > limit else { return self }
-    let start = unicodeScalars.prefix(limit)
-    return start.endIndex == unicodeScalars.endIndex ? self : "\(String(start))… (\(byteCount(Double(utf8.count))))"
-  }
-}

@@ -4,17 +4,7 @@ extension OutputBuffer {
   /// The five characters that mean something in text or in a quoted attribute are character references (HTML Standard, 13.1.4),
   /// so one form does for both, and for SVG within the page. What is hidden or steers the order of text shows as in a terminal.
   mutating func appendHTML(_ text: String) {
-    var shown = escapedForTerminal(text)
-    shown.withUTF8 { bytes in
-      var start = 0
-      for (position, byte) in bytes.enumerated() {
-        guard let reference = Self.characterReference(of: byte) else { continue }
-        append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start..<position]))
-        appendLiteral(reference)
-        start = position + 1
-      }
-      append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[start...]))
-    }
+    appendVisible(text, replacing: Self.characterReference)
   }
 
   private static func characterReference(of byte: UInt8) -> StaticString? {

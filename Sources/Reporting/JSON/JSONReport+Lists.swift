@@ -110,13 +110,3 @@ extension JSONComposer {
     write("bytes", placeholder.bytes)
   }
 }
-
-extension Checksum {
-  /// As 32 hexadecimal digits.
-  fileprivate var hexadecimal: String {
-    var output = OutputBuffer(capacity: 64)
-    output.append(hexadecimal: high)
-    output.append(hexadecimal: low)
-    return output.text
-  }
-}

@@ -135,20 +135,3 @@ private struct PrometheusPage: ~Copyable {
     }
   }
 }
-
-extension Totals {
-  /// How many entries ended so.
-  subscript(_ outcome: Outcome) -> UInt64 {
-    switch outcome {
-    case .hitMemory: hitMemory
-    case .hitDisk: hitDisk
-    case .downloaded: downloaded
-    case .revalidated: revalidated
-    case .checked: checked
-    case .failed: failed
-    case .blacklisted: blacklisted
-    case .skipped: skipped
-    case .cancelled: cancelled
-    }
-  }
-}

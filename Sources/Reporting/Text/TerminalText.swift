@@ -27,17 +27,12 @@ func visibleEscape(of scalar: UInt32) -> String {
   case 0x0A: "\\n"
   case 0x0D: "\\r"
   case 0x09: "\\t"
-  default: "\\u{" + hexadecimal(scalar, digits: 1) + "}"
+  default: "\\u{" + hexadecimal(UInt64(scalar), digits: 1, isUppercase: true) + "}"
   }
 }
 
 /// What stands for a byte that is not UTF-8, such as `\xFF`.
-func visibleEscape(ofByte byte: UInt8) -> String { "\\x" + hexadecimal(UInt32(byte), digits: 2) }
-
-private func hexadecimal(_ value: UInt32, digits: Int) -> String {
-  let text = String(value, radix: 16, uppercase: true)
-  return String(repeating: "0", count: max(0, digits - text.count)) + text
-}
+func visibleEscape(ofByte byte: UInt8) -> String { "\\x" + hexadecimal(UInt64(byte), digits: 2, isUppercase: true) }
 
 /// How many columns of a terminal `text` takes: two for East Asian wide characters and emoji, none for combining marks.
 func columns(of text: String) -> Int {

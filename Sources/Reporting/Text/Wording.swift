@@ -1,4 +1,4 @@
-import ImagePrimitives
+package import ImagePrimitives
 
 /// A count with a comma between thousands, such as `10,000`.
 package func grouped(_ value: UInt64) -> String {
@@ -89,4 +89,20 @@ func latency(_ milliseconds: Double) -> String {
   if milliseconds < 9.95 { return fixed(milliseconds, decimals: 1) + " ms" }
   if milliseconds < 999.5 { return fixed(milliseconds, decimals: 0) + " ms" }
   return short(milliseconds / 1000) + " s"
+}
+
+/// What an image is, as far as that is known, such as `jpeg, 1,200 × 800, 120 kB`.
+package func imagePhrase(format: ImageFormat?, width: UInt32, height: UInt32, bytes: UInt64) -> String {
+  let size = width > 0 && height > 0 ? "\(grouped(UInt64(width))) × \(grouped(UInt64(height)))" : nil
+  let parts = [format?.name, size, bytes > 0 ? byteCount(Double(bytes)) : nil]
+  return parts.compactMap(\.self).joined(separator: ", ")
+}
+
+extension String {
+  /// This text, or so many of its first scalars, an ellipsis, and how long it is.
+  func shortened(to limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    let start = unicodeScalars.prefix(limit)
+    return start.endIndex == unicodeScalars.endIndex ? self : "\(String(start))… (\(byteCount(Double(utf8.count))))"
+  }
 }
