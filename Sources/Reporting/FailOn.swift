@@ -66,7 +66,8 @@ public struct FailOn: Sendable, Hashable {
     return "\(count): more than fail-on.failures (\(excess.limit))"
   }
 
-  private func kindReason(_ kind: FailureKind, _ report: FinishedReport) -> String? {
+  /// Why the rule for that kind is broken; nil where it holds, or there is none.
+  func kindReason(_ kind: FailureKind, _ report: FinishedReport) -> String? {
     let counting = report.standings.countingByKind[kind] ?? 0
     guard let excess = kinds[kind]?.excess(of: counting, in: report.totals.considered) else { return nil }
     let share = excess.share.map { " (\($0))" } ?? ""

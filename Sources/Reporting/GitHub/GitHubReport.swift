@@ -2,10 +2,10 @@ import ImagePrimitives
 
 /// Annotations of a run on GitHub Actions, as workflow commands.
 ///
-/// An `error` is the run that does not end with exit status 0, and each failure that counts where the verdict is broken; a `warning` each
-/// failure that is borne, since `fail-on` allows it, it is known or in grace, each placeholder, and what else the run warns of. Of a kind
-/// at most ten are told, then how many more there are. GitHub shows the first ten errors and warnings of a step alone, so the first
-/// of each kind come before the second of any.
+/// An `error` is the run that does not end with exit status 0, and each failure that counts where `fail-on.failures` or the rule of its
+/// kind is broken; a `warning` each failure that is borne, since `fail-on` allows it, it is known or in grace, each placeholder, and what
+/// else the run warns of. Of a kind at most ten are told, then how many more there are. GitHub shows the first ten errors and warnings of
+/// a step alone, so the first of each kind come before the second of any.
 ///
 /// A place has a file where that lies below ``workspace``, since GitHub shows none but the repository's; the message names it always.
 public struct GitHubReport: ReportForm {
@@ -24,8 +24,8 @@ public struct GitHubReport: ReportForm {
       let message = report.headline.text
       WorkflowCommand(level: .error, title: "prewarm \(report.job.name)", message: message).write(to: &output)
     }
-    let isBroken = !report.verdict.reasons.isEmpty
-    let failures = report.failureGroups.map { commands(of: $0, isBroken: isBroken, files: files(of: report)) }
+    let files = files(of: report)
+    let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }
     let others = [placeholderCommands(report), warningCommands(report)]
     for list in [failures.map(\.errors), failures.map(\.warnings) + others] {
       for place in 0...Self.limit {
@@ -70,12 +70,7 @@ public struct GitHubReport: ReportForm {
     files: [String: String]
   ) -> WorkflowCommand {
     let variant = failure.variant.title.map { " (\($0))" } ?? ""
-    let standing =
-      switch failure.standing {
-      case .counts: ""
-      case .known: "; it failed before, too"
-      case .inGrace: "; it has not failed often enough on end"
-      }
+    let standing = failure.standing.sentence.map { " (\($0))" } ?? ""
     let message = failure.failure?.message ?? "known bad"
     return WorkflowCommand(
       level: level,
@@ -88,7 +83,7 @@ public struct GitHubReport: ReportForm {
 
   private func placeholderCommands(_ report: FinishedReport) -> [WorkflowCommand] {
     list(report.placeholders, title: "placeholder") { placeholder in
-      "\(placeholder.host) has one image for \(counted(placeholder.urls, "URL")), first \(placeholder.firstURL)"
+      "\(placeholder.host) \(placeholder.findingPhrase), first \(placeholder.firstURL)"
     }
   }
 
@@ -112,5 +107,13 @@ public struct GitHubReport: ReportForm {
   ) -> WorkflowCommand {
     let all = noun == "URL" ? counted(count, noun) : "\(grouped(count)) \(noun)"
     return WorkflowCommand(level: level, title: title, message: "\(grouped(more)) more; \(all) in all")
+  }
+}
+
+extension FinishedReport {
+  /// Whether the run ends as it does for failures such as these.
+  fileprivate func breaksRule(_ group: FailureGroup) -> Bool {
+    guard !verdict.reasons.isEmpty else { return false }
+    return failOn.failuresReason(self) != nil || group.kind.flatMap { failOn.kindReason($0, self) } != nil
   }
 }

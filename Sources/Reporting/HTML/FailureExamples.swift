@@ -30,11 +30,7 @@ extension FailureRecord {
     if let failure, failure.isTransient { facts.append("may heal by itself") }
     if isBlacklisted { facts.append(outcome == .blacklisted ? "blacklisted, not asked" : "blacklisted now") }
     if let remoteCache { facts.append("remote cache: \(remoteCache.rawValue)") }
-    switch standing {
-    case .counts: break
-    case .known: facts.append("known")
-    case .inGrace: facts.append("in grace")
-    }
+    if let phrase = standing.phrase { facts.append(phrase) }
     return facts
   }
 }

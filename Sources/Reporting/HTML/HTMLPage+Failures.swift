@@ -16,7 +16,7 @@ extension HTMLPage {
         page.element("h2", "Failures by kind")
         page.writeWorstHost(report)
       }
-      page.writeStandings(report.standings)
+      if let standings = report.standings.phrase { page.element("p", ["class": "note"], standings) }
       let shown = page.rows(groups, limit: Self.groupLimit, bytes: Self.groupBytes) { page, group in
         page.writeGroup(group, largest: largest, examples)
       }
@@ -34,15 +34,6 @@ extension HTMLPage {
       page.text(": \(grouped(worst.bad)) bad")
       if let urls = worst.urls { page.text(" of \(grouped(urls)) (\(percent(worst.bad, of: urls)))") }
     }
-  }
-
-  /// What does not count in the verdict, where that is any.
-  private mutating func writeStandings(_ standings: FailureStandings) {
-    var parts: [String] = []
-    if standings.known > 0 { parts.append("\(grouped(standings.known)) were known from an earlier report") }
-    if standings.inGrace > 0 { parts.append("\(grouped(standings.inGrace)) have not failed often enough on end") }
-    guard !parts.isEmpty else { return }
-    element("p", ["class": "note"], "\(grouped(standings.counting)) count in the verdict; \(parts.joined(separator: ", "))")
   }
 
   private mutating func writeGroup(_ group: FailureGroup, largest: UInt64, _ examples: FailureExamples) {
@@ -89,20 +80,5 @@ extension HTMLPage {
       }
       if let line = examples.curlLine(of: record) { page.shellLine(line) }
     }
-  }
-}
-
-extension FinishedReport {
-  /// The host with most failed and blacklisted entries, and how many entries it has, where that is known.
-  ///
-  /// A host that is not among those with most entries may still be the worst: then the groups that name it tell its failures.
-  fileprivate var worstHost: (host: String, bad: UInt64, urls: UInt64?)? {
-    var counts: [String: (bad: UInt64, urls: UInt64?)] = [:]
-    for group in failureGroups {
-      for host in group.hosts { counts[host.host, default: (0, nil)].bad += host.count }
-    }
-    for host in hosts where host.totals.bad > 0 { counts[host.host] = (host.totals.bad, host.totals.urls) }
-    let worst = counts.max { ($0.value.bad, $1.key) < ($1.value.bad, $0.key) }
-    return worst.map { ($0.key, $0.value.bad, $0.value.urls) }
   }
 }

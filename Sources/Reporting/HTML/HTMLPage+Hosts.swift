@@ -9,8 +9,8 @@ extension HTMLPage {
   /// The hosts with most entries, those with most failures first.
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
-    let hosts = report.hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
-    let titles = ["Host", "#URLs", "#Bad", "#Share", "#Hits", "#New", "#Received", "#Median", "#99 %"]
+    let hosts = report.hostsByFailures
+    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#99 %"]
     section("hosts", "Hosts") { page in
       var shown = 0
       page.table("Hosts", titles, sorted: report.totals.bad > 0 ? 2 : 1) { page in
@@ -33,7 +33,7 @@ extension HTMLPage {
     guard report.manifests.count > 1 else { return }
     section("manifests", "Manifests") { page in
       var shown = 0
-      page.table("Manifests", ["Manifest", "#URLs", "#Bad", "#Share", "#Hits", "#New"]) { page in
+      page.table("Manifests", ["Manifest", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New"]) { page in
         shown = page.rows(report.manifests, limit: Self.manifestLimit, bytes: Self.manifestBytes) { page, manifest in
           page.element("tr") { page in
             page.rowHeader(manifest.path, limit: 300)
@@ -75,4 +75,9 @@ extension HTMLPage {
     number(totals.hits + totals.revalidated)
     number(totals.downloaded + totals.checked)
   }
+}
+
+extension Totals {
+  /// The title of a column that counts what the server answered with 304 among the hits, where there is any.
+  fileprivate var hitsTitle: String { revalidated > 0 ? "#Hits and 304" : "#Hits" }
 }

@@ -41,10 +41,9 @@ extension HTMLPage {
       page.element("div") { page in
         page.element("p") { page in
           page.element("b", ["class": "host"]) { $0.text(placeholder.host, limit: 120) }
-          page.text(" gave one image for ")
-          page.element("b", counted(placeholder.urls, "URL"))
+          page.text(" \(placeholder.findingPhrase)")
         }
-        page.element("p", ["class": "facts"], placeholder.looks)
+        page.element("p", ["class": "facts"], placeholder.imagePhrase)
         page.url(placeholder.firstURL)
       }
     }
@@ -73,7 +72,7 @@ extension HTMLPage {
     element("li") { page in
       page.pictureOrNone(thumbnail, description: thumbnail.url.lastPathComponent)
       page.url(thumbnail.url, as: thumbnail.url.lastPathComponent)
-      page.element("small", thumbnail.looks)
+      page.element("small", thumbnail.imagePhrase)
       if let failure = thumbnail.failure {
         page.element("small", ["class": "bad"]) {
           $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200)
@@ -93,15 +92,11 @@ extension HTMLPage {
   }
 }
 
-extension Placeholder {
-  fileprivate var looks: String { imageLooks(format: format, width: width, height: height, bytes: bytes) }
-}
-
 extension Thumbnail {
   /// Whether it holds a picture that is small enough for a page.
   var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
 
-  fileprivate var looks: String { imageLooks(format: format, width: width, height: height, bytes: bytes) }
+  fileprivate var imagePhrase: String { Reporting.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }
 
 extension String {
@@ -111,13 +106,4 @@ extension String {
     let name = path.split(separator: "/").last ?? path
     return String(name)
   }
-}
-
-/// `jpeg, 1,200 × 800, 120 kB`.
-private func imageLooks(format: ImageFormat?, width: UInt32, height: UInt32, bytes: UInt64) -> String {
-  var parts: [String] = []
-  if let format { parts.append(format.name) }
-  if width > 0, height > 0 { parts.append("\(grouped(UInt64(width))) × \(grouped(UInt64(height)))") }
-  parts.append(byteCount(Double(bytes)))
-  return parts.joined(separator: ", ")
 }

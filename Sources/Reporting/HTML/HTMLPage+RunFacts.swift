@@ -25,16 +25,14 @@ extension HTMLPage {
       page.element("dl", ["class": "details"]) { page in
         if let cache = end.cache { page.facts(of: cache) }
         if let blacklist = end.blacklist {
-          page.fact("Blacklisted", "\(counted(blacklist.entries, "URL")), \(grouped(blacklist.added)) new")
-          page.fact("Taken off the blacklist", count: blacklist.removed)
+          page.fact("Blacklisted", blacklist.phrase)
         }
       }
     }
   }
 
   private mutating func facts(of cache: CacheSummary) {
-    let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
-    fact("Images", "\(grouped(cache.entries)), \(byteCount(Double(cache.bodyBytes)))\(limit)")
+    fact("Images", "\(grouped(cache.entries)), \(cache.sizePhrase)")
     fact("On disk", byteCount(Double(cache.diskBytes)))
     fact("All fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
     fact("Folder", cache.directory)

@@ -72,8 +72,8 @@ extension HTMLPage {
       let fetched = totals.downloaded + totals.checked
       let hits = [percent(totals.hits, of: totals.urls), fetched > 0 ? "\(grouped(fetched)) fetched" : nil]
       page.figure("hits", grouped(totals.hits), hits.compactMap(\.self).joined(separator: ", "))
-      let known = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) of them known" : nil
-      let bad = [percent(totals.bad, of: totals.urls), known].compactMap(\.self).joined(separator: ", ")
+      let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
+      let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
       page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
       let speed = "\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"
       page.figure("time", elapsed(report.end.duration), speed)

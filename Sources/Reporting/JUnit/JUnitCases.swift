@@ -80,18 +80,14 @@ struct JUnitCases: ~Copyable {
   ) {
     let failure = result.failure
     let message = failure?.message ?? "known bad"
-    let (element, reason): (StaticString, StaticString) =
-      switch standing {
-      case .counts: ("failure", "")
-      case .known: ("skipped", "failed before, too: ")
-      case .inGrace: ("skipped", "failed, but not often enough on end: ")
-      }
+    let element: StaticString = standing == .counts ? "failure" : "skipped"
+    let reason = standing.sentence.map { " (\($0))" } ?? ""
     buffer.appendLiteral("      <")
     buffer.appendLiteral(element)
     buffer.appendXML(attribute: "type", failure?.kind.name ?? "blacklisted")
     buffer.appendLiteral(" message=\"")
-    buffer.appendLiteral(reason)
     buffer.appendXML(message, limit: Self.textLimit)
+    buffer.append(reason)
     buffer.appendLiteral("\">")
     buffer.appendXML(manifest, limit: Self.textLimit)
     if entry.line > 0 { buffer.append(":\(entry.line)") }
@@ -101,6 +97,7 @@ struct JUnitCases: ~Copyable {
     var facts: [String] = []
     if let status = failure?.status { facts.append("HTTP status \(status)") }
     if result.attempts > 0 { facts.append(counted(UInt64(result.attempts), "attempt")) }
+    if let sentence = standing.sentence { facts.append(sentence) }
     if result.outcome == .blacklisted { facts.append("not asked, since it is on the blacklist") }
     if result.outcome == .failed, result.details?.isBlacklisted == true { facts.append("on the blacklist now") }
     if !facts.isEmpty { buffer.append("\n" + facts.joined(separator: ", ")) }

@@ -69,15 +69,8 @@ extension OutputBuffer {
 
   fileprivate mutating func appendMarkdownStores(_ report: FinishedReport) {
     var lines: [String] = []
-    if let cache = report.end.cache {
-      let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
-      let entries = counted(cache.entries, "entry", plural: "entries")
-      let fresh = cache.entries > 0 ? cache.freshUntil.map { ", all fresh until \($0.shortText)" } ?? "" : ""
-      lines.append("Cache: \(entries), \(byteCount(Double(cache.bodyBytes)))\(limit)\(fresh)")
-    }
-    if let blacklist = report.end.blacklist {
-      lines.append("Blacklist: \(counted(blacklist.entries, "URL")), \(grouped(blacklist.added)) new")
-    }
+    if let cache = report.end.cache { lines.append("Cache: \(cache.clauses.joined(separator: "; "))") }
+    if let blacklist = report.end.blacklist { lines.append("Blacklist: \(blacklist.phrase)") }
     let traffic = report.traffic
     if traffic.attempts > 0 {
       let parts = [

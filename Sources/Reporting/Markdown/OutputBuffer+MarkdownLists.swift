@@ -28,11 +28,7 @@ extension OutputBuffer {
     if !others.isEmpty {
       append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
     }
-    let standings = report.standings
-    if standings.known + standings.inGrace > 0 {
-      append("\n\(grouped(standings.counting)) of these count in the verdict; \(grouped(standings.known)) failed before, too, ")
-      append("and \(grouped(standings.inGrace)) not often enough on end.\n")
-    }
+    if let standings = report.standings.phrase { append("\n\(standings)\n") }
   }
 
   /// The first failures of each kind, folded up.
@@ -64,10 +60,9 @@ extension OutputBuffer {
   /// Those with most failures first, then those with most entries.
   mutating func appendMarkdownHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
-    let hosts = report.hosts.sorted {
-      ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host)
-    }
-    appendLiteral("\n### Hosts\n\n| Host | URLs | Hits | New | Bad | Median | 99 % |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+    let hosts = report.hostsByFailures
+    let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
+    append("\n### Hosts\n\n| Host | URLs | \(hits) | New | Bad | Median | 99 % |\n|:--|--:|--:|--:|--:|--:|--:|\n")
     for host in hosts.prefix(Self.hostLimit) {
       appendLiteral("| ")
       appendCode(host.host)
@@ -85,11 +80,11 @@ extension OutputBuffer {
   /// Images that stand for many URLs of a host.
   mutating func appendMarkdownPlaceholders(_ report: FinishedReport) {
     guard !report.placeholders.isEmpty else { return }
-    appendLiteral("\n### Placeholders\n\n| Host | URLs with one image | First |\n|:--|--:|:--|\n")
+    appendLiteral("\n### Placeholders\n\n| Host | URLs | The one image for them | First |\n|:--|--:|:--|:--|\n")
     for placeholder in report.placeholders.prefix(Self.placeholderLimit) {
       appendLiteral("| ")
       appendCode(placeholder.host)
-      append(" | \(grouped(placeholder.urls)) | ")
+      append(" | \(grouped(placeholder.urls)) | \(placeholder.imagePhrase) | ")
       appendCode(placeholder.firstURL)
       appendLiteral(" |\n")
     }

@@ -7,7 +7,7 @@ extension TextPage {
   mutating func writeHosts(_ report: FinishedReport, worstFirst: Bool = false) {
     guard !report.hosts.isEmpty else { return }
     let shown = Array((worstFirst ? report.hostsByFailures : report.hosts).prefix(Self.hostRowLimit))
-    let titles = ["urls", "hits", "new", "bad", "median", "99 %"]
+    let titles = ["urls", report.totals.revalidated > 0 ? "hits+304" : "hits", "new", "bad", "median", "99 %"]
     let rows = shown.map(cells)
     let widths = titles.indices.map { index in max(7, columns(of: titles[index]), rows.map { columns(of: $0[index]) }.max() ?? 0)
     }

@@ -8,10 +8,10 @@ extension TextPage {
     guard !report.placeholders.isEmpty else { return }
     let shown = report.placeholders.prefix(Self.placeholderLimit)
     let countWidth = max(5, shown.map { grouped($0.urls).count }.max() ?? 0)
-    let images = shown.map(\.phrase)
+    let images = shown.map(\.imagePhrase)
     let imageWidth = images.map { columns(of: $0) }.max() ?? 0
     line()
-    line("The same image for many URLs of a host")
+    line("Placeholders: one image for many URLs of a host")
     for (placeholder, image) in zip(shown, images) {
       let start = "  \(grouped(placeholder.urls).rightAligned(to: countWidth)) x  \(image.padded(to: imageWidth))  "
       let url = escapedForTerminal(placeholder.firstURL).cut(to: 3 * width)
@@ -31,14 +31,5 @@ extension TextPage {
     guard let duplicates, duplicates.bodies > 0 else { return }
     let least = duplicates.isComplete ? "" : "at least "
     paragraph("Duplicates", ["\(least)\(counted(duplicates.bodies, "image")) from \(counted(duplicates.urls, "URL"))"])
-  }
-}
-
-extension Placeholder {
-  /// `1x1 png, 68 B`.
-  fileprivate var phrase: String {
-    let size = width > 0 ? "\(width)x\(height)" : nil
-    let image = [size, format?.name].compactMap(\.self).joined(separator: " ")
-    return [image.isEmpty ? nil : image, byteCount(Double(bytes))].compactMap(\.self).joined(separator: ", ")
   }
 }

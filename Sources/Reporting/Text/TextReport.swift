@@ -23,7 +23,8 @@ public struct TextReport: ReportForm {
   public var hasColor: Bool
   /// What stands first; the verdict by default.
   public var order: Order
-  /// Whether ten examples of each kind are shown, not two, each with a curl line that makes its request again; no by default.
+  /// Whether all failures that are listed are shown (the first 1,000, and ten of each kind), not two of each kind, each with a curl line
+  /// that makes its request again; no by default.
   public var isVerbose: Bool
 
   /// A writer for pages of `width` columns.
@@ -108,20 +109,9 @@ extension TextPage {
   }
 
   private mutating func writeCache(_ end: RunEnd) {
-    if let cache = end.cache {
-      let limit = cache.maximumBytes.map { " of \(byteCount(Double($0)))" } ?? ""
-      let entries = counted(cache.entries, "entry", plural: "entries")
-      var clauses = ["\(entries), \(byteCount(Double(cache.bodyBytes)))\(limit)"]
-      if let moment = cache.freshUntil, cache.entries > 0 { clauses.append("all fresh until \(moment.shortText)") }
-      if cache.expiredEntries > 0 { clauses.append("\(grouped(cache.expiredEntries)) expired and removed") }
-      if cache.trimmedEntries > 0 { clauses.append("\(grouped(cache.trimmedEntries)) trimmed") }
-      if cache.evictedFromThisRun > 0 { clauses.append("\(grouped(cache.evictedFromThisRun)) of them from this run") }
-      paragraph("Cache", clauses)
-    }
+    if let cache = end.cache { paragraph("Cache", cache.clauses) }
     if let blacklist = end.blacklist, blacklist.entries + blacklist.added + blacklist.removed > 0 {
-      var text = "\(counted(blacklist.entries, "URL")), \(grouped(blacklist.added)) new"
-      if blacklist.removed > 0 { text += ", \(grouped(blacklist.removed)) taken off" }
-      paragraph("Blacklist", [text])
+      paragraph("Blacklist", [blacklist.phrase])
     }
   }
 
