@@ -104,6 +104,22 @@ private func makeBrokenRun() -> RunReport {
     #expect(text == "Speed      7.5/s, 0 B/s\nhomepage: 3 URLs in 0.4 s, all good (3 checked)\n")
   }
 
+  @Test(arguments: [false, true])
+  func aSentenceStandsOverAKindOnlyWhereAllOfItHaveIt(hasOverview: Bool) {
+    let run = makeRun()
+    let kinds: [FailureKind] = hasOverview ? [.dns, .timeout, .reset, .empty] : []
+    for kind in kinds { run.record(.failed(Failure(kind, message: "so"))) }
+    run.record(.failed(Failure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
+    run.record(.failed(Failure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
+    run.record(.failed(Failure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
+    let page = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
+    let first = page.firstIndex { $0.hasPrefix("    not a url ") }!
+    #expect(page[first + 1] == "      (no scheme)" && page[first + 3] == "      (neither http nor https)")
+    #expect(page[first + 2].hasPrefix("    ftp://x/y.png "))
+    #expect(page.count { $0.contains("(no scheme)") } == 1)
+    #expect(page.count { $0.hasSuffix("   (the body is HTML)") } == 1)
+  }
+
   // MARK: What does not count
 
   @Test func failuresThatDoNotCountAreToldApart() {
@@ -162,9 +178,9 @@ private func makeBrokenRun() -> RunReport {
       TextReport().text(report) == """
         homepage: 20 URLs in 1.0 s, all good (20 downloaded)
 
-        The same image for many URLs of a host
-          1,200 x  1x1 png, 68 B  https://img.example.com/gone/1.png
-             12 x  68 B           img.example.com
+        Placeholders: one image for many URLs of a host
+          1,200 x  png, 1 × 1, 68 B  https://img.example.com/gone/1.png
+             12 x  68 B              img.example.com
             https://img.example.com/\\u{1B}[31m\(String(repeating: "long/", count: 20))
 
         Duplicates at least 1 image from 20 URLs

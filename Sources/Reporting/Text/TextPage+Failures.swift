@@ -40,8 +40,9 @@ extension TextPage {
 
   /// `worst: img.example.com, 612 of 8,120 URLs`; nil where no entry with a host failed.
   private func worstHost(_ report: FinishedReport) -> String? {
-    guard let worst = report.hostsByFailures.first, worst.totals.bad > 0 else { return nil }
-    return "worst: \(escapedForTerminal(worst.host)), \(grouped(worst.totals.bad)) of \(counted(worst.totals.urls, "URL"))"
+    guard let worst = report.worstHost else { return nil }
+    let share = worst.urls.map { "\(grouped(worst.bad)) of \(counted($0, "URL"))" } ?? "\(grouped(worst.bad)) bad"
+    return "worst: \(escapedForTerminal(worst.host)), \(share)"
   }
 
   /// The widths of the columns of groups.
@@ -61,7 +62,7 @@ extension TextPage {
     let start = "  \(group.title.padded(to: widths.title)) "
     let letOff = report.letOffPhrase(of: group).map { "   (\($0))" } ?? ""
     let hosts = hostList(group, room: max(16, width - columns(of: start + letOff) - widths.count - 3))
-    let reason = group.status == nil && !isAlone ? group.reason : nil
+    let reason = isAlone ? nil : examples(of: group, report).sharedReason
     var rest = "   " + hosts + styled(letOff, .detail)
     var isReasonShown = reason == nil
     if let reason, columns(of: start + count + "   " + hosts + letOff + reason) + 3 <= width {
@@ -88,9 +89,6 @@ extension TextPage {
 }
 
 extension FinishedReport {
-  /// The hosts, those with most failures first.
-  var hostsByFailures: [HostSummary] { hosts.sorted { ($1.totals.bad, $0.host) < ($0.totals.bad, $1.host) } }
-
   /// How many of a group do not count, such as `50 known`; nil where all do.
   func letOffPhrase(of group: FailureGroup) -> String? {
     guard group.count > group.counting else { return nil }
@@ -99,10 +97,18 @@ extension FinishedReport {
   }
 }
 
-extension FailureGroup {
-  /// The first example's own sentence, which says more than the kind.
+extension FailureRecord {
+  /// Its own sentence, which says more than the kind; nil where it has none, and for a status, which says as much.
   var reason: String? {
-    guard let message = examples.first?.failure?.message, !message.isEmpty else { return nil }
-    return "(\(escapedForTerminal(message)))"
+    guard let failure, failure.kind != .httpStatus, !failure.message.isEmpty else { return nil }
+    return "(\(escapedForTerminal(failure.message)))"
+  }
+}
+
+extension [FailureRecord] {
+  /// The sentence that all of them have; nil where they differ.
+  var sharedReason: String? {
+    guard let reason = first?.reason, allSatisfy({ $0.failure?.message == first?.failure?.message }) else { return nil }
+    return reason
   }
 }

@@ -10,7 +10,7 @@ struct TextPage {
 
   let width: Int
   let hasColor: Bool
-  /// Whether all examples are shown, each with what makes its request again.
+  /// Whether all listed failures are shown, each with what makes its request again.
   let isVerbose: Bool
   private(set) var text = ""
 
