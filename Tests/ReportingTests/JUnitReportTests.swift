@@ -1,8 +1,9 @@
 import Foundation
 import ImagePrimitives
-import Reporting
 import TestSupport
 import Testing
+
+@testable import Reporting
 
 @Suite struct JUnitReportTests {
   private let folder = TemporaryDirectory()
@@ -66,9 +67,9 @@ import Testing
     let cases = cases(try await junit())
     let known = try #require(cases.first { $0.0.attributes["name"] == RichRun.known }?.1)
     #expect(known.map(\.name) == ["skipped"])
-    #expect(known[0].attributes["message"] == "failed before, too: served HTML as \"image/jpeg\"")
+    #expect(known[0].attributes["message"] == "served HTML as \"image/jpeg\" (known: it failed before, too)")
     let inGrace = try #require(cases.first { $0.0.attributes["name"] == RichRun.inGrace }?.1)
-    #expect(inGrace[0].attributes["message"] == "failed, but not often enough on end: no answer in 60 s")
+    #expect(inGrace[0].attributes["message"] == "no answer in 60 s (in grace: it has not failed often enough on end)")
   }
 
   @Test("counts are those of the run, whether its successes are listed or not", arguments: [false, true])
@@ -145,6 +146,15 @@ import Testing
     let names = cases(nodes).compactMap { $0.0.attributes["name"] }
     #expect(names.count == 2 && Set(names).count == 2)
     #expect(names.allSatisfy { $0.utf8.count < 2100 })
+  }
+
+  @Test("parts that cannot be kept while the run goes are an error of their folder, not of the report")
+  func unusableTemporaryFolder() throws {
+    let folder = TemporaryDirectory()
+    let missing = ReportError(.spool, path: folder.file("missing"), code: ENOENT)
+    #expect(throws: missing) { _ = try ReportSpool(folder: folder.file("missing")) }
+    #expect(missing.description.hasPrefix("cannot keep parts of a report in \(folder.file("missing")): No such file"))
+    #expect(missing.description.contains("TMPDIR"))
   }
 
   @Test("a full device is an error of the report's path")

@@ -15,8 +15,9 @@ struct StepSummary {
     var output = OutputBuffer(capacity: 16_384)
     // What is there may not have ended its last line, and a heading needs a line of its own.
     if taken > 0 { output.append("\n\n") }
-    MarkdownReport(maximumBytes: Self.maximumBytes - 1 - taken - output.count).write(report, to: &output)
-    guard taken + output.count < Self.maximumBytes else { return }
+    let start = output.count
+    MarkdownReport(maximumBytes: Self.maximumBytes - 1 - taken - start).write(report, to: &output)
+    guard output.count > start else { return }
     do throws(SystemError) {
       let descriptor = try OutputDescriptor(opening: path, flags: O_CREAT | O_APPEND)
       try output.withUnsafeBytes { bytes throws(SystemError) in try descriptor.write(bytes) }

@@ -33,9 +33,10 @@ extension OutputBuffer {
   /// Appends all that stands after them.
   mutating func appendJUnitEnd(_ report: FinishedReport, leftOut: JUnitWriter.LeftOut, listsSuccesses: Bool) {
     if leftOut.failures + leftOut.others > 0 {
-      let failures = counted(leftOut.failures, "further failure")
-      let others = leftOut.others > 0 ? " and \(counted(leftOut.others, "further case"))" : ""
-      let sentence = "\(failures)\(others) not listed, since this file stays below 30 MB"
+      let failures = leftOut.failures > 0 ? counted(leftOut.failures, "further failure") : nil
+      let others = leftOut.others > 0 ? counted(leftOut.others, "further case") : nil
+      let cases = [failures, others].compactMap(\.self).joined(separator: " and ")
+      let sentence = "\(cases) not listed, since this file stays below 30 MB"
       appendJUnit(VerdictCase(className: "(cut)", name: "what is not listed", reason: sentence, isFailure: leftOut.failures > 0))
     }
     if !listsSuccesses {

@@ -38,11 +38,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     self.file = file
     self.caseBytesLimit = caseBytesLimit
     cases = JUnitCases(capacity: RowPieces.bytes + 16_384, listsSuccesses: listsSuccesses, workspace: workspace)
-    do throws(SystemError) {
-      spool = try ReportSpool()
-    } catch {
-      throw ReportError(.open, path: file.path, code: error.code)
-    }
+    spool = try ReportSpool()
   }
 
   var journal: (any ReportJournal)? { self }
@@ -70,13 +66,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 
   private func writeOut() {
-    pieces.write(&cases.buffer) { bytes throws(ReportError) in
-      do throws(SystemError) {
-        try spool.append(bytes)
-      } catch {
-        throw ReportError(.write, path: file.path, code: error.code)
-      }
-    }
+    pieces.write(&cases.buffer) { bytes throws(ReportError) in try spool.append(bytes) }
   }
 
   func finish(_ report: FinishedReport) throws(ReportError) {
@@ -84,11 +74,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
     var output = OutputBuffer(capacity: 65_536)
     output.appendJUnitStart(report, leftOut: left)
     try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
-    try spool.read { bytes throws(ReportError) in
-      try file.write(bytes)
-    } orElse: {
-      ReportError(.write, path: file.path, code: $0.code)
-    }
+    try spool.read { bytes throws(ReportError) in try file.write(bytes) }
     output.removeAll()
     output.appendJUnitEnd(report, leftOut: left, listsSuccesses: cases.lists(.hitDisk))
     try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }

@@ -5,11 +5,13 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The step that failed.
   public enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
+    /// Keeping parts of it in the folder for temporary files.
+    case spool
   }
 
   /// The step that failed.
   public var step: Step
-  /// The path as the job names it; `-` is standard output.
+  /// The path as the job names it; `-` is standard output. For ``Step/spool`` it is the folder for temporary files.
   public var path: String
   /// The system's error number (errno(3)).
   public var code: Int32
@@ -37,6 +39,8 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
     case .makeFolder: "cannot make the folder of the report \(place): \(reason)\(advice)"
     case .open: "cannot open the report \(place): \(reason)\(advice)"
     case .write: "cannot write the report \(place): \(reason)\(advice)"
+    case .spool:
+      "cannot keep parts of a report in \(place): \(reason); let TMPDIR name a folder that has room and that this user may write"
     case .commit: "cannot put the finished report in its place at \(place): \(reason)\(advice)"
     }
   }

@@ -7,14 +7,16 @@ struct ReportSpool: ~Copyable {
   private static let pieceBytes = 65_536
 
   private let descriptor: Int32
+  private let folder: String
   /// How many bytes it holds.
   private(set) var count = 0
 
-  init() throws(SystemError) {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-    var template = Array("\(folder.isEmpty ? "/tmp" : folder)/.prewarm-report-XXXXXX".utf8CString)
+  /// - Parameter folder: where the file lies while it is made.
+  init(folder: String = Self.temporaryFolder) throws(ReportError) {
+    self.folder = folder
+    var template = Array("\(folder)/.prewarm-report-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
-    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    guard descriptor >= 0 else { throw ReportError(.spool, path: folder, code: errno) }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     unlink(template)
   }
@@ -23,16 +25,23 @@ struct ReportSpool: ~Copyable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    try writeAll(bytes, to: descriptor)
+  /// The folder that TMPDIR names, else /tmp.
+  private static var temporaryFolder: String {
+    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+    return folder.isEmpty ? "/tmp" : folder
+  }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
+    do throws(SystemError) {
+      try writeAll(bytes, to: descriptor)
+    } catch {
+      throw ReportError(.spool, path: folder, code: error.code)
+    }
     count += bytes.count
   }
 
   /// Calls `body` with all that was appended, in pieces.
-  borrowing func read<Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void,
-    orElse refused: (SystemError) -> Failure
-  ) throws(Failure) {
+  borrowing func read(_ body: (UnsafeRawBufferPointer) throws(ReportError) -> Void) throws(ReportError) {
     let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceBytes, alignment: 8)
     defer { piece.deallocate() }
     var offset = 0
@@ -42,7 +51,7 @@ struct ReportSpool: ~Copyable {
         try body(UnsafeRawBufferPointer(rebasing: piece[..<length]))
         offset += length
       } else if length == 0 || errno != EINTR {
-        throw refused(SystemError(code: length == 0 ? EIO : errno))
+        throw ReportError(.spool, path: folder, code: length == 0 ? EIO : errno)
       }
     }
   }
