@@ -70,7 +70,7 @@ import Testing
 
   @Test("a run writes all of its forms at once")
   func allForms() async throws {
-    let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "prometheus"]
+    let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
     let result = try await run(forms.map { "\($0)=out/report.\($0)" }, environment: ["CI_PROJECT_DIR": folder.file("repository")])
     #expect(result.status == 2)
     for form in forms { #expect(folder.read("repository/out/report.\(form)")?.isEmpty == false) }

@@ -110,6 +110,39 @@ import Testing
     }
   }
 
+  private struct Page: Decodable {
+    var outcomes: [[String]]
+    var kinds: [[String]]
+    var hosts: [[String]]
+    var failures: Int
+    var standings: String
+    var variants: Int
+  }
+
+  @Test func html() async throws {
+    let page: Page = try await Chromium().open(
+      text(.html),
+      """
+      const texts = (root, selector) => [...root.querySelectorAll(selector)].map(element => element.textContent.trim());
+      return {
+        outcomes: all(".legend li").map(item => [item.childNodes[1].textContent.trim(), ...texts(item, "b")]),
+        kinds: all("details.kind > summary").map(kind => [".title", "b"].map(part => texts(kind, part)[0])),
+        hosts: all("#hosts tbody tr").map(row => [0, 1, 2].map(cell => row.cells[cell].textContent)),
+        failures: all("#all-failures tbody tr").length,
+        standings: texts(page, "#failures .note").join(),
+        variants: texts(page, "#all-failures small").filter(text => text === "webp, east").length,
+      };
+      """
+    )
+    let names = ["hits in memory": "hit-memory", "hits on disk": "hit-disk"]
+    let shown = page.outcomes.map { (names[$0[0]] ?? $0[0], UInt64($0[1]) ?? 0) }
+    #expect(Dictionary(uniqueKeysWithValues: shown) == outcomes)
+    #expect(page.kinds == [["404 Not Found", "15"], ["not an image", "2"], ["timeout", "2"], ["invalid URL", "1"]])
+    #expect(Dictionary(uniqueKeysWithValues: page.hosts.map { ($0[0], [UInt64($0[1]), UInt64($0[2])]) }) == hosts)
+    #expect(page.failures == 20 && page.variants == 1)
+    #expect(page.standings.hasPrefix("18 count in the verdict; 1 known: "))
+  }
+
   @Test func github() throws {
     let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
     for (title, count) in [("404 Not Found", 15), ("timeout", 2), ("not an image", 2), ("invalid URL", 1)] {
