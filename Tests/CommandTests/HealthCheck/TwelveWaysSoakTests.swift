@@ -3,19 +3,23 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// A check of many URLs that are broken in many ways; `scripts/soak checks` runs it over 50,000, and keeps its reports where
+/// A check and a run of many URLs that are broken in many ways; `scripts/soak checks` has 50,000, and keeps the check's reports where
 /// PREWARM_SOAK_REPORTS says.
 @Suite(.serialized) struct TwelveWaysSoakTests {
   private static let formats = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
 
-  @Test("A check tells twelve kinds of failures and the worst host within the first screen, and the same in every format")
-  func aCheckTellsTwelveKindsAndTheWorstHost() async throws {
+  @Test(
+    "A check and a run tell twelve kinds of failures and the worst host within the first screen, and the same in every format",
+    arguments: ["check", "run"]
+  )
+  func twelveKindsAndTheWorstHostAreTold(command: String) async throws {
     let site = try TwelveWays(urls: SoakCounts.urls)
-    let job = JobFolder("manifests: [{path: urls.txt}]")
+    let job = JobFolder("manifests: [{path: urls.txt}]\ncache: {mode: bypass}")
     job.write(urls: site.urls)
     let reports = Self.formats.flatMap { ["--report", "\($0)=out/report.\($0)"] }
-    let result = try await job.start(["check", "urls.txt"] + reports + site.options).wait()
-    keepReports(of: job, result)
+    let source = command == "check" ? "urls.txt" : "job.yaml"
+    let result = try await job.start([command, source] + reports + site.options).wait()
+    if command == "check" { keepReports(of: job, result) }
     #expect(result.status == 2)
 
     let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("out/report.json") ?? [])) as? [String: any Sendable]
