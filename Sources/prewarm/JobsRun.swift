@@ -32,7 +32,7 @@ struct JobsRun {
     } catch {
       throw CommandFailure(.couldNotFinish, "\(error)")
     }
-    let prepared = try prepare(jobs)
+    let prepared = try prepare(jobs, control)
     let manager: ImageManager
     do {
       manager = try ImageManager()
@@ -49,7 +49,7 @@ struct JobsRun {
   }
 
   /// The jobs with everything open that they need.
-  private func prepare(_ jobs: [Job]) throws -> [PreparedJob] {
+  private func prepare(_ jobs: [Job], _ control: RunControl) throws -> [PreparedJob] {
     guard jobs.flatMap(\.manifests).filter(\.isStandardInput).count <= 1 else {
       throw CommandFailure(.misused, "standard input is named more than once, but can be read only once")
     }
@@ -62,7 +62,9 @@ struct JobsRun {
     for job in jobs {
       do throws(JobError) {
         let options = display.reportOptions(order)
-        prepared.append(try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, keepsState: keepsState))
+        prepared.append(
+          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, keepsState: keepsState) { control.signal != nil }
+        )
       } catch {
         // Manifests that no job file names, the command line does.
         if case .manifest = error, job.file == nil { throw CommandFailure(.misused, "\(error)") }

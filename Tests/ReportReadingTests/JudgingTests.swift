@@ -60,6 +60,17 @@ import Testing
     #expect(try FailureBaseline(path: folder.file("missing.jsonl")) == nil)
   }
 
+  @Test("a baseline of rows is read no further once the run is stopped")
+  func stoppedBaseline() throws {
+    try folder.writeRows((0..<10).map { failure("\($0)") }, to: "rows.jsonl")
+    var left = 4
+    let baseline = try FailureBaseline(path: folder.file("rows.jsonl")) {
+      left -= 1
+      return left < 0
+    }
+    #expect(baseline?.count == 4)
+  }
+
   @Test("a baseline that omits failures is refused")
   func incompleteBaseline() {
     folder.write(JSONReport().text(makeRun((0..<1001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")

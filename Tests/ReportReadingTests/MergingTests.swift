@@ -22,6 +22,7 @@ import Testing
     #expect(counts == whole.failureGroups.map { [$0.failed, $0.blacklisted, $0.counting] })
     #expect(merged.failures.count == whole.failures.count && merged.job.name == "homepage")
     #expect(merged.end.duration == .seconds(2))
+    #expect(merged.verdict == whole.verdict && !whole.verdict.reasons.isEmpty)
   }
 
   @Test("what is beyond the lists is told as omitted")
@@ -39,6 +40,7 @@ import Testing
     #expect(merged.failures.count == 1000 && merged.failuresOmitted == 600)
     #expect(merged.hosts.count == 1000 && merged.hostsOmitted == 400)
     #expect(merged.hosts[0].totals.urls == 2)
+    #expect(merged.verdict.reasons == ["1,600 bad: more than fail-on.failures (0)"])
     let group = merged.failureGroups[0]
     #expect(group.count == 1600 && group.hosts.count == 8 && group.examples.count == 10)
     #expect(group.hosts.reduce(0) { $0 + $1.count } + group.elsewhere == 1600)

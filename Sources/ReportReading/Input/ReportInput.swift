@@ -52,10 +52,13 @@ public final class ReportInput {
 
   /// Calls `body` with each row in turn, valid for the call; to be called once. A last line that was cut is left out.
   ///
-  /// What `body` throws ends the reading, with the place of its row.
-  func rows(_ body: (ReportRow) throws(JSONProblem) -> Void) throws(ReportReadingError) {
+  /// What `body` throws ends the reading, with the place of its row; where `isStopped` says so, asked before each row, the rest is not read.
+  func rows(
+    isStopped: () -> Bool = { false },
+    _ body: (ReportRow) throws(JSONProblem) -> Void
+  ) throws(ReportReadingError) {
     var number: UInt64 = 0
-    while let line = try file.nextLine(maximum: Self.maximumRowBytes) {
+    while !isStopped(), let line = try file.nextLine(maximum: Self.maximumRowBytes) {
       number += 1
       do throws(JSONProblem) {
         try file.withBytes { bytes throws(JSONProblem) in

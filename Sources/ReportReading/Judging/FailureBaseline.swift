@@ -8,12 +8,14 @@ public final class FailureBaseline: FailureJudge {
   private var known = EntryTable(filler: UInt8(0))
 
   /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil where there is none.
-  public init?(path: String) throws(ReportReadingError) {
+  ///
+  /// - Parameter isStopped: asked before each row; where it says so, the rest is not read, since nothing will be judged any more.
+  public init?(path: String, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
     if path != "-", InputFile.isMissing(path) { return nil }
     let input = try ReportInput(path: path)
     switch input.kind {
     case .rows:
-      try input.rows { row throws(JSONProblem) in
+      try input.rows(isStopped: isStopped) { row throws(JSONProblem) in
         switch try row.outcome() {
         case .failed, .blacklisted: add(EntryKey(url: try row.url(), variant: try row.variant()))
         default: break

@@ -29,7 +29,6 @@ extension FinishedReport {
     )
     traffic = reports.reduce(into: Traffic()) { $0.add($1.traffic) }
     failOn = reports.common(\.failOn) ?? FailOn()
-    verdict = Verdict(reasons: reports.sentences { $0.verdict.reasons })
     warnings = reports.sentences { $0.warnings }
     standings = reports.reduce(into: FailureStandings()) { $0.add($1.standings) }
     formats = Dictionary(reports.flatMap(\.formats).map { ($0.format, $0.count) }, uniquingKeysWith: +)
@@ -45,6 +44,14 @@ extension FinishedReport {
     requests = reports[0].requests.filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
     end.breakage = breakages.isEmpty ? nil : breakages.joined(separator: "; ")
+    verdict = joinedVerdict(of: reports)
+  }
+
+  /// By the rules that all runs had, what they add up to; where nothing is broken by that, or rules differ, what each run was told.
+  private func joinedVerdict(of reports: [FinishedReport]) -> Verdict {
+    let judged = reports.common(\.failOn).map { $0.verdict(of: self) }
+    if let judged, judged.exitStatus != .withinLimits { return judged }
+    return Verdict(reasons: reports.sentences { $0.verdict.reasons })
   }
 }
 

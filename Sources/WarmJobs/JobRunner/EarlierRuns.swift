@@ -14,13 +14,15 @@ struct EarlierRuns {
 
   /// Reads what the job's rules name, before a report of this run is opened: it may be the very file that is read.
   ///
-  /// - Parameter keepsState: whether this run counts for the next one.
-  init(of job: Job, keepsState: Bool) throws(JobError) {
+  /// - Parameters:
+  ///   - keepsState: whether this run counts for the next one.
+  ///   - isStopped: whether the run is to end before it has begun, as after a signal: then what is read is not read to its end.
+  init(of job: Job, keepsState: Bool, isStopped: () -> Bool) throws(JobError) {
     var warnings: [String] = []
     var judges: [any FailureJudge] = []
     if let path = job.failOn.newFailuresSince {
       do throws(ReportReadingError) {
-        if let baseline = try FailureBaseline(path: path.absolute) {
+        if let baseline = try FailureBaseline(path: path.absolute, isStopped: isStopped) {
           judges.append(baseline)
         } else {
           warnings.append("fail-on.new-failures-since: there is no \(path.written) yet, so every failure counts as new")

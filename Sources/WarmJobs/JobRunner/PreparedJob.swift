@@ -27,12 +27,14 @@ public final class PreparedJob {
   ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
   ///     with a URL throws, as it does where the job's cache mode is `only`.
   ///   - keepsState: whether the run is one of those that `fail-on.grace` counts; else their state is read, and stays as it is.
+  ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
   ///   - time: the clock by which `newer-than` counts.
   public init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
     isDryRun: Bool = false,
     keepsState: Bool = true,
+    isStopped: () -> Bool = { false },
     time: TimeSource = .system
   ) throws(JobError) {
     self.job = job
@@ -57,7 +59,7 @@ public final class PreparedJob {
     } catch {
       throw .manifest(error)
     }
-    earlierRuns = isDryRun ? EarlierRuns() : try EarlierRuns(of: job, keepsState: keepsState)
+    earlierRuns = isDryRun ? EarlierRuns() : try EarlierRuns(of: job, keepsState: keepsState, isStopped: isStopped)
     do throws(ReportError) {
       var reports: [any ReportWriter] = []
       for target in isDryRun ? [] : job.reports {
