@@ -215,7 +215,7 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
 
   @Test func textsOfManySlashesTakeNoLonger() {
     for part in [#"\\a"#, "//a:1", "//:", "/:", "://", #":\\"#, "//a&"] {
-      let text = String(repeating: part, count: 1 << 20) + "@"
+      let text = String(repeating: part, count: 1 << 16) + "@"
       #expect(maskingCredentials(text).utf8.count <= text.utf8.count + 3)
     }
   }
