@@ -3,7 +3,7 @@
 /// No rule names anything from outside, and no element has a style of its own, which the policy forbids.
 enum HTMLStyle {
   /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
-  static let sha256 = "VlQ5zEXqHfnZV2/sw5d/g5WJJ5MYIkMOF9YL3K5vDtE="
+  static let sha256 = "5uL3Qfogaln+Cxp8FRSZn2LKWFa8cZejwcggi5NaDSM="
 
   /// What stands in the style element, to the byte.
   static let source = """
@@ -154,11 +154,11 @@ enum HTMLStyle {
     .n button::after { display: none }
     [aria-sort=ascending] button::after, .n[aria-sort=ascending] button::before { content: "↑" }
     [aria-sort=descending] button::after, .n[aria-sort=descending] button::before { content: "↓" }
-    .failures .kind { min-width: 7.5rem; color: var(--bad); border-bottom: 0 }
+    .failures .kind { min-width: 8.5rem; color: var(--bad); border-bottom: 0 }
     .failures .url { display: block }
-    .failures td:nth-child(2) { min-width: 18rem; width: 50% }
-    .failures .place { min-width: 7rem }
-    .failures td:nth-child(4) { min-width: 13rem; width: 30%; overflow-wrap: anywhere }
+    .failures td:nth-child(2) { min-width: 18rem; width: 45% }
+    .failures .place { min-width: 10rem }
+    .failures td:nth-child(4) { min-width: 13rem; width: 26%; overflow-wrap: anywhere }
     details.curl summary { display: inline; font-size: .8125rem; color: var(--dim); cursor: pointer }
 
     /* Controls, which the script makes. */
