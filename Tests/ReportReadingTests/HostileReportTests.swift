@@ -52,7 +52,8 @@ import Testing
     let reason = #"\u001b[2J\u202egnp\n\n# All good\n| a | https://evil.example @someone <img src=x>"#
     for report in try [
       read(#""verdict": {"reasons": ["\#(reason)"]}"#),
-      FinishedReport(merging: [read(#""verdict": {"reasons": ["\#(reason)"]}"#)]),
+      // By its own rules nothing is broken, so that its sentences stand.
+      FinishedReport(merging: [read(#""verdict": {"reasons": ["\#(reason)"]}, "fail_on": {"failures": null}"#)]),
     ] {
       for form in [TextReport(), MarkdownReport(), GitHubReport()] as [any ReportForm] {
         let text = form.text(report)
