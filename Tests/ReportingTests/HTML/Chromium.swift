@@ -32,12 +32,15 @@ struct Chromium {
       "--disable-background-networking",
       "--allow-file-access-from-files", "--user-data-dir=\(folder.file("profile"))", "--virtual-time-budget=60000", "--dump-dom",
     ]
-    let result = try await Command.run(executable, options + ["file://\(harness)"], timeout: .seconds(300))
-    guard result.status == 0, let answer = result.outputText.firstMatch(of: /<pre>([^<]+)<\/pre>/)?.1,
-      let json = String(answer).removingPercentEncoding
-    else {
-      throw Failed(description: "Chromium gave no answer (\(result.ending)): \(result.errorText.suffix(2000))")
+    // Its virtual time may run out before the frame has begun to load: then the script has not begun, and the page is opened anew.
+    var (json, said) = (String?.none, "")
+    for _ in 0..<5 where json == nil {
+      let result = try await Command.run(executable, options + ["file://\(harness)"], timeout: .seconds(300))
+      said = "\(result.ending): \(result.errorText.suffix(2000))"
+      guard result.status == 0 else { break }
+      json = result.outputText.firstMatch(of: /<pre>([^<]+)<\/pre>/).flatMap { String($0.1).removingPercentEncoding }
     }
+    guard let json else { throw Failed(description: "Chromium gave no answer (\(said))") }
     do {
       return try JSONDecoder().decode([Answer].self, from: Data(json.utf8))
     } catch {
