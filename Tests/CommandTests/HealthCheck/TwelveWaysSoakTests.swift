@@ -19,7 +19,7 @@ import Testing
     let reports = Self.formats.flatMap { ["--report", "\($0)=out/report.\($0)"] }
     let source = command == "check" ? "urls.txt" : "job.yaml"
     let result = try await job.start([command, source] + reports + site.options).wait()
-    if command == "check" { keepReports(of: job, result) }
+    if command == "check" { try keepReports(of: job, result) }
     #expect(result.status == 2)
 
     let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("out/report.json") ?? [])) as? [String: any Sendable]
@@ -35,12 +35,12 @@ import Testing
     #expect(result.outputText.split(separator: "\n").allSatisfy { $0.unicodeScalars.count <= 80 })
   }
 
-  private func keepReports(of job: JobFolder, _ result: Command.Result) {
+  private func keepReports(of job: JobFolder, _ result: Command.Result) throws {
     guard let target = ProcessInfo.processInfo.environment["PREWARM_SOAK_REPORTS"] else { return }
     for format in Self.formats {
       guard let bytes = job.folder.read("out/report.\(format)") else { continue }
-      FileManager.default.createFile(atPath: "\(target)/report.\(format)", contents: Data(bytes))
+      try Data(bytes).write(to: URL(fileURLWithPath: "\(target)/report.\(format)"))
     }
-    FileManager.default.createFile(atPath: "\(target)/output.txt", contents: Data(result.outputText.utf8))
+    try Data(result.outputText.utf8).write(to: URL(fileURLWithPath: "\(target)/output.txt"))
   }
 }
