@@ -3,15 +3,7 @@ import Reporting
 
 extension Totals {
   mutating func add(_ other: Totals) {
-    hitMemory += other.hitMemory
-    hitDisk += other.hitDisk
-    downloaded += other.downloaded
-    revalidated += other.revalidated
-    checked += other.checked
-    failed += other.failed
-    blacklisted += other.blacklisted
-    skipped += other.skipped
-    cancelled += other.cancelled
+    for outcome in Outcome.allCases { add(outcome, other[outcome]) }
   }
 }
 

@@ -4,27 +4,29 @@ import Reporting
 /// What the report counts over the whole run.
 extension JSONReportReader {
   static func totals(_ json: JSONValue) throws(JSONProblem) -> Totals {
-    var totals = Totals()
-    totals.hitMemory = try json.count("hit_memory")
-    totals.hitDisk = try json.count("hit_disk")
-    totals.downloaded = try json.count("downloaded")
-    totals.revalidated = try json.count("revalidated")
-    totals.checked = try json.count("checked")
-    totals.failed = try json.count("failed")
-    totals.blacklisted = try json.count("blacklisted")
-    totals.skipped = try json.count("skipped")
-    totals.cancelled = try json.count("cancelled")
+    let totals = try totals(json, hitDisk: try json.count("hit_disk"))
     guard try json.required("urls").count() == totals.urls else { throw json.problem("do not add up to urls") }
     return totals
   }
 
   /// What manifests and hosts tell of their totals.
   static func partialTotals(_ json: JSONValue) throws(JSONProblem) -> Totals {
-    var totals = Totals()
     let hits = try json.count("hits")
+    let hitMemory = try json.count("hit_memory")
+    guard hitMemory <= hits else { throw json.problem("has more hits in memory than hits") }
+    var totals = try totals(json, hitDisk: hits - hitMemory)
+    let urls = try json.count("urls")
+    guard totals.urls <= urls else { throw json.problem("counts more than its urls") }
+    // An older version did not tell these apart.
+    totals.skipped += urls - totals.urls
+    return totals
+  }
+
+  /// The counts of all outcomes, that of hits on disk as it is given.
+  private static func totals(_ json: JSONValue, hitDisk: UInt64) throws(JSONProblem) -> Totals {
+    var totals = Totals()
     totals.hitMemory = try json.count("hit_memory")
-    guard totals.hitMemory <= hits else { throw json.problem("has more hits in memory than hits") }
-    totals.hitDisk = hits - totals.hitMemory
+    totals.hitDisk = hitDisk
     totals.downloaded = try json.count("downloaded")
     totals.revalidated = try json.count("revalidated")
     totals.checked = try json.count("checked")
@@ -32,10 +34,6 @@ extension JSONReportReader {
     totals.blacklisted = try json.count("blacklisted")
     totals.skipped = try json.count("skipped")
     totals.cancelled = try json.count("cancelled")
-    let urls = try json.count("urls")
-    guard totals.urls <= urls else { throw json.problem("counts more than its urls") }
-    // An older version did not tell these apart.
-    totals.skipped += urls - totals.urls
     return totals
   }
 

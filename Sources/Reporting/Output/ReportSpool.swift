@@ -12,7 +12,7 @@ struct ReportSpool: ~Copyable {
   private(set) var count = 0
 
   /// - Parameter folder: where the file lies while it is made.
-  init(folder: String = Self.temporaryFolder) throws(ReportError) {
+  init(folder: String = temporaryFolder()) throws(ReportError) {
     self.folder = folder
     var template = Array("\(folder)/.prewarm-report-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
@@ -23,12 +23,6 @@ struct ReportSpool: ~Copyable {
 
   deinit {
     if descriptor >= 0 { close(descriptor) }
-  }
-
-  /// The folder that TMPDIR names, else /tmp.
-  private static var temporaryFolder: String {
-    let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-    return folder.isEmpty ? "/tmp" : folder
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
@@ -55,4 +49,10 @@ struct ReportSpool: ~Copyable {
       }
     }
   }
+}
+
+/// The folder that TMPDIR names, else /tmp.
+package func temporaryFolder() -> String {
+  let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+  return folder.isEmpty ? "/tmp" : folder
 }

@@ -60,7 +60,7 @@ public struct Totals: Sendable, Hashable {
 
 extension Totals {
   /// How many entries ended so.
-  subscript(_ outcome: Outcome) -> UInt64 {
+  package subscript(_ outcome: Outcome) -> UInt64 {
     switch outcome {
     case .hitMemory: hitMemory
     case .hitDisk: hitDisk

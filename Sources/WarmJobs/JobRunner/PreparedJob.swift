@@ -46,7 +46,7 @@ public final class PreparedJob {
     } catch {
       throw .cache(error)
     }
-    let spoolDirectory = cache?.configuration.access == .readWrite ? job.cache.directory : Self.temporaryDirectory
+    let spoolDirectory = cache?.configuration.access == .readWrite ? job.cache.directory : temporaryFolder()
     let makesRequests = !isDryRun && job.cache.mode != .only
     fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
     do throws(ManifestError) {
@@ -92,11 +92,6 @@ public final class PreparedJob {
         return error
       }
     }
-  }
-
-  private static var temporaryDirectory: String {
-    guard let folder = getenv("TMPDIR"), folder.pointee != 0 else { return "/tmp" }
-    return String(cString: folder)
   }
 }
 
