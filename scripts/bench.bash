@@ -1,15 +1,74 @@
-# What the benchmarks share; for other scripts to source after they have set `work`, the folder where everything is, and `prewarm`.
-#   write_job NAME MANIFEST [CONCURRENCY]         writes $work/NAME.yaml, a job that does nothing but warm the cache in $work/out
+# What the benchmarks share; for them to source. A part says what its options are by default and in a short run, and begins:
+#   option=([pairs]=5 …) short=([pairs]=1 …)
+#   begin NAME "$@"                               reads the options; sets prewarm, work (a folder, removed at the end), out, port, base
+# The figures of a run:
+#   write_job NAME MANIFEST [CONCURRENCY]         writes $work/NAME.yaml, a job that does nothing but warm the cache in $out
 #   empty                                         leaves an empty cache and a synced disk
-#   timed NAME PAIR COMMAND…                      runs it, and notes a row: name, pair, wall seconds, KB resident at most,
-#                                                 user and system CPU seconds; what it printed is in $work/said
+#   timed NAME PAIR COMMAND…                      runs it, and notes a row; what it printed is in $work/said
 #   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    times prewarm, of which exactly COUNT URLs must end in OUTCOME
+#   note NAME PAIR FIGURE…                        notes a row. Those of timed and warm: 3 wall seconds, 4 KB resident at most,
+#                                                 5 user, 6 system, 7 CPU seconds; of warm also, by prewarm's report, 8 seconds, 9 KB
 #   figure NAME                                   the first figure of that name in prewarm's last report
+# What comes of them:
 #   value NAME PAIR COLUMN, median NAME COLUMN    of the rows that were noted; nothing where there is none
+#   seconds NAME [COLUMN], megabytes NAME [COLUMN], rate NAME COUNT [COLUMN]    medians for people; a dash where there is none
+#   calculate A OPERATOR B                        nothing where either is missing
+#   average_size FOLDER                           of the files in it, in KB
+#   goal GOAL OURS PEERS LIMIT RATIO MET          a row of the table that scripts/bench prints in the end
+#   met FIGURE RELATION WANTED                    yes or no; a dash where there is no figure, or the run was short
 # shellcheck shell=bash
 
-: "${work:?}" "${prewarm:?}"
-out=$work/out results=$work/results
+export LC_ALL=C
+# shellcheck source=scripts/origin.bash
+source scripts/origin.bash
+
+declare -A option short
+
+usage() { sed -n '2,/^set /{/^#   /s/^# *//p}' "$0" >&2 && exit 3; }
+
+read_options() {
+  option[directory]=.build
+  while (($#)); do
+    local name=${1#--}
+    if [[ $1 == --short ]]; then
+      option[short]=yes
+      for name in "${!short[@]}"; do option[$name]=${short[$name]}; done
+    elif [[ $1 == --?* && ${option[$name]+known} && ($name == directory || ${2:-} =~ ^[1-9][0-9]{0,9}$) ]]; then
+      option[$name]=${2:?} && shift
+    else
+      usage
+    fi
+    shift
+  done
+}
+
+begin() {
+  part=$1 && shift
+  read_options "$@"
+  if [[ -n ${PREWARM:-} ]]; then
+    prewarm=$(realpath "$PREWARM")
+  else
+    scripts/install-dependencies build run bench
+    prewarm=$(scripts/build)
+  fi
+  mkdir -p "${option[directory]}"
+  work=$(mktemp -d "$(realpath "${option[directory]}")/bench.XXXXXX")
+  out=$work/out results=$work/results figures=${BENCH_FIGURES:-$work}
+  trap 'stop_origin "$work"; rm -rf "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  port=18090
+  while port_is_taken "$port"; do port=$((port + 1)); done
+  # shellcheck disable=SC2034 # the parts want it
+  base=http://127.0.0.1:$port
+}
+
+# need_room MB: leaves with a sentence where the disk has less
+need_room() {
+  local free
+  free=$(df --output=avail -BM "$work" | tail -1 | tr -dc 0-9)
+  ((free >= $1)) || { echo "bench-$part: $1 MB are needed in ${option[directory]}, and only $free MB are free" >&2 && exit 1; }
+}
 
 write_job() {
   cat >"$work/$1.yaml" <<YAML
@@ -22,31 +81,61 @@ report: [{json: report.json}]
 YAML
 }
 
-empty() { rm -rf "$out" && mkdir "$out" && sync; }
+empty() { rm -rf "$out" && mkdir "$out" && sync -f "$work"; }
+
+note() { echo "$*" | tee -a "$figures/runs" >>"$results"; }
+
+# measure COMMAND…: leaves in `measured` what timed notes. Bash tells CPU time by the millisecond, time(1) only by the hundredth.
+measure() {
+  local TIMEFORMAT='%3R %3U %3S' wall user system
+  measured=$({ time /usr/bin/time -q -f %M -o "$work/peak" timeout --foreground 1800 "$@" >"$work/said" 2>&1; } 2>&1) || return 1
+  read -r wall user system <<<"$measured"
+  measured="$wall $(tail -1 "$work/peak") $user $system $(calculate "$user" + "$system")"
+}
 
 timed() {
-  local name=$1 pair=$2
+  local name=$1 pair=$2 measured
   shift 2
-  /usr/bin/time -f '%e %M %U %S' -o "$work/time" timeout --foreground 900 "$@" >"$work/said" 2>&1 || return 1
-  echo "$name $pair $(tail -1 "$work/time")" >>"$results"
+  measure "$@" && note "$name" "$pair" "$measured"
 }
 
 figure() { grep -oE "\"$1\": *[0-9.]+" "$work/report.json" | head -1 | grep -oE '[0-9.]+$'; }
 
 warm() {
-  local name=$1 pair=$2 job=$3 outcome=$4 count=$5
+  local name=$1 pair=$2 job=$3 outcome=$4 count=$5 measured
   shift 5
-  if ! timed "$name" "$pair" "$prewarm" run "$work/$job.yaml" --quiet --progress none "$@" ||
-    [[ $(figure "$outcome") != "$count" ]]; then
-    echo "bench: prewarm should have ended with $count '$outcome':" >&2
+  if ! measure "$prewarm" run "$work/$job.yaml" --quiet --progress none "$@" || [[ $(figure "$outcome") != "$count" ]]; then
+    echo "bench-$part: prewarm should have ended with $count '$outcome':" >&2
     cat "$work/said" >&2
     exit 1
   fi
+  note "$name" "$pair" "$measured" "$(figure duration_seconds)" "$(($(figure peak_memory_bytes) / 1024))"
 }
 
 value() { awk -v name="$1" -v pair="$2" -v column="$3" '$1 == name && $2 == pair {print $column}' "$results"; }
 
 median() {
-  awk -v name="$1" -v column="$2" '$1 == name {print $column}' "$results" | sort -g |
+  awk -v name="$1" -v column="$2" '$1 == name && $column ~ /^[0-9]/ {print $column}' "$results" 2>/dev/null | sort -g |
     awk '{v[NR] = $1} END {if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2}'
+}
+
+calculate() {
+  awk -v a="$1" -v operator="$2" -v b="$3" 'BEGIN {
+    if (a == "" || b == "" || operator == "/" && b == 0) exit
+    printf "%.9g", operator == "+" ? a + b : operator == "-" ? a - b : operator == "*" ? a * b : a / b
+  }'
+}
+
+# shellcheck disable=SC2059 # the format is the caller's
+round() { if [[ -n $2 ]]; then printf "$1" "$2"; else printf -; fi; }
+seconds() { round '%.2f s' "$(median "$1" "${2:-3}")"; }
+megabytes() { round '%.0f MB' "$(calculate "$(median "$1" "${2:-4}")" / 1024)"; }
+rate() { round '%.0f/s' "$(calculate "$2" / "$(median "$1" "${3:-3}")")"; }
+average_size() { find "$1" -type f -printf '%s\n' | awk '{sum += $1} END {printf "%.1f", sum / NR / 1000}'; }
+
+goal() { printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$part" "$@" >>"$figures/goals.tsv"; }
+
+met() {
+  [[ -n $1 && -z ${option[short]:-} ]] || { echo - && return; }
+  awk "BEGIN {print ($1 $2 $3) ? \"yes\" : \"no\"}"
 }

@@ -1,7 +1,9 @@
 # Serves a folder with nginx on loopback; for other scripts to source. Any user may run it: all that nginx writes is in WORK.
 #   port_is_taken PORT
 #   start_origin FOLDER PORT WORK [ACCESS-LOG]    returns when it answers; a row of the log is: status, path and query,
-#                                                 bytes of the body that were sent
+#                                                 bytes of the body that were sent, protocol, number of the connection
+#   start_origin … ACCESS-LOG tls                 by HTTPS, HTTP/2 too, as 127.0.0.1; clients trust WORK/certificate.pem.
+#                                                 An empty ACCESS-LOG is none
 #   stop_origin WORK                              returns when it has ended
 # shellcheck shell=bash
 
@@ -10,10 +12,15 @@ PATH=$PATH:/usr/sbin # where Debian keeps nginx, and where a user's PATH does no
 port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 start_origin() {
-  local folder port=$2 work=$3 log=${4:+"'$4' asked"} user=
+  local folder port=$2 work=$3 log=${4:+"'$4' asked"} tls=${5:-} user=
   folder=$(realpath "$1")
   # Started by root, nginx would serve as www-data, which cannot read a clone under /root.
   ((EUID != 0)) || user="user root root;"
+  if [[ $tls ]]; then
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
+      -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/certificate.pem" 2>/dev/null
+    tls="ssl_certificate '$work/certificate.pem'; ssl_certificate_key '$work/key.pem';"
+  fi
   cat >"$work/nginx.conf" <<CONF
 $user
 worker_processes 1;
@@ -31,7 +38,7 @@ http {
     text/plain txt;
   }
   default_type application/octet-stream;
-  log_format asked '\$status \$request_uri \$body_bytes_sent';
+  log_format asked '\$status \$request_uri \$body_bytes_sent \$server_protocol \$connection';
   access_log ${log:-off};
   sendfile on;
   tcp_nopush on;
@@ -42,7 +49,8 @@ http {
   uwsgi_temp_path '$work/uwsgi';
   scgi_temp_path '$work/scgi';
   server {
-    listen 127.0.0.1:$port backlog=4096;
+    listen 127.0.0.1:$port ${tls:+ssl http2} backlog=4096;
+    $tls
     root '$folder';
     add_header Cache-Control "public, max-age=3600";
   }
