@@ -9,6 +9,8 @@
 #   note NAME PAIR FIGURE…                        notes a row. Those of timed and warm: 3 wall seconds, 4 KB resident at most,
 #                                                 5 user, 6 system, 7 CPU seconds; of warm also, by prewarm's report, 8 seconds, 9 KB
 #   figure NAME                                   the first figure of that name in prewarm's last report
+# An origin for runs of many URLs:
+#   small_origin, small_urls FIRST END            one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, ignored by it
 # What comes of them:
 #   value NAME PAIR COLUMN, median NAME COLUMN    of the rows that were noted; nothing where there is none
 #   seconds NAME [COLUMN], megabytes NAME [COLUMN], rate NAME COUNT [COLUMN]    medians for people; a dash where there is none
@@ -139,3 +141,11 @@ met() {
   [[ -n $1 && -z ${option[short]:-} ]] || { echo - && return; }
   awk "BEGIN {print ($1 $2 $3) ? \"yes\" : \"no\"}"
 }
+
+small_origin() {
+  mkdir -p "$work/img"
+  scripts/scene 64 48 1 | cjpeg -quality 80 -outfile "$work/img/small.jpg"
+  start_origin "$work" "$port" "$work"
+}
+
+small_urls() { awk -v url="$base/img/small.jpg" -v i="$1" -v end="$2" 'BEGIN {for (; i < end; i++) printf "%s?%d\n", url, i}'; }
