@@ -13,7 +13,7 @@ func system(_ name: String, pkgConfig: String, debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-/// What AVIF images are decoded with, by libavif; empty: prewarm is built without them.
+/// What AVIF images are decoded with, by libavif, which is loaded with the first of them; empty: prewarm is built without them.
 let avif: [String] = ["AVIFCoding"]
 
 /// The settings of what has to know whether AVIF is built in.
@@ -52,7 +52,6 @@ let package = Package(
     system("CLMDB", pkgConfig: "lmdb", debian: "liblmdb-dev"),
     system("CXXHash", pkgConfig: "libxxhash", debian: "libxxhash-dev"),
     system("CYAML", pkgConfig: "yaml-0.1", debian: "libyaml-dev"),
-    system("CXML2", pkgConfig: "libxml-2.0", debian: "libxml2-dev"),
     system("CJansson", pkgConfig: "jansson", debian: "libjansson-dev"),
     system("CWebP", pkgConfig: "libwebpdemux", debian: "libwebp-dev"),
     system("CZlib", pkgConfig: "zlib", debian: "zlib1g-dev"),
@@ -64,6 +63,8 @@ let package = Package(
     // Calls that begin and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
+    // Expat (Debian: libexpat1-dev), whose memory is counted in C.
+    .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
 
     library("ImagePrimitives", ["CXXHash"]),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
@@ -79,7 +80,7 @@ let package = Package(
     ),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CXML2"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CExpat"]),
     library("Reporting", ["ImagePrimitives", "CXXHash"]),
     library("ReportReading", ["ImagePrimitives", "ImageURLs", "Reporting", "CJansson", "CXXHash"]),
     library(
@@ -164,8 +165,8 @@ let package = Package(
 
 if !avif.isEmpty {
   package.targets += [
-    // Without pkg-config, whose flag for libavif SwiftPM warns of, and which adds nothing.
-    .systemLibrary(name: "CAVIF", providers: [.apt(["libavif-dev"])]),
+    // It needs libavif's headers (Debian: libavif-dev) and is not linked with it.
+    .target(name: "CAVIF"),
     library("AVIFCoding", ["ImagePrimitives", "ImageCoding", "CAVIF"]),
     tests("AVIFCodingTests", ["AVIFCoding", "ImagePrimitives", "ImageCoding"]),
   ]

@@ -7,19 +7,21 @@ struct AVIFDecoder: ~Copyable {
   /// How often an animation is shown; 0: for ever.
   let loopCount: Int
   private let items: Int
+  private let avif: CAVIFFunctions
   private let decoder: UnsafeMutablePointer<avifDecoder>
   private let io: UnsafeMutablePointer<avifIO>
   private let input: UnsafeMutablePointer<AVIFInput>
 
-  private init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool, structure: AVIFStructure) {
+  private init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool, structure: AVIFStructure, avif: CAVIFFunctions) {
+    self.avif = avif
     loopCount = structure.loopCount
     items = structure.items
     input = .allocate(capacity: 1)
     input.initialize(to: AVIFInput(bytes, isComplete: isComplete))
     io = .allocate(capacity: 1)
     io.initialize(to: AVIFInput.makeIO(over: input))
-    decoder = avifDecoderCreate()
-    avifDecoderSetIO(decoder, io)
+    decoder = avif.decoderCreate()!
+    avif.decoderSetIO(decoder, io)
     decoder.pointee.maxThreads = 1
     decoder.pointee.strictFlags = AVIF_STRICT_ALPHA_ISPE_REQUIRED.rawValue
     decoder.pointee.imageCountLimit = AVIFStructure.maximumFrames
@@ -29,7 +31,7 @@ struct AVIFDecoder: ~Copyable {
   }
 
   deinit {
-    avifDecoderDestroy(decoder)
+    avif.decoderDestroy(decoder)
     io.deallocate()
     input.deallocate()
   }
@@ -40,8 +42,9 @@ struct AVIFDecoder: ~Copyable {
       throw ImageError(.notAnImage, "not an AVIF file: it does not begin with a file type box (ftyp) of brand avif or avis")
     }
     let structure = try AVIFStructure(of: bytes)
-    let decoder = AVIFDecoder(bytes, isComplete: isComplete, structure: structure)
-    try decoder.check(avifDecoderParse(decoder.decoder))
+    let avif = try CAVIFFunctions.loaded()
+    let decoder = AVIFDecoder(bytes, isComplete: isComplete, structure: structure, avif: avif)
+    try decoder.check(avif.decoderParse(decoder.decoder))
     return decoder
   }
 
@@ -87,7 +90,7 @@ struct AVIFDecoder: ~Copyable {
 
   /// Decodes the next frame.
   func next() throws(ImageError) {
-    try check(avifDecoderNextImage(decoder))
+    try check(avif.decoderNextImage(decoder))
   }
 
   /// The pixels of the next frame, upright, reduced to `size`.
@@ -102,7 +105,7 @@ struct AVIFDecoder: ~Copyable {
       )
     }
     let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
-      try check(UnsafePointer(image).convert(into: pixels))
+      try check(UnsafePointer(image).convert(into: pixels, by: avif))
     }
     return pixels.upright(orientation: header.orientation).reduced(to: size)
   }
@@ -110,12 +113,14 @@ struct AVIFDecoder: ~Copyable {
   /// Converts a corner of the current frame, which fails where all of it would.
   func checkColors() throws(ImageError) {
     let image = decoder.pointee.image!
-    guard let corner = avifImageCreateEmpty() else { throw ImageError(.outOfMemory, "libavif: out of memory") }
-    defer { avifImageDestroy(corner) }
+    guard let corner = avif.imageCreateEmpty() else { throw ImageError(.outOfMemory, "libavif: out of memory") }
+    defer { avif.imageDestroy(corner) }
     var area = avifCropRect(x: 0, y: 0, width: min(2, image.pointee.width), height: min(2, image.pointee.height))
-    try check(avifImageSetViewRect(corner, image, &area))
+    try check(avif.imageSetViewRect(corner, image, &area))
     let size = ImageSize(width: Int(area.width), height: Int(area.height))
-    _ = try PixelBuffer(size: size) { pixels throws(ImageError) in try check(UnsafePointer(corner).convert(into: pixels)) }
+    _ = try PixelBuffer(size: size) { pixels throws(ImageError) in
+      try check(UnsafePointer(corner).convert(into: pixels, by: avif))
+    }
   }
 
   private func check(_ result: avifResult) throws(ImageError) {
@@ -125,7 +130,7 @@ struct AVIFDecoder: ~Copyable {
       throw .endsEarly("AVIF", needed: needed, of: input.pointee.bytes.count, isComplete: input.pointee.isComplete)
     }
     let detail = LibraryText(decoder.pointee.diag.error).description
-    let message = "libavif: \(String(cString: avifResultToString(result)))\(detail.isEmpty ? "" : ": \(detail)")"
+    let message = "libavif: \(String(cString: avif.resultToString(result)!))\(detail.isEmpty ? "" : ": \(detail)")"
     if result == AVIF_RESULT_OUT_OF_MEMORY { throw ImageError(.outOfMemory, message) }
     if detail.contains("dimensions are too large") {
       throw ImageError(.dimensions(maximumPixels: Int(decoder.pointee.imageSizeLimit)), message)

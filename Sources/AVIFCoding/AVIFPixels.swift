@@ -3,33 +3,33 @@ import CAVIF
 /// Making RGBA of 8 bits of a decoded picture.
 extension UnsafePointer<avifImage> {
   /// Writes `width * height * 4` bytes to `pixels`, upright or not as they are stored, not premultiplied.
-  func convert(into pixels: UnsafeMutableBufferPointer<UInt8>) -> avifResult {
-    guard pointee.losesLowBits else { return convertDirectly(into: pixels) }
-    guard let shallow = avifImageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
-    defer { avifImageDestroy(shallow) }
-    let result = copyHighBits(to: shallow)
-    return result == AVIF_RESULT_OK ? UnsafePointer(shallow).convertDirectly(into: pixels) : result
+  func convert(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
+    guard pointee.losesLowBits else { return convertDirectly(into: pixels, by: avif) }
+    guard let shallow = avif.imageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
+    defer { avif.imageDestroy(shallow) }
+    let result = copyHighBits(to: shallow, by: avif)
+    return result == AVIF_RESULT_OK ? UnsafePointer(shallow).convertDirectly(into: pixels, by: avif) : result
   }
 
-  private func convertDirectly(into pixels: UnsafeMutableBufferPointer<UInt8>) -> avifResult {
+  private func convertDirectly(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
     var target = avifRGBImage()
-    avifRGBImageSetDefaults(&target, self)
+    avif.rgbImageSetDefaults(&target, self)
     target.format = AVIF_RGB_FORMAT_RGBA
     target.depth = 8
     target.pixels = pixels.baseAddress
     target.rowBytes = target.width * 4
-    return avifImageYUVToRGB(self, &target)
+    return avif.imageYUVToRGB(self, &target)
   }
 
   /// Makes `target` the picture with the highest 8 bits of each sample.
-  private func copyHighBits(to target: UnsafeMutablePointer<avifImage>) -> avifResult {
-    let copied = avifImageCopy(target, self, 0)
+  private func copyHighBits(to target: UnsafeMutablePointer<avifImage>, by avif: CAVIFFunctions) -> avifResult {
+    let copied = avif.imageCopy(target, self, 0)
     guard copied == AVIF_RESULT_OK else { return copied }
     target.pointee.depth = 8
     let planes = AVIF_PLANES_YUV.rawValue | (pointee.alphaPlane == nil ? 0 : AVIF_PLANES_A.rawValue)
-    let allocated = avifImageAllocatePlanes(target, planes)
+    let allocated = avif.imageAllocatePlanes(target, planes)
     guard allocated == AVIF_RESULT_OK else { return allocated }
-    for (source, target) in zip(pointee.planes, target.pointee.planes) {
+    for (source, target) in zip(pointee.planes(by: avif), target.pointee.planes(by: avif)) {
       for y in 0..<source.height {
         guard let deep = source.row(y), let shallow = target.row(y) else { continue }
         deep.withMemoryRebound(to: UInt16.self, capacity: source.width) { deep in
@@ -50,9 +50,9 @@ extension avifImage {
   }
 
   /// The planes that it can have, in the same order for images of one format.
-  fileprivate var planes: [Plane] {
+  fileprivate func planes(by avif: CAVIFFunctions) -> [Plane] {
     var info = avifPixelFormatInfo()
-    avifGetPixelFormatInfo(yuvFormat, &info)
+    avif.getPixelFormatInfo(yuvFormat, &info)
     let (width, height) = (Int(width), Int(height))
     let chromaWidth = (width + Int(info.chromaShiftX)) >> Int(info.chromaShiftX)
     let chromaHeight = (height + Int(info.chromaShiftY)) >> Int(info.chromaShiftY)

@@ -14,6 +14,8 @@ public struct ImageError: Error, Sendable, Hashable {
     case needsMoreBytes(minimum: Int)
     /// The machine had no memory for it, which says nothing about the image.
     case outOfMemory
+    /// The library that reads the format is not installed, which says nothing about the image.
+    case unavailable
     /// It cannot be written as that format, or not in so few bytes.
     case unencodable
   }

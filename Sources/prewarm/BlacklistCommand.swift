@@ -18,6 +18,7 @@ struct BlacklistCommand: ParsableCommand {
   /// `prewarm blacklist list`.
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List the blacklist: why, how often, when last, until when, URL."
     )
 
@@ -48,6 +49,7 @@ struct BlacklistCommand: ParsableCommand {
   /// `prewarm blacklist remove`.
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Take URLs off the blacklist.",
       discussion: "Ends with 1 where one of them is not on it; the others are taken off."
     )
@@ -73,7 +75,7 @@ struct BlacklistCommand: ParsableCommand {
 
   /// `prewarm blacklist clear`.
   struct Clear: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Take everything off the blacklist.")
+    static let configuration = CommandConfiguration(commandName: "clear", abstract: "Take everything off the blacklist.")
 
     @OptionGroup var options: CacheOptions
 

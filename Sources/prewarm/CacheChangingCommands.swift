@@ -9,6 +9,7 @@ extension CacheCommand {
   /// `prewarm cache remove`.
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove images from the cache, and all that jobs with transform made of them.",
       discussion: """
         With --job and a job that has variants or edges, all of those are removed. Ends with 1 where one of the URLs is not cached; \
@@ -49,6 +50,7 @@ extension CacheCommand {
   /// `prewarm cache trim`.
   struct Trim: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "trim",
       abstract: "Remove what has expired, then the oldest beyond the size limit.",
       discussion: "The rules are those of the job file, or the defaults, with the options above them."
     )
@@ -106,6 +108,7 @@ extension CacheCommand {
   /// `prewarm cache clear`.
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "clear",
       abstract: "Remove all images of a namespace and give their space back; the blacklist stays.",
       discussion: "Needs the cache alone: ends with 1, and says who has it open, where another process uses it."
     )

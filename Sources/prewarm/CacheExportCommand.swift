@@ -13,6 +13,7 @@ extension CacheCommand {
     }
 
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Write the cached images to files: for an app to bundle, or a server to serve.",
       discussion: """
         sdwebimage: flat, each file named by the MD5 of its URL as it was first written, which SDWebImage finds when the folder is one of \

@@ -8,7 +8,10 @@ import WarmJobs
 extension CacheCommand {
   /// `prewarm cache stats`.
   struct Stats: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Say how much is in the cache, and until when it is fresh.")
+    static let configuration = CommandConfiguration(
+      commandName: "stats",
+      abstract: "Say how much is in the cache, and until when it is fresh."
+    )
 
     @OptionGroup var options: CacheOptions
 
@@ -63,6 +66,7 @@ extension CacheCommand {
   /// `prewarm cache list`.
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List what is in the cache: when stored, bytes, format, size, URL."
     )
 
@@ -87,6 +91,7 @@ extension CacheCommand {
   /// `prewarm cache get`.
   struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "get",
       abstract: "Write a cached image to standard output, or tell its record with --json.",
       discussion: """
         With --job and a job that has transform, it is the image that this job made; of one that has variants or edges, the first of \

@@ -6,6 +6,7 @@ extension CacheCommand {
   /// `prewarm cache verify`.
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "Read every image of the cache and check it against its sum; remove what is damaged.",
       discussion: """
         What is removed is fetched again by the next run. Others may use the cache meanwhile. Ends with 1 where anything was damaged, so \
@@ -67,6 +68,7 @@ extension CacheCommand {
   /// `prewarm cache compact`.
   struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "compact",
       abstract: "Write the cache's index anew without its free pages, and so give their space back.",
       discussion: "Needs the cache alone: ends with 1, and says who has it open, where another process uses it."
     )

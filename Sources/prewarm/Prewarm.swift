@@ -25,6 +25,10 @@ import WarmJobs
   static func main() {
     // A closed pipe is an error of a write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
+    if isAskedForVersionAlone {
+      writeToStandardOutput(PrewarmVersion.current + "\n")
+      Glibc.exit(ExitStatus.withinLimits.rawValue)
+    }
     do {
       var command = try parseAsRoot()
       try command.run()
@@ -36,6 +40,12 @@ import WarmJobs
     } catch {
       finish(with: error)
     }
+  }
+
+  /// Whether nothing else is asked, so that the parser need not look at all commands first.
+  private static var isAskedForVersionAlone: Bool {
+    guard CommandLine.argc == 2, let argument = CommandLine.unsafeArgv[1] else { return false }
+    return strcmp(argument, "--version") == 0
   }
 
   /// Help and the version go to standard output and are no mistake; everything else that the parser says is one.

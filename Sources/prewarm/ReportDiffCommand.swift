@@ -8,6 +8,7 @@ extension ReportCommand {
   /// `prewarm report diff`.
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Say what broke, what healed and which images changed from one report to another.",
       discussion: """
         URLs are the same by their text, variant and edge. All can be told of two JSON Lines reports; a JSON report that lists \

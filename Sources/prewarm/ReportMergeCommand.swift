@@ -7,6 +7,7 @@ extension ReportCommand {
   /// `prewarm report merge`.
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "merge",
       abstract: "Join the reports of several runs into one.",
       discussion: """
         JSON and JSON Lines reports may be mixed. Counts and histograms are added up exactly; the duration is the sum of all \

@@ -7,6 +7,7 @@ extension ReportCommand {
   /// `prewarm report show`.
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Show a JSON or JSON Lines report as text, or in any other form.",
       discussion: """
         csv, jsonl and junit are made of rows, which only a JSON Lines report has. Rows in turn do not tell when their run began \

@@ -155,6 +155,7 @@ extension Failure {
   init(_ error: ImageError) {
     switch error.kind {
     case .notAnImage: self.init(.notAnImage, message: error.message)
+    case .unavailable: self.init(.format, message: error.message)
     case .dimensions, .memory: self.init(.dimensions, message: error.message)
     case .outOfMemory, .unencodable: self.init(.internal, message: error.message)
     case .undecodable, .needsMoreBytes: self.init(.undecodable, message: error.message)

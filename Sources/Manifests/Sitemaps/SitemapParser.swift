@@ -1,129 +1,164 @@
-import CXML2
+import CExpat
 import Glibc
+import ImagePrimitives
 
-/// libxml2's push parser over a sitemap; it hands elements on to a ``SitemapContent``.
+/// Expat over a sitemap; it hands elements on to a ``SitemapContent``.
 ///
-/// It is libxml2 itself and not FoundationXML, a face over it that would load Foundation at every start and has none of these limits.
 /// It asks nobody: nothing external is loaded, and a document that declares entities is refused, since one could name files or
-/// grow without end. So is one that declares attributes, whose defaults every element would gain, and what has too long a tag or
-/// too many namespaces: libxml2 compares each with each. Its own limits hold for the rest (10 MB for a comment).
+/// grow without end. So is one that declares attributes, whose defaults every element would gain, and what has too long a tag, too
+/// many namespaces, or takes too much memory by its comments or by ever new names.
 final class SitemapParser {
-  /// Part of the namespace of Google's image extension, which some write with https.
-  private static let imageNamespace = "google.com/schemas/sitemap-image/"
-  private static let shownMessageBytes = 200
   /// Of a tag that has not ended yet; what is fed at once may be on top of it.
   private static let maximumTagBytes = 64 << 10
-  private static let maximumNamespaces = 256
+  private static let maximumMemoryBytes = 16 << 20
   private static let entitiesProblem =
     "it declares entities, which no sitemap needs and which could name files or grow without end"
+  private static let attributesProblem = "it declares attributes, which no sitemap needs and which every element would gain"
 
   let content: SitemapContent
   /// Why the rest is not read, and the line.
   private(set) var failure: (line: UInt64, message: String)?
-  // Made with the first bytes, by which libxml2 tells the encoding.
-  private var context: xmlParserCtxtPtr?
-  /// That of the root and so of its entries, whatever version of sitemaps it names; libxml2's own copy.
-  private var namespace: UnsafePointer<xmlChar>?
+  private var namespaces = SitemapNamespaces()
+  private var encoding: SitemapEncoding?
+  /// Made with the first bytes, which tell the encoding.
+  private var expat: XML_Parser?
+  private let memory: UnsafeMutablePointer<CExpatMemory>
+  /// The first bytes, until they tell it.
+  private var opening: [UInt8] = []
+  /// What waits to be parsed. Expat looks at what has not ended anew from its start each time, so that it is given as much again first.
+  private var held: [UInt8] = []
+  private var parsedBytes = 0
+  private var unendedBytes = 0
+  private var unendedIsTag = false
 
-  init(_ content: SitemapContent) { self.content = content }
+  init(_ content: SitemapContent) {
+    self.content = content
+    memory = .allocate(capacity: 1)
+    memory.initialize(to: CExpatMemory(used: 0, maximum: Self.maximumMemoryBytes))
+  }
 
   deinit {
-    guard let context else { return }
-    if let document = context.pointee.myDoc { xmlFreeDoc(document) }
-    xmlFreeParserCtxt(context)
+    if let expat { cexpat_free(expat, memory) }
+    memory.deallocate()
   }
 
-  /// Takes the next bytes, at least four of them the first time; none, as the last, where the text has ended.
+  // MARK: Bytes
+
+  /// Takes the next bytes; none, as the last, where the text has ended.
   func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
     guard failure == nil else { return }
-    let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
-    if context == nil {
-      context = Self.makeContext(for: self, start, bytes.count)
-      _ = xmlParseChunk(context, nil, 0, isLast ? 1 : 0)
+    if expat != nil { return decode(bytes, isLast: isLast) }
+    opening.append(contentsOf: bytes)
+    guard isLast || SitemapEncoding.isTold(by: opening) else { return }
+    let encoding = SitemapEncoding(of: opening)
+    expat = makeExpat(encoding.expatName)
+    self.encoding = consume encoding
+    opening.withUnsafeBytes { decode($0, isLast: isLast) }
+    opening = []
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
+    guard encoding?.isConverted == true, let text = encoding?.convert(bytes, isLast: isLast) else {
+      return parse(bytes, isLast: isLast)
+    }
+    let isBroken = encoding?.isBroken == true
+    text.withUnsafeBytes { parse($0, isLast: isLast && !isBroken) }
+    if isBroken, failure == nil {
+      failure = (line, "the XML is broken: it has bytes that are no text in its encoding, \(encoding?.declaredName ?? "")")
+    }
+  }
+
+  private func parse(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
+    if held.isEmpty, isLast || bytes.count >= unendedBytes {
+      parseNow(bytes, isLast: isLast)
     } else {
-      _ = xmlParseChunk(context, start, Int32(bytes.count), isLast ? 1 : 0)
+      held.append(contentsOf: bytes)
+      if isLast || held.count >= unendedBytes {
+        held.withUnsafeBytes { parseNow($0, isLast: isLast) }
+        held.removeAll(keepingCapacity: true)
+      }
     }
-    guard let context else { return }
-    if unendedTagBytes > Self.maximumTagBytes {
-      content.refuse("it has a tag of more than \(Self.maximumTagBytes >> 10) KiB")
-    }
-    if let problem = content.problem {
-      failure = (line, problem)
-    } else if context.pointee.wellFormed == 0 {
-      failure = (UInt64(max(context.pointee.lastError.line, 1)), Self.sentence(context.pointee.lastError.message))
+    if unendedIsTag, unendedBytes + held.count > Self.maximumTagBytes {
+      refuse("it has a tag of more than \(Self.maximumTagBytes >> 10) KiB")
     }
   }
 
-  private var line: UInt64 { UInt64(max(context?.pointee.input?.pointee.line ?? 1, 1)) }
-
-  /// What libxml2 holds of a tag whose end it waits for; 0 of a comment or a declaration, which cost no more than their bytes.
-  private var unendedTagBytes: Int {
-    guard let input = context?.pointee.input, let start = input.pointee.cur, let end = input.pointee.end, end - start > 1 else {
-      return 0
-    }
-    let isTag = start[0] == UInt8(ascii: "<") && start[1] != UInt8(ascii: "!") && start[1] != UInt8(ascii: "?")
-    return isTag ? end - start : 0
+  private func parseNow(_ bytes: UnsafeRawBufferPointer, isLast: Bool) {
+    guard let expat, failure == nil else { return }
+    let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+    let status = cexpat_parse(expat, memory, start, Int32(bytes.count), isLast ? 1 : 0)
+    parsedBytes += bytes.count
+    if failure == nil, status == XML_STATUS_ERROR { failure = (line, Self.sentence(XML_GetErrorCode(expat))) }
+    unendedBytes = max(0, parsedBytes - Int(max(0, XML_GetCurrentByteIndex(expat))))
+    unendedIsTag = unendedBytes > 0 && isInTag
   }
 
-  private static func sentence(_ message: UnsafePointer<CChar>?) -> String {
-    let text = message.map { String(cString: $0) } ?? ""
-    let end = text.utf8.firstIndex(of: 10) ?? text.endIndex
-    let shown = String(decoding: text.utf8[..<end].prefix(shownMessageBytes), as: UTF8.self)
-    return shown.isEmpty ? "it is no XML" : "the XML is broken: \(shown)"
+  /// Whether what has not ended is a tag, and no comment or declaration.
+  private var isInTag: Bool {
+    var (offset, count): (Int32, Int32) = (0, 0)
+    guard let start = XML_GetInputContext(expat, &offset, &count) else { return false }
+    let unended = UnsafeRawBufferPointer(start: start, count: Int(count)).dropFirst(Int(offset)).prefix(4)
+    // Without the zeroes of UTF-16.
+    let letters = unended.filter { $0 != 0 }
+    return letters.count > 1 && letters[0] == UInt8(ascii: "<") && letters[1] != UInt8(ascii: "!")
+      && letters[1] != UInt8(ascii: "?")
   }
 
-  private static func makeContext(
-    for parser: SitemapParser,
-    _ start: UnsafePointer<CChar>?,
-    _ count: Int
-  ) -> xmlParserCtxtPtr {
-    _ = isInitialized
-    var handler = xmlSAXHandler()
-    handler.initialized = UInt32(XML_SAX2_MAGIC)
-    handler.startElementNs = { data, name, prefix, namespace, _, _, _, _, _ in
-      SitemapParser.of(data).start(name!, prefix: prefix, namespace: namespace)
+  private var line: UInt64 { expat.map { UInt64(max(1, XML_GetCurrentLineNumber($0))) } ?? 1 }
+
+  private static func sentence(_ error: XML_Error) -> String {
+    switch error {
+    case XML_ERROR_NO_MEMORY:
+      "reading it takes more than \(maximumMemoryBytes >> 20) MiB, by a comment or a declaration without end or by ever new names"
+    case XML_ERROR_NO_ELEMENTS: "the XML is broken: it ends before its first element does"
+    default: "the XML is broken: \(XML_ErrorString(error).map { String(cString: $0) } ?? "error \(error.rawValue)")"
     }
-    handler.endElementNs = { data, _, _, _ in SitemapParser.of(data).end() }
-    handler.characters = { data, text, count in SitemapParser.of(data).text(text, count) }
-    handler.ignorableWhitespace = handler.characters
-    handler.cdataBlock = { data, text, count in SitemapParser.of(data).text(text, count) }
-    handler.entityDecl = { data, _, _, _, _, _ in SitemapParser.of(data).refuse(SitemapParser.entitiesProblem) }
-    handler.unparsedEntityDecl = { data, _, _, _, _ in SitemapParser.of(data).refuse(SitemapParser.entitiesProblem) }
-    handler.attributeDecl = { data, _, _, _, _, _, values in
-      xmlFreeEnumeration(values)
-      SitemapParser.of(data).refuse("it declares attributes, which no sitemap needs and which every element would gain")
-    }
-    // Else libxml2 writes to standard error.
-    handler.serror = { _, _ in }
-    let data = Unmanaged.passUnretained(parser).toOpaque()
-    guard let context = xmlCreatePushParserCtxt(&handler, data, start, Int32(count), nil) else {
-      fatalError("xmlCreatePushParserCtxt: out of memory")
-    }
-    _ = xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
-    return context
   }
 
-  private static let isInitialized: Void = xmlInitParser()
+  // MARK: What Expat meets
+
+  private func makeExpat(_ encoding: String?) -> XML_Parser {
+    guard let expat = cexpat_create(encoding, memory) else { fatalError("XML_ParserCreate: out of memory") }
+    XML_SetUserData(expat, Unmanaged.passUnretained(self).toOpaque())
+    XML_SetElementHandler(
+      expat,
+      { data, name, attributes in SitemapParser.of(data).start(name!, attributes) },
+      { data, _ in SitemapParser.of(data).end() }
+    )
+    XML_SetCharacterDataHandler(expat) { data, text, count in
+      SitemapParser.of(data).text(UnsafeRawBufferPointer(start: text, count: Int(count)))
+    }
+    XML_SetEntityDeclHandler(expat) { data, _, _, _, _, _, _, _, _ in
+      SitemapParser.of(data).refuse(SitemapParser.entitiesProblem)
+    }
+    XML_SetAttlistDeclHandler(expat) { data, _, _, _, _, _ in
+      SitemapParser.of(data).refuse(SitemapParser.attributesProblem)
+    }
+    return expat
+  }
 
   private static func of(_ data: UnsafeMutableRawPointer?) -> SitemapParser {
     Unmanaged<SitemapParser>.fromOpaque(data!).takeUnretainedValue()
   }
 
-  private func start(_ name: UnsafePointer<xmlChar>, prefix: UnsafePointer<xmlChar>?, namespace: UnsafePointer<xmlChar>?) {
-    // Each takes two places on libxml2's stack of those that are declared here or further out.
-    if let context, context.pointee.nsNr > 2 * Self.maximumNamespaces {
-      content.refuse("it declares more than \(Self.maximumNamespaces) namespaces")
+  private func start(_ name: UnsafePointer<CChar>, _ attributes: SitemapNamespaces.Attributes?) {
+    let colon = strchr(name, CInt(UInt8(ascii: ":")))
+    let prefix = UnsafeRawBufferPointer(start: name, count: colon.map { UnsafePointer($0) - name } ?? 0)
+    let localName = colon.map { UnsafePointer($0 + 1) } ?? name
+    if !namespaces.start(attributes, prefix: prefix) {
+      content.refuse("it declares more than \(SitemapNamespaces.maximumCount) namespaces")
     }
-    content.start(element(name, prefix: prefix, namespace: namespace), name: String(cString: name), line: line)
+    content.start(element(localName, prefix: prefix), name: String(cString: localName), line: line)
     stopIfRefused()
   }
 
-  private func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
-    content.text(UnsafeRawBufferPointer(start: text, count: Int(count)))
+  private func text(_ text: UnsafeRawBufferPointer) {
+    content.text(text)
     stopIfRefused()
   }
 
   private func end() {
+    namespaces.end()
     content.end()
     stopIfRefused()
   }
@@ -136,37 +171,41 @@ final class SitemapParser {
   private func stopIfRefused() {
     if failure == nil, let problem = content.problem {
       failure = (line, problem)
-      xmlStopParser(context)
+      XML_StopParser(expat, XML_Bool(XML_FALSE))
     }
   }
 
-  private func element(
-    _ name: UnsafePointer<xmlChar>,
-    prefix: UnsafePointer<xmlChar>?,
-    namespace: UnsafePointer<xmlChar>?
-  ) -> SitemapElement {
-    if content.root == nil { self.namespace = namespace }
-    // A prefix that is not declared is a common mistake, and means what it is called.
-    let isImage =
-      if let namespace { strstr(Self.text(namespace), Self.imageNamespace) != nil } else {
-        prefix.map { $0.isNamed("image") } ?? false
-      }
-    if isImage { return name.isNamed("loc") ? .imageLocation : .other }
-    guard xmlStrEqual(namespace, self.namespace) != 0 else { return .other }
-    if name.isNamed("loc") { return .location }
-    if name.isNamed("url") { return .url }
-    if name.isNamed("lastmod") { return .lastModified }
-    if name.isNamed("priority") { return .priority }
-    if name.isNamed("sitemap") { return .sitemap }
-    if name.isNamed("urlset") { return .urlSet }
-    return name.isNamed("sitemapindex") ? .index : .other
-  }
-
-  private static func text(_ text: UnsafePointer<xmlChar>) -> UnsafePointer<CChar> {
-    UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self)
+  private func element(_ name: UnsafePointer<CChar>, prefix: UnsafeRawBufferPointer) -> SitemapElement {
+    let element = SitemapElement(name)
+    if element == .other { return .other }
+    return switch namespaces.meaning(of: prefix) {
+    case .sitemap: element
+    case .image: element == .location ? .imageLocation : .other
+    case .other: .other
+    }
   }
 }
 
-extension UnsafePointer<xmlChar> {
-  fileprivate func isNamed(_ name: StaticString) -> Bool { xmlStrEqual(self, name.utf8Start) != 0 }
+extension SitemapElement {
+  /// What a name means in the namespace of sitemaps.
+  fileprivate init(_ name: UnsafePointer<CChar>) {
+    let named = { (other: StaticString) in
+      strcmp(name, UnsafeRawPointer(other.utf8Start).assumingMemoryBound(to: CChar.self)) == 0
+    }
+    if named("loc") {
+      self = .location
+    } else if named("url") {
+      self = .url
+    } else if named("lastmod") {
+      self = .lastModified
+    } else if named("priority") {
+      self = .priority
+    } else if named("sitemap") {
+      self = .sitemap
+    } else if named("urlset") {
+      self = .urlSet
+    } else {
+      self = named("sitemapindex") ? .index : .other
+    }
+  }
 }

@@ -4,8 +4,6 @@ final class SitemapReader: RowReader {
   private static let feedBytes = 4096
   /// How much is read without a row before others get a turn.
   private static let sliceBytes = 256 << 10
-  /// By so many first bytes libxml2 tells the encoding.
-  private static let encodingBytes = 4
 
   private let buffer: InputBuffer
   private let content: SitemapContent
@@ -71,7 +69,7 @@ final class SitemapReader: RowReader {
   /// Gives the parser what is there; false where it would have to wait.
   private func feed() -> Bool {
     content.discardRead()
-    while buffer.bytes.count < (hasBegun ? 1 : Self.encodingBytes) {
+    while buffer.bytes.isEmpty {
       switch buffer.fill() {
       case .grown: break
       case .wouldBlock: return false

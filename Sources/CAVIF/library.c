@@ -1,0 +1,55 @@
+#include "CAVIF.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static CAVIFFunctions functions;
+static bool is_loaded;
+static char problem[256];
+
+// Structures may gain members in each 0.x, and at their end in each 1.x.
+static bool fits(const char *version) {
+  int major = -1, minor = -1;
+  if (sscanf(version, "%d.%d", &major, &minor) != 2 || major != AVIF_VERSION_MAJOR) return false;
+  return major == 0 ? minor == AVIF_VERSION_MINOR : minor >= AVIF_VERSION_MINOR;
+}
+
+static void load(void) {
+  void *library = dlopen(CAVIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) {
+    snprintf(problem, sizeof problem, "%s", dlerror());
+    return;
+  }
+#define LOAD(name, function)                                            \
+  *(void **)&functions.name = dlsym(library, #function);                \
+  if (functions.name == NULL) {                                         \
+    snprintf(problem, sizeof problem, CAVIF_LIBRARY " has no " #function); \
+    dlclose(library);                                                   \
+    return;                                                             \
+  }
+  CAVIF_FUNCTIONS(LOAD)
+  if (!fits(functions.version())) {
+    snprintf(problem, sizeof problem, CAVIF_LIBRARY " is version %s, where %d.%d is needed", functions.version(),
+             AVIF_VERSION_MAJOR, AVIF_VERSION_MINOR);
+    dlclose(library);
+    return;
+  }
+  is_loaded = true;
+}
+
+static void load_once(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, load);
+}
+
+const CAVIFFunctions *cavif_functions(void) {
+  load_once();
+  return is_loaded ? &functions : NULL;
+}
+
+const char *cavif_problem(void) {
+  load_once();
+  return problem;
+}
