@@ -93,6 +93,41 @@ private let opening = """
     }
   }
 
+  @Test(
+    arguments: [
+      ("windows-1252", [0x80], "%E2%82%AC"), ("utf8", [0xf0, 0x9f, 0x8e, 0x89], "%F0%9F%8E%89"),
+      ("UTF8", [0xc3, 0xa9], "%C3%A9"),
+      ("Shift_JIS", [0x93, 0xfa], "%E6%97%A5"), ("gb18030", [0x81, 0x30, 0x84, 0x36], "%C2%A5"),
+    ] as [(String, [UInt8], String)]
+  )
+  func otherEncodingsAreConverted(name: String, letter: [UInt8], escaped: String) throws {
+    // So many that letters lie across the ends of what is parsed at once.
+    let entries = (1...700).map { Array("<url><loc>https://a.com/\($0)".utf8) + letter + Array(".jpg</loc></url>\n".utf8) }
+    let bytes =
+      Array("<?xml version='1.0' encoding = '\(name)' standalone='yes'?>\n<urlset>\n".utf8) + entries.joined()
+      + Array("</urlset>".utf8)
+    let result = try readAll([directory.manifest(bytes: bytes, name: "sitemap.xml")], maximum: 100)
+    #expect(result.urls == (1...700).map { "https://a.com/\($0)\(escaped).jpg" })
+    #expect(result.failure == nil && result.lines.last == 702)
+  }
+
+  @Test func whatIsNoTextInItsEncodingIsABreak() throws {
+    let good = "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><urlset>\n<url><loc>https://a.com/1.jpg</loc></url>\n"
+    for end in [[0xff], [0x93]] as [[UInt8]] {
+      let result = try readAll([directory.manifest(bytes: Array(good.utf8) + end, name: "sitemap.xml")])
+      #expect(result.urls == ["https://a.com/1.jpg"])
+      #expect(result.failure?.message.contains("no text in its encoding, Shift_JIS") == true && result.failure?.line == 3)
+    }
+    let unknown = #expect(throws: ManifestError.self) { try read("<?xml version='1.0' encoding='klingon'?><urlset/>") }
+    #expect(unknown?.message == "the XML is broken: unknown encoding")
+  }
+
+  @Test func aByteOrderMarkCountsOverTheDeclaration() throws {
+    let text = "<?xml version='1.0' encoding='utf-8'?><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
+    let bytes: [UInt8] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+    #expect(try readAll([directory.manifest(bytes: bytes, name: "sitemap.xml")]).urls == ["https://a.com/1.jpg"])
+  }
+
   @Test(arguments: [EntryOrder.fifo, .lifo]) func whatWasGoodComesBeforeTheBreak(order: EntryOrder) throws {
     let good = (1...3000).map { "<url><loc>https://a.com/\($0).jpg</loc></url>\n" }.joined()
     for end in ["<url><loc>https://a.com/cut", "</url>", "<url><loc>https://a.com/&bad;.jpg</loc></url></urlset>"] {
@@ -132,6 +167,18 @@ private let opening = """
     let comment = "<!-- \(attributes) -->"
     let result = try read(urlset(comment + "<url><loc>https://a.com/1.jpg</loc></url>"))
     #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
+  }
+
+  @Test func commentsAndNamesWithoutEndAreRefused() throws {
+    let entry = "<url><loc>https://a.com/1.jpg</loc></url>"
+    let space = String(repeating: " ", count: 4 << 20)
+    #expect(try read(urlset(entry + "<!--\(space)-->" + entry)).urls.count == 2)
+    let names = (0..<100).map { tag in "<a" + (0..<3000).map { " a\(tag * 3000 + $0)=''" }.joined() + "/>\n" }
+    for end in ["<!--" + String(repeating: space, count: 5) + "-->", names.joined()] {
+      let result = try read(urlset(entry + end + entry))
+      #expect(result.urls.count == 1)
+      #expect(result.failure?.message.contains("takes more than 16 MiB") == true)
+    }
   }
 
   @Test func aHarmlessDoctypeIsTaken() throws {

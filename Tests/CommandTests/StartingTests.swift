@@ -1,0 +1,63 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Which libraries a start brings along: each that it need not costs every start time and memory.
+@Suite struct StartingTests {
+  private let job = JobFolder(urls: [])
+
+  /// Runs `prewarm`, and says by their file names which libraries were loaded.
+  private func librariesLoaded(_ arguments: [String]) async throws -> (libraries: Set<String>, result: Command.Result) {
+    let result = try await Command(
+      BuiltCommand.path,
+      arguments,
+      environment: job.environment.merging(["LD_DEBUG": "files", "LD_DEBUG_OUTPUT": job.folder.file("loaded")]) { $1 },
+      workingDirectory: job.folder.path
+    ).wait()
+    var libraries: Set<String> = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: job.folder.path) where name.hasPrefix("loaded.") {
+      let lines = String(decoding: job.folder.read(name) ?? [], as: UTF8.self).split(separator: "\n")
+      for line in lines where line.contains("calling init: ") { libraries.insert(String(line.split(separator: "/").last!)) }
+    }
+    return (libraries, result)
+  }
+
+  /// Which of them only some work needs.
+  private func lazyOnes(_ libraries: Set<String>) -> [String] {
+    libraries.filter { library in ["libavif", "libdav1d", "libxml2", "libicu"].contains { library.hasPrefix($0) } }.sorted()
+  }
+
+  @Test(arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--allow-empty"]])
+  func whatOnlySomeImagesNeedIsNotLoaded(arguments: [String]) async throws {
+    let (libraries, result) = try await librariesLoaded(arguments)
+    #expect(result.output.isEmpty == false)
+    #expect(libraries.contains { $0.hasPrefix("libcurl") })
+    #expect(lazyOnes(libraries) == [])
+  }
+
+  @Test func anAVIFImageLoadsItsLibrary() async throws {
+    let origin = try Origin()
+    origin.set("/1.avif", .body(Fixtures.bytes("images/avif/photo.avif"), type: "image/avif"))
+    let (libraries, result) = try await librariesLoaded(["check", origin.url("/1.avif"), "--decode", "full"])
+    #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
+    #expect(lazyOnes(libraries).contains { $0.hasPrefix("libavif.so") })
+  }
+
+  @Test func anAVIFImageWithoutItsLibrarySaysWhatToInstall() async throws {
+    let origin = try Origin()
+    origin.set("/1.avif", .body(Fixtures.bytes("images/avif/photo.avif"), type: "image/avif"))
+    origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
+    // What is found first and is no library ends the search for one.
+    for version in 15...16 { job.folder.write("no library", to: "libavif.so.\(version)") }
+    let result = try await Command(
+      BuiltCommand.path,
+      ["check", origin.url("/1.avif"), origin.url("/1.jpg")],
+      environment: job.environment.merging(["LD_LIBRARY_PATH": job.folder.path]) { $1 },
+      workingDirectory: job.folder.path
+    ).wait()
+    #expect(result.status == 2, "\(result.outputText)\(result.errorText)")
+    #expect(result.outputText.contains("install libavif (Debian: libavif"), "\(result.outputText)")
+    #expect(result.outputText.contains("1 good") || result.outputText.contains("1 checked"), "\(result.outputText)")
+  }
+}
