@@ -7,18 +7,16 @@ enum MemoryUse {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }
     defer { close(descriptor) }
-    return withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-      let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count)
-      guard count > 0 else { return 0 }
-      let text = String(decoding: buffer[..<count], as: UTF8.self)
-      return kilobytes(of: "RssAnon:", in: text) * 1024 + kilobytes(of: "RssShmem:", in: text) * 1024
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+      let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count - 1)
+      guard count > 0, let text = buffer.baseAddress else { return 0 }
+      text[count] = 0
+      return (kilobytes(of: "RssAnon:", in: text) + kilobytes(of: "RssShmem:", in: text)) * 1024
     }
   }
 
-  private static func kilobytes(of key: String, in text: String) -> UInt64 {
-    for line in text.split(separator: "\n") where line.hasPrefix(key) {
-      return UInt64(line.dropFirst(key.count).filter(\.isNumber)) ?? 0
-    }
-    return 0
+  private static func kilobytes(of key: String, in text: UnsafePointer<CChar>) -> UInt64 {
+    guard let field = strstr(text, key) else { return 0 }
+    return UInt64(strtoull(field + key.utf8.count, nil, 10))
   }
 }
