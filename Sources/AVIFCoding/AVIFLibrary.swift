@@ -6,9 +6,10 @@ extension CAVIFFunctions {
   static func loaded() throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
       let problem = String(cString: cavif_problem())
+      // What to do comes first, as some reports cut what is long.
       throw ImageError(
         .unavailable,
-        "the image is AVIF, and what decodes it cannot be loaded (\(problem)); install libavif (Debian: \(CAVIF_PACKAGE))"
+        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which cannot be loaded: \(problem)"
       )
     }
     return functions.pointee
