@@ -21,6 +21,9 @@ final class CurlMulti {
   /// What the system would not watch as libcurl wants, for lack of memory or of watches: asked for again until it does. Without that, a
   /// transfer would wait for what nobody tells it, to the end of its time.
   private var unwatched: [Int32: Int32] = [:]
+  /// By socket: whether libcurl watches it no more, and epoll still does. A connection that is kept goes out of use and into it again with
+  /// every request: that costs one call this way, and three by the book.
+  private var isIdle: [Bool] = []
   private let turn: Turn
 
   /// Watches `wakeDescriptor` beside libcurl's sockets.
@@ -66,6 +69,10 @@ final class CurlMulti {
       let event = events[place]
       if event.data.fd == wakeDescriptor {
         isWoken = true
+      } else if isIdle(event.data.fd) {
+        // Its server has ended it, which libcurl sees before it uses it.
+        setIdle(event.data.fd, false)
+        _ = setWatch(of: event.data.fd, for: CURL_POLL_REMOVE)
       } else {
         act(on: event.data.fd, flags(of: event.events))
       }
@@ -103,7 +110,22 @@ final class CurlMulti {
   }
 
   fileprivate func watch(_ socket: Int32, for what: Int32) {
-    unwatched[socket] = setWatch(of: socket, for: what) ? nil : what
+    let isUnwatched = !unwatched.isEmpty && unwatched.removeValue(forKey: socket) != nil
+    // Whether it is about to be closed nobody knows; that ends the watch too.
+    setIdle(socket, what == CURL_POLL_REMOVE && !isUnwatched)
+    if what == CURL_POLL_REMOVE && !isUnwatched { return }
+    if !setWatch(of: socket, for: what) { unwatched[socket] = what }
+  }
+
+  private func isIdle(_ socket: Int32) -> Bool { Int(socket) < isIdle.count && isIdle[Int(socket)] }
+
+  private func setIdle(_ socket: Int32, _ idle: Bool) {
+    let place = Int(socket)
+    if place >= isIdle.count {
+      guard idle else { return }
+      isIdle.append(contentsOf: repeatElement(false, count: place + 1 - isIdle.count))
+    }
+    isIdle[place] = idle
   }
 
   /// Says whether the system does as it is told; a socket that is closed needs no watch.
