@@ -21,7 +21,7 @@ public final class PrefetchRun: Sendable {
   }
 
   /// The requests that may be pending at once unless told otherwise.
-  public static let largestWindow = 65_536
+  public static let largestWindow = 16_384
 
   private enum Message: Sendable {
     case completed([LoadCompletion])
