@@ -10,7 +10,8 @@ import Synchronization
 public final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     var messages: [Message] = []
-    var ownerSleeps = false
+    /// How many messages wake the owner; nil while it is awake.
+    var wakingCount: Int?
   }
 
   /// Why a wait ended.
@@ -41,8 +42,9 @@ public final class Mailbox<Message: Sendable>: Sendable {
   public func post(contentsOf messages: some Collection<Message>) {
     let wakes = state.withLock { state in
       state.messages.append(contentsOf: messages)
-      defer { state.ownerSleeps = false }
-      return state.ownerSleeps
+      guard let count = state.wakingCount, state.messages.count >= count else { return false }
+      state.wakingCount = nil
+      return true
     }
     if wakes { event?.signal() }
   }
@@ -54,13 +56,18 @@ public final class Mailbox<Message: Sendable>: Sendable {
     return !messages.isEmpty
   }
 
-  /// Sleeps until there is a message, `descriptor` can be read, or `deadline` has passed.
+  /// Sleeps until there are `count` messages, `descriptor` can be read, or `deadline` has passed.
   ///
-  /// Only the owner calls this. Without a deadline it sleeps as long as it takes.
-  public func wait(until deadline: MonotonicInstant? = nil, orReadable descriptor: Int32? = nil) -> Waking {
+  /// Only the owner calls this. Without a deadline it sleeps as long as it takes. With a higher count than 1, the default, many messages
+  /// cost one waking; fewer are there when it ends by its deadline.
+  public func wait(
+    for count: Int = 1,
+    until deadline: MonotonicInstant? = nil,
+    orReadable descriptor: Int32? = nil
+  ) -> Waking {
     let hasMessages = state.withLock { state in
-      state.ownerSleeps = state.messages.isEmpty
-      return !state.ownerSleeps
+      state.wakingCount = state.messages.count >= count ? nil : count
+      return state.wakingCount == nil
     }
     if hasMessages { return .messages }
     // One that is negative `poll` passes over.
@@ -71,7 +78,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
       let naps = event == nil && !(0...Self.napMilliseconds).contains(left)
       let ready = poll(&descriptors, nfds_t(descriptors.count), naps ? Self.napMilliseconds : left)
       if ready < 0, errno == EINTR { continue }
-      state.withLock { $0.ownerSleeps = false }
+      state.withLock { $0.wakingCount = nil }
       if descriptors[0].revents != 0 {
         event?.reset()
         return .messages

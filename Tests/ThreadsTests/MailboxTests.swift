@@ -17,6 +17,25 @@ import Testing
     #expect(received == Array(0..<10_000))
   }
 
+  @Test func aWaitForManyEndsWithTheLastOfThem() throws {
+    let mailbox = Mailbox<Int>()
+    let sender = try WorkerThread(name: "sender") { (0..<64).forEach(mailbox.post) }
+    #expect(mailbox.wait(for: 64) == .messages)
+    var batch: [Int] = []
+    #expect(mailbox.takeAll(into: &batch) && batch == Array(0..<64))
+    sender.join()
+  }
+
+  @Test func aWaitForManyEndsAtItsDeadlineWithFewer() {
+    let mailbox = Mailbox<Int>()
+    mailbox.post(7)
+    #expect(mailbox.wait(for: 2, until: TimeSource.system.monotonic().advanced(by: .milliseconds(2))) == .timeout)
+    var batch: [Int] = []
+    #expect(mailbox.takeAll(into: &batch) && batch == [7])
+    mailbox.post(contentsOf: [8, 9])
+    #expect(mailbox.wait(for: 2) == .messages)
+  }
+
   @Test func aWaitEndsAtItsDeadlineWithoutAMessage() {
     let mailbox = Mailbox<Int>()
     let deadline = TimeSource.system.monotonic().advanced(by: .milliseconds(2))

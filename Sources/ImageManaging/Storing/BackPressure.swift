@@ -39,6 +39,9 @@ final class BackPressure: Sendable {
     return hasRoom
   }
 
+  /// Whether no new transfer may start.
+  var isFull: Bool { !hasRoom }
+
   func add(_ held: Held) {
     entries.add(held.entries, ordering: .sequentiallyConsistent)
     bytes.add(held.bytes, ordering: .sequentiallyConsistent)

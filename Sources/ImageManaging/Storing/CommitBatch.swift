@@ -41,6 +41,10 @@ struct CommitBatch {
   private(set) var items: [Item] = []
   private(set) var touches: [EntryTouch] = []
   private(set) var context: LoadContext?
+  /// When the first item came; nil where there is none.
+  private(set) var began: MonotonicInstant?
+  /// Whether somebody waits for one of the images itself, not only for its being kept.
+  private(set) var isAwaited = false
   private var bytes = 0
   /// Large bodies whose files are open until the commit.
   private(set) var blobs = 0
@@ -53,6 +57,8 @@ struct CommitBatch {
 
   mutating func add(_ item: Item) {
     context = item.flight.context
+    if began == nil { began = TimeSource.system.monotonic() }
+    isAwaited = isAwaited || !item.flight.context.parts.delivery.isEmpty
     bytes += item.held.bytes
     blobs += item.held.blobs
     items.append(item)

@@ -6,9 +6,13 @@ import Threads
 
 /// The store thread: it judges what arrives, commits it in groups, and only then says that it is done.
 ///
-/// Everything here is touched by that one thread alone. It commits when it has nothing more to take, or when a group is
-/// full, so that a commit's cost is shared by all that waited for it.
+/// Everything here is touched by that one thread alone. It commits when a group is full, or when it has nothing more to take and little
+/// more is to be expected, so that a commit's cost is shared by many.
 final class StoreLoop {
+  /// How long what could be committed waits at most for more to go with it.
+  static let gatheringTime = Duration.milliseconds(20)
+  /// How many messages wake the thread while it waits for more.
+  static let gatheredMessages = 64
   /// Trimming within a run starts when bodies exceed the limit by this share of it.
   static let trimSlack = 0.1
 
@@ -48,6 +52,10 @@ final class StoreLoop {
     var messages: [StoreMessage] = []
     while true {
       guard inbox.mailbox.takeAll(into: &messages) else {
+        if let deadline = gatheringDeadline {
+          _ = inbox.mailbox.wait(for: Self.gatheredMessages, until: deadline)
+          continue
+        }
         commit()
         deliver()
         if isClosing && bodiesBeingProcessed == 0 { return }
@@ -259,6 +267,15 @@ final class StoreLoop {
   }
 
   // MARK: Commit and delivery
+
+  /// Until when more may come before the commit; nil where it is not to be waited for: there is nothing to commit, somebody waits for
+  /// the image itself, nothing else is under way, or nothing may start before the commit.
+  private var gatheringDeadline: MonotonicInstant? {
+    guard let began = batch.began, !isClosing, !batch.isAwaited, !inbox.pressure.isFull else { return nil }
+    guard flights.count > batch.items.count + final.count else { return nil }
+    let deadline = began.advanced(by: Self.gatheringTime)
+    return deadline > TimeSource.system.monotonic() ? deadline : nil
+  }
 
   func add(_ item: CommitBatch.Item) {
     if !batch.accepts(item.flight.context) { commit() }
