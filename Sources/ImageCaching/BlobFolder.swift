@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The bodies above 128 KiB, a file each.
+/// The bodies above 256 KiB, a file each.
 ///
 /// They arrive in `blobs/tmp` under a lock of their writer, and are moved to one of 256 folders inside the write transaction that
 /// commits their record. So within a write transaction every file out there has its record, or nobody needs it.

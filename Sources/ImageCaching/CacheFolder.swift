@@ -7,7 +7,7 @@ import Glibc
 /// <directory>/<namespace>/
 ///   index.mdb  index.mdb-lock     LMDB's
 ///   use.lock                      see UseLock
-///   blobs/ab/<key>-<revision>     bodies above 128 KiB; blobs/tmp/ while they arrive
+///   blobs/ab/<key>-<revision>     bodies above 256 KiB; blobs/tmp/ while they arrive
 ///   VERSION  CACHEDIR.TAG  KEY    see FolderMarks
 /// ```
 final class CacheFolder: Sendable {

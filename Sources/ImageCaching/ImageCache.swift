@@ -17,7 +17,7 @@ public import ImagePrimitives
 /// write keeps every other writer waiting.
 public final class ImageCache: Sendable {
   /// Bodies up to this size are in the index, larger ones are files of their own.
-  public static let maximumInlineBytes = 128 << 10
+  public static let maximumInlineBytes = 256 << 10
   /// How often the time of the last access is renewed.
   public static let touchInterval = Duration.seconds(3600)
 

@@ -4,7 +4,7 @@ import CLMDB
 struct Tables: Sendable {
   /// Key → fixed head and texts of an image: see ``StoredEntry``.
   let entries: MDB_dbi
-  /// Revision → body up to 128 KiB: in the order of storing, so that a batch's bodies are neighbours.
+  /// Revision → body up to 256 KiB: in the order of storing, so that a batch's bodies are neighbours.
   let bodies: MDB_dbi
   /// Time stored and key → nothing: see ``TimeKey``.
   let byStored: MDB_dbi

@@ -53,7 +53,7 @@ public final class DownloadOptions: Sendable {
   /// Bodies with more bytes fail as `too-large`; 64 MiB by default. The length that a server tells counts, also where less is
   /// asked for.
   public var maxBytes: Int { values.maxBytes }
-  /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 128 KiB by default. Each running
+  /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 256 KiB by default. Each running
   /// transfer may hold that much in memory, so that a large value is bounded by ``maxBytes`` alone.
   public var streamAbove: Int { values.streamAbove }
   /// Bodies that are streamed leave in chunks of this size; 256 KiB by default, at least 1.
@@ -104,7 +104,7 @@ public final class DownloadOptions: Sendable {
     acceptStatus: Set<Int> = [200],
     acceptContentTypes: Set<String>? = nil,
     maxBytes: Int = 64 << 20,
-    streamAbove: Int = 128 << 10,
+    streamAbove: Int = 256 << 10,
     chunkBytes: Int = 256 << 10,
     respectsRobots: Bool = false,
     checksRemoteCache: Bool = false,

@@ -8,7 +8,7 @@ import Testing
   @Test(
     "C17: on a full disk entries fail as cache-write, the run goes on, and the cache stays readable",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount"),
-    arguments: [20_000, 200_000]
+    arguments: [20_000, 300_000]
   )
   func aFullDiskFailsEntriesAndNotTheRun(padding: Int) async throws {
     let mount = try TemporaryMount(byteCount: 1 << 20)

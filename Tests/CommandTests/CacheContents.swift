@@ -26,7 +26,7 @@ struct ListedEntry: Decodable {
   let contentType: String?
 
   /// Whether the body is a file of its own.
-  var isBlob: Bool { bytes > 128 << 10 }
+  var isBlob: Bool { bytes > 256 << 10 }
 }
 
 /// The command did not say what it was asked for.

@@ -30,7 +30,7 @@ import Testing
   @Test("C14: verify finds a changed byte and a lost file, removes both, and the next run fetches them again")
   func whatIsDamagedIsRemovedAndFetchedAgain() async throws {
     let origin = try makeImageOrigin()
-    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 200_000), type: "image/jpeg"))
+    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
     let urls = imageURLs(origin, 0..<4) + [origin.url("/large.jpg")]
     let job = JobFolder(urls: urls)
     #expect(try await job.runJob().status == 0)

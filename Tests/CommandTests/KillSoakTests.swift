@@ -115,7 +115,7 @@ private struct ImagesToKill {
   init(count: Int) async throws {
     manifestPath = String(repeating: String(repeating: "long-", count: 40) + "/", count: count < 1000 ? 15 : 1) + "urls.txt"
     let padding = 1000
-    let large = 140_000
+    let large = 280_000
     var paths = SampleImages.writeTree(count, in: folder, padding: padding)
     var bytes = count * (SampleImages.baseJPEG.count + padding)
     let step = max(20, count / 100)

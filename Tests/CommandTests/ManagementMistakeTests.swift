@@ -26,7 +26,7 @@ import Testing
       #expect(result.status == 1 && result.output.isEmpty)
       #expect(result.errorText == "prewarm: not in the cache: \(origin.url("/gone.jpg"))\n")
     }
-    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 200_000), type: "image/jpeg"))
+    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
     job.write(urls: [origin.url("/large.jpg")])
     _ = try await job.runJob()
     job.folder.write([0xff], to: "cache/default/blobs/\(try #require(try job.blobFiles().first))")

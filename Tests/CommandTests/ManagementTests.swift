@@ -84,7 +84,7 @@ import Testing
   @Test func clearRemovesEveryImageAndKeepsTheBlacklist() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
-    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 200_000), type: "image/jpeg"))
+    origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
     job.write(urls: [origin.url("/large.jpg")])
     #expect(try await job.runJob().status == 0)
     #expect(try job.blobFiles().count == 1)

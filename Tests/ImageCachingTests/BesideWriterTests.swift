@@ -12,7 +12,7 @@ import Testing
   /// The bytes of an image, which tell its number, and how often it was stored before.
   static func image(_ number: Int, round: Int) -> [UInt8] {
     // One in fifty is a file of its own.
-    let bytes = body(number % 50 == 0 ? 140_000 + number % 7 : 200 + number % 900, seed: UInt8(truncatingIfNeeded: number))
+    let bytes = body(number % 50 == 0 ? 280_000 + number % 7 : 200 + number % 900, seed: UInt8(truncatingIfNeeded: number))
     return Array("\(number) \(round) ".utf8) + bytes
   }
 

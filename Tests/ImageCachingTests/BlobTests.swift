@@ -27,7 +27,7 @@ import Testing
     writer = nil
     #expect(blobs(directory).isEmpty)
 
-    var staged: StagedBlob? = try cache.stage(body(200_000))
+    var staged: StagedBlob? = try cache.stage(body(400_000))
     #expect(staged != nil && blobs(directory).count == 1)
     staged = nil
     #expect(blobs(directory).isEmpty)
@@ -36,7 +36,7 @@ import Testing
   @Test func aFailedTransactionLeavesNoBlob() throws {
     let cache = try makeCache(directory)
     #expect(throws: CacheError.diskFull(path: "")) {
-      let staged = try cache.stage(body(200_000))
+      let staged = try cache.stage(body(400_000))
       try cache.write { (writer) throws(CacheError) in
         try writer.put("a", [], staged: staged)
         throw CacheError.diskFull(path: "")
@@ -46,10 +46,10 @@ import Testing
     #expect(try cache.lookUp("a") == .missing)
   }
 
-  @Test("C14: a blob that is gone, cut or changed is found when it is read", arguments: [nil, 0, 199_999, 200_000, 200_001])
+  @Test("C14: a blob that is gone, cut or changed is found when it is read", arguments: [nil, 0, 399_999, 400_000, 400_001])
   func damagedBlob(newSize: Int?) throws {
     let cache = try makeCache(directory)
-    try cache.put("a", body(200_000))
+    try cache.put("a", body(400_000))
     let name = "default/blobs/" + (try #require(blobs(directory).first))
     var bytes = try #require(directory.read(name))
     if let newSize {
@@ -58,7 +58,7 @@ import Testing
     } else {
       unlink(directory.file(name))
     }
-    let damage: CachedBody.Damage = newSize == nil ? .missing : newSize == 200_000 ? .wrongChecksum : .wrongSize
+    let damage: CachedBody.Damage = newSize == nil ? .missing : newSize == 400_000 ? .wrongChecksum : .wrongSize
     #expect(try cache.cachedBody("a") == .damaged(damage))
     #expect(try cache.isFresh("a"), "a plain hit reads the record only")
   }
@@ -73,7 +73,7 @@ import Testing
     #expect(try makeCache(directory).cachedBody("a") == .damaged(.wrongChecksum))
   }
 
-  @Test("C14: the body of a record that was replaced meanwhile is gone, not damaged", arguments: [10, 200_000])
+  @Test("C14: the body of a record that was replaced meanwhile is gone, not damaged", arguments: [10, 400_000])
   func replacedMeanwhile(size: Int) throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(size))
@@ -87,9 +87,9 @@ import Testing
 
   @Test func aSweepRemovesWhatNoRecordNamesAndNothingElse() throws {
     let cache = try makeCache(directory)
-    try cache.put("a", body(200_000))
+    try cache.put("a", body(400_000))
     let kept = try #require(blobs(directory).first)
-    let staged = try cache.stage(body(200_000))
+    let staged = try cache.stage(body(400_000))
     let other = (kept.hasPrefix("00") ? "01" : "00") + kept.dropFirst(2)
     for name in [other, String(kept.dropLast(1)) + (kept.last == "0" ? "1" : "0"), "00/anything", "tmp/1-1"] {
       directory.write("x", to: "default/blobs/\(name)")
@@ -98,8 +98,8 @@ import Testing
     #expect(blobs(directory).filter { !$0.hasPrefix("tmp/") } == [kept])
     #expect(blobs(directory).count == 2, "what a writer still has locked stays")
     try cache.write { (writer) throws(CacheError) in try writer.put("b", [], staged: staged) }
-    #expect(try cache.cachedBody("b") == .bytes(body(200_000)))
-    #expect(try cache.cachedBody("a") == .bytes(body(200_000)))
+    #expect(try cache.cachedBody("b") == .bytes(body(400_000)))
+    #expect(try cache.cachedBody("a") == .bytes(body(400_000)))
   }
 
   @Test func openingRemovesWhatADeadWriterLeft() throws {

@@ -56,7 +56,7 @@ import Testing
   @Test("C6: what is removed is gone with its body, and removing it again says so") func removeOne() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
-    try cache.put("large", body(200_000))
+    try cache.put("large", body(400_000))
     #expect(try cache.remove("small"))
     #expect(try cache.remove("large"))
     #expect(try cache.lookUp("small") == .missing)
@@ -68,7 +68,7 @@ import Testing
   @Test("C6: clearing leaves no image, no blob, and the blacklist") func clear() throws {
     let cache = try makeCache(directory)
     for number in 0..<100 { try cache.put("\(number)", body(20_000)) }
-    try cache.put("large", body(200_000))
+    try cache.put("large", body(400_000))
     try cache.blacklist("bad")
     let before = try cache.diskBytes()
 
@@ -98,7 +98,7 @@ import Testing
 
   @Test func storingAgainReplaces() throws {
     let cache = try makeCache(directory)
-    let sizes = [10, 200_000, 300_000, 20, 30]
+    let sizes = [10, 400_000, 300_000, 20, 30]
     for size in sizes {
       try cache.put("a", body(size))
       #expect(try cache.cachedBody("a") == .bytes(body(size)))
@@ -111,7 +111,7 @@ import Testing
   @Test func aTransactionIsAllOrNothing() throws {
     let cache = try makeCache(directory)
     try cache.put("old", body(10))
-    let staged = try cache.stage(body(200_000))
+    let staged = try cache.stage(body(400_000))
     #expect(throws: CacheError.diskFull(path: "here")) {
       try cache.write { (writer) throws(CacheError) in
         try writer.put("new", body(10))

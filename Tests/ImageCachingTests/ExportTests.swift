@@ -74,9 +74,9 @@ import Testing
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
   func damaged(access: ImageCache.Access) throws {
-    try makeCache(directory).put("https://h/bad.png", body(200_000))
+    try makeCache(directory).put("https://h/bad.png", body(400_000))
     directory.damageBlob()
-    try makeCache(directory).put("https://h/good.png", body(200_000))
+    try makeCache(directory).put("https://h/good.png", body(400_000))
     let cache = try makeCache(directory, access: access)
     var skipped: [ExportEvent] = []
     let result = try cache.export(to: target, layout: .urlPath) { if case .skipped = $0 { skipped.append($0) } }
@@ -101,7 +101,7 @@ import Testing
 
   @Test(
     "C13: what is replaced while the export is under way is exported as it is then, and what is removed is not",
-    arguments: [10, 200_000]
+    arguments: [10, 400_000]
   )
   func replacedMeanwhile(size: Int) throws {
     let cache = try makeCache(directory)

@@ -143,7 +143,7 @@ import Testing
   @Test("C15: once the folder is deleted, reads miss and writes fail by a sentence") func deletedFolder() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
-    try cache.put("large", body(200_000))
+    try cache.put("large", body(400_000))
     let (small, large) = (try #require(try cache.head("small")), try #require(try cache.head("large")))
     try removeFolder("default")
 
@@ -157,7 +157,7 @@ import Testing
     #expect(try cache.totals().entries == 0)
     let deleted = CacheError.deleted(path: directory.file("default"))
     #expect(throws: deleted) { try cache.put("new", body(10)) }
-    #expect(throws: deleted) { try cache.put("new", body(200_000)) }
+    #expect(throws: deleted) { try cache.put("new", body(400_000)) }
     #expect(throws: deleted) { _ = try cache.makeBlobWriter() }
     #expect(files(below: directory.path) == [], "nothing comes back by itself")
 

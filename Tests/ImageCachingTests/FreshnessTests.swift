@@ -135,7 +135,7 @@ import Testing
 
   @Test(
     "M6: a 304 makes an entry new, and its answer's validators and freshness take the old one's place",
-    arguments: [10, 200_000],
+    arguments: [10, 400_000],
     [ExpiryBasis.modification, .access]
   )
   func revalidated(size: Int, basis: ExpiryBasis) throws {

@@ -28,7 +28,7 @@ import Testing
       for number in 0..<700 {
         try writer.put(
           "https://h/\(number)",
-          body(number % 70 == 0 ? 140_000 : number, seed: UInt8(number % 200)),
+          body(number % 70 == 0 ? 280_000 : number, seed: UInt8(number % 200)),
           url: "HTTPS://H/\(number)",
           proof: number % 2 == 0 ? .full : .none,
           lifetime: number % 3 == 0 ? .seconds(number) : nil,
@@ -66,7 +66,7 @@ import Testing
   @Test("the newest of one identity wins, whichever cache has it") func newestWins() throws {
     let (source, target) = (try cache("source"), try cache("target"))
     try source.put("old there", body(1))
-    try target.put("old here", body(200_000))
+    try target.put("old here", body(400_000))
     clock.advance(by: .seconds(1))
     try target.put("old there", body(2))
     try source.put("old here", body(3))
@@ -84,9 +84,9 @@ import Testing
 
   @Test("C14: an image that is damaged where it comes from stays there, and is told") func damaged() throws {
     let source = try cache("source")
-    try source.put("bad", body(200_000))
+    try source.put("bad", body(400_000))
     directory.damageBlob(namespace: "source")
-    try source.put("good", body(200_000))
+    try source.put("good", body(400_000))
     let target = try cache("target")
     var skipped: [ImportEvent] = []
     let result = try target.importEntries(from: source) { if case .skipped = $0 { skipped.append($0) } }
@@ -139,10 +139,10 @@ import Testing
     let written = clock.source.wall().advanced(by: .seconds(-60))
     directory.write(body(10), to: "flat/\(name("HTTPS://H/1.png"))")
     directory.setModified("flat/\(name("HTTPS://H/1.png"))", written)
-    directory.write(body(200_000), to: "flat/\(name("https://h/2.png")).png")
+    directory.write(body(400_000), to: "flat/\(name("https://h/2.png")).png")
     directory.setModified("flat/\(name("https://h/2.png")).png", written.advanced(by: .seconds(1000)))
     directory.write([], to: "flat/\(name("https://h/3.png"))")
-    directory.write(body(300_000), to: "flat/\(name("https://h/4.png"))")
+    directory.write(body(600_000), to: "flat/\(name("https://h/4.png"))")
     directory.write(body(1), to: "flat/\(name("https://u@h/5.png"))")
     let images = [
       image("HTTPS://H/1.png", identity: "https://h/1.png"), image("https://h/2.png"), image("https://h/3.png"),
@@ -151,18 +151,18 @@ import Testing
     ]
     var events: [ImportEvent] = []
     let folder = try FlatFolder(path: directory.file("flat"))
-    let result = try cache.importFlat(folder, images: images, maximumBytes: 200_000, onEntry: { events.append($0) }, probe: probe)
+    let result = try cache.importFlat(folder, images: images, maximumBytes: 400_000, onEntry: { events.append($0) }, probe: probe)
 
-    #expect(result.imported == 2 && result.bytes == 200_010)
+    #expect(result.imported == 2 && result.bytes == 400_010)
     #expect(result.unusable == 2 && result.foreignCredentials == 1 && result.notFound == 1)
     #expect(events.contains(.skipped(url: Array("https://h/3.png".utf8), reason: .notAnImage("these bytes are no image"))))
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(10)))
-    #expect(try cache.cachedBody("https://h/2.png") == .bytes(body(200_000)))
+    #expect(try cache.cachedBody("https://h/2.png") == .bytes(body(400_000)))
     let head = try #require(try cache.head("https://h/1.png"))
     #expect(head.storedAt == written && head.format == .webp && head.width == 7 && head.height == 8 && head.frames == 9)
     #expect(head.proof == .header && head.contentTypeMatch == .absent && head.status == 200)
     #expect(try cache.head("https://h/2.png")?.storedAt == clock.source.wall(), "nothing is stored after now")
-    #expect(try cache.totals() == CacheTotals(entries: 2, bodyBytes: 200_010, blacklistEntries: 0))
+    #expect(try cache.totals() == CacheTotals(entries: 2, bodyBytes: 400_010, blacklistEntries: 0))
     clock.advance(by: .seconds(40))
     #expect(try cache.trim().expired == 1, "its age counts from when the file was written")
   }

@@ -61,14 +61,14 @@ final class TemporaryMount {
     await #expect(processExitsWith: .success) { [path = mount.directory.path as String] in
       let cache = try openCache(path)
       try cache.put("small", body(10))
-      try cache.put("large", body(200_000))
+      try cache.put("large", body(400_000))
     }
     unlink(mount.directory.file("default/index.mdb-lock"))
     try mount.makeReadOnly()
 
     let cache = try makeCache(mount.directory, access: .readOnly)
     #expect(try cache.cachedBody("small") == .bytes(body(10)))
-    #expect(try cache.cachedBody("large") == .bytes(body(200_000)))
+    #expect(try cache.cachedBody("large") == .bytes(body(400_000)))
     #expect(try cache.totals().entries == 2)
     #expect {
       _ = try makeCache(mount.directory)

@@ -119,7 +119,7 @@ struct HeldQueries {
     }
   }
 
-  @Test("C5: bytes are stored as they came, with what is known of them", arguments: [0, 10, 131_072, 131_073, 300_000])
+  @Test("C5: bytes are stored as they came, with what is known of them", arguments: [0, 10, 262_144, 262_145, 300_000])
   func bytesAsTheyCame(size: Int) throws {
     let cache = try makeCache(directory)
     let bytes = Array(body(size))
@@ -172,7 +172,7 @@ struct HeldQueries {
 
   @Test("C11: whether an image exists is told without its body") func existence() throws {
     let cache = try makeCache(directory)
-    try cache.storeData(body(200_000), identity: a, url: a)
+    try cache.storeData(body(400_000), identity: a, url: a)
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
     #expect(try cache.contains(identity: a))
   }
@@ -182,7 +182,7 @@ struct HeldQueries {
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
   func damaged(access: ImageCache.Access) throws {
-    try makeCache(directory).storeData(body(200_000), identity: a, url: a)
+    try makeCache(directory).storeData(body(400_000), identity: a, url: a)
     directory.damageBlob()
     let cache = try makeCache(directory, access: access)
     #expect(try cache.data(forIdentity: a) == nil)

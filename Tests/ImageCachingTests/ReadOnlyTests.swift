@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test("C14: an image that is damaged in a read-only cache is none") func damaged() throws {
-    try makeCache(directory).storeData(body(200_000), identity: [1], url: [1])
+    try makeCache(directory).storeData(body(400_000), identity: [1], url: [1])
     directory.damageBlob()
     let cache = try ReadOnlyCache(opening: directory.path, namespace: "default")
     let found = try [UInt8](arrayLiteral: 1).withBytes { (bytes) throws(CacheError) in

@@ -26,7 +26,7 @@ import Testing
     #expect(blobs(directory).count == 1)
   }
 
-  @Test("C8: nothing goes at the limit, and what is left may be exactly the target", arguments: [10_000, 200_000])
+  @Test("C8: nothing goes at the limit, and what is left may be exactly the target", arguments: [10_000, 400_000])
   func exactLimits(size: Int) throws {
     let cache = try makeCache(directory, maxSize: 4 * size, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: size)

@@ -10,14 +10,14 @@ import Testing
 
   /// A cache with one damaged large body, one damaged small one, good ones, and a blob that nobody needs.
   private func damage() throws -> [String] {
-    try makeCache(directory).put("large", body(200_000, seed: 3))
+    try makeCache(directory).put("large", body(400_000, seed: 3))
     directory.damageBlob()
     let small = body(50_000, seed: 9)
     try makeCache(directory).write { (writer) throws(CacheError) in
       for number in 0..<600 { try writer.put("good \(number)", body(100)) }
     }
     try makeCache(directory).put("small", small)
-    try makeCache(directory).put("good", body(200_000))
+    try makeCache(directory).put("good", body(400_000))
     var index = try #require(directory.read("default/index.mdb"))
     let start = try #require(index.indices.first { index[$0] == small[1] && index[$0...].starts(with: small[1..<2000]) })
     index[start + 30_000] ^= 1
@@ -32,11 +32,11 @@ import Testing
     var told: [String: CachedBody.Damage] = [:]
     let result = try cache.verify { told[String(decoding: $0.url, as: UTF8.self)] = $1 }
     #expect(told == ["large": .wrongChecksum, "small": .wrongChecksum])
-    #expect(result.entries == 603 && result.bytes == 260_000)
+    #expect(result.entries == 603 && result.bytes == 460_000)
     #expect(result.damaged == 2 && result.removed == 2 && result.sweptBlobs == 1)
     #expect(try cache.present(names) == ["good", "good 0", "good 599"])
-    #expect(try cache.totals() == CacheTotals(entries: 601, bodyBytes: 260_000, blacklistEntries: 0))
-    #expect(try cache.counted() == (601, 260_000))
+    #expect(try cache.totals() == CacheTotals(entries: 601, bodyBytes: 460_000, blacklistEntries: 0))
+    #expect(try cache.counted() == (601, 460_000))
     #expect(blobs(directory).count == 1)
     #expect(try cache.verify().damaged == 0)
   }
@@ -57,7 +57,7 @@ import Testing
 
   @Test("C14: a blob that is gone is found") func missing() throws {
     let cache = try makeCache(directory)
-    try cache.put("a", body(200_000))
+    try cache.put("a", body(400_000))
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
     var damages: [CachedBody.Damage] = []
     #expect(try cache.verify { damages.append($1) }.removed == 1)

@@ -77,7 +77,7 @@ extension FaultRow {
       },
       FaultRow(part: "disk", fault: "too few files may be open", outcome: "downloaded", exit: 0, says: "") { scene in
         for number in 0..<200 {
-          scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
+          scene.add(.body(SampleImages.jpeg(number + 10, padding: 280_000), type: "image/jpeg"), at: "/\(number).jpg")
         }
         scene.options += ["--concurrency", "4096", "--per-host", "4096"]
       } run: {
@@ -92,7 +92,7 @@ extension FaultRow {
         says: ""
       ) { scene in
         for number in 0..<200 {
-          scene.add(.body(SampleImages.jpeg(number + 10, padding: 140_000), type: "image/jpeg"), at: "/\(number).jpg")
+          scene.add(.body(SampleImages.jpeg(number + 10, padding: 280_000), type: "image/jpeg"), at: "/\(number).jpg")
         }
         scene.options += ["--concurrency", "4096", "--per-host", "4096"]
       } run: {

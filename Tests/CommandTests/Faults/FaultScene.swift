@@ -24,7 +24,7 @@ final class FaultScene {
   init(keys: String) async throws {
     origin = try Origin()
     for number in 1...2 {
-      origin.set("/stored-\(number).jpg", .body(SampleImages.jpeg(number, padding: (number - 1) * 140_000), type: "image/jpeg"))
+      origin.set("/stored-\(number).jpg", .body(SampleImages.jpeg(number, padding: (number - 1) * 280_000), type: "image/jpeg"))
     }
     stored = [origin.url("/stored-1.jpg"), origin.url("/stored-2.jpg")]
     urls = stored

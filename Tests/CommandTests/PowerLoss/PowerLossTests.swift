@@ -59,7 +59,7 @@ private final class RecordedImages {
     let origin = try Origin()
     var bodies: [[UInt8]: [UInt8]] = [:]
     let urls = (0..<70).map { number in
-      let body = SampleImages.jpeg(number, padding: number % 12 == 5 ? 140_000 : 500)
+      let body = SampleImages.jpeg(number, padding: number % 12 == 5 ? 280_000 : 500)
       origin.set("/\(number).jpg", .body(body, type: "image/jpeg"))
       bodies[Array(origin.url("/\(number).jpg").utf8)] = body
       return origin.url("/\(number).jpg")

@@ -40,13 +40,13 @@ final class TortureJob: Sendable {
       bodies[url] = body
       return url
     }
-    let stored = [add("warm.jpg", SampleImages.jpeg(1)), add("warm-large.jpg", SampleImages.jpeg(2, padding: 150_000))]
+    let stored = [add("warm.jpg", SampleImages.jpeg(1)), add("warm-large.jpg", SampleImages.jpeg(2, padding: 300_000))]
     warm = kind == .warm ? stored : []
     fresh =
       (kind == .warm ? [] : stored) + [
         add("small.jpg", SampleImages.jpeg(3)), add("small.png", SampleImages.png(4)),
-        add("large.jpg", SampleImages.jpeg(5, padding: 200_000)),
-        add("chunked.jpg", SampleImages.jpeg(6, padding: 180_000), isChunked: true),
+        add("large.jpg", SampleImages.jpeg(5, padding: 400_000)),
+        add("chunked.jpg", SampleImages.jpeg(6, padding: 350_000), isChunked: true),
         add("named.jpg", SampleImages.jpeg(7, padding: 20_000), host: "localhost"),
       ]
     origin.set("/page.jpg", .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "text/html"))
