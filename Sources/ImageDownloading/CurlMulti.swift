@@ -59,11 +59,12 @@ final class CurlMulti {
 
   /// Sleeps until something happens, at most `milliseconds` (below 0: without end), and lets libcurl work on what did; true where
   /// the wake descriptor can be read.
-  func poll(milliseconds: Int32, time: TimeSource) -> Bool {
+  func poll(milliseconds: Int32, time: TimeSource, meter: PipelineMeter) -> Bool {
     for (socket, what) in unwatched { watch(socket, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
     let count = epoll_wait(epoll, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
     turn.now = time.monotonic()
+    meter.transfersWoke(at: turn.now)
     var isWoken = false
     for place in 0..<max(0, Int(count)) {
       let event = events[place]

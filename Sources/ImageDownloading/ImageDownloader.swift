@@ -157,6 +157,9 @@ public final class ImageDownloader: Sendable {
   /// How busy it is, up to this moment.
   public var statistics: DownloaderStatistics { monitor.statistics }
 
+  /// For how long each part of the way of what it loads held up the others; managers and those who ask tell it what they do.
+  package var pipeline: PipelineMeter { monitor.pipeline }
+
   /// Transfers that run or wait, retries included, as of the transfer thread's last turn; those that share one count once.
   public var currentDownloadCount: Int {
     let statistics = monitor.statistics

@@ -17,11 +17,14 @@ final class Monitor: Sendable {
     var status: Int?
   }
 
+  /// What holds up what is loaded, beyond the transfers too.
+  let pipeline: PipelineMeter
   private let state: Mutex<State>
   private let time: TimeSource
 
   init(time: TimeSource) {
     self.time = time
+    pipeline = PipelineMeter(time: time)
     state = Mutex(State(since: time.monotonic()))
   }
 
@@ -74,5 +77,6 @@ final class Monitor: Sendable {
       state.statistics.waiting = waiting
       state.statistics.openedConnections = openedConnections
     }
+    pipeline.transfersSleep(limit: limit, running: running)
   }
 }

@@ -74,7 +74,7 @@ final class TransferLoop: @unchecked Sendable {
   }
 
   private func takeTurn() {
-    let isWoken = multi.poll(milliseconds: sleepMilliseconds, time: time)
+    let isWoken = multi.poll(milliseconds: sleepMilliseconds, time: time, meter: monitor.pipeline)
     noteAdvances()
     tellChunks()
     tellProgress()

@@ -113,11 +113,11 @@ public final class ImageManager: Sendable {
     }
     self.configuration = configuration
     contexts = ContextTable(configuration)
-    let dispatcher = FlightDispatcher(inbox: StoreInbox(), downloader: downloader)
+    let dispatcher = FlightDispatcher(inbox: StoreInbox(meter: downloader.pipeline), downloader: downloader)
     self.dispatcher = dispatcher
     let ownDownloader = configuration.downloader == nil ? downloader : nil
     do throws(ThreadRefusal) {
-      let coding = try CodingThreads()
+      let coding = try CodingThreads(meter: downloader.pipeline)
       self.coding = coding
       do throws(ThreadRefusal) {
         store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget] in

@@ -1,4 +1,5 @@
 public import ImageCaching
+import ImageDownloading
 public import ImageManaging
 public import ImagePrimitives
 import Threads
@@ -90,6 +91,9 @@ public final class PrefetchRun: Sendable {
     var batch = PrefetchBatch()
     var messages: [Message] = []
     var summary = Summary()
+    let meter = manager.downloader.pipeline
+    defer { meter.supply(.none) }
+    meter.supply(.working)
     while true {
       takeMessages(&messages, &state, &slots, delegate)
       let now = time.monotonic()
@@ -98,11 +102,13 @@ public final class PrefetchRun: Sendable {
       case .read(let maximum):
         batch.removeAll()
         var source = PrefetchSourceState.ended
+        meter.supply(.reading)
         do {
           source = try delegate.read(&batch, maximum: maximum)
         } catch {
           summary.sourceError = error
         }
+        meter.supply(.working)
         // Reading may have taken long, and nothing is asked for after a request to stop.
         takeMessages(&messages, &state, &slots, delegate)
         if state.isStopping {
@@ -115,10 +121,12 @@ public final class PrefetchRun: Sendable {
         if isShutDown || error != nil { state.stop(gracefully: false, now: now) }
       case .wait(let until, let forSource):
         let tick = now.advanced(by: progressInterval)
+        meter.supply(forSource ? .waiting : .none)
         let waking = receiver.mailbox.wait(
           until: until.map { min($0, tick) } ?? tick,
           orReadable: forSource ? delegate.sourceDescriptor : nil
         )
+        meter.supply(.working)
         if waking == .descriptorReady { state.sourceIsReady() }
       case .cancel(let includingRunning):
         manager.cancelAll(for: receiver, includingRunning: includingRunning)

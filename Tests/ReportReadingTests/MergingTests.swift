@@ -25,6 +25,20 @@ import Testing
     #expect(merged.verdict == whole.verdict && !whole.verdict.reasons.isEmpty)
   }
 
+  @Test("what held runs up counts by how long each took, and is unknown where one does not know")
+  func boundShares() {
+    func report(_ shares: [(String, Double)], after: Duration) -> FinishedReport {
+      makeRun([]).finish(makeEnd(after) { $0.boundShares = shares.map { BoundShare(name: $0, fraction: $1) } })
+    }
+    let short = report([("network", 0.5), ("cpu", 0.25)], after: .seconds(1))
+    let long = report([("disk", 0.75), ("cpu", 0.25)], after: .seconds(3))
+    let merged = FinishedReport(merging: [short, long]).end.boundShares
+    #expect(merged.map(\.name) == ["disk", "cpu", "network"])
+    #expect(merged.map(\.fraction) == [0.5625, 0.25, 0.125])
+    #expect(FinishedReport(merging: [short, report([], after: .seconds(1))]).end.boundShares.isEmpty)
+    #expect(FinishedReport(merging: [short, report([("cpu", 1)], after: .zero)]).end.boundShares.isEmpty)
+  }
+
   @Test("what is beyond the lists is told as omitted")
   func omissions() {
     func report(_ first: Int) -> FinishedReport {

@@ -163,6 +163,7 @@ func makeRichReport(name: String = "homepage") -> FinishedReport {
       $0.cache = cache
       $0.blacklist = BlacklistSummary(entries: 102, added: 87, removed: 1)
       $0.boundedBy = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
+      $0.boundShares = [BoundShare(name: "per-host", fraction: 0.7), BoundShare(name: "cpu", fraction: 0.125)]
       $0.peakMemoryBytes = 41_943_040
       $0.warnings = [hostileText]
     },

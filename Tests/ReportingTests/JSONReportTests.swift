@@ -71,7 +71,7 @@ let hostileTexts = [
         "breakage", "manifests_read", "empty", "exit_status", "fail_on", "verdict", "standings", "totals", "hit_ratio",
         "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts", "formats",
         "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups", "failures",
-        "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by",
+        "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by", "bound_shares",
       ]
     )
   }
@@ -87,6 +87,7 @@ let hostileTexts = [
         addStores(to: &$0)
         $0.peakMemoryBytes = 41_943_040
         $0.boundedBy = "the origin"
+        $0.boundShares = [BoundShare(name: "network", fraction: 0.5), BoundShare(name: "cpu", fraction: 0.0488)]
       }
     )
     #expect(
@@ -151,7 +152,8 @@ let hostileTexts = [
           "requests": [],
           "warnings": [],
           "peak_memory_bytes": 41943040,
-          "bounded_by": "the origin"
+          "bounded_by": "the origin",
+          "bound_shares": {"network": 0.5, "cpu": 0.049}
         }
 
         """

@@ -92,6 +92,26 @@ import Testing
     )
   }
 
+  @Test func whatTheTimeWentToIsForWhoWantsToKnowMore() {
+    let run = makeRun()
+    run.record(.downloaded(bytes: 25_000, milliseconds: 12), count: 9)
+    let report = run.finish(
+      makeEnd(after: .milliseconds(420)) {
+        $0.boundShares = [("network", 0.714), ("disk", 0.155), ("cpu", 0.004)].map { BoundShare(name: $0, fraction: $1) }
+      }
+    )
+    #expect(!text(report).contains("71 %"))
+    #expect(TextReport(isVerbose: true).text(report).hasSuffix("\nTime       71 % network, 16 % disk\n"))
+  }
+
+  @Test func hitsAloneSayNothingOfTheNetworksSpeed() {
+    let run = makeRun()
+    run.record(EntryResult(.hitDisk), count: 10_000)
+    let report = run.finish(makeEnd(after: .milliseconds(20)) { $0.boundedBy = "cpu: one core was busy" })
+    #expect(text(report) == "homepage: 10,000 URLs in 20 ms, all good (10,000 hits)\n")
+    #expect(TextReport(isVerbose: true).text(report).hasSuffix("\nSpeed      500,000/s; bounded by cpu: one core was busy\n"))
+  }
+
   @Test func oneURLIsNotPlural() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))

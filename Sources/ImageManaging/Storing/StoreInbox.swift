@@ -34,6 +34,17 @@ struct EntryTouch: Sendable {
 final class StoreInbox: DownloadReceiver {
   let mailbox = Mailbox<StoreMessage>()
   let pressure = BackPressure()
+  /// Is told what the store thread does.
+  let meter: PipelineMeter
+
+  init(meter: PipelineMeter) { self.meter = meter }
+
+  /// Calls `body`, in which the store thread waits for the disk.
+  func whileWriting<Result>(_ body: () -> Result) -> Result {
+    meter.store(.writing)
+    defer { meter.store(.working) }
+    return body()
+  }
 
   var mayStart: Bool { pressure.mayStart() }
 

@@ -59,7 +59,9 @@ final class StoreLoop {
         commit()
         deliver()
         if isClosing && bodiesBeingProcessed == 0 { return }
+        inbox.meter.store(.idle)
         _ = inbox.mailbox.wait()
+        inbox.meter.store(.working)
         continue
       }
       for index in messages.indices {
@@ -105,7 +107,7 @@ final class StoreLoop {
     switch event {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
-        streams[number, default: BodyStream(flight.context)].append(bytes)
+        inbox.whileWriting { streams[number, default: BodyStream(flight.context)].append(bytes) }
         if flight.context.parts.showsPartialImages { show(bytes, of: number, flight) }
       }
       release(Held(bytes: bytes.count))
@@ -115,7 +117,7 @@ final class StoreLoop {
       partials[number]?.end()
     case .finished(let number, let answer):
       partials.removeValue(forKey: number)?.end()
-      let body = answer.wasStreamed ? streams.removeValue(forKey: number)?.finish() : nil
+      let body = answer.wasStreamed ? inbox.whileWriting { streams.removeValue(forKey: number)?.finish() } : nil
       let whole = answer.isPrefix ? FetchedImage.Body.prefix(answer.body) : .bytes(answer.body)
       let image = FetchedImage(answer: answer, body: body ?? whole, vary: vary(answer, of: number))
       inbox.pressure.add(Held(blobs: image.held.blobs))
@@ -286,7 +288,7 @@ final class StoreLoop {
 
   func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
-    batch.commit()
+    inbox.whileWriting { batch.commit() }
     var held = Held()
     for item in batch.items {
       held += item.held
@@ -294,7 +296,7 @@ final class StoreLoop {
     }
     batch = CommitBatch()
     release(held)
-    trimIfFull(context)
+    inbox.whileWriting { trimIfFull(context) }
     deliver()
   }
 

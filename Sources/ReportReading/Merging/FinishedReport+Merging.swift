@@ -68,6 +68,7 @@ extension RunEnd {
     areManifestsRead = ends.allSatisfy(\.areManifestsRead)
     isEmpty = ends.allSatisfy(\.isEmpty)
     boundedBy = ends.common(\.boundedBy).flatMap { $0 }
+    boundShares = BoundShare.merged(ends)
     peakMemoryBytes = ends.compactMap(\.peakMemoryBytes).max()
     mergeStores(ends.sorted { ($0.finishedAt ?? .distantPast) < ($1.finishedAt ?? .distantPast) })
   }

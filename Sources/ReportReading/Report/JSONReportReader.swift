@@ -83,6 +83,11 @@ enum JSONReportReader {
       BlacklistSummary(entries: try json.count("entries"), added: try json.count("added"), removed: try json.count("removed"))
     }
     end.boundedBy = try json.string("bounded_by")
+    for (name, share) in try json.value("bound_shares")?.members() ?? [] {
+      let fraction = try share.number()
+      guard fraction <= 1 else { throw share.problem("is more than the whole run") }
+      end.boundShares.append(BoundShare(name: name, fraction: fraction))
+    }
     end.peakMemoryBytes = try json.value("peak_memory_bytes")?.count()
     return end
   }

@@ -58,6 +58,7 @@ extension HTMLPage {
         let formats = report.formats.map { "\(grouped($0.count)) \($0.format.name)" }
         page.fact("Formats", formats.isEmpty ? nil : formats.joined(separator: ", "))
         page.fact("Bounded by", end.boundedBy)
+        page.fact("Of its time", end.boundWords)
         page.fact("Most memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
         page.fact("Manifests read", end.areManifestsRead ? nil : "not to their end")
         page.fact("Exit status", report.exitStatus.words)

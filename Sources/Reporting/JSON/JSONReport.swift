@@ -12,6 +12,8 @@ import ImagePrimitives
 /// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
 ///   broken, and `standings` how many failures counted, and how many were let off.
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
+/// - `bounded_by` says what held the run up longest and what to do; `bound_shares` for how much of the run each part did, the largest
+///   first. What is left of it nobody held up: it began, or ended.
 /// - `timeline` has what was done in each step of the run; `requests` what repeats the request of an entry, by variant and edge.
 public struct JSONReport: ReportForm {
   /// A writer.
@@ -30,6 +32,9 @@ public struct JSONReport: ReportForm {
       json.array("warnings", report.warnings) { $0.element($1) }
       json.write("peak_memory_bytes", report.end.peakMemoryBytes)
       json.write("bounded_by", report.end.boundedBy)
+      json.object("bound_shares") { json in
+        for share in report.end.boundShares { json.write(key: share.name, share.fraction, decimals: 3) }
+      }
     }
     json.output.withUnsafeBytes { output.append($0) }
     output.appendLiteral("\n")

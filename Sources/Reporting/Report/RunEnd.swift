@@ -33,6 +33,8 @@ public struct RunEnd: Sendable {
   public var blacklist: BlacklistSummary?
   /// What held the speed down and what to do, such as `per-host: 8 of 32 transfers used; raise prefetch.per-host`.
   public var boundedBy: String?
+  /// For how much of the run each of these parts held up all else, the largest first; empty where that is not known.
+  public var boundShares: [BoundShare] = []
   /// Sentences on the run as a whole; those of entries are gathered by ``RunReport``.
   public var warnings: [String] = []
   /// The most memory it held (RssAnon + RssShmem), in bytes; nil where unknown.
@@ -42,6 +44,21 @@ public struct RunEnd: Sendable {
   public init(finishedAt: Timestamp?, duration: Duration) {
     self.finishedAt = finishedAt
     self.duration = duration
+  }
+}
+
+/// For how much of a run one part of it held up all else.
+public struct BoundShare: Sendable, Equatable {
+  /// The word by which ``RunEnd/boundedBy`` begins where it is the largest: `network`, `per-host`, `rate`, `decoding`, `disk`, `manifest`
+  /// or `cpu`.
+  public var name: String
+  /// Of the run's duration, from 0 to 1.
+  public var fraction: Double
+
+  /// A share of those parts.
+  public init(name: String, fraction: Double) {
+    self.name = name
+    self.fraction = fraction
   }
 }
 

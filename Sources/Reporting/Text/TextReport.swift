@@ -24,7 +24,7 @@ public struct TextReport: ReportForm {
   /// What stands first; the verdict by default.
   public var order: Order
   /// Whether all failures that are listed are shown (the first 1,000, and ten of each kind), not two of each kind, each with a curl line
-  /// that makes its request again; no by default.
+  /// that makes its request again, and what the run's time went to; no by default.
   public var isVerbose: Bool
 
   /// A writer for pages of `width` columns.
@@ -92,7 +92,7 @@ extension TextPage {
 
   /// The paragraphs at the end; a blank line above them where the report is more than a line.
   fileprivate mutating func writeFooter(_ report: FinishedReport) {
-    var footer = TextPage(width: width, hasColor: hasColor)
+    var footer = TextPage(width: width, hasColor: hasColor, isVerbose: isVerbose)
     footer.writeWarnings(report.warnings)
     footer.writeDuplicates(report.duplicates)
     footer.writeCache(report.end)
@@ -115,13 +115,15 @@ extension TextPage {
     }
   }
 
-  /// Hits alone say nothing of the speed of a network, so a run without a transfer has no such line.
+  /// Hits alone say nothing of the speed of a network, so a run without a transfer has no such line but for who wants to know more.
   private mutating func writeSpeed(_ report: FinishedReport) {
-    guard report.end.duration > .zero, report.traffic.attempts > 0 || report.end.boundedBy != nil else { return }
-    var clauses = ["\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"]
+    guard report.end.duration > .zero, report.traffic.attempts > 0 || isVerbose else { return }
+    var clauses = [rate(report.urlsPerSecond)]
+    if report.traffic.attempts > 0 { clauses[0] += ", \(byteCount(report.bytesPerSecond))/s" }
     if report.isAllGood, let summary = report.traffic.latency.summary { clauses[0] += ", " + summary }
     if let bound = report.end.boundedBy { clauses.append("bounded by \(escapedForTerminal(bound))") }
     paragraph("Speed", clauses)
+    if isVerbose, let shares = report.end.boundWords { paragraph("Time", [escapedForTerminal(shares)]) }
   }
 }
 

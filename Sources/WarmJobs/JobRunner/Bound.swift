@@ -1,80 +1,63 @@
 import ImageDownloading
 import ImagePrimitives
+import Reporting
 
-/// What held a run's speed down, from how long each limit kept transfers from starting.
+/// What held a run's speed down, and for how much of it each part did.
 struct Bound {
-  /// A limit that held for less than this part of the run did not hold it down.
-  private static let leastPart = 0.25
+  /// A part that held for less than this share of the run did not hold it down.
+  private static let leastShare = 0.25
   /// Nor did one that held for less than this: a run so short needs no advice.
-  private static let leastDuration = Duration.milliseconds(50)
+  private static let leastNanoseconds = 50e6
+  /// A smaller share is not told of.
+  private static let leastToldShare = 0.0005
 
-  /// For how long each limit kept transfers from starting, in nanoseconds.
-  struct LimitTimes {
-    /// All transfers of the job were used.
-    var concurrency: UInt64 = 0
-    /// What waited had to wait for its host.
-    var hosts: UInt64 = 0
-    /// The time of the next request had not come.
-    var rate: UInt64 = 0
-    /// Hosts were left alone.
-    var paused: UInt64 = 0
-    /// There was no room for what transfers bring.
-    var held: UInt64 = 0
+  /// The part of the way that a person can do something about, by the word that the report has for it.
+  enum Part: String, CaseIterable {
+    case network
+    case perHost = "per-host"
+    case rate
+    case decoding
+    case disk
+    case manifest
+    case processor = "cpu"
   }
 
-  /// The limit that held longest, and what to do; nil where none held for long.
+  /// The part that held longest, and what to do; nil where none held for long.
   let sentence: String?
+  /// The shares of the run in which each part held the others up, the largest first. What is left of the run nobody held up: it had not
+  /// begun, or was done.
+  let shares: [BoundShare]
 
   /// - Parameter peakRunning: the most transfers that ran at once.
-  init(_ times: LimitTimes, peakRunning: Int, job: Job, duration: Duration) {
-    let concurrency = job.prefetch.concurrency
-    let used = min(peakRunning, concurrency)
-    let limits = [
-      (
-        times.concurrency,
-        "concurrency: all \(concurrency) transfers used; raise prefetch.concurrency"
-      ),
-      (
-        times.hosts,
-        "per-host: \(used) of \(concurrency) transfers used; raise prefetch.per-host"
-      ),
-      (times.rate, "rate: requests waited for their time; raise \(job.prefetch.slowestRateKey)"),
-      (
-        times.paused,
-        "paused: hosts that answered 429 or 503, or only failed, were left alone; ask them for less with prefetch.per-host-rate"
-      ),
-      (
-        times.held,
-        job.verify.decode == .full
-          ? "decoding: transfers waited for images to be decoded; use more cores, or verify.decode: header"
-          : "disk: transfers waited for the cache to be written; use a faster disk"
-      ),
-    ]
-    let least = max(Double(duration.wholeNanoseconds) * Self.leastPart, Double(Self.leastDuration.wholeNanoseconds))
-    sentence = limits.filter { Double($0.0) > least }.max { $0.0 < $1.0 }?.1
+  init(_ times: BottleneckTimes, peakRunning: Int, job: Job, duration: Duration) {
+    let nanoseconds = max(1, Double(duration.wholeNanoseconds))
+    let parts = Part.allCases
+      .map { part in (part, Double(part.bottlenecks.reduce(0) { $0 + times[$1] })) }
+      .sorted { $0.1 > $1.1 }
+    shares = parts.map { BoundShare(name: $0.rawValue, fraction: min(1, $1 / nanoseconds)) }
+      .filter { $0.fraction >= Self.leastToldShare }
+    guard let (part, time) = parts.first, time > max(nanoseconds * Self.leastShare, Self.leastNanoseconds),
+      let cause = part.bottlenecks.max(by: { times[$0] < times[$1] })
+    else {
+      sentence = nil
+      return
+    }
+    sentence = "\(part.rawValue): \(job.advice(against: cause, peakRunning: peakRunning))"
   }
 }
 
-extension Bound.LimitTimes {
-  /// What a downloader has counted since `before`.
-  init(from before: DownloaderStatistics, to after: DownloaderStatistics) {
-    let earlier = before.boundNanoseconds
-    let later = after.boundNanoseconds
-    concurrency = later.concurrency &- earlier.concurrency
-    hosts = later.hosts &- earlier.hosts
-    rate = later.rate &- earlier.rate
-    paused = later.paused &- earlier.paused
-    held = later.held &- earlier.held
-  }
-}
+extension Bound.Part {
+  fileprivate var bottlenecks: [Bottleneck] { Bottleneck.allCases.filter { Self(of: $0) == self } }
 
-extension Job.Prefetch {
-  /// The key of the rate that holds a run down.
-  fileprivate var slowestRateKey: String {
-    switch (rate, perHostRate) {
-    case (_?, nil): "prefetch.rate"
-    case (nil, _): "prefetch.per-host-rate"
-    case (_?, _?): "prefetch.rate or prefetch.per-host-rate"
+  fileprivate init(of bottleneck: Bottleneck) {
+    switch bottleneck {
+    case .concurrency, .answers: self = .network
+    case .hosts: self = .perHost
+    case .rate, .pause, .retry: self = .rate
+    case .coding: self = .decoding
+    case .writing: self = .disk
+    case .input, .reading: self = .manifest
+    case .lookingUp, .transferring, .checking: self = .processor
     }
   }
 }

@@ -65,7 +65,7 @@ public final class JobRunner {
     manager.downloader.clearCookies()
     // Another job may go another way to hosts that were down.
     manager.downloader.forgetFailures()
-    let before = manager.downloader.statistics
+    let before = manager.downloader.pipeline.times
     let memory = MemoryPeak()
     let meter = ProgressMeter(jobName: job.name, start: start)
     // Where the network is never asked, nothing would be fetched.
@@ -107,14 +107,14 @@ public final class JobRunner {
     end.isEmpty = summary.sourceEnded && !run.hasEntries
     end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
     if onMiss == nil { trim(prepared, context) }
-    let statistics = manager.downloader.statistics
     let bound = Bound(
-      Bound.LimitTimes(from: before, to: statistics),
-      peakRunning: statistics.peakRunning,
+      manager.downloader.pipeline.times.since(before),
+      peakRunning: manager.downloader.statistics.peakRunning,
       job: job,
       duration: time.monotonic().since(start)
     )
     end.boundedBy = bound.sentence
+    end.boundShares = bound.shares
     end.peakMemoryBytes = memory.bytes
     describeCache(prepared, context, run, freshUntil: report.freshUntil, &end)
     end.warnings = prepared.earlierRuns.warnings + prepared.reader.warnings + context.warnings

@@ -1,58 +1,88 @@
+import ImageDownloading
+import Reporting
 import Testing
 
 @testable import WarmJobs
 
 /// What held a run back, of 32 transfers and one second unless said otherwise.
 @Suite struct BoundTests {
-  private func sentence(
-    _ times: Bound.LimitTimes,
+  private func bound(
+    _ milliseconds: [Bottleneck: UInt64],
     peak: Int = 32,
     keys: String = "",
     duration: Duration = .seconds(1)
-  ) throws -> String? {
-    Bound(times, peakRunning: peak, job: try job(shortestJob + keys), duration: duration).sentence
+  ) throws -> Bound {
+    var times = BottleneckTimes()
+    for (bottleneck, count) in milliseconds { times[bottleneck] = count * 1_000_000 }
+    return Bound(times, peakRunning: peak, job: try job(shortestJob + keys), duration: duration)
   }
 
-  private func milliseconds(_ count: UInt64) -> UInt64 { count * 1_000_000 }
+  private func sentence(_ bottleneck: Bottleneck, keys: String = "") throws -> String? {
+    try bound([bottleneck: 900], keys: keys).sentence
+  }
 
-  @Test func theLimitThatHeldLongestIsNamedWithWhatToDo() throws {
-    let times = Bound.LimitTimes(concurrency: milliseconds(300), hosts: milliseconds(400), held: milliseconds(350))
-    #expect(try sentence(times, peak: 8) == "per-host: 8 of 32 transfers used; raise prefetch.per-host")
+  @Test func thePartThatHeldLongestIsNamedWithWhatToDo() throws {
     #expect(
-      try sentence(Bound.LimitTimes(concurrency: milliseconds(900), hosts: milliseconds(90)))
-        == "concurrency: all 32 transfers used; raise prefetch.concurrency"
+      try bound([.concurrency: 300, .hosts: 400, .writing: 290], peak: 8).sentence
+        == "per-host: 8 of 32 transfers used; raise prefetch.per-host"
     )
+    #expect(
+      try bound([.concurrency: 900, .hosts: 90]).sentence
+        == "network: all 32 transfers waited for their servers; raise prefetch.concurrency"
+    )
+  }
+
+  @Test func whatBelongsTogetherIsAddedUpAndItsLargestPartIsAdvisedOn() throws {
+    let bound = try bound([.hosts: 400, .lookingUp: 150, .transferring: 160, .checking: 140])
+    #expect(bound.sentence?.hasPrefix("cpu: the thread that makes transfers was always busy") == true)
+    #expect(bound.shares == [BoundShare(name: "cpu", fraction: 0.45), BoundShare(name: "per-host", fraction: 0.4)])
+  }
+
+  @Test("every bottleneck has a word", arguments: Bottleneck.allCases)
+  func words(bottleneck: Bottleneck) throws {
+    let words = [
+      Bottleneck.input: "manifest", .reading: "manifest", .lookingUp: "cpu", .concurrency: "network", .hosts: "per-host",
+      .rate: "rate", .pause: "rate", .retry: "rate", .answers: "network", .transferring: "cpu", .coding: "decoding",
+      .writing: "disk", .checking: "cpu",
+    ]
+    let bound = try bound([bottleneck: 800])
+    #expect(bound.sentence?.prefix { $0 != ":" } == words[bottleneck].map { $0[...] })
+    #expect(bound.shares.map(\.name) == [words[bottleneck]])
   }
 
   @Test func whatHeldForAQuarterOfTheRunOrLessIsNotNamed() throws {
-    #expect(try sentence(Bound.LimitTimes(concurrency: milliseconds(250))) == nil)
-    #expect(try sentence(Bound.LimitTimes(concurrency: milliseconds(251))) != nil)
+    #expect(try bound([.concurrency: 250]).sentence == nil)
+    #expect(try bound([.concurrency: 251]).sentence != nil)
+    #expect(try bound([.concurrency: 250]).shares == [BoundShare(name: "network", fraction: 0.25)])
   }
 
   @Test func aVeryShortRunNeedsNoAdvice() throws {
-    #expect(try sentence(Bound.LimitTimes(hosts: milliseconds(50)), duration: .milliseconds(60)) == nil)
-    #expect(try sentence(Bound.LimitTimes(hosts: milliseconds(51)), duration: .milliseconds(60)) != nil)
+    #expect(try bound([.hosts: 50], duration: .milliseconds(60)).sentence == nil)
+    #expect(try bound([.hosts: 51], duration: .milliseconds(60)).sentence != nil)
   }
 
-  @Test func waitingForRoomIsForTheDecoderWhereTheJobDecodesInFull() throws {
-    let times = Bound.LimitTimes(held: milliseconds(500))
-    #expect(try sentence(times)?.hasPrefix("disk: ") == true)
-    #expect(try sentence(times, keys: "verify: {decode: full}\n")?.hasPrefix("decoding: ") == true)
+  @Test func aShareIsNeverMoreThanTheRun() throws {
+    #expect(try bound([.hosts: 2000]).shares == [BoundShare(name: "per-host", fraction: 1)])
+    #expect(try bound([:], duration: .zero).shares.isEmpty)
   }
 
-  @Test func ratesAndPausesAreNamedWithTheirKeys() throws {
-    let rates = Bound.LimitTimes(concurrency: milliseconds(300), rate: milliseconds(500))
+  @Test func theAdviceIsOfTheJobsOwnKeys() throws {
+    #expect(try sentence(.coding)?.hasSuffix("use more cores") == true)
+    #expect(try sentence(.coding, keys: "verify: {decode: full}\n")?.hasSuffix("or verify.decode: header") == true)
+    #expect(try sentence(.coding, keys: "verify: {strict: true}\n")?.hasSuffix("or verify.strict: false") == true)
+    #expect(try sentence(.hosts, keys: "prefetch: {adaptive: true}\n")?.hasSuffix("switch prefetch.adaptive off") == true)
+    #expect(try sentence(.reading)?.contains("lifo") == false)
+    #expect(try sentence(.reading, keys: "prefetch: {order: lifo}\n")?.contains("prefetch.order: fifo") == true)
     #expect(
-      try sentence(rates, keys: "prefetch: {per-host-rate: 5/s}\n")
+      try sentence(.rate, keys: "prefetch: {per-host-rate: 5/s}\n")
         == "rate: requests waited for their time; raise prefetch.per-host-rate"
     )
-    #expect(try sentence(rates, keys: "prefetch: {rate: 5/s}\n")?.hasSuffix("raise prefetch.rate") == true)
-    let pauses = Bound.LimitTimes(rate: milliseconds(300), paused: milliseconds(600))
-    #expect(try sentence(pauses)?.hasPrefix("paused: hosts that answered 429 or 503") == true)
+    #expect(try sentence(.rate, keys: "prefetch: {rate: 5/s}\n")?.hasSuffix("raise prefetch.rate") == true)
+    #expect(try sentence(.pause)?.hasPrefix("rate: hosts that answered 429 or 503") == true)
   }
 
   @Test func moreTransfersThanTheJobMayUseAreNotClaimed() throws {
     // An earlier job of the command may have used more.
-    #expect(try sentence(Bound.LimitTimes(hosts: milliseconds(500)), peak: 64)?.hasPrefix("per-host: 32 of 32 ") == true)
+    #expect(try bound([.hosts: 500], peak: 64).sentence?.hasPrefix("per-host: 32 of 32 ") == true)
   }
 }

@@ -1,0 +1,106 @@
+import Testing
+
+@testable import ImageDownloading
+
+/// Which part holds up the others, in every state that they can be in together.
+@Suite struct PipelineStateTests {
+  private static let limits: [StartLimit] = [.empty, .concurrency, .hosts, .notYet, .held, .rate, .paused]
+  private static let supplies: [PipelineMeter.Supply] = [.none, .waiting, .reading, .working]
+  private static let stores: [PipelineMeter.Store] = [.idle, .working, .writing]
+
+  private func state(
+    _ limit: StartLimit = .empty,
+    running: Int = 0,
+    works: Bool = false,
+    _ supply: PipelineMeter.Supply = .none,
+    _ store: PipelineMeter.Store = .idle,
+    bodies: Int = 0
+  ) -> PipelineState {
+    var state = PipelineState()
+    (state.limit, state.running, state.isTransferring, state.supply, state.store) = (limit, running, works, supply, store)
+    (state.bodiesToCode, state.codingThreads) = (bodies, 2)
+    return state
+  }
+
+  /// All states, with 0 to 3 bodies for two coding threads.
+  private var all: [PipelineState] {
+    Self.limits.flatMap { limit in
+      [0, 4].flatMap { running in
+        [false, true].flatMap { works in
+          Self.supplies.flatMap { supply in
+            Self.stores.flatMap { store in
+              (0...3).map { state(limit, running: running, works: works, supply, store, bodies: $0) }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func whileTransfersSleepTheirLimitIsWhatHoldsUp() {
+    for supply in Self.supplies {
+      for store in Self.stores {
+        #expect(state(.concurrency, running: 4, supply, store, bodies: 3).bottleneck == .concurrency)
+        #expect(state(.hosts, running: 4, supply, store, bodies: 3).bottleneck == .hosts)
+        #expect(state(.notYet, running: 4, supply, store).bottleneck == .answers)
+        #expect(state(.notYet, supply, store).bottleneck == .retry)
+        #expect(state(.rate, supply, store).bottleneck == .rate)
+        #expect(state(.paused, supply, store).bottleneck == .pause)
+      }
+    }
+  }
+
+  @Test func whileTheTransferThreadWorksItHoldsUpWhatWaitsForServers() {
+    for limit in [StartLimit.concurrency, .hosts, .notYet] {
+      #expect(state(limit, running: 4, works: true).bottleneck == .transferring)
+    }
+    #expect(state(.rate, running: 4, works: true).bottleneck == .rate)
+    #expect(state(.paused, running: 4, works: true).bottleneck == .pause)
+    #expect(state(.held, running: 4, works: true, bodies: 2).bottleneck == .coding)
+    #expect(state(.empty, running: 4, works: true).bottleneck == .transferring)
+  }
+
+  @Test func whereNothingWaitsWhoAsksHoldsUp() {
+    for running in [0, 4] {
+      for works in [false, true] {
+        #expect(state(running: running, works: works, .waiting, .writing, bodies: 3).bottleneck == .input)
+        #expect(state(running: running, works: works, .reading, .writing, bodies: 3).bottleneck == .reading)
+        #expect(state(running: running, works: works, .working, .writing, bodies: 3).bottleneck == .lookingUp)
+      }
+    }
+  }
+
+  @Test func whereAllIsAskedForTheLastTransfersHoldUpAndThenWhatHasCome() {
+    #expect(state(running: 1, .none, .writing, bodies: 3).bottleneck == .answers)
+    #expect(state(.empty, .none, .writing, bodies: 2).bottleneck == .coding)
+    #expect(state(.empty, .none, .writing, bodies: 1).bottleneck == .writing)
+    #expect(state(.empty, .none, .working, bodies: 1).bottleneck == .checking)
+    #expect(state(.empty, .none, .idle, bodies: 1).bottleneck == .coding)
+    #expect(state(.empty, .none, .idle).bottleneck == nil)
+  }
+
+  @Test func withoutRoomWhatHasComeHoldsUp() {
+    for supply in Self.supplies {
+      #expect(state(.held, running: 4, supply, .writing, bodies: 2).bottleneck == .coding)
+      #expect(state(.held, running: 4, supply, .writing, bodies: 1).bottleneck == .writing)
+      #expect(state(.held, running: 4, supply, .working).bottleneck == .checking)
+      #expect(state(.held, running: 4, supply, .idle).bottleneck == nil)
+    }
+  }
+
+  @Test func somethingHoldsUpUnlessNothingIsUnderWay() {
+    for state in all where state.bottleneck == nil {
+      #expect(state.store == .idle && state.bodiesToCode == 0)
+      #expect(
+        state.limit == .held || state.limit == .empty && state.supply == .none && state.running == 0 && !state.isTransferring
+      )
+    }
+  }
+
+  @Test func whoAsksHoldsUpOnlyWhereNothingWaits() {
+    for state in all where state.limit != .empty {
+      let bottleneck = state.bottleneck
+      #expect(bottleneck != .input && bottleneck != .reading && bottleneck != .lookingUp)
+    }
+  }
+}

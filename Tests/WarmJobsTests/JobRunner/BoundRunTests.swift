@@ -1,0 +1,211 @@
+import Foundation
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import ImageURLs
+import Reporting
+import TestOrigin
+import TestSupport
+import Testing
+
+@testable import WarmJobs
+
+/// Whole runs that one part holds up: by a clock that moves only while it does.
+@Suite struct BoundRunTests {
+  private let runs = JobRuns()
+  private let clock = ManualClock()
+  private let origin: Origin
+
+  init() throws { origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg")) }
+
+  /// Runs a job on a thread of its own; when `bottleneck` holds it up, some seconds pass, and `release` lets it go on.
+  private func end(
+    of job: Job,
+    heldUpBy bottleneck: Bottleneck,
+    change: (inout ImageManager.Configuration) -> Void = { _ in },
+    onMiss: (@Sendable () -> Void)? = nil,
+    preparing: (PreparedJob) throws -> Void = { _ in },
+    release: (ImageDownloader) throws -> Void
+  ) async throws -> RunEnd {
+    var configuration = ImageManager.Configuration(
+      downloads: ImageDownloader.Configuration(time: clock.source, jitter: { $0 })
+    )
+    change(&configuration)
+    let manager = try ImageManager(configuration)
+    defer { manager.shutDown() }
+    let prepared = try PreparedJob(job, isDryRun: onMiss != nil)
+    try preparing(prepared)
+    let handed = HandedOver(job: prepared)
+    let result = Watched<FinishedReport?>(nil)
+    Thread.detachNewThread {
+      let runner = JobRunner(manager: manager, version: "1", control: RunControl())
+      let report = runner.run(handed.job, onMiss: onMiss.map { told in { _ in told() } })
+      result.withLock { $0 = report }
+    }
+    let meter = manager.downloader.pipeline
+    for _ in 0..<5 {
+      try await poll("\(bottleneck) to hold up the run") { meter.bottleneck == bottleneck }
+      clock.advance(by: .seconds(1))
+    }
+    try release(manager.downloader)
+    try await result.wait(for: "the end of the run") { $0 != nil }
+    return try #require(result.value).end
+  }
+
+  /// What crosses to the run's thread.
+  private struct HandedOver: @unchecked Sendable {
+    // Sendable because the test leaves it to that thread.
+    let job: PreparedJob
+  }
+
+  /// Who stands before it passes once it is open, and so does everyone after that.
+  private final class Door: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    func open() { semaphore.signal() }
+    func pass() {
+      semaphore.wait()
+      semaphore.signal()
+    }
+  }
+
+  /// A job over so many images.
+  private func job(_ origin: Origin, _ count: Int, keys: String = "", change: (inout Job) -> Void = { _ in }) throws -> Job {
+    var job = try runs.job(urls: (0..<count).map { origin.url("/\($0).jpg") }, keys: keys)
+    change(&job)
+    return job
+  }
+
+  private func expect(_ end: RunEnd, _ word: String, _ sentence: String, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(
+      end.boundedBy?.hasPrefix("\(word): \(sentence)") == true,
+      "\(end.boundedBy ?? "nothing")",
+      sourceLocation: sourceLocation
+    )
+    #expect(end.boundShares.first == BoundShare(name: word, fraction: 1), sourceLocation: sourceLocation)
+  }
+
+  @Test func allTransfersWaitForTheirServers() async throws {
+    let gate = origin.holdAll()
+    let job = try job(origin, 4, keys: "prefetch: {concurrency: 2}")
+    expect(
+      try await end(of: job, heldUpBy: .concurrency) { _ in gate.open() },
+      "network",
+      "all 2 transfers waited for their servers; raise prefetch.concurrency"
+    )
+  }
+
+  @Test func theLastTransferWaitsForItsServer() async throws {
+    let gate = origin.holdAll()
+    let end = try await end(of: job(origin, 1), heldUpBy: .answers) { _ in gate.open() }
+    expect(end, "network", "1 of 32 transfers used, which waited for their servers")
+  }
+
+  @Test func oneHostIsFullOfMany() async throws {
+    let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"), addresses: [.ipv4, .ipv4, .ipv4])
+    let gate = origin.hold("/full0.jpg")
+    let urls = (0..<3).map { origin.url("/full\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg", host: 1 + $0 % 2) }
+    let job = try runs.job(urls: urls, keys: "prefetch: {concurrency: 8, per-host: 1}")
+    let end = try await end(of: job, heldUpBy: .hosts) { _ in gate.open() }
+    expect(end, "per-host", "")
+    #expect(end.boundedBy?.hasSuffix("of 8 transfers used; raise prefetch.per-host") == true)
+  }
+
+  @Test func theTimeOfTheNextRequestHasNotCome() async throws {
+    let job = try job(origin, 2) { $0.prefetch.rate = 0.01 }
+    let end = try await end(of: job, heldUpBy: .rate) { downloader in pass(.seconds(200), for: downloader) }
+    expect(end, "rate", "requests waited for their time; raise prefetch.rate")
+  }
+
+  @Test func aHostHasAskedForAPause() async throws {
+    let image = Behaviour.body(SampleImages.jpeg(1), type: "image/jpeg")
+    origin.set("/0.jpg", .sequence([.status(429, headers: ["Retry-After": "30"]), image]))
+    let end = try await end(of: job(origin, 1), heldUpBy: .pause) { downloader in pass(.seconds(60), for: downloader) }
+    expect(end, "rate", "hosts that answered 429 or 503, or only failed, were left alone")
+  }
+
+  @Test func aRequestThatFailedWaitsForItsNextTry() async throws {
+    origin.set("/0.jpg", .sequence([.status(500), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
+    let job = try job(origin, 1) { job in
+      (job.request.retries, job.request.backoffInitial, job.request.backoffMaximum) = (1, .seconds(30), .seconds(30))
+    }
+    let end = try await end(of: job, heldUpBy: .retry) { downloader in pass(.seconds(60), for: downloader) }
+    expect(end, "rate", "requests that failed waited for their next try")
+  }
+
+  /// Lets time pass, and wakes the transfer thread, which sleeps by the system's clock.
+  private func pass(_ duration: Duration, for downloader: ImageDownloader) {
+    clock.advance(by: duration)
+    downloader.forgetFailures()
+  }
+
+  @Test func imagesWaitToBeWritten() async throws {
+    let (door, taken) = (Door(), Door())
+    let end = try await end(
+      of: job(origin, 3),
+      heldUpBy: .writing,
+      preparing: { prepared in
+        let cache = try #require(prepared.cache)
+        // Of writers there is one at a time.
+        Thread.detachNewThread {
+          try? cache.write { _ in
+            taken.open()
+            door.pass()
+          }
+        }
+        taken.pass()
+      },
+      release: { _ in door.open() }
+    )
+    expect(end, "disk", "images came faster than the cache was written")
+  }
+
+  @Test func aManifestIsStillFetched() async throws {
+    origin.set("/list.txt", .body(Array(origin.url("/1.jpg").utf8), type: "text/plain"))
+    let gate = origin.hold("/list.txt")
+    let list = try BaseURL(origin.url("/list.txt"))
+    let job = try job(origin, 1) { $0.manifests = [Job.Manifest(.url(list))] }
+    let end = try await end(of: job, heldUpBy: .input) { _ in gate.open() }
+    expect(end, "manifest", "URLs came slower than they were fetched")
+  }
+
+  @Test func aPipeGivesNothing() async throws {
+    let pipe = runs.folder.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    // Open at both ends, so that nobody waits for the other.
+    let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
+    let line = Array((origin.url("/1.jpg") + "\n").utf8)
+    #expect(write(descriptor, line, line.count) == line.count)
+    let job = try job(origin, 1) { $0.manifests = [Job.Manifest(.path(JobPath(pipe, in: "/")))] }
+    let end = try await end(of: job, heldUpBy: .input) { _ in close(descriptor) }
+    expect(end, "manifest", "URLs came slower than they were fetched")
+  }
+
+  @Test func whoLooksUpIsBusy() async throws {
+    let door = Door()
+    let end = try await end(of: job(origin, 1), heldUpBy: .lookingUp, onMiss: { door.pass() }) { _ in door.open() }
+    expect(end, "cpu", "the thread that looks up what is cached")
+  }
+
+  @Test func theTransferThreadIsBusy() async throws {
+    let door = Door()
+    let end = try await end(
+      of: job(origin, 1),
+      heldUpBy: .transferring,
+      change: { $0.downloads.loaders = [HeldLoader(door: door)] },
+      release: { _ in door.open() }
+    )
+    expect(end, "cpu", "the thread that makes transfers was always busy")
+  }
+
+  /// Holds up the transfer thread, and loads nothing.
+  private struct HeldLoader: ImageLoader {
+    let door: Door
+
+    func canLoad(_ url: String) -> Bool {
+      door.pass()
+      return false
+    }
+    func load(_ request: LoaderRequest) async throws -> LoaderAnswer { throw Failure(.internal, message: "it loads nothing") }
+  }
+}
