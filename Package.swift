@@ -117,6 +117,19 @@ let package = Package(
     .target(name: "CTestTLS", path: "Tests/CTestTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     // In place of libc's resolver, for names that resolve as a test says.
     .target(name: "CTestResolver", path: "Tests/CTestResolver"),
+    // Inner parts, whose instructions scripts/bench-counts counts.
+    .target(name: "CCounting", path: "Tests/CCounting"),
+    .executableTarget(
+      name: "prewarm-benchmarks",
+      dependencies: [
+        "WarmJobs", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "ImageURLs",
+        "ImagePrimitives", "Reporting", "Threads", "CCounting",
+      ],
+      path: "Tests/Benchmarks",
+      exclude: ["counts-x86_64.txt"],
+      swiftSettings: strict
+    ),
     .testTarget(name: "TestOriginTests", dependencies: ["TestOrigin", "TestSupport"], swiftSettings: strict),
     tests("ImagePrimitivesTests", ["ImagePrimitives"]),
     tests("ThreadsTests", ["Threads"]),

@@ -1,16 +1,16 @@
-import ImagePrimitives
+package import ImagePrimitives
 
 /// Decides what a prefetcher does next: a pure state machine, told what happened and when.
 ///
 /// It reads while the look-ahead window has room, waits while it has none, and ends when the source has ended and nothing is
 /// pending. Which of the pending requests starts next is the download queue's business.
-struct PrefetchState {
+package struct PrefetchState {
   /// Requests read and looked up in one step, in one read transaction.
   static let batchLimit = 1_024
   /// How long transfers in flight may go on after the first request to stop.
   static let grace = Duration.seconds(5)
 
-  enum Action: Equatable {
+  package enum Action: Equatable {
     /// Read at most so many requests and load them.
     case read(maximum: Int)
     /// Wait for completions, and for the source where it is blocked; not beyond the moment.
@@ -38,7 +38,7 @@ struct PrefetchState {
   private var stopping = Stopping.no
   private var cancelled = Stopping.no
 
-  init(window: Int, deadline: MonotonicInstant?) {
+  package init(window: Int, deadline: MonotonicInstant?) {
     self.window = window
     self.deadline = deadline
   }
@@ -47,7 +47,7 @@ struct PrefetchState {
   var isStopping: Bool { stopping != .no }
 
   /// What to do next, at this moment.
-  mutating func next(now: MonotonicInstant) -> Action {
+  package mutating func next(now: MonotonicInstant) -> Action {
     if let deadline, now >= deadline, stopping == .no {
       deadlinePassed = !(sourceEnded && pending == 0)
       stopping = .now
@@ -72,7 +72,7 @@ struct PrefetchState {
   }
 
   /// A batch was read, of which `pending` requests were not decided at once.
-  mutating func read(pending count: Int, source: PrefetchSourceState) {
+  package mutating func read(pending count: Int, source: PrefetchSourceState) {
     pending += count
     sourceEnded = source == .ended
     sourceIsBlocked = source == .blocked
@@ -82,7 +82,7 @@ struct PrefetchState {
   mutating func sourceIsReady() { sourceIsBlocked = false }
 
   /// So many pending requests have completed.
-  mutating func completed(_ count: Int) {
+  package mutating func completed(_ count: Int) {
     pending -= count
     precondition(pending >= 0, "a request completes once")
   }

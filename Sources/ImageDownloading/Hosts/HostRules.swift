@@ -1,8 +1,8 @@
 /// What holds for each host.
-struct HostRules {
+package struct HostRules {
   var perHost: Int
   /// Between two starts; zero without a rate.
-  var intervalNanoseconds: UInt64 = 0
+  package var intervalNanoseconds: UInt64 = 0
   var isAdaptive = false
   var breaker = CircuitBreaker()
 }

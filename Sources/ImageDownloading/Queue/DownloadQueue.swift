@@ -1,8 +1,8 @@
 import HeapModule
-import ImagePrimitives
+package import ImagePrimitives
 
 /// What keeps more downloads from starting.
-enum StartLimit: Sendable {
+package enum StartLimit: Sendable {
   /// Nothing waits.
   case empty
   /// The limit over all hosts is reached.
@@ -31,7 +31,7 @@ enum StartLimit: Sendable {
 /// resolved name, and with HTTP/2 a connection to share. Names that are being resolved are limited, since each costs a thread.
 ///
 /// There is no clock and no socket here; `slot` and `host` are small numbers of the caller's, used again when free.
-struct DownloadQueue {
+package struct DownloadQueue {
   /// Names that are resolved at once, at most.
   static let maximumResolving = 32
 
@@ -48,7 +48,7 @@ struct DownloadQueue {
 
   var concurrency: Int
   /// What holds for each host.
-  var rules: HostRules
+  package var rules: HostRules
   var rate = StartRate()
   /// Between two starts over all hosts; zero without a rate.
   var intervalNanoseconds: UInt64 = 0
@@ -86,13 +86,13 @@ struct DownloadQueue {
   }
 
   /// An empty queue with both limits, at least 1 each, and no rates.
-  init(concurrency: Int, perHost: Int, breaker: CircuitBreaker = CircuitBreaker()) {
+  package init(concurrency: Int, perHost: Int, breaker: CircuitBreaker = CircuitBreaker()) {
     self.concurrency = concurrency
     rules = HostRules(perHost: perHost, breaker: breaker)
   }
 
   /// What ``next(now:startsNew:)`` says.
-  enum Step: Equatable {
+  package enum Step: Equatable {
     /// Start this one; `resolves` where its host's name may have to be resolved, to be ended by ``resolved()``.
     case start(slot: Int, resolves: Bool)
     case none(StartLimit)
@@ -102,7 +102,7 @@ struct DownloadQueue {
   ///
   /// `continues` marks what already began, the next request of an attempt: it comes before all that has not. It waits for pauses of
   /// its host for no longer than `patience`.
-  mutating func insert(
+  package mutating func insert(
     slot: Int,
     host: Int,
     priority: Priority,
@@ -138,7 +138,7 @@ struct DownloadQueue {
   }
 
   /// Takes the download to start now, and counts it as running; without `startsNew` only what continues.
-  mutating func next(now: MonotonicInstant, startsNew: Bool = true) -> Step {
+  package mutating func next(now: MonotonicInstant, startsNew: Bool = true) -> Step {
     self.now = now
     waitsForRate = false
     admitRetries()
@@ -162,7 +162,7 @@ struct DownloadQueue {
   }
 
   /// When the next may start by its time, be it a retry, a host's or the rate's; nil where nothing waits for a time.
-  var nextStart: MonotonicInstant? {
+  package var nextStart: MonotonicInstant? {
     mutating get {
       while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
       while let first = sleepers.min, hosts[first.host].sleep?.until != first.until { sleepers.removeMin() }
@@ -176,10 +176,10 @@ struct DownloadQueue {
   // MARK: What becomes of those that run
 
   /// One of those started with `resolves` has resolved its name, or has ended before.
-  mutating func resolved() { resolving -= 1 }
+  package mutating func resolved() { resolving -= 1 }
 
   /// A transfer to `host` has connected, so its others may start.
-  mutating func connected(host: Int) {
+  package mutating func connected(host: Int) {
     guard hosts[host].phase != .open else { return }
     hosts[host].phase = .open
     // Where it stands in the heap of new hosts, that entry is stale now.
@@ -189,7 +189,7 @@ struct DownloadQueue {
 
   /// A transfer to `host` has ended; one that could not connect lets the host's others try too. One of which no request came gives
   /// back its start.
-  mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
+  package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
     running -= 1
     hosts[host].running -= 1
     hosts[host].policy.finish()

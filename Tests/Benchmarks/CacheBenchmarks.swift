@@ -1,0 +1,110 @@
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrimitives
+import Threads
+
+/// Looking images up, and storing them.
+enum CacheBenchmarks {
+  static var all: [Benchmark] {
+    [
+      lookUp("look-up-hits", 0..<ExampleCache.entries),
+      lookUp("look-up-misses", ExampleCache.entries..<2 * ExampleCache.entries),
+      lookUp("look-up-key-rule", 0..<ExampleCache.entries, suffix: "?utm_source=mail", keyRule: .droppingQuery(["utm_source"])),
+      memory,
+      commit,
+    ]
+  }
+
+  /// Requests of one batch, as the prefetcher reads them.
+  private static let batch = 1_024
+
+  /// Batches that the disk cache decides.
+  private static func lookUp(
+    _ name: String,
+    _ numbers: Range<Int>,
+    suffix: String = "",
+    keyRule: KeyRule = .url
+  ) -> Benchmark {
+    Benchmark(name: name, operations: numbers.count) { place in
+      let cache = try ExampleCache.filled(in: place)
+      let manager = try ImageManager()
+      let context = LoadContext(
+        cache: cache,
+        download: .init(),
+        parts: .init(mode: .only, keyRule: keyRule),
+        startedAt: TimeSource.still.wall()
+      )
+      let batches = try stride(from: numbers.lowerBound, to: numbers.upperBound, by: batch).map {
+        try ExampleURLs($0..<$0 + batch, suffix: suffix)
+      }
+      let waiter = Waiter()
+      return {
+        var decided = 0
+        for urls in batches { decided += try manager.decide(urls, context, waiter) }
+        guard decided == numbers.count else { throw Mishap(sentence: "\(name): only \(decided) were decided at once") }
+      }
+    }
+  }
+
+  /// Batches that the memory layer decides.
+  private static var memory: Benchmark {
+    Benchmark(name: "look-up-memory", operations: 4 * batch) { place in
+      let cache = try ExampleCache.filled(in: place)
+      let manager = try ImageManager()
+      let context = LoadContext(
+        cache: cache,
+        download: .init(),
+        parts: .init(mode: .only, memory: ImageMemory(pressure: nil)),
+        startedAt: TimeSource.still.wall()
+      )
+      let urls = try ExampleURLs(0..<batch)
+      let waiter = Waiter()
+      let decided = try manager.decide(urls, context, waiter)
+      waiter.wait(for: batch - decided)
+      return {
+        for _ in 0..<4 {
+          let decided = try manager.decide(urls, context, waiter)
+          guard decided == batch else { throw Mishap(sentence: "look-up-memory: only \(decided) were in memory") }
+        }
+      }
+    }
+  }
+
+  /// Images that are new to the cache, a transaction for each 256.
+  private static var commit: Benchmark {
+    Benchmark(name: "commit", operations: 4_096) { place in
+      let example = try ExampleCache("commits", in: place)
+      let batches = try stride(from: 0, to: 8_192, by: ExampleCache.batch).map { try ExampleURLs($0..<$0 + ExampleCache.batch) }
+      var half = 0
+      return {
+        for urls in batches[half..<half + batches.count / 2] { try example.store(urls) }
+        half = batches.count / 2
+      }
+    }
+  }
+}
+
+extension ImageManager {
+  /// How many of a batch are decided at once.
+  fileprivate func decide(_ urls: ExampleURLs, _ context: LoadContext, _ waiter: Waiter) throws(CacheError) -> Int {
+    var count = 0
+    try urls.bytes.withRawBytes { bytes throws(CacheError) in
+      try load(urls.requests, in: bytes, context: context, receiver: waiter) { _, completion in
+        keep(completion)
+        count += 1
+      }
+    }
+    return count
+  }
+}
+
+/// Counts what is not decided at once.
+private final class Waiter: LoadReceiver {
+  private let completed = WaitableState(0)
+
+  func complete(_ completions: [LoadCompletion]) { completed.withLock(waking: .all) { $0 += completions.count } }
+
+  /// Returns when so many have completed.
+  func wait(for count: Int) { completed.wait { $0 >= count ? () : nil } }
+}

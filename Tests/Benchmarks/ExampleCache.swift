@@ -1,0 +1,52 @@
+import ImageCaching
+import ImagePrimitives
+
+/// A cache of small images, under the URLs of `ExampleURLs`.
+struct ExampleCache {
+  /// As many as fill a few hundred pages of LMDB's tree.
+  static let entries = 8_192
+  /// What one transaction stores.
+  static let batch = 256
+
+  let cache: ImageCache
+  private let image: [UInt8]
+  private let checksum: Checksum
+
+  /// Opens a new one, which is empty, in the folder `name`.
+  init(_ name: String, in place: Workplace) throws {
+    cache = try ImageCache(.init(directory: place.path(name), maxAge: nil, time: .still))
+    image = try place.image("coarse.jpg")
+    checksum = image.withRawBytes { ImageCaching.checksum(of: $0) }
+  }
+
+  /// Opens the one that look-ups share, and fills it where nobody has yet.
+  static func filled(in place: Workplace) throws -> ImageCache {
+    let example = try ExampleCache("filled", in: place)
+    if try example.cache.totals().entries > 0 { return example.cache }
+    for first in stride(from: 0, to: entries, by: batch) { try example.store(ExampleURLs(first..<first + batch)) }
+    return example.cache
+  }
+
+  /// Stores an image for each of the URLs, in one transaction.
+  func store(_ urls: ExampleURLs) throws {
+    try cache.write { writer throws(CacheError) in
+      try urls.forEach { url throws(CacheError) in
+        let entry = NewEntry(
+          key: CacheKey(identity: url),
+          identity: url,
+          url: url,
+          format: .jpeg,
+          width: 75,
+          height: 50,
+          frames: 1,
+          proof: .header,
+          contentTypeMatch: .exact,
+          checksum: checksum,
+          etag: Array("\"5f2b-1a\"".utf8),
+          contentType: Array("image/jpeg".utf8)
+        )
+        try image.withRawBytes { body throws(CacheError) in try writer.store(entry, body: .bytes(body)) }
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import ImageCaching
+import ImageCoding
+import ImagePrimitives
+
+/// Probing and decoding images of each format, and summing up bodies.
+enum ImageBenchmarks {
+  static var all: [Benchmark] {
+    let examples = [("jpeg", "photo-small.jpg"), ("png", "rgba.png"), ("webp", "lossy.webp"), ("gif", "still.gif")]
+    return examples.flatMap { format, file in
+      [header("header-\(format)", file), proof("proof-\(format)", file), pixels("decode-\(format)", file)]
+    } + [checksum]
+  }
+
+  private static func header(_ name: String, _ file: String) -> Benchmark {
+    coding(name, file, operations: 500) { coder, bytes throws(ImageError) in
+      keep(try coder.header(of: bytes, isComplete: true))
+    }
+  }
+
+  private static func proof(_ name: String, _ file: String) -> Benchmark {
+    coding(name, file, operations: 2) { coder, bytes throws(ImageError) in
+      keep(try coder.proveDecodable(bytes, limits: DecodingLimits()))
+    }
+  }
+
+  private static func pixels(_ name: String, _ file: String) -> Benchmark {
+    coding(name, file, operations: 2) { coder, bytes throws(ImageError) in keep(try coder.decode(bytes)) }
+  }
+
+  /// Does the same with a file again and again.
+  private static func coding(
+    _ name: String,
+    _ file: String,
+    operations: Int,
+    work: @escaping (any ImageCoder, UnsafeRawBufferPointer) throws(ImageError) -> Void
+  ) -> Benchmark {
+    Benchmark(name: name, operations: operations) { place in
+      let image = try place.image(file)
+      let format = image.withRawBytes { ImageFormat(prefix: $0) }
+      guard let format, let coder = ImageCoderRegistry.standard.coder(for: format) else {
+        throw Mishap(sentence: "\(file) is of no format that is decoded")
+      }
+      return {
+        try image.withRawBytes { bytes throws(ImageError) in
+          for _ in 0..<operations { try work(coder, bytes) }
+        }
+      }
+    }
+  }
+
+  /// The sum over a body of 18 KB.
+  private static var checksum: Benchmark {
+    Benchmark(name: "checksum", operations: 1_000) { place in
+      let image = try place.image("photo.jpg")
+      return {
+        image.withRawBytes { bytes in
+          for _ in 0..<1_000 { keep(ImageCaching.checksum(of: bytes)) }
+        }
+      }
+    }
+  }
+}
