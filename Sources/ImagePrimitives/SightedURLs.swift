@@ -14,7 +14,8 @@ struct SightedURLs: Sendable {
     let limit = isRepeated ? Self.repeatedByteLimit : Self.byteLimit
     guard let count = UInt16(exactly: url.count), bytes.count + 2 + url.count <= limit else { return 0 }
     let place = bytes.count + 1
-    withUnsafeBytes(of: count.bigEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(count >> 8))
+    bytes.append(UInt8(truncatingIfNeeded: count))
     bytes.append(contentsOf: url)
     return UInt32(place)
   }

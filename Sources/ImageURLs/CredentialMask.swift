@@ -1,3 +1,5 @@
+import Glibc
+
 /// The text with user name and password shown as `***`, be it a URL in any form or none at all.
 public func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
   var masked: [UInt8] = []
@@ -32,8 +34,10 @@ public func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: i
 private enum CredentialMask {
   /// The first secret behind `start`, which is 0 or the end of another one.
   static func nextSecret(in text: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
-    // Most URLs have no `@` at all.
-    guard let lastAt = text[start...].lastIndex(of: UInt8(ascii: "@")) else { return nil }
+    // Most URLs have no `@` at all, which libc sees several bytes at a time.
+    guard let bytes = text.baseAddress, memchr(bytes + start, Int32(UInt8(ascii: "@")), text.count - start) != nil,
+      let lastAt = text[start...].lastIndex(of: UInt8(ascii: "@"))
+    else { return nil }
     if start == 0, let authority = authorityStart(in: text),
       let secret = secret(in: text, from: authority, to: authorityEnd(in: text, from: authority), lastAt)
     {

@@ -18,14 +18,19 @@ enum HostName {
 
   /// Whether it is four decimal numbers up to 255 without leading zeros.
   static func isIPv4Address(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
-    let labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return labels.count == 4
-      && labels.allSatisfy { label in
-        guard 1...3 ~= label.count, label.allSatisfy(isDigit), label.count == 1 || label.first != UInt8(ascii: "0") else {
-          return false
-        }
-        return label.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } <= 255
+    var (dots, digits, number) = (0, 0, 0)
+    for byte in host {
+      if byte == UInt8(ascii: "."), digits > 0 {
+        dots += 1
+        (digits, number) = (0, 0)
+        continue
       }
+      guard isDigit(byte), digits == 0 || number > 0 else { return false }
+      number = number * 10 + Int(byte - UInt8(ascii: "0"))
+      digits += 1
+      guard number <= 255 else { return false }
+    }
+    return dots == 3 && digits > 0
   }
 
   /// The address between the brackets as `inet_ntop` writes it (RFC 5952); nil where it is none.

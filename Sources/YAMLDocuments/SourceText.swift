@@ -60,20 +60,31 @@ public final class SourceText: Sendable {
 
   private static func split(_ text: String) -> [String] {
     var lines: [String] = []
-    var line = String.UnicodeScalarView()
-    var lastWasReturn = false
-    for (offset, scalar) in text.unicodeScalars.enumerated() {
-      defer { lastWasReturn = scalar == "\r" }
-      switch scalar {
-      case "\u{FEFF}" where offset == 0: break
-      case "\n" where lastWasReturn: break
-      case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}":
-        lines.append(String(line))
-        line = String.UnicodeScalarView()
-      default: line.append(scalar)
+    let bytes = Array(text.utf8)
+    var start = bytes.starts(with: "\u{FEFF}".utf8) ? 3 : 0
+    var index = start
+    while index < bytes.count {
+      let length = lengthOfLineEnd(in: bytes, at: index)
+      if length > 0 {
+        lines.append(String(decoding: bytes[start..<index], as: UTF8.self))
+        start = index + length
       }
+      index += max(1, length)
     }
-    return lines + [String(line)]
+    return lines + [String(decoding: bytes[start...], as: UTF8.self)]
+  }
+
+  /// How many bytes of well-formed UTF-8 end a line there; 0 where none do.
+  @inline(__always)
+  private static func lengthOfLineEnd(in bytes: [UInt8], at index: Int) -> Int {
+    switch bytes[index] {
+    case 0x0A: 1
+    case 0x0D: index + 1 < bytes.count && bytes[index + 1] == 0x0A ? 2 : 1
+    // NEL, and LS and PS.
+    case 0xC2: bytes[index + 1] == 0x85 ? 2 : 0
+    case 0xE2: bytes[index + 1] == 0x80 && bytes[index + 2] & 0xFE == 0xA8 ? 3 : 0
+    default: 0
+    }
   }
 }
 
