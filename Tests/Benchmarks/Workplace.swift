@@ -1,12 +1,19 @@
 import Glibc
 import ImagePrimitives
 
-/// Where benchmarks keep their files, and where the fixtures are.
+/// Where a benchmark keeps its files, and where the fixtures are.
 struct Workplace {
-  /// A folder that is theirs alone.
+  /// A folder that is one benchmark's alone.
   let folder: String
   /// `Tests/Fixtures`.
   let fixtures: String
+
+  /// Makes the folder.
+  init(folder: String, fixtures: String) throws {
+    guard mkdir(folder, 0o755) == 0 else { throw Mishap(folder) }
+    self.folder = folder
+    self.fixtures = fixtures
+  }
 
   /// The path of `name` in the folder.
   func path(_ name: String) -> String { "\(folder)/\(name)" }

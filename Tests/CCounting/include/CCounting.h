@@ -8,4 +8,10 @@ void counting_begin(void);
 // Ends it, and has callgrind write a file of what was counted, under `name`.
 void counting_end(const char *name);
 
+// fork(2), which Swift does not offer: 0 in the child, whose heap is as fresh as the parent's.
+int counting_fork(void);
+
+// Waits for a child to end; 0 where it ended well.
+int counting_wait(int child);
+
 #endif
