@@ -40,6 +40,8 @@ final class DetectingReader: RowReader {
     return reader.next()
   }
 
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int) { reader?.takePlainRows(into: &rows, maximum: maximum) }
+
   func checkEnd() throws(ManifestError) { try reader?.checkEnd() }
 }
 

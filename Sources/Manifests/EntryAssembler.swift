@@ -18,6 +18,46 @@ final class EntryAssembler {
     return inherited
   }
 
+  /// Appends the entries of rows of `file`, relative to `base`, to `batch`, and returns what became of them.
+  func append(
+    _ rows: [PlainRow],
+    priority: Priority,
+    file: Int,
+    manifest index: Int,
+    base: BaseURL?,
+    to batch: inout EntryBatch
+  ) -> ManifestReader.Counts {
+    var counts = ManifestReader.Counts(read: rows.count)
+    let manifest = manifests[index]
+    let isFiltered = !manifest.include.isEmpty || !manifest.exclude.isEmpty
+    for row in rows {
+      guard !isFiltered, let parts = URLNormalizer.parts(ofNormalForm: row.url) else {
+        switch append(row.row, priority: priority, file: file, manifest: index, base: base, to: &batch) {
+        case .good: break
+        case .filtered: counts.filtered += 1
+        case .invalid: counts.invalid += 1
+        }
+        continue
+      }
+      let (start, length) = (UInt32(batch.bytes.count), UInt32(row.url.count))
+      batch.bytes.append(contentsOf: row.url)
+      batch.entries.append(
+        ManifestEntry(
+          manifest: UInt32(file),
+          line: row.line,
+          priority: priority,
+          state: .good,
+          parts: parts,
+          writtenOffset: start,
+          writtenLength: length,
+          normalizedOffset: start,
+          normalizedLength: length
+        )
+      )
+    }
+    return counts
+  }
+
   /// Appends the entry of a row of `file`, relative to `base`, to `batch`, and returns what became of it.
   @discardableResult
   func append(

@@ -31,6 +31,25 @@ final class EntrySpool {
     count += 1
   }
 
+  /// Keeps rows of one class and file; where they cannot be read again, their texts are kept too.
+  func append(_ rows: [PlainRow], priority: Priority, file: Int, canReadAgain: Bool) throws(InputFailure) {
+    let list = try list(of: priority)
+    let texts = canReadAgain ? nil : try openTexts()
+    for row in rows {
+      var record = SpoolRecord(
+        offset: texts?.count ?? row.offset,
+        length: row.url.count,
+        line: row.line,
+        file: file,
+        isSpooled: !canReadAgain,
+        hasProblem: false
+      )
+      try texts?.append(row.url)
+      try withUnsafeBytesTyped(of: &record) { bytes throws(InputFailure) in try list.append(bytes) }
+    }
+    count += rows.count
+  }
+
   /// Writes out what is kept in memory; to be called before reading.
   func finish() throws(InputFailure) {
     for list in lists { try list?.flush() }
@@ -41,8 +60,7 @@ final class EntrySpool {
   func records(of priority: Priority) -> SpoolFile? { lists[Int(priority.rawValue)] }
 
   private func keep(_ row: Row) throws(InputFailure) -> UInt64 {
-    let texts = if let texts { texts } else { try SpoolFile(in: directory) }
-    self.texts = texts
+    let texts = try openTexts()
     let offset = texts.count
     try texts.append(row.url)
     guard let problem = row.problem else { return offset }
@@ -51,6 +69,13 @@ final class EntrySpool {
     try withUnsafeBytesTyped(of: &length) { bytes throws(InputFailure) in try texts.append(bytes) }
     try sentence.withUnsafeBufferPointer { bytes throws(InputFailure) in try texts.append(UnsafeRawBufferPointer(bytes)) }
     return offset
+  }
+
+  private func openTexts() throws(InputFailure) -> SpoolFile {
+    if let texts { return texts }
+    let texts = try SpoolFile(in: directory)
+    self.texts = texts
+    return texts
   }
 
   private func list(of priority: Priority) throws(InputFailure) -> SpoolFile {

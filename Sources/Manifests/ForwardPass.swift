@@ -109,19 +109,32 @@ final class ForwardPass {
     return .nothingYet
   }
 
+  /// The rows of the last ``takeRun(maximum:)``, valid until the next step.
+  private(set) var run: [PlainRow] = []
+
+  /// Takes the next rows of one file as long as they are plain, and returns the index of the file; nil where ``next()`` has to be asked.
+  func takeRun(maximum: Int) -> Int? {
+    guard let open = stack.last, !open.hasEnded, open.children.isEmpty else { return nil }
+    let maximum = min(maximum, goodEntriesLeft[files[open.file].manifest] ?? maximum)
+    run.removeAll(keepingCapacity: true)
+    if maximum > 0 { open.rows.takePlainRows(into: &run, maximum: maximum) }
+    progress.countEntries(run.count)
+    return run.isEmpty ? nil : open.file
+  }
+
   /// Whether the manifest of that file takes only so many good entries.
   func hasLimit(file: Int) -> Bool { goodEntriesLeft[files[file].manifest] != nil }
 
-  /// Says that the last row is a good entry, which counts towards its manifest's limit.
-  func countGoodEntry(file: Int) {
+  /// Says that so many of the last rows are good entries, which count towards their manifest's limit.
+  func countGoodEntries(_ count: Int = 1, file: Int) {
     let manifest = files[file].manifest
-    if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - 1 }
+    if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - count }
   }
 
-  /// Where the last row's URL lies in its file; nil where it must be kept otherwise.
-  func offset(of row: Row) -> UInt64? {
-    guard let open = stack.last, case .path? = files[open.file].place, open.isPlainFile else { return nil }
-    return row.offset
+  /// Whether the last row's URL can be read again where it lies in its file; else it must be kept otherwise.
+  var canReadAgain: Bool {
+    guard let open = stack.last, case .path? = files[open.file].place else { return false }
+    return open.isPlainFile
   }
 
   /// How many entries there are likely to be; see ``ManifestReader/expectedEntries``.
@@ -140,7 +153,7 @@ extension ForwardPass {
     }
     switch open.rows.next() {
     case .row(let row):
-      progress.countEntry()
+      progress.countEntries()
       return .row(row, file: row.file ?? open.file)
     case .sitemap(let written, let line): add(written, line: line, of: open)
     case .nothingYet: return .nothingYet

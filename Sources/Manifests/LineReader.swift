@@ -60,6 +60,28 @@ final class LineReader {
     }
   }
 
+  /// Takes lines that are there as a whole, until one is too long or `body` returns false for the last that it wants.
+  @inline(__always)
+  func takeWholeLines(_ body: (Line) -> Bool) {
+    guard isAfterMark, !isSkipping, let base = buffer.bytes.baseAddress else { return }
+    let (count, offset) = (buffer.bytes.count, buffer.offset)
+    var start = 0
+    var last = number
+    var isWanted = true
+    while isWanted, let feed = memchr(base + start, 10, count - start) {
+      let length = UnsafeRawPointer(feed) - (base + start)
+      if length > InputBuffer.maximumRowBytes { break }
+      last += 1
+      let bytes = UnsafeRawBufferPointer(start: base + start, count: length)
+      isWanted = body(Line(bytes: bytes, offset: offset + UInt64(start), number: last, isTooLong: false))
+      start += length + 1
+    }
+    guard start > 0 else { return }
+    number = last
+    searched = 0
+    buffer.consume(start)
+  }
+
   /// Consumes a line, or part of one that is too long; nil where it is the rest of one that was told already.
   @inline(__always)
   private func take(_ length: Int, and feedLength: Int, isWhole: Bool = true) -> Line? {

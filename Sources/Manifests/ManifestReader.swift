@@ -30,6 +30,12 @@ public final class ManifestReader {
     public var filtered = 0
     /// Those that are no URL.
     public var invalid = 0
+
+    mutating func add(_ other: Counts) {
+      read += other.read
+      filtered += other.filtered
+      invalid += other.invalid
+    }
   }
 
   private enum Phase {
@@ -168,12 +174,18 @@ public final class ManifestReader {
   }
 
   private func stream(into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
-    for _ in 0..<maximum {
+    let end = batch.entries.count + maximum
+    while batch.entries.count < end {
+      if let file = pass.takeRun(maximum: end - batch.entries.count) {
+        let run = appendRun(pass.run, priority: pass.manifests[pass.files[file].manifest].priority, file: file, to: &batch)
+        pass.countGoodEntries(run.read - run.filtered - run.invalid, file: file)
+        continue
+      }
       switch try pass.next() {
       case .row(var row, let file):
         let priority = assembler.priority(of: &row, manifest: pass.files[file].manifest)
         let state = append(row, priority: priority, file: file, to: &batch)
-        if state == .good { pass.countGoodEntry(file: file) }
+        if state == .good { pass.countGoodEntries(file: file) }
         count(state, file: file)
       case .nothingYet: return .more
       case .wouldBlock: return .waiting
@@ -187,7 +199,12 @@ public final class ManifestReader {
 
   private func fill(_ spool: EntrySpool) throws(ManifestError) -> Status {
     do throws(ManifestError) {
-      for _ in 0..<Self.spoolingSliceRows {
+      let end = spool.count + Self.spoolingSliceRows
+      while spool.count < end {
+        if let file = pass.takeRun(maximum: end - spool.count) {
+          try keepRun(file: file, in: spool)
+          continue
+        }
         switch try pass.next() {
         case .row(let row, let file): try keep(row, file: file, in: spool)
         case .nothingYet: return .more
@@ -212,11 +229,24 @@ public final class ManifestReader {
     if pass.hasLimit(file: file) {
       scratch.removeAll()
       if append(row, priority: priority, file: file, to: &scratch) == .good {
-        pass.countGoodEntry(file: file)
+        pass.countGoodEntries(file: file)
       }
     }
     do throws(InputFailure) {
-      try spool.append(row, priority: priority, file: file, offset: pass.offset(of: row))
+      try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
+    } catch {
+      throw error.error(in: pass.files[file].name)
+    }
+  }
+
+  private func keepRun(file: Int, in spool: EntrySpool) throws(ManifestError) {
+    if pass.hasLimit(file: file) {
+      for row in pass.run { try keep(row.row, file: file, in: spool) }
+      return
+    }
+    do throws(InputFailure) {
+      let priority = pass.manifests[pass.files[file].manifest].priority
+      try spool.append(pass.run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
     } catch {
       throw error.error(in: pass.files[file].name)
     }
@@ -232,7 +262,12 @@ public final class ManifestReader {
   }
 
   private func read(_ rows: SpooledRows, into batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Status {
-    for _ in 0..<maximum {
+    let end = batch.entries.count + maximum
+    while batch.entries.count < end {
+      if let (file, priority) = rows.takeRun(maximum: end - batch.entries.count) {
+        appendRun(rows.run, priority: priority, file: file, to: &batch)
+        continue
+      }
       guard let (row, file, priority) = try rows.next() else {
         phase = .ended
         if let failure { throw failure }
@@ -241,6 +276,15 @@ public final class ManifestReader {
       count(append(row, priority: priority, file: file, to: &batch), file: file)
     }
     return .more
+  }
+
+  @discardableResult
+  private func appendRun(_ run: [PlainRow], priority: Priority, file: Int, to batch: inout EntryBatch) -> Counts {
+    let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
+    let run = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+    addNames()
+    counts[file].add(run)
+    return run
   }
 
   private func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> ManifestEntry.State {

@@ -17,7 +17,7 @@ struct ReadingProgress {
     unfinishedStreams += 1
   }
 
-  mutating func countEntry() { entries += 1 }
+  mutating func countEntries(_ count: Int = 1) { entries += count }
 
   mutating func finishFile(at index: Int) {
     if let size = sizes[index] { finishedBytes += size } else { unfinishedStreams -= 1 }

@@ -16,6 +16,21 @@ struct Row {
   var file: Int?
 }
 
+/// A row that is a URL and nothing else, as most are.
+///
+/// Its text points into the reader's buffer and is valid until the reader is asked for anything more.
+struct PlainRow {
+  /// The URL as written.
+  var url: UnsafeRawBufferPointer
+  /// The line on which it begins, from 1.
+  var line: UInt64
+  /// Where in the manifest's text the URL lies.
+  var offset: UInt64
+
+  /// The same as any other row.
+  var row: Row { Row(url: url, line: line, offset: offset) }
+}
+
 /// What asking for the next row gave.
 enum RowStep {
   case row(Row)
@@ -38,6 +53,8 @@ protocol RowReader: AnyObject {
   var mayNamePriority: Bool { get }
   /// The next row.
   func next() -> RowStep
+  /// Appends the next rows while they are plain and there as a whole, until `rows` has `maximum`; none where ``next()`` has to be asked.
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int)
   /// Throws where the rest of the text could not be read by the format's rules; to be asked once the rows have ended.
   func checkEnd() throws(ManifestError)
   /// Whether rows come as bytes are read, so that their number can be estimated; known once the header is read.
@@ -48,6 +65,7 @@ protocol RowReader: AnyObject {
 
 extension RowReader {
   func checkEnd() {}
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int) {}
   var hasRowsByBytes: Bool { true }
   var remarks: ReadingRemarks { ReadingRemarks() }
 }

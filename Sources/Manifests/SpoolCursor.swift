@@ -35,14 +35,21 @@ final class SpoolCursor {
       if left.isEmpty, !startNextClass() { return nil }
       if !left.isEmpty { try readBlock() }
     }
-    switch order {
-    case .fifo:
-      defer { unread.removeFirst() }
-      return block[unread.lowerBound]
-    case .lifo:
-      defer { unread.removeLast() }
-      return block[unread.upperBound - 1]
-    }
+    defer { passUpcoming() }
+    return upcoming
+  }
+
+  /// The next record, where it is in memory and of the class in ``priority``.
+  @inline(__always)
+  var upcoming: SpoolRecord? {
+    if unread.isEmpty { return nil }
+    return block[order == .fifo ? unread.lowerBound : unread.upperBound - 1]
+  }
+
+  /// Passes over ``upcoming``, which is there.
+  @inline(__always)
+  func passUpcoming() {
+    unread = order == .fifo ? unread.lowerBound + 1..<unread.upperBound : unread.lowerBound..<unread.upperBound - 1
   }
 
   private func startNextClass() -> Bool {

@@ -13,6 +13,8 @@ struct SpoolRecord {
   var isSpooled: Bool { lengthAndPlace & 1 << 31 != 0 }
   /// Whether a problem, as the spool keeps it, follows the text: its length in two bytes, and a sentence.
   var hasProblem: Bool { lengthAndPlace & 1 << 30 != 0 }
+  /// Whether both are of one file, and their texts too.
+  func isNeighbour(of other: SpoolRecord) -> Bool { file == other.file && isSpooled == other.isSpooled }
   var length: Int { Int(lengthAndPlace & (1 << 30 - 1)) }
 
   init(offset: UInt64, length: Int, line: UInt64, file: Int, isSpooled: Bool, hasProblem: Bool) {

@@ -9,6 +9,8 @@ final class SpooledRows {
   private let spoolWindow: TextWindow
   private let fileWindow: TextWindow
   private var openFile: (index: Int, input: InputDescriptor)?
+  /// The rows of the last ``takeRun(maximum:)``, valid until anything more is asked for.
+  private(set) var run: [PlainRow] = []
 
   init(_ spool: EntrySpool, files: [ManifestFile], versions: [FileVersion?], order: EntryOrder) {
     self.spool = spool
@@ -30,6 +32,23 @@ final class SpooledRows {
     } catch {
       throw error.error(in: name)
     }
+  }
+
+  /// Takes the next rows of one class and file as long as they are plain and in memory, and returns class and index of the file; nil
+  /// where ``next()`` has to be asked.
+  func takeRun(maximum: Int) -> (file: Int, priority: Priority)? {
+    run.removeAll(keepingCapacity: true)
+    guard let first = cursor.upcoming, first.isSpooled || openFile.map({ $0.index == Int(first.file) }) == true else {
+      return nil
+    }
+    let window = first.isSpooled ? spoolWindow : fileWindow
+    while run.count < maximum, let record = cursor.upcoming, record.isNeighbour(of: first), !record.hasProblem,
+      let text = window.heldBytes(at: record.offset, length: record.length)
+    {
+      run.append(PlainRow(url: text, line: record.line, offset: record.offset))
+      cursor.passUpcoming()
+    }
+    return run.isEmpty ? nil : (Int(first.file), cursor.priority)
   }
 
   private func row(of record: SpoolRecord) throws(InputFailure) -> Row {

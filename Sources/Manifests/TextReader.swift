@@ -8,6 +8,15 @@ final class TextReader: RowReader {
 
   var mayNamePriority: Bool { false }
 
+  func takePlainRows(into rows: inout [PlainRow], maximum: Int) {
+    lines.takeWholeLines { line in
+      let text = line.bytes.trimmed()
+      if text.isEmpty || text[0] == UInt8(ascii: "#") { return true }
+      rows.append(PlainRow(url: text, line: line.number, offset: line.offset + UInt64(line.bytes.offset(of: text))))
+      return rows.count < maximum
+    }
+  }
+
   func next() -> RowStep {
     while true {
       switch lines.next() {

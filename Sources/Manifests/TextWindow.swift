@@ -14,6 +14,13 @@ final class TextWindow {
   /// Forgets what it holds, before another file is read.
   func reset() { range = 0..<0 }
 
+  /// The bytes at `offset` where the window holds them, valid until ``bytes(at:length:read:)`` is called.
+  @inline(__always)
+  func heldBytes(at offset: UInt64, length: Int) -> UnsafeRawBufferPointer? {
+    guard offset >= range.lowerBound, offset + UInt64(length) <= range.upperBound else { return nil }
+    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(offset - range.lowerBound) + length])
+  }
+
   /// The bytes at `offset`, valid until the next call; nil where the file ends before them.
   ///
   /// `length` is at most half of the window. `read` reads at an offset as much as there is.
