@@ -175,7 +175,9 @@ public final class PrefetchRun: Sendable {
   ) -> (pending: Int, isShutDown: Bool, error: CacheError?) {
     let count = batch.requests.count
     guard count > 0 else { return (0, false, nil) }
-    for index in 0..<count { batch.requests[index].id = UInt64(slots.take()) }
+    batch.requests.withUnsafeMutableBufferPointer { requests in
+      for index in 0..<count { requests[index].id = UInt64(slots.take()) }
+    }
     var isDecided = [Bool](repeating: false, count: count)
     let requests = batch.requests
     var isShutDown = false

@@ -39,7 +39,7 @@ final class FlightDispatcher: Sendable {
     var lookUp = BatchLookUp(requests, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
     var indices = Array(requests.indices)
     while !indices.isEmpty {
-      let inFlight = flights.marks(of: indices.map { lookUp.keys[$0] }, for: context)
+      let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
         try lookUp.run(indices, inFlight: inFlight)
       } catch {

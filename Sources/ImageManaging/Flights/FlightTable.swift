@@ -47,7 +47,7 @@ final class FlightTable: Sendable {
   var count: Int { state.withLock { $0.entries.count } }
 
   /// Which of `keys` are in flight for `context`, a mark for each; nil where nothing is in flight at all.
-  func marks(of keys: [CacheKey], for context: LoadContext) -> [Bool]? {
+  func marks(of keys: some Sequence<CacheKey>, for context: LoadContext) -> [Bool]? {
     state.withLock { state in
       if state.numbers.isEmpty { return nil }
       let share = ObjectIdentifier(context.share)

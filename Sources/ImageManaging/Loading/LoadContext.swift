@@ -125,6 +125,8 @@ public final class LoadContext: Sendable {
   /// Who refuses images that stand for many URLs; nil where they are good.
   let placeholders: PlaceholderJudge?
 
+  /// Whether URLs without user name and password are their own identities where they are asked for in the plain way.
+  let usesURLsAsIdentities: Bool
   /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
   /// The same for all that have no cache, as a memory layer may be shared by any of them.
@@ -186,6 +188,8 @@ public final class LoadContext: Sendable {
     share = LoadSharing.object(for: cache, streamed, parts) ?? LoadSharing.Token()
     downloads = streamed.map { $0.prefixJudge == nil ? $0.judged(by: judge) : $0 }
     self.download = downloads[0]
+    usesURLsAsIdentities =
+      parts.hooks.cacheKeyFilter == nil && parts.keyRule == .url && download.credentials == nil && !variantIdentities[0].isAny
   }
 
   var mode: CacheMode { parts.mode }

@@ -11,7 +11,7 @@ extension BatchLookUp {
       try cache.read { reader throws(CacheError) in
         for request in asked { try look(for: request, in: cache, reader) }
       }
-    case .folder where !usesOriginal: misses = asked
+    case .folder where !rules.usesOriginal: misses = asked
     case .folder(let folder):
       for var request in asked {
         let url = UnsafeRawBufferPointer(rebasing: bytes[requests[request.index].url])
@@ -46,7 +46,7 @@ extension BatchLookUp {
     guard request.revalidation == nil else { return misses.append(request) }
     try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
       if try decideByTransformed(index, identity, cache, reader, isOwn: false) { return }
-      guard usesOriginal else { return misses.append(request) }
+      guard rules.usesOriginal else { return misses.append(request) }
       switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
       case .hit(let head):
         decide(index, as: EntryResult(.hitDisk, head: head, in: cache))

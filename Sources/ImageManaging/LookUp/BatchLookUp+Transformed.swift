@@ -13,14 +13,12 @@ extension BatchLookUp {
     _ reader: borrowing CacheReader,
     isOwn: Bool
   ) throws(CacheError) -> Bool {
-    let parts = context.parts
-    guard let transform = context.transform, context.keepsTransformed else { return false }
-    guard context.layers.reads.contains(.disk), !context.mode.refreshes else { return false }
+    guard rules.looksForTransformed, let transform = context.transform else { return false }
     let transformed = transform.identity(of: identity)
     return try transformed.withRawBytes { bytes throws(CacheError) in
       let key = CacheKey(identity: bytes)
       guard case .fresh(let head) = try reader.lookUp(key, identity: bytes) else { return false }
-      guard context.verification.acceptsTransformed(head) else { return false }
+      guard rules.verification.acceptsTransformed(head) else { return false }
       switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
       case .missing: break
       case .fresh(let original), .expired(let original):
@@ -31,7 +29,7 @@ extension BatchLookUp {
       let vary = head.hasVary ? try reader.vary(of: key, identity: bytes) : []
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if isPlaceholder(index, head.checksum) { return false }
-      if context.mode.isDryRun || !context.needsPixels && !context.needsData && !parts.verifiesHits {
+      if rules.isDryRun || !context.needsPixels && !context.needsData && !context.parts.verifiesHits {
         isOwn ? decide(index, head, key, bytes, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }

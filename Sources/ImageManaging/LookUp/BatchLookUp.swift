@@ -23,6 +23,7 @@ struct BatchLookUp {
   let requests: [LoadRequest]
   let bytes: UnsafeRawBufferPointer
   let context: LoadContext
+  let rules: LookUpRules
   let identities: RequestIdentities
   /// The downloader's own headers, which all requests have.
   let defaultHeaders: [HeaderField]
@@ -39,6 +40,7 @@ struct BatchLookUp {
     self.requests = requests
     self.bytes = bytes
     self.context = context
+    rules = LookUpRules(context)
     identities = RequestIdentities(requests, in: bytes, context: context)
   }
 
@@ -66,8 +68,10 @@ struct BatchLookUp {
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
+    // Nearly all of a batch are hits, or nearly none.
+    decided.reserveCapacity(indices.count)
     try lookIntoOwnCache(indices)
-    if context.mode.reads, originalLayers.contains(.disk), !misses.isEmpty {
+    if rules.readsOriginals, !misses.isEmpty {
       for store in context.parts.readOnly { try look(into: store) }
     }
     settleMisses()
@@ -77,16 +81,6 @@ struct BatchLookUp {
 
   mutating func decide(_ index: Int, as result: EntryResult) {
     decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
-  }
-
-  /// Where the image as it came is looked for.
-  var originalLayers: CacheLayers {
-    context.transform == nil ? context.layers.reads : context.layers.readsOriginal
-  }
-
-  /// Whether an original can be a hit: not with ``CacheMode/only`` where the transformed image is wanted on disk alone, and so is not made.
-  var usesOriginal: Bool {
-    context.mode != .only || !context.keepsTransformed || context.needsPixels || context.needsData
   }
 
   mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
@@ -111,7 +105,7 @@ struct BatchLookUp {
   /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing, or
   /// where more than the image is asked for.
   mutating func decideFromMemory(_ index: Int) -> Bool {
-    if context.needsData { return false }
+    guard rules.looksInMemory, !context.needsData else { return false }
     if let remembered = remembered(index) {
       decided.append((index, completion(index, remembered)))
       return true
@@ -129,20 +123,18 @@ struct BatchLookUp {
   }
 
   mutating func remembered(_ index: Int) -> RememberedImage? {
-    guard context.layers.reads.contains(.memory) else { return nil }
+    guard rules.looksInMemory, context.layers.reads.contains(.memory) else { return nil }
     return remembered(index, at: context.memoryKey(keys[index]))
   }
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
   mutating func remembered(_ index: Int, at place: MemoryKey) -> RememberedImage? {
-    guard let memory = context.parts.memory, context.keepsInMemory, context.mode.reads, !context.mode.refreshes else {
-      return nil
-    }
+    guard rules.looksInMemory, let memory = context.parts.memory else { return nil }
     guard let found = memory.image(for: place) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
-    guard context.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
+    guard rules.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
     return found
   }
 
@@ -154,16 +146,14 @@ struct BatchLookUp {
     _ cache: ImageCache,
     _ reader: borrowing CacheReader
   ) throws(CacheError) {
+    if try decideByTransformed(index, identity, cache, reader, isOwn: true) { return }
     var request = Undecided(index: index)
-    if context.mode.reads {
-      if try decideByTransformed(index, identity, cache, reader, isOwn: true) { return }
-      if usesOriginal, originalLayers.contains(.disk) {
-        switch try finding(index, keys[index], identity, cache, reader) {
-        case .nothing: break
-        case .hit(let head): return decide(index, head, keys[index], identity, cache, reader)
-        case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
-        case .stale(let revalidation): request.revalidation = revalidation
-        }
+    if rules.usesOriginal, rules.readsOriginals {
+      switch try finding(index, keys[index], identity, cache, reader) {
+      case .nothing: break
+      case .hit(let head): return decide(index, head, keys[index], identity, cache, reader)
+      case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
+      case .stale(let revalidation): request.revalidation = revalidation
       }
     }
     let known = context.readsBlacklist ? try reader.isBlacklisted(keys[index], identity: identity) : nil
@@ -180,7 +170,7 @@ struct BatchLookUp {
     _ reader: borrowing CacheReader
   ) {
     decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
-    if context.mode.writesDisk && reader.needsTouch(head) {
+    if rules.writesDisk && reader.needsTouch(head) {
       staleTouches.append(EntryTouch(key: key, identity: Array(identity)))
     }
   }
@@ -210,14 +200,13 @@ struct BatchLookUp {
     case .expired(let expired): head = expired
     }
     if head.hasVary, try !matchesVary(index, reader.vary(of: key, identity: identity), cache) { return .nothing }
-    let judgement = context.verification.judge(head)
+    let judgement = rules.verification.judge(head)
     if judgement == .broken { return .nothing }
-    let isKept = isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
-    if isFresh || isServedAllTheSame(head, cache, reader), !context.mode.refreshes || isKept {
+    let isKept = rules.refreshes && isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
+    if isFresh || isServedAllTheSame(head, cache, reader), !rules.refreshes || isKept {
       // What is asked for instead tells whether it is one still.
       if isPlaceholder(index, head.checksum) { return .nothing }
-      let isEnough = judgement == .good && !context.decodesOriginals && !context.needsData && !context.parts.verifiesHits
-      return isEnough || context.mode.isDryRun ? .hit(head) : .copy(head)
+      return judgement == .good && rules.isRecordEnough || rules.isDryRun ? .hit(head) : .copy(head)
     }
     guard context.mode == .refresh || context.followsHTTPFreshness && context.mode.asksNetwork else { return .nothing }
     guard let details = try reader.details(key, identity: identity) else { return .nothing }
@@ -232,7 +221,7 @@ struct BatchLookUp {
 
   /// Whether a cached image stands for many URLs, and so breaks the job's rules.
   func isPlaceholder(_ index: Int, _ body: Checksum) -> Bool {
-    guard context.placeholders != nil else { return false }
+    guard rules.refusesPlaceholders else { return false }
     let request = requests[index]
     let failure = context.placeholderFailure(
       body,

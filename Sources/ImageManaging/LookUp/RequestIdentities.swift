@@ -16,8 +16,12 @@ struct RequestIdentities {
     self.bytes = bytes
     self.context = context
     var others: [Int: [UInt8]] = [:]
+    let areURLs = context.usesURLsAsIdentities
     keys = requests.indices.map { index in
       let request = requests[index]
+      if areURLs, request.variant == 0, request.parts.count > 0, request.parts.userInfo.isEmpty {
+        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.url]))
+      }
       guard let identity = Self.identity(of: request, in: bytes, context: context, hasher: context.credentialHasher) else {
         return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.url]))
       }

@@ -41,6 +41,7 @@ extension LoadContext {
   /// What tells the image of a normalised URL from others of this context, whatever variant is asked for, throughout this process: a hash
   /// of what ``Parts/keyRule`` leaves of the URL.
   public func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
+    if case .url = self.parts.keyRule { return BodySightings.hash(url) }
     guard parts.count > 0, let kept = self.parts.keyRule.apply(to: url, parts: parts) else { return BodySightings.hash(url) }
     return kept.withRawBytes { BodySightings.hash($0) }
   }

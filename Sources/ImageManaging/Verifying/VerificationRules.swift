@@ -141,7 +141,7 @@ public struct VerificationRules: Sendable, Hashable {
 
   /// Why an image of that size is no good; nil where it is.
   func failure(size: ImageSize) -> Failure? {
-    // Made only where it is needed: this is asked for every hit.
+    // Made only where it is said: every hit is asked.
     var what: String { "the image is \(size.width) x \(size.height) pixels" }
     if !width.contains(size.width) { return Failure(.dimensions, message: "\(what), and verify.width asks for \(width)") }
     if !height.contains(size.height) { return Failure(.dimensions, message: "\(what), and verify.height asks for \(height)") }

@@ -38,7 +38,6 @@ final class JobRun: PrefetchDelegate {
   private struct PendingEntry {
     let url: [UInt8]
     let hostOffset: Int
-    let hostLength: Int
     let manifest: Int
     let line: UInt64
     let priority: Priority
@@ -88,11 +87,13 @@ final class JobRun: PrefetchDelegate {
     // What was read before an error is handed on first, and the error with the next call.
     let state = try reader.nextAvailable(&entries, maximum: max(1, maximum / max(1, variants)))
     addManifests()
+    batch.requests.reserveCapacity(entries.entries.count * max(1, variants))
     for (index, entry) in entries.entries.enumerated() {
       switch entry.state {
       case .good:
         hasEntries = true
-        for variant in variants == 0 ? 0...0 : 1...UInt16(variants) {
+        var variant: UInt16 = variants == 0 ? 0 : 1
+        repeat {
           batch.requests.append(
             LoadRequest(
               id: 0,
@@ -105,7 +106,8 @@ final class JobRun: PrefetchDelegate {
             )
           )
           nextSequence += 1
-        }
+          variant += 1
+        } while variant <= variants
         entryIndices.append(index)
       case .filtered:
         record(EntryResult(.skipped), ofEntry: index)
@@ -133,7 +135,7 @@ final class JobRun: PrefetchDelegate {
   func decided(_ index: Int, _ result: EntryResult) {
     let (entry, variant) = place(ofRequest: index)
     if let onMiss, result.outcome == .skipped {
-      withShownURL(ofEntry: entry) { onMiss($0) }
+      entries.bytes.withUnsafeBytes { withShownURL(of: entries.entries[entry], in: $0) { onMiss($0) } }
     }
     record(result, ofEntry: entry, variant: variant)
   }
@@ -142,18 +144,19 @@ final class JobRun: PrefetchDelegate {
     let (entryIndex, variant) = place(ofRequest: index)
     let entry = entries.entries[entryIndex]
     if slot >= pending.count { pending.append(contentsOf: repeatElement(nil, count: slot + 1 - pending.count)) }
-    let host = entries.host(of: entry)
-    let url = withShownURL(ofEntry: entryIndex) { Array($0) }
-    pending[slot] = PendingEntry(
-      url: url + host,
-      hostOffset: url.count,
-      hostLength: host.count,
-      manifest: Int(entry.manifest),
-      line: entry.line,
-      priority: entry.priority,
-      variant: variant,
-      imageHash: imageHash(of: entry)
-    )
+    pending[slot] = entries.bytes.withUnsafeBytes { bytes in
+      let host = bytes[entry.hostRange]
+      let url = withShownURL(of: entry, in: bytes) { Array($0) }
+      return PendingEntry(
+        url: url + host,
+        hostOffset: url.count,
+        manifest: Int(entry.manifest),
+        line: entry.line,
+        priority: entry.priority,
+        variant: variant,
+        imageHash: imageHash(of: entry, in: bytes)
+      )
+    }
   }
 
   func completed(slot: Int, _ completion: LoadCompletion) {
@@ -187,8 +190,8 @@ final class JobRun: PrefetchDelegate {
 
   private func record(_ result: EntryResult, ofEntry index: Int, variant: UInt16 = 0) {
     let entry = entries.entries[index]
-    withShownURL(ofEntry: index) { url in
-      entries.bytes.withUnsafeBytes { bytes in
+    entries.bytes.withUnsafeBytes { bytes in
+      withShownURL(of: entry, in: bytes) { url in
         report.record(
           result,
           of: ReportedEntry(
@@ -196,40 +199,36 @@ final class JobRun: PrefetchDelegate {
             manifest: Int(entry.manifest),
             line: entry.line,
             priority: entry.priority,
-            host: UnsafeRawBufferPointer(rebasing: bytes[entries.hostRange(of: entry)]),
+            host: UnsafeRawBufferPointer(rebasing: bytes[entry.hostRange]),
             variant: Int(variant),
-            imageHash: result.checksum == nil ? nil : imageHash(of: entry)
+            imageHash: result.checksum == nil ? nil : imageHash(of: entry, in: bytes)
           )
         )
       }
     }
   }
 
-  private func imageHash(of entry: ManifestEntry) -> UInt64 {
-    entries.bytes.withUnsafeBytes { bytes in
-      context.imageHash(of: UnsafeRawBufferPointer(rebasing: bytes[entry.normalized]), parts: entry.parts)
-    }
+  private func imageHash(of entry: ManifestEntry, in bytes: UnsafeRawBufferPointer) -> UInt64 {
+    context.imageHash(of: UnsafeRawBufferPointer(rebasing: bytes[entry.normalized]), parts: entry.parts)
   }
 
   /// The entry's URL as written, without its credentials.
-  private func withShownURL<Result>(ofEntry index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    let entry = entries.entries[index]
-    return entries.bytes.withUnsafeBytes { bytes in
-      let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
-      return holdsCredentials(written) ? maskingCredentials(written).withRawBytes(body) : body(written)
-    }
+  @inline(__always)
+  private func withShownURL<Result>(
+    of entry: ManifestEntry,
+    in bytes: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
+    return holdsCredentials(written) ? maskingCredentials(written).withRawBytes(body) : body(written)
   }
 }
 
-extension EntryBatch {
-  /// Where the name and port of the entry's host lie; empty for a bad line.
-  fileprivate func hostRange(of entry: ManifestEntry) -> Range<Int> {
-    guard case .invalid = entry.state else {
-      let start = entry.normalized.lowerBound
-      return start + entry.parts.hostAndPort.lowerBound..<start + entry.parts.hostAndPort.upperBound
-    }
-    return 0..<0
+extension ManifestEntry {
+  /// Where in the batch's bytes the name and port of its host lie; empty for a bad line.
+  fileprivate var hostRange: Range<Int> {
+    if case .invalid = state { return 0..<0 }
+    let start = normalized.lowerBound
+    return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
   }
-
-  fileprivate func host(of entry: ManifestEntry) -> ArraySlice<UInt8> { bytes[hostRange(of: entry)] }
 }

@@ -1,0 +1,37 @@
+/// What a context comes to for look-ups: asked for once a batch, since every request needs it.
+struct LookUpRules {
+  let verification: VerificationRules
+  /// Whether the memory layer may decide a request.
+  let looksInMemory: Bool
+  /// Whether a transformed image may be found on disk.
+  let looksForTransformed: Bool
+  /// Whether an original may be a hit: not with ``CacheMode/only`` where the transformed image is wanted on disk alone, and so is not made.
+  let usesOriginal: Bool
+  /// Whether originals are looked for on disk.
+  let readsOriginals: Bool
+  /// Whether an original's good record is enough, and its body need not be read.
+  let isRecordEnough: Bool
+  /// Whether images that stand for many URLs are refused.
+  let refusesPlaceholders: Bool
+  let refreshes: Bool
+  let isDryRun: Bool
+  let writesDisk: Bool
+
+  init(_ context: LoadContext) {
+    let (mode, layers) = (context.mode, context.layers)
+    let reads = mode.reads
+    let readsMemory =
+      layers.reads.contains(.memory) || context.transform != nil && layers.readsOriginal.contains(.memory)
+    let originalLayers = context.transform == nil ? layers.reads : layers.readsOriginal
+    verification = context.verification
+    looksInMemory = context.keepsInMemory && reads && !mode.refreshes && readsMemory
+    looksForTransformed = reads && context.keepsTransformed && layers.reads.contains(.disk) && !mode.refreshes
+    usesOriginal = mode != .only || !context.keepsTransformed || context.needsPixels || context.needsData
+    readsOriginals = reads && originalLayers.contains(.disk)
+    isRecordEnough = !context.decodesOriginals && !context.needsData && !context.parts.verifiesHits
+    refusesPlaceholders = context.placeholders != nil
+    refreshes = mode.refreshes
+    isDryRun = mode.isDryRun
+    writesDisk = mode.writesDisk
+  }
+}
