@@ -113,12 +113,13 @@ public final class ImageManager: Sendable {
     }
     self.configuration = configuration
     contexts = ContextTable(configuration)
-    let dispatcher = FlightDispatcher(inbox: StoreInbox(meter: downloader.pipeline), downloader: downloader)
-    self.dispatcher = dispatcher
     let ownDownloader = configuration.downloader == nil ? downloader : nil
     do throws(ThreadRefusal) {
       let coding = try CodingThreads(meter: downloader.pipeline)
       self.coding = coding
+      let inbox = StoreInbox(meter: downloader.pipeline)
+      let dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
+      self.dispatcher = dispatcher
       do throws(ThreadRefusal) {
         store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget] in
           StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()

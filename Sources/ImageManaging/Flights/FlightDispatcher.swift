@@ -10,10 +10,13 @@ final class FlightDispatcher: Sendable {
   let flights = FlightTable()
   let inbox: StoreInbox
   private let downloader: ImageDownloader
+  private let helpers: CodingThreads
   private let clients: DownloadClients
   private let gate = LoadGate()
 
-  init(inbox: StoreInbox, downloader: ImageDownloader) {
+  /// Has the threads of `helpers` take part in look-ups.
+  init(inbox: StoreInbox, downloader: ImageDownloader, helpers: CodingThreads) {
+    self.helpers = helpers
     self.inbox = inbox
     self.downloader = downloader
     clients = DownloadClients(of: downloader, receiver: inbox)
@@ -41,7 +44,7 @@ final class FlightDispatcher: Sendable {
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
-        try lookUp.run(indices, inFlight: inFlight)
+        try lookUp.run(indices, inFlight: inFlight, helping: helpers)
       } catch {
         for index in indices { decided(index, LoadCompletion(id: requests[index].id, result: EntryResult(.cancelled))) }
         throw error

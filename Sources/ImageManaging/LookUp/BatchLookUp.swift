@@ -62,15 +62,17 @@ struct BatchLookUp {
 
   /// Looks up the requests of `indices`, replacing what an earlier run found.
   ///
-  /// - Parameter inFlight: for each of `indices`, whether its identity is in flight; nil where none is.
-  mutating func run(_ indices: [Int], inFlight: [Bool]?) throws(CacheError) {
+  /// - Parameters:
+  ///   - inFlight: for each of `indices`, whether its identity is in flight; nil where none is.
+  ///   - helpers: who helps where a batch is large and they have nothing to do.
+  mutating func run(_ indices: [Int], inFlight: [Bool]?, helping helpers: CodingThreads?) throws(CacheError) {
     decided.removeAll(keepingCapacity: true)
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
     // Nearly all of a batch are hits, or nearly none.
     decided.reserveCapacity(indices.count)
-    try lookIntoOwnCache(indices)
+    try lookIntoOwnCache(indices, helping: helpers)
     if rules.readsOriginals, !misses.isEmpty {
       for store in context.parts.readOnly { try look(into: store) }
     }
@@ -83,7 +85,7 @@ struct BatchLookUp {
     decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
   }
 
-  mutating func lookIntoOwnCache(_ indices: [Int]) throws(CacheError) {
+  mutating func lookIntoOwnCache(_ indices: ArraySlice<Int>) throws(CacheError) {
     guard let cache = context.cache else {
       for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
       return

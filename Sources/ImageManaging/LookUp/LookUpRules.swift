@@ -13,6 +13,8 @@ struct LookUpRules {
   let isRecordEnough: Bool
   /// Whether images that stand for many URLs are refused.
   let refusesPlaceholders: Bool
+  /// Whether what is found may depend on what was looked up before: what memory keeps, and which images stand for many URLs.
+  var dependsOnOrder: Bool { looksInMemory || refusesPlaceholders }
   let refreshes: Bool
   let isDryRun: Bool
   let writesDisk: Bool

@@ -1,5 +1,6 @@
 import Glibc
 import ImageDownloading
+import Synchronization
 import Threads
 
 /// The threads that decode whole images: as many as cores, off the transfer and store threads, which must not wait for pixels.
@@ -10,6 +11,12 @@ final class CodingThreads: Sendable {
   private let queue = WorkQueue<Work>()
   private let threads: [WorkerThread]
   private let meter: PipelineMeter
+  private let load = Load()
+
+  /// How much they have to do.
+  private final class Load: Sendable {
+    let count = Atomic(0)
+  }
 
   /// Starts so many; fewer where the system gives no more, and throws where it gives none. `meter` is told how much they have to do.
   init(meter: PipelineMeter, count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadRefusal) {
@@ -18,10 +25,7 @@ final class CodingThreads: Sendable {
       do throws(ThreadRefusal) {
         threads.append(
           try WorkerThread(name: "coding-\(number)") { [queue] in
-            while let work = queue.take() {
-              work()
-              meter.codingEnded()
-            }
+            while let work = queue.take() { work() }
           }
         )
       } catch  where !threads.isEmpty {
@@ -38,7 +42,21 @@ final class CodingThreads: Sendable {
 
   func run(_ work: @escaping Work) {
     meter.codingWasAdded()
-    queue.add(work)
+    load.count.add(1, ordering: .relaxed)
+    queue.add { [meter, load] in
+      work()
+      load.count.subtract(1, ordering: .relaxed)
+      meter.codingEnded()
+    }
+  }
+
+  /// Has a thread take part in `work`, which is done without it too; does nothing where they have anything else to do, or are one.
+  func helpWhereIdle(_ work: @escaping Work) {
+    guard threads.count > 1, load.count.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged else { return }
+    queue.add { [load] in
+      work()
+      load.count.subtract(1, ordering: .relaxed)
+    }
   }
 
   /// Lets the threads end once what is queued is finished.
