@@ -41,7 +41,7 @@ import Testing
 
   @Test func aLargeBodyHasItsFile() async throws {
     let origin = try makeImageOrigin()
-    let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 200_000)
+    let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
     origin.set("/large.jpg", .body(image, type: "image/jpeg"))
     let job = JobFolder(urls: [origin.url("/large.jpg")])
     #expect(try await job.runJob().status == 0)
