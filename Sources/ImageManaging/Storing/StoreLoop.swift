@@ -290,10 +290,9 @@ final class StoreLoop {
     guard !batch.isEmpty, let context = batch.context else { return }
     inbox.whileWriting { batch.commit() }
     var held = Held()
-    for item in batch.items {
-      held += item.held
-      finish(FinalResult(item))
-    }
+    for item in batch.items { held += item.held }
+    // What waited for the commit comes before what was refused meanwhile: what stands for many URLs is told of after the first of them.
+    final = batch.items.map { FinalResult($0) } + final
     batch = CommitBatch()
     release(held)
     inbox.whileWriting { trimIfFull(context) }
