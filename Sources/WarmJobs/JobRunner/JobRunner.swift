@@ -56,7 +56,14 @@ public final class JobRunner {
     let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
     files.reserved = sheet?.openFiles ?? 0
     let layer = job.cache.memory.map(memoryLayer)
-    let context = LoadContext(prepared, memory: layer, observer: sheet, startedAt: startedAt, isDryRun: onMiss != nil)
+    let context = LoadContext(
+      prepared,
+      coders: manager.configuration.coders,
+      memory: layer,
+      observer: sheet,
+      startedAt: startedAt,
+      isDryRun: onMiss != nil
+    )
     if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
     var limits = job.downloadLimits
     limits.concurrency = min(limits.concurrency, files.transfers)

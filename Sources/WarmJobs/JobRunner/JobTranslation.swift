@@ -218,7 +218,7 @@ extension PreparedJob {
   func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
     guard job.reports.contains(where: { $0.format == .html }) else { return nil }
     let maker = PictureMaker(
-      coders: .available,
+      coders: configuration.coders,
       maximumPixels: job.verify.maxPixels ?? .max,
       budget: configuration.decodingBudget
     )
@@ -230,6 +230,7 @@ extension LoadContext {
   /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
   convenience init(
     _ prepared: PreparedJob,
+    coders: ImageCoderRegistry,
     memory: ImageMemory?,
     observer: (any ImageObserver)?,
     startedAt: Timestamp,
@@ -248,7 +249,7 @@ extension LoadContext {
         verifiesHits: job.cache.verifiesHits,
         transformer: job.transform?.resize?.transformer,
         encoding: job.transform?.encoding,
-        coders: .available,
+        coders: coders,
         variants: job.loadVariants,
         verification: job.verificationRules,
         blacklist: BlacklistRules(

@@ -1,5 +1,6 @@
 import Foundation
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives
@@ -137,6 +138,35 @@ import Testing
   private func pass(_ duration: Duration, for downloader: ImageDownloader) {
     clock.advance(by: duration)
     downloader.forgetFailures()
+  }
+
+  @Test func imagesWaitToBeDecoded() async throws {
+    let door = Door()
+    let job = try job(origin, sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 2, keys: "verify: {decode: full}")
+    let end = try await end(of: job, heldUpBy: .coding, change: { $0.coders.add(HeldCoder(door: door)) }) { _ in door.open() }
+    expect(end, "decoding", "images came faster than all cores decoded them; use more cores, or verify.decode: header")
+  }
+
+  /// Decodes once its door is open.
+  private struct HeldCoder: ImageCoder {
+    let door: Door
+    private var jpeg: JPEGCoder { JPEGCoder() }
+
+    func canDecode(_ format: ImageFormat) -> Bool { jpeg.canDecode(format) }
+    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+      try jpeg.header(of: prefix, isComplete: isComplete)
+    }
+    func decode(
+      _ bytes: UnsafeRawBufferPointer,
+      options: DecodingOptions,
+      limits: DecodingLimits
+    ) throws(ImageError) -> DecodedImage {
+      try jpeg.decode(bytes, options: options, limits: limits)
+    }
+    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+      door.pass()
+      return try jpeg.proveDecodable(bytes, limits: limits)
+    }
   }
 
   @Test func imagesWaitToBeWritten() async throws {
