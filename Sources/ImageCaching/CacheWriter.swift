@@ -69,11 +69,8 @@ public struct CacheWriter {
 
   /// Notes that an image was asked for, unless that was noted within the last hour.
   public func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
-    guard let entry = try entry(key, identity) else { return }
-    var head = entry.head
-    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= now else { return }
-    head.accessedAt = now
-    try transaction.replaceHead(of: key, entry, by: head)
+    guard let head = try head(of: key, identity: identity) else { return }
+    try transaction.touch([EntryTouch(key, head)], at: now)
   }
 
   /// Removes a record and its body, if it is still the one that was read; says whether it was.

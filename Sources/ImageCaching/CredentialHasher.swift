@@ -20,7 +20,9 @@ public struct CredentialHasher: Sendable {
   /// 32 bytes from the system's random number generator.
   static func randomKey() -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
-    return (0..<keyByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    var key: [UInt8] = []
+    while key.count < keyByteCount { withUnsafeBytes(of: generator.next()) { key += $0 } }
+    return key
   }
 
   /// Whether both hash alike.

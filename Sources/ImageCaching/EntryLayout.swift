@@ -74,12 +74,15 @@ struct StoredEntry {
     return field.part(at: start, count: field.count - start)
   }
 
+  var accessedAt: Timestamp { Timestamp(milliseconds: bytes.littleEndian(at: 8)) }
+  var revision: UInt64 { bytes.littleEndian(at: 48) }
+
   var head: EntryHead {
     let lastField = lastField
     let lifetime = bytes.littleEndian(at: 16, as: Int64.self)
     return EntryHead(
       storedAt: Timestamp(milliseconds: bytes.littleEndian(at: 0)),
-      accessedAt: Timestamp(milliseconds: bytes.littleEndian(at: 8)),
+      accessedAt: accessedAt,
       format: ImageFormat(storedNumber: bytes[70]),
       width: bytes.littleEndian(at: 56),
       height: bytes.littleEndian(at: 60),
@@ -94,7 +97,7 @@ struct StoredEntry {
       hasVary: lastField.count > StoredFreshness.byteCount,
       storedFreshness: StoredFreshness(stored: lastField),
       lifetimeMilliseconds: lifetime < 0 ? nil : lifetime,
-      revision: bytes.littleEndian(at: 48),
+      revision: revision,
       blobFolder: bytes[74]
     )
   }
@@ -118,6 +121,11 @@ struct StoredEntry {
     record[73] = record[73] & sharedURLFlag | (head.isBlob ? blobFlag : 0) | (head.hasWarnings ? warningsFlag : 0)
     record[74] = head.blobFolder
     record[75] = 0
+  }
+
+  /// Writes the time of access into a record.
+  static func writeAccess(_ time: Timestamp, to record: UnsafeMutableRawBufferPointer) {
+    record.setLittleEndian(time.milliseconds, at: 8)
   }
 
   /// What a record holds beside its head.

@@ -58,12 +58,14 @@ enum FolderMarks {
   }
 
   /// Makes a file whole or not at all; of two processes that try at once, one wins and both go on with its bytes.
-  private static func create(_ name: String, _ bytes: [UInt8], mode: mode_t, in folder: CacheFolder) throws(CacheError) {
+  private static func create(_ name: String, _ bytes: @autoclosure () -> [UInt8], mode: mode_t, in folder: CacheFolder)
+    throws(CacheError)
+  {
     if folder.contains(name) { return }
     let draft = "\(name).\(getpid())"
     try folder.remove(draft)
     guard let file = try folder.open(draft, O_WRONLY | O_CREAT | O_EXCL, mode: mode) else { throw folder.writeError(ENOENT) }
-    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: file.number) } && fsync(file.number) == 0
+    let isWritten = bytes().withUnsafeBytes { writeAll($0, to: file.number) } && fsync(file.number) == 0
     let error = errno
     if isWritten { linkat(folder.descriptor.number, draft, folder.descriptor.number, name, 0) }
     try folder.remove(draft)

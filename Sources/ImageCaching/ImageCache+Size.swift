@@ -41,6 +41,7 @@ extension ImageCache {
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
+    try writeTouches()
     let trimmer = Trimmer(
       expiry: expiry,
       maxSize: configuration.maxSize,

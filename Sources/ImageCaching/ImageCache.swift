@@ -88,6 +88,7 @@ public final class ImageCache: Sendable {
   public let credentialHasher: CredentialHasher
   let environment: Environment
   let expiry: ExpiryRule
+  let touched = WaitingTouches()
 
   /// Opens the cache.
   ///

@@ -26,6 +26,11 @@ struct TimeKey {
     self.init(Timestamp(milliseconds: milliseconds), key)
   }
 
+  /// Whether it comes before another one on disk.
+  func isBefore(_ other: TimeKey) -> Bool {
+    (time.milliseconds, key.high, key.low) < (other.time.milliseconds, other.key.high, other.key.low)
+  }
+
   /// Calls `body` with the key as it stands on disk.
   @inline(__always)
   func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {

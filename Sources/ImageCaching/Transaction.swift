@@ -151,12 +151,13 @@ func indexError(_ code: Int32, path: String) -> CacheError {
 extension MDB_val {
   /// A value over bytes that LMDB only reads.
   @inline(__always)
-  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+  init(_ bytes: UnsafeRawBufferPointer) {
     self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
   }
 }
 
 extension UnsafeRawBufferPointer {
+  /// The bytes of a value.
   @inline(__always)
-  fileprivate init(_ value: MDB_val) { self.init(start: value.mv_data, count: value.mv_size) }
+  init(_ value: MDB_val) { self.init(start: value.mv_data, count: value.mv_size) }
 }

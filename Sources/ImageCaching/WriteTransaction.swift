@@ -11,7 +11,7 @@ final class WriteTransaction {
   private var placedBlobs: [StagedBlob] = []
   private var replacedBlobs: [String] = []
   /// One folder a transaction, so that one sync makes all of its blobs last.
-  private let blobFolder = UInt8.random(in: 0...255)
+  private lazy var blobFolder = UInt8.random(in: 0...255)
 
   private static let totalsKey: StaticString = "totals"
 
@@ -52,7 +52,8 @@ final class WriteTransaction {
     var body = body
     if case .bytes(let bytes) = body, bytes.count > ImageCache.maximumInlineBytes { body = .staged(try stage(bytes)) }
     totals.lastRevision &+= 1
-    var head = EntryHead(entry, body: body, at: storedAt, revision: totals.lastRevision, blobFolder: blobFolder)
+    var head = EntryHead(entry, body: body, at: storedAt, revision: totals.lastRevision)
+    if head.isBlob { head.blobFolder = blobFolder }
     head.accessedAt = accessedAt ?? storedAt
     if let old = try self.entry(entry.key)?.head { try removeAllButRecord(old, of: entry.key) }
     switch body {
@@ -210,7 +211,7 @@ extension UnsafeRawBufferPointer {
 
 extension EntryHead {
   /// The head of an entry that is stored now.
-  fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64, blobFolder: UInt8) {
+  fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64) {
     storedAt = now
     accessedAt = now
     format = entry.format
@@ -226,15 +227,14 @@ extension EntryHead {
     storedFreshness = StoredFreshness(entry.freshness)
     lifetimeMilliseconds = entry.lifetime.map { max(0, $0.wholeMilliseconds) }
     self.revision = revision
+    blobFolder = 0
     switch body {
     case .bytes(let bytes):
       bodySize = UInt64(bytes.count)
       isBlob = false
-      self.blobFolder = 0
     case .staged(let blob):
       bodySize = blob.size
       isBlob = true
-      self.blobFolder = blobFolder
     }
   }
 }

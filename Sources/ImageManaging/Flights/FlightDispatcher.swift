@@ -50,7 +50,7 @@ final class FlightDispatcher: Sendable {
         throw error
       }
       for (index, completion) in lookUp.decided { decided(index, completion) }
-      if !lookUp.staleTouches.isEmpty { inbox.mailbox.post(.touch(context, lookUp.staleTouches)) }
+      note(lookUp.staleTouches, context)
       let undecided = lookUp.undecided
       let flightRequests = undecided.map { request in
         FlightTable.Request(

@@ -30,7 +30,7 @@ extension BatchLookUp {
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if isPlaceholder(index, head.checksum) { return false }
       if rules.isDryRun || !context.needsPixels && !context.needsData && !context.parts.verifiesHits {
-        isOwn ? decide(index, head, key, bytes, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+        isOwn ? decide(index, head, key, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }
       let place = CachedCopy.Place.entry(cache, key: key, identity: transformed, head: head, isOwn: isOwn)

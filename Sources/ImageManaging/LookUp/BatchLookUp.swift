@@ -153,7 +153,7 @@ struct BatchLookUp {
     if rules.usesOriginal, rules.readsOriginals {
       switch try finding(index, keys[index], identity, cache, reader) {
       case .nothing: break
-      case .hit(let head): return decide(index, head, keys[index], identity, cache, reader)
+      case .hit(let head): return decide(index, head, keys[index], cache, reader)
       case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
       case .stale(let revalidation): request.revalidation = revalidation
       }
@@ -167,13 +167,12 @@ struct BatchLookUp {
     _ index: Int,
     _ head: EntryHead,
     _ key: CacheKey,
-    _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
     _ reader: borrowing CacheReader
   ) {
     decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
     if rules.writesDisk && reader.needsTouch(head) {
-      staleTouches.append(EntryTouch(key: key, identity: Array(identity)))
+      staleTouches.append(EntryTouch(key, head))
     }
   }
 

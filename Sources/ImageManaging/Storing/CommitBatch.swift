@@ -39,7 +39,6 @@ struct CommitBatch {
   }
 
   private(set) var items: [Item] = []
-  private(set) var touches: [EntryTouch] = []
   private(set) var context: LoadContext?
   /// When the first item came; nil where there is none.
   private(set) var began: MonotonicInstant?
@@ -49,8 +48,8 @@ struct CommitBatch {
   /// Large bodies whose files are open until the commit.
   private(set) var blobs = 0
 
-  var isEmpty: Bool { items.isEmpty && touches.isEmpty }
-  var isFull: Bool { items.count >= Self.entryLimit || touches.count >= Self.entryLimit || bytes >= Self.byteLimit }
+  var isEmpty: Bool { items.isEmpty }
+  var isFull: Bool { items.count >= Self.entryLimit || bytes >= Self.byteLimit }
 
   /// Whether what belongs to `context` can join this batch: one transaction writes to one cache.
   func accepts(_ context: LoadContext) -> Bool { self.context == nil || self.context?.cache === context.cache }
@@ -64,11 +63,6 @@ struct CommitBatch {
     items.append(item)
   }
 
-  mutating func add(_ touches: [EntryTouch], for context: LoadContext) {
-    self.context = context
-    self.touches += touches
-  }
-
   /// Writes everything in one synced transaction and marks what became of each item.
   ///
   /// A transaction that fails fails every image in it as `cache-write`; nothing of it is stored.
@@ -77,13 +71,9 @@ struct CommitBatch {
     do throws(CacheError) {
       try cache.write { writer throws(CacheError) in
         for index in items.indices { try Self.write(&items[index], with: writer) }
-        for touch in touches {
-          try touch.identity.withRawBytes { identity throws(CacheError) in try writer.touch(touch.key, identity: identity) }
-        }
       }
     } catch {
       for index in items.indices { items[index].fail(error) }
-      if !touches.isEmpty { context?.recordWarning("times of access were not written down: \(error)") }
     }
   }
 

@@ -16,18 +16,14 @@ enum StoreMessage: Sendable {
   case proved(number: UInt64, CachedCopy, CachedProof)
   /// From a coding thread: what a body that still arrives gives to see.
   case partial(number: UInt64, DecodedImage)
-  /// Records whose time of access is to be renewed.
-  case touch(LoadContext, [EntryTouch])
+  /// Times of access wait for being written, where none did before.
+  case touched(LoadContext)
+  /// So many times of access wait that they are to be written at once.
+  case writeTouches(LoadContext)
   /// End the transfers, finish what is at hand, and end.
   case close
   /// Stands where a message was taken out.
   case taken
-}
-
-/// A record that was read, and whose time of access is out of date.
-struct EntryTouch: Sendable {
-  let key: CacheKey
-  let identity: [UInt8]
 }
 
 /// The way to the store thread: it takes what transfers bring and says whether more may come.

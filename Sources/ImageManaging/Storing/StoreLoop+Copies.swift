@@ -133,16 +133,6 @@ extension StoreLoop {
     }
   }
 
-  /// Notes that a cached image was used, where its time of access is out of date.
-  private func touch(_ flight: Flight, _ copy: CachedCopy) {
-    guard flight.context.mode.writesDisk, case .entry(let cache, let key, let identity, let head, true) = copy.place else {
-      return
-    }
-    guard cache.configuration.expireBy == .access else { return }
-    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
-    take(.touch(flight.context, [EntryTouch(key: key, identity: identity)]))
-  }
-
   /// Goes on without a copy whose bytes are no good.
   private func giveUp(_ copy: CachedCopy, _ number: UInt64, _ flight: Flight) {
     let isGone = removeDamaged(flight, copy)

@@ -35,6 +35,7 @@ final class StoreLoop {
   /// Bodies that the coding threads have, or are to have.
   var bodiesBeingProcessed = 0
   var isClosing = false
+  var touched = Touched()
 
   init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, budget: DecodingBudget, coding: CodingThreads) {
     self.dispatcher = dispatcher
@@ -56,14 +57,16 @@ final class StoreLoop {
           _ = inbox.mailbox.wait(for: Self.gatheredMessages, until: deadline)
           continue
         }
+        writeTouches(all: isClosing)
         commit()
         deliver()
         if isClosing && bodiesBeingProcessed == 0 { return }
         inbox.meter.store(.idle)
-        _ = inbox.mailbox.wait()
+        _ = inbox.mailbox.wait(until: touched.deadline)
         inbox.meter.store(.working)
         continue
       }
+      writeTouches()
       for index in messages.indices {
         // Taken out of the array, so that a body is freed as soon as nothing else needs it.
         var message = StoreMessage.taken
@@ -90,10 +93,8 @@ final class StoreLoop {
       for sharer in flights.sharers(number) where sharer.context.parts.showsPartialImages {
         sharer.receiver.partialImage(sharer.id, image)
       }
-    case .touch(let context, let touches):
-      if !batch.accepts(context) { commit() }
-      batch.add(touches, for: context)
-      if batch.isFull { commit() }
+    case .touched(let context): touched.add(context)
+    case .writeTouches(let context): writeTouches(context)
     case .close:
       isClosing = true
       dispatcher.closeClients()
