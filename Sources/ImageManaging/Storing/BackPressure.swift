@@ -30,7 +30,7 @@ final class BackPressure: Sendable {
   private let blobs = Atomic(0)
   private let isAwaited = Atomic(false)
 
-  init(limit: Held = Held(entries: 4096, bytes: 24 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
+  init(limit: Held = Held(entries: 4096, bytes: 16 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
 
   /// Whether a new transfer may start; after false, ``subtract(_:)`` says when to ask again.
   func mayStart() -> Bool {
