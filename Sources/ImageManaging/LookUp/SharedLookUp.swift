@@ -50,6 +50,8 @@ final class SharedLookUp: @unchecked Sendable {
   private func takeSlices() {
     while let slice = nextSlice() {
       var own = lookUp
+      own.decided = []
+      own.decided.reserveCapacity(Self.sliceCount)
       let range = slice * Self.sliceCount..<min((slice + 1) * Self.sliceCount, indices.count)
       let result = Result { () throws(CacheError) in
         try own.lookIntoOwnCache(indices[range])
