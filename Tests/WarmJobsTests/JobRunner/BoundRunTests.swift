@@ -216,26 +216,4 @@ import Testing
     let end = try await end(of: job(origin, 1), heldUpBy: .lookingUp, onMiss: { door.pass() }) { _ in door.open() }
     expect(end, "cpu", "the thread that looks up what is cached")
   }
-
-  @Test func theTransferThreadIsBusy() async throws {
-    let door = Door()
-    let end = try await end(
-      of: job(origin, 1),
-      heldUpBy: .transferring,
-      change: { $0.downloads.loaders = [HeldLoader(door: door)] },
-      release: { _ in door.open() }
-    )
-    expect(end, "cpu", "the thread that makes transfers was always busy")
-  }
-
-  /// Holds up the transfer thread, and loads nothing.
-  private struct HeldLoader: ImageLoader {
-    let door: Door
-
-    func canLoad(_ url: String) -> Bool {
-      door.pass()
-      return false
-    }
-    func load(_ request: LoaderRequest) async throws -> LoaderAnswer { throw Failure(.internal, message: "it loads nothing") }
-  }
 }
