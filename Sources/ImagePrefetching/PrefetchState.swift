@@ -6,7 +6,7 @@ package import ImagePrimitives
 /// pending. Which of the pending requests starts next is the download queue's business.
 package struct PrefetchState {
   /// Requests read and looked up in one step, in one read transaction.
-  static let batchLimit = 1_024
+  static let batchLimit = 4_096
   /// How long transfers in flight may go on after the first request to stop.
   static let grace = Duration.seconds(5)
 

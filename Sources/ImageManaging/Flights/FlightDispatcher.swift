@@ -41,15 +41,20 @@ final class FlightDispatcher: Sendable {
     defer { if gate.leave() { inbox.mailbox.post(.close) } }
     var lookUp = BatchLookUp(requests, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
     var indices = Array(requests.indices)
+    var isTold = [Bool](repeating: false, count: requests.count)
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
-        try lookUp.run(indices, inFlight: inFlight, helping: helpers)
+        try lookUp.run(indices, inFlight: inFlight, helping: helpers) { index, completion in
+          isTold[index] = true
+          decided(index, completion)
+        }
       } catch {
-        for index in indices { decided(index, LoadCompletion(id: requests[index].id, result: EntryResult(.cancelled))) }
+        for index in indices where !isTold[index] {
+          decided(index, LoadCompletion(id: requests[index].id, result: EntryResult(.cancelled)))
+        }
         throw error
       }
-      for (index, completion) in lookUp.decided { decided(index, completion) }
       note(lookUp.staleTouches, context)
       let undecided = lookUp.undecided
       let flightRequests = undecided.map { request in

@@ -5,7 +5,7 @@ import ImageURLs
 
 /// Looks a batch of requests up: which are decided by the memory, the caches or the blacklist, and which must be asked for.
 ///
-/// A read transaction spans nothing but look-ups: results are collected here and handed on after it.
+/// A read transaction spans nothing but look-ups: results are collected, and told after it.
 struct BatchLookUp {
   /// A request that the look-up did not decide.
   struct Undecided {
@@ -65,20 +65,27 @@ struct BatchLookUp {
   /// - Parameters:
   ///   - inFlight: for each of `indices`, whether its identity is in flight; nil where none is.
   ///   - helpers: who helps where a batch is large and they have nothing to do.
-  mutating func run(_ indices: [Int], inFlight: [Bool]?, helping helpers: CodingThreads?) throws(CacheError) {
+  ///   - tell: called with what is decided, outside of any read transaction.
+  mutating func run(
+    _ indices: [Int],
+    inFlight: [Bool]?,
+    helping helpers: CodingThreads,
+    tell: (Int, LoadCompletion) -> Void
+  ) throws(CacheError) {
     decided.removeAll(keepingCapacity: true)
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
     // Nearly all of a batch are hits, or nearly none.
     decided.reserveCapacity(indices.count)
-    try lookIntoOwnCache(indices, helping: helpers)
+    try lookIntoOwnCache(indices, helping: helpers, tell: tell)
     if rules.readsOriginals, !misses.isEmpty {
       for store in context.parts.readOnly { try look(into: store) }
     }
     settleMisses()
     if let inFlight { mark(indices, inFlight) }
     if let shouldDownload = context.parts.hooks.shouldDownload { askWhether(shouldDownload) }
+    for (index, completion) in decided { tell(index, completion) }
   }
 
   mutating func decide(_ index: Int, as result: EntryResult) {
