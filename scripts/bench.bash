@@ -4,6 +4,8 @@
 # The figures of a run:
 #   write_job NAME MANIFEST [CONCURRENCY]         writes $work/NAME.yaml, a job that does nothing but warm the cache in $out
 #   empty                                         leaves an empty cache and a synced disk
+#   level MB                                      has so much memory used and freed in one piece, for a fair start: what another program
+#                                                 left in small pieces, or left long ago in a virtual machine, costs more to use
 #   timed NAME PAIR COMMAND…                      runs it, and notes a row; what it printed is in $work/said
 #   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    times prewarm, of which exactly COUNT URLs must end in OUTCOME
 #   note NAME PAIR FIGURE…                        notes a row. Those of timed and warm: 3 wall seconds, 4 KB resident at most,
@@ -84,6 +86,8 @@ YAML
 }
 
 empty() { rm -rf "$out" && mkdir "$out" && sync -f "$work"; }
+
+level() { head -c "$1M" /dev/zero >"$work/level" && sync -f "$work" && rm "$work/level"; }
 
 note() { echo "$*" | tee -a "$figures/runs" >>"$results"; }
 
