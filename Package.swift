@@ -58,6 +58,8 @@ let package = Package(
     system("CCrypto", pkgConfig: "libcrypto", debian: "libssl-dev"),
     // Debian's giflib has no pkg-config file; its module map says what to link.
     .systemLibrary(name: "CGIF", providers: [.apt(["libgif-dev"])]),
+    // The flags in hiredis' pkg-config file are none that SwiftPM passes on; its headers are found without.
+    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // Calls that begin and end in C, since `setjmp` may not cross Swift.
@@ -79,6 +81,8 @@ let package = Package(
       settings: strictAboutAVIF
     ),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
+    library("RedisClient", ["ImagePrimitives", "CHiredis"]),
+    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CExpat"]),
     library("Reporting", ["ImagePrimitives", "CXXHash"]),
@@ -159,6 +163,8 @@ let package = Package(
       "GuideTests",
       ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching", "TestOrigin"]
     ),
+    tests("RedisClientTests", ["RedisClient", "ImagePrimitives"]),
+    tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
     tests("ReportingTests", ["Reporting"]),

@@ -1,0 +1,52 @@
+/// What stands between a caller and an answer of a Redis server.
+public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What a caller may do about it.
+  public enum Kind: Sendable, Hashable {
+    /// The server cannot be reached or cannot serve now: to wait and to try again helps. A command that was sent may have been done.
+    case unavailable
+    /// The server will not do it, today or tomorrow, unless somebody changes it or the address.
+    case refused
+  }
+
+  /// What a caller may do about it.
+  public let kind: Kind
+  /// The word in capitals that the server's error begins with, such as `NOSCRIPT`; nil where the server said nothing.
+  public let code: String?
+  /// One sentence: what failed, where (user and password masked), and what to do.
+  public let description: String
+
+  init(_ kind: Kind, _ what: String, at address: RedisAddress, advice: String) {
+    self.kind = kind
+    code = nil
+    description = "Redis at \(address) \(what); \(advice)"
+  }
+
+  /// What the server's error text means; it is quoted, as far as it is fit for it.
+  public init(answer: String, from address: RedisAddress) {
+    let code = answer.prefix { $0 != " " }
+    self.code = String(code)
+    let advice: String
+    (kind, advice) = Self.meaning(of: code, answer: answer)
+    let quoted = String(answer.unicodeScalars.prefix(200).map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
+    description = "Redis at \(address) answered \"\(quoted)\"; \(advice)"
+  }
+
+  private static func meaning(of code: Substring, answer: String) -> (Kind, String) {
+    switch code {
+    case "LOADING": (.unavailable, "it is loading its data")
+    case "OOM": (.unavailable, "it has no memory left: raise its maxmemory, or let results be reported and removed")
+    case "BUSY": (.unavailable, "it is busy with a script")
+    case "READONLY": (.unavailable, "it is a replica: give the address of the primary")
+    case "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS": (.unavailable, "its cluster is not whole at the moment")
+    case "MISCONF": (.unavailable, "it cannot write to its disk")
+    case "NOAUTH", "WRONGPASS": (.refused, "check user and password in the address, or in REDISCLI_AUTH")
+    case "NOPERM": (.refused, "its user lacks a permission (ACL)")
+    case "MOVED", "ASK", "CROSSSLOT": (.refused, "give the address of the cluster's node that holds the key")
+    case "DENIED": (.refused, "it admits local clients alone (protected-mode)")
+    case "WRONGTYPE": (.refused, "a key is used by something else: choose another name or another database")
+    case "ERR" where answer.contains("max number of clients"): (.unavailable, "raise its maxclients")
+    case "ERR" where answer.contains("unknown command"): (.refused, "Redis \(RedisConnection.requiredVersion) or later is needed")
+    default: (.refused, "check what the server is set to")
+    }
+  }
+}

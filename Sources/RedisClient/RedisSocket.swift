@@ -1,0 +1,71 @@
+import CHiredis
+import Glibc
+import ImagePrimitives
+
+/// A connected socket; hiredis connects it, and nothing but this reads and writes it, since `write` in hiredis 0.14 raises SIGPIPE.
+struct RedisSocket: ~Copyable {
+  /// What went wrong, as a part of a sentence.
+  struct Failure: Error { let what: String }
+
+  private static let receiveFlags = Int32(MSG_DONTWAIT)
+  private static let sendFlags = Int32(MSG_NOSIGNAL) | receiveFlags
+
+  private let descriptor: Int32
+
+  /// Connects within `timeout`; looking up the host's name may take longer.
+  init(_ place: RedisAddress.Place, timeout: Duration) throws(Failure) {
+    let microseconds = timeout.wholeNanoseconds / 1000
+    let time = timeval(tv_sec: Int(microseconds / 1_000_000), tv_usec: Int(microseconds % 1_000_000))
+    let context =
+      switch place {
+      case .host(let host, let port): redisConnectWithTimeout(host, Int32(port), time)
+      case .socket(let path): redisConnectUnixWithTimeout(path, time)
+      }
+    guard let context else { throw Failure(what: "is not connected: out of memory") }
+    guard context.pointee.err == 0 else {
+      let text = withUnsafeBytes(of: context.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      redisFree(context)
+      throw Failure(what: "cannot be reached: \(text)")
+    }
+    // A server that vanished without a word is noticed in minutes, not in hours.
+    if case .host = place { redisEnableKeepAlive(context) }
+    descriptor = redisFreeKeepFd(context)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Sends all of `bytes`; each part of them has to leave within `timeout`.
+  func send(_ bytes: UnsafeRawBufferPointer, timeout: Duration) throws(Failure) {
+    var rest = bytes
+    while let base = rest.baseAddress, !rest.isEmpty {
+      let count = Glibc.send(descriptor, base, rest.count, Self.sendFlags)
+      if count >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      } else {
+        try wait(for: POLLOUT, timeout: timeout, after: errno)
+      }
+    }
+  }
+
+  /// Receives at least one byte within `timeout` and returns how many were written to `buffer`.
+  func receive(into buffer: UnsafeMutableRawBufferPointer, timeout: Duration) throws(Failure) -> Int {
+    while true {
+      let count = recv(descriptor, buffer.baseAddress, buffer.count, Self.receiveFlags)
+      if count > 0 { return count }
+      if count == 0 { throw Failure(what: "closed the connection") }
+      try wait(for: POLLIN, timeout: timeout, after: errno)
+    }
+  }
+
+  private func wait(for events: Int32, timeout: Duration, after code: Int32) throws(Failure) {
+    if code == EINTR { return }
+    guard code == EAGAIN || code == EWOULDBLOCK else {
+      throw Failure(what: "lost the connection: \(String(cString: strerror(code)))")
+    }
+    var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+    // An interrupted wait begins anew; what interrupts it again and again would have to do so for ever.
+    let ready = poll(&entry, 1, Int32(clamping: timeout.wholeMilliseconds))
+    if ready == 0 { throw Failure(what: "has not answered for \(timeout.wholeMilliseconds) ms") }
+  }
+}
