@@ -1,0 +1,72 @@
+public import RedisClient
+public import Threads
+
+/// A worker's share in a queue: messages come in, results go out, over a connection that a thread of its own holds.
+///
+/// What is held is renewed, so that no other worker takes it; what others do not renew is taken over. Where Redis cannot be reached, all waits, and what was
+/// acknowledged is said again until it is answered: results count once, however often they are sent. All calls may come from any thread and return at once.
+public final class QueueConsumer: Sendable {
+  /// Rules of a consumer; all time is measured by the server.
+  public struct Options: Sendable, Hashable {
+    /// Whether it waits for more when the sealed queue is drained, and for another filling; false by default.
+    public var keepsWaiting = false
+    /// How long a message is another worker's that does not renew it; 30 s by default. What is held is renewed three times as often.
+    public var takeOverAfter = Duration.seconds(30)
+    /// How often it looks for such messages; 5 s by default.
+    public var takeOverInterval = Duration.seconds(5)
+    /// How often an entry is tried; 10 by default. Delivered once more, it is given up.
+    public var maximumDeliveries = 10
+    /// How long to wait for Redis.
+    public var timeouts = RedisConnection.Timeouts()
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// How it stands with a consumer.
+  public enum Condition: Sendable, Hashable {
+    /// It is connected.
+    case working
+    /// Redis cannot be reached or cannot serve now, for the reason in the sentence; it goes on as soon as it can.
+    case waiting(String)
+    /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
+    case drained
+    /// The queue was deleted, or filled anew: what is held counts no more. Final.
+    case replaced
+    /// Redis refuses, for the reason in the sentence. Final.
+    case refused(String)
+    /// ``QueueConsumer/stop()`` was called, and what could be said was said. Final.
+    case stopped
+  }
+
+  /// Joins the workers of `queue`; nothing is taken before it is asked for.
+  public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadRefusal) { fatalError() }
+
+  /// Asks for that many further entries; slightly more may come, since messages are not divided.
+  public func take(maximumEntries: Int) { fatalError() }
+
+  /// Readable when ``takeNews()`` has something.
+  public var descriptor: Int32 { fatalError() }
+
+  /// What came since the last call.
+  public struct News: Sendable {
+    /// Messages to be worked, in the order in which they came.
+    public var messages: [QueuedMessage] = []
+    /// Messages that have become another worker's; their results will not count.
+    public var lost: [QueuedMessage.ID] = []
+    /// How it stands now.
+    public var condition: Condition
+  }
+
+  /// Takes what came since the last call.
+  public func takeNews() -> News { fatalError() }
+
+  /// Says that the message's entries are all final.
+  public func acknowledge(_ settlement: Settlement) { fatalError() }
+
+  /// Takes nothing more, says what was acknowledged (for at most `patience`), gives back what is held so that others may take it at once, and ends.
+  public func stop(patience: Duration = .seconds(5)) { fatalError() }
+
+  /// Waits until the thread has ended.
+  public func join() { fatalError() }
+}

@@ -1,0 +1,24 @@
+/// How far a queue is.
+public struct QueueProgress: Sendable, Hashable {
+  /// How many entries ended how, by `Outcome`'s raw value.
+  public var counts: [UInt64] = []
+  /// Entries that are final.
+  public var finalEntries: UInt64 = 0
+  /// Messages of which nothing could be made.
+  public var undecodableMessages: UInt64 = 0
+  /// What was written so far.
+  public var written = QueueSize(entries: 0, messages: 0)
+  /// Whether that is all.
+  public var isSealed = false
+  /// Messages that are not final; among them ``heldMessages``.
+  public var openMessages: UInt64 = 0
+  /// Messages that some worker holds.
+  public var heldMessages: UInt64 = 0
+  /// Workers that were seen within the last 30 s.
+  public var workers = 0
+  /// Whether the reports are written.
+  public var isReported = false
+
+  /// Whether all that was written is final. Then ``finalEntries`` is what was written, unless somebody meddled with the streams.
+  public var isDrained: Bool { isSealed && openMessages == 0 }
+}

@@ -1,0 +1,32 @@
+public import RedisClient
+
+/// Why a queue cannot be written or read; waiting does not help.
+public enum QueueError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Redis refuses.
+  case redis(RedisError)
+  /// The queue has been filled, or is being filled, with another job.
+  case holdsAnotherJob(QueuePlace)
+  /// What was written when the queue was begun is not what would be written now.
+  case manifestsChanged(QueuePlace)
+  /// What the queue's keys hold was not written by prewarm, or by another version of it.
+  case unreadable(QueuePlace, what: String)
+  /// An entry is longer than ``QueuedMessage/maximumURLBytes``.
+  case entryTooLong(manifest: UInt32, line: UInt64)
+  /// The caller did not want to wait any longer.
+  case interrupted
+
+  /// One sentence: what, where, what to do.
+  public var description: String {
+    switch self {
+    case .redis(let error): error.description
+    case .holdsAnotherJob(let place):
+      "\(place) holds another job, or the same one with other contents; finish it, replace it, or choose another name"
+    case .manifestsChanged(let place):
+      "\(place) was begun with other entries: the job's manifests have changed since; replace the queue"
+    case .unreadable(let place, let what): "\(place) cannot be read: \(what); replace it, or choose another name"
+    case .entryTooLong(_, let line):
+      "the entry in line \(line) is longer than \(QueuedMessage.maximumURLBytes) bytes, which no queue takes; shorten or remove it"
+    case .interrupted: "stopped while waiting for the queue"
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import ImagePrimitives
+import RedisClient
+
+/// The keys of a queue that are known by name.
+///
+/// | key | holds |
+/// |---|---|
+/// | `job` | a hash: what is to be done with the entries, and how far the queue is written |
+/// | `high`, … | a stream a class: messages of several entries |
+/// | `high:retry`, … | a stream a class: entries that are tried alone |
+/// | `totals` | a hash: how many entries ended how |
+/// | `results` | a stream: what workers made of messages |
+/// | `blacklist` | a hash: URLs known to be bad |
+/// | `workers` | a sorted set: workers by the time they were last seen |
+struct QueueKeys: Sendable {
+  /// The consumer group of every stream of messages.
+  static let group: RedisArgument = "workers"
+
+  let job: RedisArgument
+  let totals: RedisArgument
+  let results: RedisArgument
+  let blacklist: RedisArgument
+  let workers: RedisArgument
+  /// By ``QueueStream/index``: from the highest class to the lowest, of each the single entries first.
+  let streams: [RedisArgument]
+
+  init(_ name: QueueName) {
+    job = name.key("job")
+    totals = name.key("totals")
+    results = name.key("results")
+    blacklist = name.key("blacklist")
+    workers = name.key("workers")
+    streams = QueueStream.all.map { name.key($0.priority.name + ($0.isRetry ? ":retry" : "")) }
+  }
+
+  func stream(_ stream: QueueStream) -> RedisArgument { streams[Int(stream.index)] }
+}
+
+/// One of a queue's streams of messages.
+struct QueueStream: Sendable, Hashable {
+  let priority: Priority
+  /// Whether it holds entries that are tried alone.
+  let isRetry: Bool
+
+  /// In the order in which they are read.
+  static let all = Priority.allCases.flatMap { [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)] }
+
+  var index: UInt8 { priority.rawValue * 2 + (isRetry ? 0 : 1) }
+}
