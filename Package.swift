@@ -82,7 +82,7 @@ let package = Package(
     ),
     library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
     library("RedisClient", ["ImagePrimitives", "CHiredis"]),
-    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash"]),
+    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CExpat"]),
     library("Reporting", ["ImagePrimitives", "CXXHash"]),

@@ -26,12 +26,8 @@ extension RedisConnection {
   ///
   /// Other clients' commands may come between them.
   public func command(run calls: [ScriptCall]) throws(RedisError) -> [RedisReply] {
-    for call in calls where scriptHashes[call.script.name] == nil {
-      scriptHashes[call.script.name] = try command(["SCRIPT", "LOAD", RedisArgument(call.script.source)]).text ?? ""
-    }
-    for call in calls {
-      append(["EVALSHA", RedisArgument(scriptHashes[call.script.name] ?? ""), RedisArgument(call.keys.count)] + call.keys + call.arguments)
-    }
+    for call in calls { try prepare(call.script) }
+    for call in calls { append(call) }
     var replies: [RedisReply] = []
     for _ in calls { replies.append(try reply()) }
     for (index, call) in calls.enumerated() {
@@ -40,6 +36,22 @@ extension RedisConnection {
       replies[index] = try reply()
     }
     return replies
+  }
+}
+
+extension RedisConnection {
+  /// Makes the script known to the server, where this connection has not done so; to be called before ``append(_:)-(ScriptCall)``.
+  public func prepare(_ script: RedisScript) throws(RedisError) {
+    guard scriptHashes[script.name] == nil else { return }
+    scriptHashes[script.name] = try command(["SCRIPT", "LOAD", RedisArgument(script.source)]).text ?? ""
+  }
+
+  /// Queues a call of a prepared script, as ``append(_:)-([RedisArgument])`` does a command.
+  ///
+  /// Its reply is an error with the code `NOSCRIPT` where somebody made the server forget its scripts.
+  public func append(_ call: ScriptCall) {
+    guard let hash = scriptHashes[call.script.name] else { fatalError("the script \(call.script.name) was not prepared") }
+    append(["EVALSHA", RedisArgument(hash), RedisArgument(call.keys.count)] + call.keys + call.arguments)
   }
 }
 

@@ -33,6 +33,9 @@ struct QueueKeys: Sendable {
     streams = QueueStream.all.map { name.key($0.priority.name + ($0.isRetry ? ":retry" : "")) }
   }
 
+  /// Every key that is known by name, those of messages last.
+  var all: [RedisArgument] { [job, totals, results, blacklist, workers] + streams }
+
   func stream(_ stream: QueueStream) -> RedisArgument { streams[Int(stream.index)] }
 }
 
@@ -46,4 +49,10 @@ struct QueueStream: Sendable, Hashable {
   static let all = Priority.allCases.flatMap { [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)] }
 
   var index: UInt8 { priority.rawValue * 2 + (isRetry ? 0 : 1) }
+}
+
+/// The fields of a queue's totals, beside one an outcome, which is its raw value.
+enum TotalsField {
+  static let entries: RedisArgument = "entries"
+  static let undecodable: RedisArgument = "undecodable"
 }

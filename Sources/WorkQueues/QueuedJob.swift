@@ -2,6 +2,9 @@ public import ImagePrimitives
 
 /// What is to be done with a queue's entries, as its writer tells its workers: opaque here.
 public struct QueuedJob: Sendable, Hashable {
+  /// The most variants of a URL.
+  public static let maximumVariants = 1024
+
   /// The job, in a form that writer and workers agree on.
   public var contents: [UInt8]
   /// What tells the job from others: text that changes when anything changes that matters.

@@ -1,3 +1,4 @@
+import ImagePrimitives
 public import RedisClient
 public import Threads
 
@@ -8,7 +9,7 @@ public import Threads
 public final class QueueConsumer: Sendable {
   /// Rules of a consumer; all time is measured by the server.
   public struct Options: Sendable, Hashable {
-    /// Whether it waits for more when the sealed queue is drained, and for another filling; false by default.
+    /// Whether it waits for more when the sealed queue is drained; false by default.
     public var keepsWaiting = false
     /// How long a message is another worker's that does not renew it; 30 s by default. What is held is renewed three times as often.
     public var takeOverAfter = Duration.seconds(30)
@@ -31,42 +32,73 @@ public final class QueueConsumer: Sendable {
     case waiting(String)
     /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
     case drained
-    /// The queue was deleted, or filled anew: what is held counts no more. Final.
+    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held counts no more. Final.
     case replaced
     /// Redis refuses, for the reason in the sentence. Final.
     case refused(String)
-    /// ``QueueConsumer/stop()`` was called, and what could be said was said. Final.
+    /// It was stopped, and what could be said was said. Final.
     case stopped
   }
 
-  /// Joins the workers of `queue`; nothing is taken before it is asked for.
-  public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadRefusal) { fatalError() }
-
-  /// Asks for that many further entries; slightly more may come, since messages are not divided.
-  public func take(maximumEntries: Int) { fatalError() }
-
-  /// Readable when ``takeNews()`` has something.
-  public var descriptor: Int32 { fatalError() }
-
-  /// What came since the last call.
+  /// What came since the last look.
   public struct News: Sendable {
     /// Messages to be worked, in the order in which they came.
-    public var messages: [QueuedMessage] = []
+    public var messages: [QueuedMessage]
     /// Messages that have become another worker's; their results will not count.
-    public var lost: [QueuedMessage.ID] = []
+    public var lost: [QueuedMessage.ID]
     /// How it stands now.
     public var condition: Condition
   }
 
+  /// What its thread is told.
+  enum Request: Sendable {
+    case take(Int)
+    case acknowledge(Settlement)
+    case stop(until: MonotonicInstant)
+  }
+
+  private let inbox: ConsumerInbox
+  private let requests = Mailbox<Request>()
+  private let thread: WorkerThread
+
+  /// Joins the workers of `queue`; nothing is taken before it is asked for.
+  ///
+  /// - Throws: ``ThreadRefusal`` where the system gives no thread.
+  public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadRefusal) {
+    let inbox = try ConsumerInbox()
+    let requests = requests
+    self.inbox = inbox
+    thread = try WorkerThread(name: "queue") {
+      QueueLink(queue, options: options, requests: requests, inbox: inbox).run()
+    }
+  }
+
+  deinit { requests.post(.stop(until: TimeSource.system.monotonic())) }
+
+  /// Asks for that many further entries; slightly more may come, since messages are not divided.
+  public func take(maximumEntries: Int) { requests.post(.take(maximumEntries)) }
+
+  /// Readable when ``takeNews()`` has something.
+  public var descriptor: Int32 { inbox.descriptor }
+
   /// Takes what came since the last call.
-  public func takeNews() -> News { fatalError() }
+  public func takeNews() -> News { inbox.take() }
 
   /// Says that the message's entries are all final.
-  public func acknowledge(_ settlement: Settlement) { fatalError() }
+  public func acknowledge(_ settlement: Settlement) {
+    trap(
+      unless: settlement.results.allSatisfy { $0.count <= Settlement.maximumResultBytes },
+      "a result has at most \(Settlement.maximumResultBytes) bytes: divide it"
+    )
+    requests.post(.acknowledge(settlement))
+  }
 
-  /// Takes nothing more, says what was acknowledged (for at most `patience`), gives back what is held so that others may take it at once, and ends.
-  public func stop(patience: Duration = .seconds(5)) { fatalError() }
+  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends; after `patience` it ends
+  /// in any case.
+  public func stop(patience: Duration = .seconds(5)) {
+    requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
+  }
 
-  /// Waits until the thread has ended.
-  public func join() { fatalError() }
+  /// Waits until its thread has ended, as it does once its condition is final.
+  public func join() { thread.join() }
 }

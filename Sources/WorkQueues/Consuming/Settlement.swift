@@ -24,11 +24,3 @@ public struct Settlement: Sendable {
     self.counts = counts
   }
 }
-
-/// What the blacklist that workers share knows a URL by: a hash of its bytes as they stand in the message, and the variant.
-public struct BadURLKey: Sendable, Hashable {
-  let field: [UInt8]
-
-  /// The key of that URL, and of that variant of the job, from 0.
-  public init(url: UnsafeRawBufferPointer, variant: Int) { fatalError() }
-}

@@ -1,42 +1,109 @@
+import ImagePrimitives
 public import RedisClient
 
 /// Looks at a queue from outside: what it holds, how far it is, what came out. For one thread.
 ///
-/// It connects when it is asked for something, and anew after an error. All throw ``RedisError``; where that is `unavailable`, a later call may succeed.
+/// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that is `unavailable` may succeed
+/// when it is called again later.
 public final class QueueFollower {
+  private let place: QueuePlace
+  private let keys: QueueKeys
+  private let timeouts: RedisConnection.Timeouts
+  private var connection: RedisConnection?
+  private var filling = ""
+
   /// A follower of the queue at `place`.
-  public init(_ place: QueuePlace, timeouts: RedisConnection.Timeouts = .init()) { fatalError() }
-
-  /// The queue as it is filled now; nil where there is none.
-  public func open() throws(QueueError) -> OpenQueue? { fatalError() }
-
-  /// How far it is; nil where there is no queue.
-  public func progress() throws(QueueError) -> QueueProgress? { fatalError() }
-
-  /// At most `maximum` results behind `position`, oldest first; none where there are no more yet.
-  public func results(after position: QueueResult.ID = .start, maximum: Int = 64) throws(QueueError) -> [QueueResult] { fatalError() }
-
-  /// Removes the results up to `position`.
-  public func trimResults(upTo position: QueueResult.ID) throws(QueueError) { fatalError() }
-
-  /// Writes down that the reports on this filling are written, see ``QueueProgress/isReported``.
-  public func markReported() throws(QueueError) { fatalError() }
-
-  /// Removes the queue with all it holds; where there is none, nothing happens.
-  public func delete() throws(QueueError) { fatalError() }
-}
-
-/// What a worker made of one message, or a part of that.
-public struct QueueResult: Sendable, Hashable {
-  /// Where it stands among the results.
-  public struct ID: Sendable, Hashable {
-    let text: String
-    /// Before the first.
-    public static let start = ID(text: "0-0")
+  public init(_ place: QueuePlace, timeouts: RedisConnection.Timeouts = .init()) {
+    self.place = place
+    self.timeouts = timeouts
+    keys = QueueKeys(place.name)
   }
 
-  /// Where it stands.
-  public let id: ID
-  /// What the worker wrote; nil for what no worker wrote.
-  public let payload: [UInt8]?
+  /// The queue as it is filled now; nil where there is none.
+  public func open() throws(QueueError) -> OpenQueue? {
+    let fields = try command(["HMGET", keys.job, "digest", "contents", "variants", "created", "filling"]).array ?? []
+    if fields.allSatisfy({ $0 == .null }) { return nil }
+    guard fields.count == 5, let digest = fields[0].text, let contents = fields[1].bytes, let filling = fields[4].text,
+      let variants = fields[2].integer, (1...Int64(QueuedJob.maximumVariants)).contains(variants), let created = fields[3].integer
+    else { throw .unreadable(place, what: "its key 'job' is none of prewarm's") }
+    self.filling = filling
+    let job = QueuedJob(
+      contents: contents,
+      digest: digest,
+      variantCount: Int(variants),
+      created: Timestamp(milliseconds: created)
+    )
+    return OpenQueue(place: place, job: job, filling: filling)
+  }
+
+  /// How far it is; nil where there is no queue.
+  public func progress() throws(QueueError) -> QueueProgress? {
+    let keys = keys
+    let answer = try asking { connection throws(RedisError) in try connection.run(FollowerScripts.progress, keys: keys.all) }
+    guard let parts = answer.array, parts.count == 5, let job = parts[0].array, job.count == 5, let totals = parts[1].array
+    else { throw .unreadable(place, what: "it answered a script in an unknown way") }
+    if job[0] == .null { return nil }
+    var progress = QueueProgress()
+    progress.written = QueueSize(entries: job[2].count, messages: job[1].count)
+    progress.isSealed = job[3] != .null
+    progress.isReported = job[4] != .null
+    progress.openMessages = parts[2].count
+    progress.heldMessages = parts[3].count
+    progress.workers = Int(parts[4].count)
+    progress.take(totals: totals)
+    return progress
+  }
+
+  /// At most `maximum` results behind `position`, oldest first; none where there are no more yet. At most 16, since each may have a megabyte.
+  public func results(after position: QueueResult.ID = .start, maximum: Int = 16) throws(QueueError) -> [QueueResult] {
+    guard let next = position.next else { return [] }
+    let answer = try command(["XRANGE", keys.results, RedisArgument(next.text), "+", "COUNT", RedisArgument(max(1, min(maximum, 16)))])
+    return (answer.array ?? []).compactMap { entry in
+      guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap(QueueResult.ID.init) else { return nil }
+      let fields = parts[1].array ?? []
+      return QueueResult(id: id, payload: fields.count == 2 && fields[0].text == "r" ? fields[1].bytes : nil)
+    }
+  }
+
+  /// Removes the results up to `position`.
+  public func trimResults(upTo position: QueueResult.ID) throws(QueueError) {
+    guard let next = position.next else { return }
+    _ = try command(["XTRIM", keys.results, "MINID", RedisArgument(next.text)])
+  }
+
+  /// Writes down that the reports on the filling that ``open()`` found are written, see ``QueueProgress/isReported``.
+  public func markReported() throws(QueueError) {
+    let (keys, filling) = (keys, filling)
+    _ = try asking { connection throws(RedisError) in
+      try connection.run(FollowerScripts.markReported, keys: [keys.job], [RedisArgument(filling)])
+    }
+  }
+
+  /// Removes the queue with all it holds; where there is none, nothing happens.
+  public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
+
+  private func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
+    try asking { connection throws(RedisError) in try connection.command(arguments) }
+  }
+
+  private func asking(_ body: (RedisConnection) throws(RedisError) -> RedisReply) throws(QueueError) -> RedisReply {
+    do throws(RedisError) {
+      return try body(connected())
+    } catch {
+      connection = nil
+      throw .redis(error)
+    }
+  }
+
+  private func connected() throws(RedisError) -> RedisConnection {
+    if let connection { return connection }
+    let new = try RedisConnection(place.address, timeouts: timeouts)
+    connection = new
+    return new
+  }
+}
+
+extension RedisReply {
+  /// A count, which is 0 where it is anything else.
+  var count: UInt64 { integer.flatMap(UInt64.init(exactly:)) ?? 0 }
 }

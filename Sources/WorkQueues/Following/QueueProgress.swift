@@ -1,3 +1,6 @@
+import ImagePrimitives
+import RedisClient
+
 /// How far a queue is.
 public struct QueueProgress: Sendable, Hashable {
   /// How many entries ended how, by `Outcome`'s raw value.
@@ -21,4 +24,19 @@ public struct QueueProgress: Sendable, Hashable {
 
   /// Whether all that was written is final. Then ``finalEntries`` is what was written, unless somebody meddled with the streams.
   public var isDrained: Bool { isSealed && openMessages == 0 }
+}
+
+extension QueueProgress {
+  /// Takes the fields and values of the queue's totals; those of a later version are passed over.
+  mutating func take(totals: [RedisReply]) {
+    counts = Array(repeating: 0, count: Outcome.allCases.count)
+    for index in stride(from: 0, to: totals.count - 1, by: 2) {
+      let value = totals[index + 1].count
+      switch totals[index].text ?? "" {
+      case "entries": finalEntries = value
+      case "undecodable": undecodableMessages = value
+      case let field: if let outcome = Int(field), counts.indices.contains(outcome) { counts[outcome] = value }
+      }
+    }
+  }
 }

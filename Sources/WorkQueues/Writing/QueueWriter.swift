@@ -1,18 +1,19 @@
+import CXXHash
 public import ImagePrimitives
 public import RedisClient
 
 /// Fills a queue: gathers entries into messages of one host each, and numbers them so that a writer that was stopped anywhere can go on.
 ///
-/// The same entries in the same order make the same messages with the same numbers. What is in the queue already is not sent again, and the hash of
-/// all that was sent tells whether the entries are still the same. For one thread; where Redis cannot be reached, calls wait.
+/// The same entries in the same order make the same messages with the same numbers. What is in the queue already is not sent again, and a hash over all that
+/// was sent tells whether the entries are still the same. For one thread; where Redis cannot be reached, calls wait.
 public final class QueueWriter {
   /// How much is held and sent at once.
   public struct Options: Sendable, Hashable {
-    /// How many entries the queue may hold that no worker has finished: at more, ``QueueWriter/append(_:host:priority:)`` waits. 1,000,000 by default.
+    /// How many entries the queue may hold that no worker has finished; at more, adding waits. 1,000,000 by default.
     public var maximumQueuedEntries: UInt64 = 1_000_000
-    /// How many messages may be on their way; 128 by default.
+    /// How many messages may be on their way; 128 by default, at least 1.
     public var maximumMessagesInFlight = 128
-    /// How many entries wait for others of their host; 16,384 by default.
+    /// How many entries wait for others of their host; 16,384 by default. A queue has to be resumed with the same number.
     public var maximumGatheredEntries = 16_384
     /// How long to wait for Redis.
     public var timeouts = RedisConnection.Timeouts()
@@ -31,22 +32,118 @@ public final class QueueWriter {
     case sealed(QueueSize)
   }
 
+  private var link: WriterLink
+  private var gatherer: EntryGatherer
+  private var filling = ""
+  /// What was in the queue when it was begun.
+  private var found = QueueSize(entries: 0, messages: 0)
+  private var size = QueueSize(entries: 0, messages: 0)
+  private var chain: UInt64 = 0
+  /// How many entries were final when that was asked last.
+  private var finalEntries: UInt64 = 0
+
   /// A writer for the queue at `place`.
   ///
   /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns false, the call throws
   ///   ``QueueError/interrupted``.
   public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (_ why: String) -> Bool) {
-    fatalError()
+    link = WriterLink(place, options: options, waiting: waiting)
+    gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
   }
 
   /// Begins the queue, or goes on with it; to be called once, before all else.
   ///
   /// - Throws: ``QueueError``: `holdsAnotherJob` where its job's digest is another.
-  public func begin(_ job: QueuedJob) throws(QueueError) -> Beginning { fatalError() }
+  public func begin(_ job: QueuedJob) throws(QueueError) -> Beginning {
+    let drawn = String(UInt64.random(in: 1...UInt64.max), radix: 16) + String(UInt64.random(in: 1...UInt64.max), radix: 16)
+    let keys = link.keys
+    let arguments: [RedisArgument] = [
+      RedisArgument(job.digest), RedisArgument(job.contents), RedisArgument(job.variantCount), RedisArgument(job.created.milliseconds),
+      RedisArgument(drawn), RedisArgument(chain),
+    ]
+    var answer: [RedisReply] = []
+    try link.retrying { _, connection throws(RedisError) in
+      answer = try connection.run(WriterScripts.begin, keys: keys.all, arguments).array ?? []
+    }
+    guard answer.count == 5, let digest = answer[0].text, let filling = answer[1].text,
+      let messages = answer[2].integer.flatMap(UInt64.init(exactly:)), let entries = answer[3].integer.flatMap(UInt64.init(exactly:))
+    else { throw .unreadable(link.place, what: "its key 'job' is none of prewarm's") }
+    guard digest == job.digest else { throw .holdsAnotherJob(link.place) }
+    self.filling = filling
+    found = QueueSize(entries: entries, messages: messages)
+    if answer[4] != .null { return .sealed(found) }
+    return filling == drawn ? .new : .resumed(found)
+  }
 
   /// Adds an entry; `host` is that of its URL, empty where it has none.
-  public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) { fatalError() }
+  ///
+  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the latest in ``seal()``.
+  public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
+    var entry = entry
+    if entry.url.count > QueuedMessage.maximumURLBytes {
+      if case .good = entry.state { throw .entryTooLong(manifest: entry.manifest, line: entry.line) }
+      entry.url = UnsafeRawBufferPointer(rebasing: entry.url.prefix(QueuedMessage.maximumURLBytes))
+    }
+    gatherer.add(entry, key: EntryGatherer.Key(priority: priority, host: XXH3_64bits(host.baseAddress, host.count)))
+    while let message = gatherer.next() { try send(message) }
+  }
 
-  /// Sends what is gathered, and writes how much the queue holds: nothing can be added any more.
-  public func seal() throws(QueueError) -> QueueSize { fatalError() }
+  /// Sends what is gathered, and writes down that this is all: nothing can be added any more.
+  ///
+  /// - Returns: What the queue has been given, over all its writers.
+  public func seal() throws(QueueError) -> QueueSize {
+    while let message = gatherer.takeOldest() { try send(message) }
+    try link.finish()
+    guard size.messages >= found.messages else { throw .manifestsChanged(link.place) }
+    let keys = link.keys
+    let arguments = [RedisArgument(filling), RedisArgument(size.messages), RedisArgument(chain)]
+    var answer = RedisReply.null
+    try link.retrying { _, connection throws(RedisError) in
+      answer = try connection.run(WriterScripts.seal, keys: [keys.job], arguments)
+    }
+    try link.check(answer)
+    return size
+  }
+
+  private func send(_ message: EntryGatherer.Message) throws(QueueError) {
+    let before = chain
+    chain = Self.chained(before, message)
+    size.messages += 1
+    size.entries += UInt64(message.entryCount)
+    guard size.messages > found.messages else { return }
+    try waitForRoom()
+    let stream = link.keys.stream(QueueStream(priority: message.priority, isRetry: false))
+    try link.send(
+      ScriptCall(
+        WriterScripts.append,
+        keys: [link.keys.job, stream],
+        [
+          RedisArgument(filling), RedisArgument(size.messages), RedisArgument(before), RedisArgument(chain),
+          RedisArgument(size.entries), RedisArgument(message.bytes),
+        ]
+      )
+    )
+  }
+
+  /// The hash over all messages up to `message`.
+  private static func chained(_ before: UInt64, _ message: EntryGatherer.Message) -> UInt64 {
+    message.bytes.withUnsafeBytes {
+      XXH3_64bits_withSeed($0.baseAddress, $0.count, before &* 31 &+ UInt64(message.priority.rawValue))
+    }
+  }
+
+  private func waitForRoom() throws(QueueError) {
+    let maximum = link.options.maximumQueuedEntries
+    while size.entries > finalEntries, size.entries - finalEntries > maximum {
+      try link.finish()
+      let keys = link.keys
+      var answer = RedisReply.null
+      try link.retrying { _, connection throws(RedisError) in
+        answer = try connection.command(["HGET", keys.totals, TotalsField.entries])
+      }
+      finalEntries = answer.integer.flatMap(UInt64.init(exactly:)) ?? 0
+      guard size.entries > finalEntries, size.entries - finalEntries > maximum else { return }
+      try link.nap(.milliseconds(200), "the queue holds \(maximum) entries: waiting for workers to finish some")
+    }
+  }
 }

@@ -1,0 +1,78 @@
+import ImagePrimitives
+import RedisClient
+
+/// A message as a script returns it: foreign input.
+struct DeliveredMessage {
+  let id: QueuedMessage.ID
+  /// How often it was delivered from its stream.
+  let deliveries: Int
+  private let payload: [UInt8]?
+  /// How often its entry was delivered in a batch before.
+  private let deliveriesBefore: Int
+
+  /// From an array of stream, id, deliveries and fields; nil for anything else.
+  init?(_ reply: RedisReply) {
+    guard let parts = reply.array, parts.count == 4, let stream = parts[0].integer.flatMap({ Int(exactly: $0) }),
+      QueueStream.all.indices.contains(stream), let text = parts[1].text, let deliveries = parts[2].integer
+    else { return nil }
+    id = QueuedMessage.ID(stream: QueueStream.all[stream], text: text)
+    self.deliveries = Int(clamping: deliveries)
+    var payload: [UInt8]?
+    var before = 0
+    let fields = parts[3].array ?? []
+    for index in stride(from: 0, to: fields.count - 1, by: 2) {
+      switch fields[index].text {
+      case "m": payload = fields[index + 1].bytes
+      case "d": before = Int(clamping: min(fields[index + 1].count, 1000))
+      default: break
+      }
+    }
+    self.payload = payload
+    deliveriesBefore = before
+  }
+
+  /// What it says, with whether it is to be tried at all after so many deliveries.
+  func read(maximumDeliveries: Int) -> QueuedMessage {
+    let all = deliveries + deliveriesBefore
+    var problem: MessageProblem?
+    var bytes: [UInt8] = []
+    var entries: [QueuedEntry] = []
+    do throws(MessageProblem) {
+      guard let payload else { throw MessageProblem(description: "a message of the queue holds nothing that prewarm wrote") }
+      let decoder = try payload.withRawBytes { bytes throws(MessageProblem) in try MessageDecoder(bytes) }
+      bytes = decoder.texts
+      entries = decoder.entries
+    } catch {
+      problem = error
+    }
+    return QueuedMessage(
+      id: id,
+      deliveries: all,
+      isGivenUp: all > maximumDeliveries,
+      problem: problem,
+      bytes: bytes,
+      entries: entries
+    )
+  }
+}
+
+extension QueuedMessage {
+  /// A message for each of its entries.
+  var singles: [[UInt8]] {
+    entries.map { entry in
+      bytes.withUnsafeBytes { bytes in
+        let state: NewQueuedEntry.State =
+          switch entry.state {
+          case .good: .good
+          case .filtered: .filtered
+          case .invalid(let sentence): .invalid(sentence: String(decoding: bytes[sentence], as: UTF8.self))
+          }
+        var encoder = MessageEncoder()
+        encoder.append(
+          NewQueuedEntry(url: UnsafeRawBufferPointer(rebasing: bytes[entry.url]), manifest: entry.manifest, line: entry.line, state: state)
+        )
+        return encoder.bytes
+      }
+    }
+  }
+}

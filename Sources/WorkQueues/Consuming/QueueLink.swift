@@ -1,0 +1,169 @@
+import DequeModule
+import Glibc
+import ImagePrimitives
+import RedisClient
+import Threads
+
+/// The thread behind a ``QueueConsumer``: all that is known of messages lives here, and so does the connection.
+///
+/// Whatever an answer was lost for may be done again: a settled message is not settled twice, a message that was delivered and never arrived is found
+/// among what the server believes this consumer to hold.
+final class QueueLink {
+  /// Why the thread ends, or has to connect anew.
+  enum End: Error {
+    case redis(RedisError)
+    case final(QueueConsumer.Condition)
+  }
+
+  private static let pollInterval = Duration.milliseconds(100)
+  private static let longestRenewInterval = Duration.seconds(10)
+
+  let queue: OpenQueue
+  let options: QueueConsumer.Options
+  let keys: QueueKeys
+  let consumer: RedisArgument
+  let inbox: ConsumerInbox
+
+  /// Entries that are asked for and have not come.
+  var credits = 0
+  /// How many entries the messages that came last had on the average: how many messages the next credits are.
+  var entriesPerMessage = 64
+  /// What was handed out and is not settled, with how often it was delivered.
+  var held: [QueuedMessage.ID: Int] = [:]
+  /// What was acknowledged and is not answered.
+  var settlements = Deque<Settlement>()
+  /// Where looking for what others have lost goes on, by stream.
+  var cursors = [RedisArgument](repeating: "0-0", count: QueueStream.all.count)
+  var isDrained = false
+
+  private let requests: Mailbox<QueueConsumer.Request>
+  private var connection: RedisConnection?
+  private var backoff = ReconnectBackoff()
+  private var nextConnect = MonotonicInstant(nanoseconds: 0)
+  private var nextRead = MonotonicInstant(nanoseconds: 0)
+  private var nextRenewal = MonotonicInstant(nanoseconds: 0)
+  private var nextTakeOver = MonotonicInstant(nanoseconds: 0)
+  private var stopDeadline: MonotonicInstant?
+
+  init(
+    _ queue: OpenQueue,
+    options: QueueConsumer.Options,
+    requests: Mailbox<QueueConsumer.Request>,
+    inbox: ConsumerInbox
+  ) {
+    self.queue = queue
+    self.options = options
+    self.requests = requests
+    self.inbox = inbox
+    keys = QueueKeys(queue.place.name)
+    consumer = RedisArgument(Self.newName())
+  }
+
+  /// Works until the condition is final.
+  func run() {
+    var batch: [QueueConsumer.Request] = []
+    while true {
+      _ = requests.takeAll(into: &batch)
+      for request in batch { take(request) }
+      let now = TimeSource.system.monotonic()
+      do throws(End) {
+        if connection != nil || nextConnect <= now { try turn(now) }
+        if let stopDeadline, stopDeadline <= now { throw .final(.stopped) }
+      } catch {
+        if end(error, now) { return }
+      }
+      _ = requests.wait(until: nextMoment)
+    }
+  }
+
+  private func take(_ request: QueueConsumer.Request) {
+    switch request {
+    case .take(let count): credits += count
+    case .acknowledge(let settlement): settlements.append(settlement)
+    case .stop(let deadline): stopDeadline = deadline
+    }
+  }
+
+  /// One round of all that is due.
+  private func turn(_ now: MonotonicInstant) throws(End) {
+    let connection = try connected(now)
+    while !settlements.isEmpty { try settle(connection) }
+    if stopDeadline != nil {
+      try leave(connection)
+      throw .final(.stopped)
+    }
+    if nextRenewal <= now {
+      try renew(connection)
+      nextRenewal = now.advanced(by: renewInterval)
+    }
+    if nextTakeOver <= now, credits > 0 {
+      try takeOver(connection)
+      nextTakeOver = now.advanced(by: options.takeOverInterval)
+    }
+    if nextRead <= now, isReading {
+      let isEmpty = try read(connection)
+      nextRead = isEmpty ? now.advanced(by: Self.pollInterval) : now
+    }
+    if isDrained, !options.keepsWaiting {
+      try leave(connection)
+      throw .final(.drained)
+    }
+    backoff.reset()
+    inbox.set(isDrained ? .drained : .working)
+  }
+
+  /// Whether there is reason to look into the streams: for entries, or for whether there are any left.
+  private var isReading: Bool { credits > 0 || held.isEmpty }
+
+  private var renewInterval: Duration { min(options.takeOverAfter / 3, Self.longestRenewInterval) }
+
+  private var nextMoment: MonotonicInstant? {
+    guard connection != nil else { return min(nextConnect, stopDeadline ?? nextConnect) }
+    var next = nextRenewal
+    if isReading { next = min(next, nextRead) }
+    if credits > 0 { next = min(next, nextTakeOver) }
+    return next
+  }
+
+  /// The connection; a new one joins the workers, renews what is held, and finds what was delivered to nobody.
+  private func connected(_ now: MonotonicInstant) throws(End) -> RedisConnection {
+    if let connection { return connection }
+    let new: RedisConnection
+    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: options.timeouts) } catch { throw .redis(error) }
+    try join(new)
+    try renew(new)
+    nextRenewal = now.advanced(by: renewInterval)
+    while try recover(new) {}
+    // After the server was away all messages seem to be forsaken: their workers are to renew them first.
+    nextTakeOver = now.advanced(by: options.takeOverInterval)
+    connection = new
+    return new
+  }
+
+  /// Whether the thread ends for that reason.
+  private func end(_ reason: End, _ now: MonotonicInstant) -> Bool {
+    connection = nil
+    switch reason {
+    case .final(let condition):
+      inbox.set(condition)
+      return true
+    case .redis(let error):
+      // A stream that somebody removed comes back with the next joining.
+      guard error.kind == .unavailable || error.code == "NOGROUP" else {
+        inbox.set(.refused(error.description))
+        return true
+      }
+      nextConnect = now.advanced(by: backoff.next())
+      inbox.set(.waiting(error.description))
+      return false
+    }
+  }
+
+  /// A name that no other consumer has, and that tells people where it runs.
+  private static func newName() -> String {
+    var host = [CChar](repeating: 0, count: 256)
+    gethostname(&host, host.count - 1)
+    let name = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return "\(name)-\(getpid())-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"
+  }
+}

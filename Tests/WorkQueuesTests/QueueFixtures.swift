@@ -1,0 +1,160 @@
+import ImagePrimitives
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+/// A server with a queue's place on it.
+struct QueueFixture {
+  let server: RedisServer
+  let place: QueuePlace
+
+  init(settings: [String] = [], name: String = "test") async throws {
+    server = try await RedisServer(settings: settings)
+    place = QueuePlace(try RedisAddress(server.url), name: try #require(QueueName(name)))
+  }
+
+  var keys: QueueKeys { QueueKeys(place.name) }
+
+  func connection() throws -> RedisConnection { try RedisConnection(place.address) }
+
+  func writer(_ options: QueueWriter.Options = .init(), waiting: @escaping (String) -> Bool = { _ in true }) -> QueueWriter {
+    QueueWriter(place, options: options, waiting: waiting)
+  }
+
+  /// A sealed queue of these entries, and the queue opened.
+  func fill(_ entries: [TestEntry], job: QueuedJob = .test) throws -> OpenQueue {
+    let writer = writer()
+    #expect(try writer.begin(job) == .new)
+    for entry in entries { try writer.append(entry) }
+    let size = try writer.seal()
+    #expect(size.entries == UInt64(entries.count))
+    return try #require(try QueueFollower(place).open())
+  }
+
+  /// A consumer that takes over at once what is not renewed.
+  func hastyConsumer(_ queue: OpenQueue) throws -> TestConsumer { try TestConsumer(queue, .hasty) }
+}
+
+extension QueuedJob {
+  static let test = QueuedJob(
+    contents: Array("job".utf8),
+    digest: "digest",
+    variantCount: 1,
+    created: Timestamp(milliseconds: 1_800_000_000_000)
+  )
+}
+
+extension QueueConsumer.Options {
+  /// Takes over after a millisecond, and so needs no waiting. What it holds itself it renews all the time.
+  static var hasty: QueueConsumer.Options {
+    var options = QueueConsumer.Options()
+    options.takeOverAfter = .milliseconds(1)
+    options.takeOverInterval = .milliseconds(1)
+    return options
+  }
+}
+
+/// An entry with its host.
+struct TestEntry: Hashable {
+  var url: String
+  var host = "host"
+  var manifest: UInt32 = 0
+  var line: UInt64 = 1
+  var priority = Priority.normal
+
+  static func many(_ count: Int, hosts: Int = 1, priority: Priority = .normal) -> [TestEntry] {
+    (1...count).map {
+      TestEntry(url: "http://h\($0 % hosts)/\($0).jpg", host: "h\($0 % hosts)", line: UInt64($0), priority: priority)
+    }
+  }
+}
+
+extension QueueWriter {
+  func append(_ entry: TestEntry, state: NewQueuedEntry.State = .good) throws(QueueError) {
+    let url = Array(entry.url.utf8)
+    let host = Array(entry.host.utf8)
+    try url.withRawBytes { url throws(QueueError) in
+      try host.withRawBytes { host throws(QueueError) in
+        try append(
+          NewQueuedEntry(url: url, manifest: entry.manifest, line: entry.line, state: state),
+          host: host,
+          priority: entry.priority
+        )
+      }
+    }
+  }
+}
+
+extension QueuedMessage {
+  var urls: [String] { entries.map { String(decoding: bytes[$0.url], as: UTF8.self) } }
+}
+
+/// A consumer whose news are gathered.
+final class TestConsumer {
+  let consumer: QueueConsumer
+  var messages: [QueuedMessage] = []
+  var lost: [QueuedMessage.ID] = []
+  var condition = QueueConsumer.Condition.waiting("")
+
+  init(_ queue: OpenQueue, _ options: QueueConsumer.Options = .init()) throws { consumer = try QueueConsumer(queue, options: options) }
+
+  func update() {
+    let news = consumer.takeNews()
+    messages += news.messages
+    lost += news.lost
+    condition = news.condition
+  }
+
+  /// Waits until what came is as it is meant to be.
+  func wait(for what: String, _ isMet: (TestConsumer) -> Bool) async throws {
+    try await poll(what) {
+      update()
+      return isMet(self)
+    }
+  }
+
+  /// Asks for entries and waits until so many messages have come.
+  func take(_ entries: Int, messages count: Int) async throws {
+    consumer.take(maximumEntries: entries)
+    try await wait(for: "\(count) messages") { $0.messages.count >= count }
+  }
+
+  /// Says that all entries of the message were downloaded; its URLs are the result.
+  func acknowledge(_ message: QueuedMessage) {
+    var counts = [UInt64](repeating: 0, count: Outcome.allCases.count)
+    counts[Int(Outcome.downloaded.rawValue)] = UInt64(message.entries.count)
+    consumer.acknowledge(Settlement(of: message, results: [Array(message.urls.joined(separator: "\n").utf8)], counts: counts))
+  }
+
+  /// Works all that comes until the queue is drained.
+  func drain() async throws {
+    consumer.take(maximumEntries: 200)
+    try await wait(for: "the queue to be drained") { test in
+      for message in test.messages {
+        test.acknowledge(message)
+        test.consumer.take(maximumEntries: max(1, message.entries.count))
+      }
+      test.messages = []
+      return test.condition == .drained
+    }
+    consumer.join()
+  }
+}
+
+extension QueueFollower {
+  /// The URLs of all results, as ``TestConsumer/acknowledge(_:)`` writes them.
+  func resultURLs() throws -> [String] {
+    var urls: [String] = []
+    var position = QueueResult.ID.start
+    while true {
+      let page = try results(after: position)
+      guard let last = page.last else { return urls }
+      position = last.id
+      for result in page {
+        urls += String(decoding: result.payload ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+      }
+    }
+  }
+}
