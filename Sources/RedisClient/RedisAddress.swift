@@ -33,6 +33,17 @@ public struct RedisAddress: Sendable, Hashable, CustomStringConvertible, CustomR
     }
   }
 
+  /// The text without user and password, where it holds them: servers name users in errors.
+  func masked(_ text: String) -> String {
+    var text = text
+    for secret in [user, password] {
+      // The default user's name is no secret, but a word.
+      guard let secret, secret != "default" else { continue }
+      text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+    }
+    return text
+  }
+
   /// What `dump` and debuggers show: ``description`` and nothing more.
   public var customMirror: Mirror { Mirror(self, children: ["address": description]) }
 }

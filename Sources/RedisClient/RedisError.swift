@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// What stands between a caller and an answer of a Redis server.
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What a caller may do about it.
@@ -21,14 +23,13 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     description = "Redis at \(address) \(what); \(advice)"
   }
 
-  /// What the server's error text means; it is quoted, as far as it is fit for it.
+  /// What the server's error text means; it is quoted, without user and password.
   public init(answer: String, from address: RedisAddress) {
     let code = answer.prefix { $0 != " " }
     self.code = String(code)
     let advice: String
     (kind, advice) = Self.meaning(of: code, answer: answer)
-    let quoted = String(answer.unicodeScalars.prefix(200).map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
-    description = "Redis at \(address) answered \"\(quoted)\"; \(advice)"
+    description = "Redis at \(address) answered \"\(address.masked(answer).quotable)\"; \(advice)"
   }
 
   private static func meaning(of code: Substring, answer: String) -> (Kind, String) {
@@ -45,6 +46,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     case "DENIED": (.refused, "it admits local clients alone (protected-mode)")
     case "WRONGTYPE": (.refused, "a key is used by something else: choose another name or another database")
     case "ERR" where answer.contains("max number of clients"): (.unavailable, "raise its maxclients")
+    // What a script may not do is told in this way.
+    case "ERR" where answer.contains("can't run this command"): (.refused, "its user lacks a permission (ACL)")
     case "ERR" where answer.contains("unknown command"): (.refused, "Redis \(RedisConnection.requiredVersion) or later is needed")
     default: (.refused, "check what the server is set to")
     }

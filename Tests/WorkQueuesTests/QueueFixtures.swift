@@ -37,6 +37,35 @@ struct QueueFixture {
   func hastyConsumer(_ queue: OpenQueue) throws -> TestConsumer { try TestConsumer(queue, .hasty) }
 }
 
+extension QueueFixture {
+  /// Delivers all there is to a worker that is dead thereafter.
+  func takeAsAnother() throws {
+    let connection = try connection()
+    for stream in keys.streams {
+      _ = try connection.command(["XREADGROUP", "GROUP", "workers", "dead", "COUNT", "1000", "STREAMS", stream, ">"])
+    }
+  }
+
+  /// A worker takes over all that is held, and is dead thereafter.
+  func takeOverAsAnother() throws {
+    let connection = try connection()
+    for stream in keys.streams { _ = try connection.command(["XAUTOCLAIM", stream, "workers", "dead", 0, "0-0", "COUNT", "1000"]) }
+  }
+
+  /// Another worker has taken that message over.
+  func claimAsAnother(_ id: QueuedMessage.ID) throws {
+    _ = try connection().command(["XCLAIM", keys.stream(id.stream), "workers", "other", 0, RedisArgument(id.text)])
+  }
+
+  /// What Redis knows of a message that is held: id, owner, idle milliseconds, deliveries.
+  func pending(_ id: QueuedMessage.ID) throws -> [RedisReply] {
+    let reply = try connection().command(["XPENDING", keys.stream(id.stream), "workers", RedisArgument(id.text), RedisArgument(id.text), 1])
+    return reply.array?.first?.array ?? []
+  }
+
+  func owner(of id: QueuedMessage.ID) throws -> RedisArgument { RedisArgument(try pending(id)[1].bytes ?? []) }
+}
+
 extension QueuedJob {
   static let test = QueuedJob(
     contents: Array("job".utf8),

@@ -92,11 +92,13 @@ final class QueueLink {
       try leave(connection)
       throw .final(.stopped)
     }
-    if nextRenewal <= now {
+    let isTakingOver = nextTakeOver <= now && credits > 0
+    // After a standstill, what is held here is not to be taken over from here.
+    if nextRenewal <= now || isTakingOver {
       try renew(connection)
       nextRenewal = now.advanced(by: renewInterval)
     }
-    if nextTakeOver <= now, credits > 0 {
+    if isTakingOver {
       try takeOver(connection)
       nextTakeOver = now.advanced(by: options.takeOverInterval)
     }

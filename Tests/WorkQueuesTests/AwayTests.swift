@@ -1,0 +1,148 @@
+import ImagePrimitives
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+/// Redis away, restarted, out of memory, or its replies lost.
+@Suite struct AwayTests {
+  /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
+  @Test(arguments: [UInt64(1), 2, 3])
+  func lostRepliesLoseNothingAndCountNothingTwice(seed: UInt64) async throws {
+    let fixture = try await QueueFixture()
+    let proxy = CuttingProxy(to: fixture.server) { number in
+      var random = SeededRandom(seed: seed &+ UInt64(number) << 8)
+      return random.next() % 23 == 0
+    }
+    let entries = TestEntry.many(800, hosts: 40)
+    let place = QueuePlace(try proxy.address, name: fixture.place.name)
+    var options = QueueWriter.Options()
+    options.maximumMessagesInFlight = 2
+    let writer = QueueWriter(place, options: options) { _ in true }
+    _ = try writer.begin(.test)
+    for entry in entries { try writer.append(entry) }
+    #expect(try writer.seal().entries == 800)
+
+    let direct = QueueFollower(fixture.place)
+    let queue = try #require(try direct.open())
+    let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
+    try await worker.drainSlowly()
+    #expect(proxy.lossCount > 3)
+    #expect(try direct.resultURLs().sorted() == entries.map(\.url).sorted())
+    let progress = try #require(try direct.progress())
+    #expect(progress.finalEntries == 800 && progress.counts.reduce(0, +) == 800 && progress.isDrained)
+  }
+
+  @Test func acknowledgementsAreSaidAgainAfterACrash() async throws {
+    let fixture = try await QueueFixture()
+    let entries = TestEntry.many(640)
+    let worker = try TestConsumer(try fixture.fill(entries))
+    try await worker.take(640, messages: 10)
+    for message in worker.messages.prefix(4) { worker.acknowledge(message) }
+    try await fixture.server.kill()
+    for message in worker.messages.dropFirst(4) { worker.acknowledge(message) }
+    try await worker.wait(for: "the loss of Redis") { if case .waiting = $0.condition { true } else { false } }
+    try await fixture.server.start()
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+    #expect(worker.messages.count == 10)
+  }
+
+  @Test func whatWasDeliveredAndNeverArrivedIsFoundAgain() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(640))
+    let isLosing = Watched(false)
+    let proxy = CuttingProxy(to: fixture.server) { _ in
+      isLosing.withLock { isLosing in
+        defer { isLosing = false }
+        return isLosing
+      }
+    }
+    let worker = try TestConsumer(OpenQueue(place: .init(try proxy.address, name: fixture.place.name), job: queue.job, filling: queue.filling))
+    try await worker.wait(for: "the connection") { $0.condition == .working }
+    isLosing.withLock { $0 = true }
+    // Whichever reply is lost, and it may be this delivery's: all comes, and nothing counts as tried before.
+    try await worker.take(640, messages: 10)
+    #expect(worker.messages.allSatisfy { $0.deliveries == 1 && $0.entries.count == 64 })
+    #expect(proxy.lossCount == 1)
+  }
+
+  @Test func whereRedisHasNoMemoryLeftASettlementWaitsAsAWhole() async throws {
+    let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
+    try await worker.take(64, messages: 1)
+    let connection = try fixture.connection()
+    _ = try connection.command(["CONFIG", "SET", "maxmemory", "1"])
+    worker.acknowledge(worker.messages[0])
+    try await worker.wait(for: "the refusal") { if case .waiting(let why) = $0.condition { why.contains("maxmemory") } else { false } }
+    #expect(try connection.command(["EXISTS", fixture.keys.totals, fixture.keys.results]) == .integer(0))
+    #expect(try fixture.pending(worker.messages[0].id).count == 4)
+    _ = try connection.command(["CONFIG", "SET", "maxmemory", "0"])
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+  }
+
+  @Test func aWriterWaitsForMemory() async throws {
+    let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
+    let connection = try fixture.connection()
+    let place = fixture.place
+    let writer = fixture.writer { why in
+      #expect(why.contains("maxmemory"))
+      do {
+        _ = try RedisConnection(place.address).command(["CONFIG", "SET", "maxmemory", "0"])
+      } catch {
+        Issue.record(error)
+      }
+      return true
+    }
+    _ = try writer.begin(.test)
+    _ = try connection.command(["CONFIG", "SET", "maxmemory", "1"])
+    let entries = TestEntry.many(64 * 20)
+    for entry in entries { try writer.append(entry) }
+    #expect(try writer.seal() == QueueSize(entries: 1280, messages: 20))
+  }
+
+  @Test func aServerThatStandsStillIsWaitedFor() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(64))
+    var options = QueueConsumer.Options()
+    options.timeouts = .init(connect: .milliseconds(50), answer: .milliseconds(50))
+    let worker = try TestConsumer(queue, options)
+    try await worker.take(64, messages: 1)
+    fixture.server.pause()
+    worker.acknowledge(worker.messages[0])
+    try await worker.wait(for: "the silence") { if case .waiting = $0.condition { true } else { false } }
+    fixture.server.resume()
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try QueueFollower(fixture.place).resultURLs().count == 64)
+  }
+
+  @Test func forgottenScriptsAndGroupsComeBack() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))
+    try await worker.take(64, messages: 1)
+    let connection = try fixture.connection()
+    _ = try connection.command(["SCRIPT", "FLUSH"])
+    for message in worker.messages { worker.acknowledge(message) }
+    let retries = fixture.keys.stream(QueueStream(priority: .low, isRetry: true))
+    _ = try connection.command(["DEL", retries])
+    worker.messages = []
+    try await worker.drain()
+    #expect(try QueueFollower(fixture.place).resultURLs().count == 192)
+  }
+}
+
+extension TestConsumer {
+  /// Works all that comes, few messages at a time, so that much is said and answered.
+  func drainSlowly() async throws {
+    consumer.take(maximumEntries: 40)
+    try await wait(for: "the queue to be drained") { test in
+      if let message = test.messages.popLast() {
+        test.acknowledge(message)
+        test.consumer.take(maximumEntries: message.entries.count)
+      }
+      return test.condition == .drained
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import ImagePrimitives
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+@Suite struct DeliveryTests {
+  @Test func higherClassesComeFirst() async throws {
+    let fixture = try await QueueFixture()
+    let entries = Priority.allCases.reversed().flatMap { priority in
+      (0..<3).map { TestEntry(url: "http://h\($0)/\(priority.name)", host: "h\($0)", priority: priority) }
+    }
+    let worker = try TestConsumer(try fixture.fill(entries))
+    try await worker.take(640, messages: 15)
+    #expect(worker.messages.map(\.priority) == Priority.allCases.flatMap { [$0, $0, $0] })
+    #expect(worker.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.problem == nil })
+  }
+
+  @Test func noMoreComesThanWasAskedForAndTheRestOfAMessage() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(640)))
+    try await worker.take(65, messages: 2)
+    #expect(try QueueFollower(fixture.place).progress()?.heldMessages == 2)
+    try await worker.take(64, messages: 3)
+    #expect(worker.messages.count == 3)
+  }
+
+  @Test func whatADeadWorkerHeldIsTakenOverEntryByEntry() async throws {
+    let fixture = try await QueueFixture()
+    let entries = TestEntry.many(40)
+    let queue = try fixture.fill(entries)
+    try fixture.takeAsAnother()
+    let worker = try fixture.hastyConsumer(queue)
+    try await worker.take(100, messages: 40)
+    #expect(worker.messages.allSatisfy { $0.entries.count == 1 && $0.deliveries == 2 })
+    #expect(worker.messages.flatMap(\.urls) == entries.map(\.url))
+    #expect(worker.messages.map { $0.entries[0].line } == entries.map(\.line))
+    for message in worker.messages { worker.acknowledge(message) }
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+  }
+
+  @Test(arguments: [(8, false), (9, true)])
+  func anEntryThatIsDeliveredTooOftenIsGivenUp(deaths: Int, isGivenUp: Bool) async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(2))
+    // Once with both entries, then with each alone.
+    try fixture.takeAsAnother()
+    let first = try fixture.hastyConsumer(queue)
+    try await first.take(2, messages: 2)
+    first.consumer.stop()
+    try await first.wait(for: "its end") { $0.condition == .stopped }
+    first.consumer.join()
+    for _ in 0..<deaths { try fixture.takeOverAsAnother() }
+
+    let worker = try fixture.hastyConsumer(queue)
+    try await worker.take(2, messages: 2)
+    #expect(worker.messages.allSatisfy { $0.isGivenUp == isGivenUp && $0.deliveries == deaths + 2 && $0.entries.count == 1 })
+    for message in worker.messages { worker.acknowledge(message) }
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 2)
+  }
+
+  @Test func theLaterOfTwoWorkersWithOneMessageCountsNothing() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill([TestEntry(url: "http://h/1")])
+    let first = try TestConsumer(queue)
+    try await first.take(1, messages: 1)
+    let second = try fixture.hastyConsumer(queue)
+    try await second.take(1, messages: 1)
+    #expect(second.messages[0].id == first.messages[0].id && second.messages[0].deliveries == 2)
+    first.acknowledge(first.messages[0])
+    try await first.wait(for: "the end") { $0.condition == .drained }
+    second.acknowledge(second.messages[0])
+    try await second.wait(for: "the end") { $0.condition == .drained }
+    let progress = try #require(try QueueFollower(fixture.place).progress())
+    #expect(progress.finalEntries == 1 && progress.counts.reduce(0, +) == 1)
+    #expect(try QueueFollower(fixture.place).resultURLs() == ["http://h/1"])
+  }
+
+  @Test func aWorkerIsToldOfWhatItLost() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(10))
+    var options = QueueConsumer.Options()
+    options.takeOverAfter = .milliseconds(30)
+    options.takeOverInterval = .seconds(600)
+    let worker = try TestConsumer(queue, options)
+    try await worker.take(10, messages: 1)
+    try fixture.claimAsAnother(worker.messages[0].id)
+    try await worker.wait(for: "the loss") { $0.lost == [$0.messages[0].id] }
+  }
+
+  @Test func whatIsHeldIsRenewed() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(10))
+    var options = QueueConsumer.Options()
+    options.takeOverAfter = .milliseconds(3)
+    options.takeOverInterval = .seconds(600)
+    let worker = try TestConsumer(queue, options)
+    try await worker.take(10, messages: 1)
+    let id = worker.messages[0].id
+    let connection = try fixture.connection()
+    // It was idle for a while, and then it is not.
+    _ = try connection.command([
+      "XCLAIM", fixture.keys.stream(id.stream), "workers", try fixture.owner(of: id), 0, RedisArgument(id.text), "IDLE", "50000000", "JUSTID",
+    ])
+    try await poll("a renewal") { try fixture.pending(id)[2].count < 40_000_000 }
+    #expect(try fixture.pending(id)[3] == .integer(1))
+  }
+
+  @Test func whatIsGivenBackIsDeliveredAsIfForTheFirstTime() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(10))
+    let first = try TestConsumer(queue)
+    try await first.take(10, messages: 1)
+    first.consumer.stop()
+    try await first.wait(for: "its end") { $0.condition == .stopped }
+    first.consumer.join()
+    var options = QueueConsumer.Options()
+    options.takeOverInterval = .milliseconds(1)
+    let second = try TestConsumer(queue, options)
+    try await second.take(10, messages: 1)
+    #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
+  }
+
+  @Test func acknowledgementsThatWaitAreSaidBeforeAStop() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(640))
+    let worker = try TestConsumer(queue)
+    try await worker.take(640, messages: 10)
+    for message in worker.messages { worker.acknowledge(message) }
+    worker.consumer.stop()
+    worker.consumer.join()
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 640)
+  }
+
+  @Test func whoKeepsWaitingIsThereWhenMoreComes() async throws {
+    let fixture = try await QueueFixture()
+    var options = QueueConsumer.Options()
+    options.keepsWaiting = true
+    let worker = try TestConsumer(try fixture.fill([]), options)
+    try await worker.wait(for: "the drained queue") { $0.condition == .drained }
+    let follower = QueueFollower(fixture.place)
+    try follower.delete()
+    try await worker.wait(for: "its end") { $0.condition == .replaced }
+    #expect(try fixture.connection().command(["KEYS", "*"]) == .array([]))
+  }
+
+  @Test func whatIsKnownToBeBadComesWithTheMessage() async throws {
+    let fixture = try await QueueFixture()
+    var job = QueuedJob.test
+    job.variantCount = 2
+    let queue = try fixture.fill(TestEntry.many(3) + [TestEntry(url: "http://h0/1.jpg", host: "other")], job: job)
+    let worker = try TestConsumer(queue)
+    try await worker.take(3, messages: 1)
+    #expect(worker.messages[0].knownBad.isEmpty)
+    func key(_ url: String, _ variant: Int) -> BadURLKey {
+      Array(url.utf8).withUnsafeBytes { BadURLKey(url: $0, variant: variant) }
+    }
+    var settlement = Settlement(of: worker.messages[0], results: [], counts: [])
+    settlement.badURLs = [(key("http://h0/1.jpg", 1), [7]), (key("http://h0/9.jpg", 0), [8])]
+    worker.consumer.acknowledge(settlement)
+    try await worker.take(1, messages: 2)
+    #expect(worker.messages[1].knownBad == [.init(entry: 0, variant: 1, value: [7])])
+    settlement = Settlement(of: worker.messages[1], results: [], counts: [])
+    settlement.goodURLs = [key("http://h0/1.jpg", 1)]
+    worker.consumer.acknowledge(settlement)
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    #expect(try fixture.connection().command(["HLEN", fixture.keys.blacklist]) == .integer(1))
+  }
+}

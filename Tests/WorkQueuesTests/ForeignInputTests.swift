@@ -1,0 +1,139 @@
+import ImagePrimitives
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+/// What others write into Redis, and what Redis does not let us do.
+@Suite struct ForeignInputTests {
+  @Test func garbageInAStreamIsHandedOutAndHoldsNothingUp() async throws {
+    let fixture = try await QueueFixture()
+    let entries = TestEntry.many(128)
+    let queue = try fixture.fill(entries)
+    let connection = try fixture.connection()
+    let stream = fixture.keys.stream(QueueStream(priority: .normal, isRetry: false))
+    let retries = fixture.keys.stream(QueueStream(priority: .normal, isRetry: true))
+    _ = try connection.command(["XADD", stream, "*", "m", "garbage"])
+    _ = try connection.command(["XADD", stream, "*", "other", "field", "m2", ""])
+    _ = try connection.command(["XADD", stream, "*", "m", RedisArgument([UInt8](repeating: 1, count: 5 << 20))])
+    _ = try connection.command(["XADD", retries, "*", "m", "", "d", "-99999999999999999999"])
+    let worker = try TestConsumer(queue)
+    try await worker.take(1000, messages: 6)
+    #expect(worker.messages.filter { $0.problem != nil && $0.entries.isEmpty }.count == 4)
+    for message in worker.messages { worker.acknowledge(message) }
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    let progress = try #require(try QueueFollower(fixture.place).progress())
+    #expect(progress.undecodableMessages == 4 && progress.finalEntries == 128)
+    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+  }
+
+  @Test func allKeysHoldOneHashTag() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(10))
+    let worker = try TestConsumer(queue)
+    try await worker.take(10, messages: 1)
+    var settlement = Settlement(of: worker.messages[0], results: [[1]], counts: [1])
+    settlement.badURLs = [(Array("u".utf8).withUnsafeBytes { BadURLKey(url: $0, variant: 0) }, [1])]
+    worker.consumer.acknowledge(settlement)
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+    let connection = try fixture.connection()
+    let keys = try #require(try connection.command(["KEYS", "*"]).array)
+    #expect(keys.count >= 13 && keys.allSatisfy { $0.text?.hasPrefix("{prewarm:test}:") == true })
+    try QueueFollower(fixture.place).delete()
+    #expect(try connection.command(["DBSIZE"]) == .integer(0))
+  }
+
+  @Test func aKeyOfAnotherTypeLeavesEverythingAsItWas() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(10)))
+    try await worker.take(10, messages: 1)
+    let connection = try fixture.connection()
+    _ = try connection.command(["SET", fixture.keys.blacklist, "something else"])
+    worker.acknowledge(worker.messages[0])
+    try await worker.wait(for: "the refusal") { if case .refused(let why) = $0.condition { why.contains("WRONGTYPE") } else { false } }
+    #expect(try connection.command(["EXISTS", fixture.keys.totals, fixture.keys.results]) == .integer(0))
+    #expect(try fixture.pending(worker.messages[0].id).count == 4)
+  }
+
+  @Test func totalsThatAreNoNumbersLeaveEverythingAsItWas() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(10)))
+    try await worker.take(10, messages: 1)
+    _ = try fixture.connection().command(["HSET", fixture.keys.totals, "2", "many"])
+    worker.acknowledge(worker.messages[0])
+    try await worker.wait(for: "the refusal") { if case .refused = $0.condition { true } else { false } }
+    #expect(try fixture.connection().command(["EXISTS", fixture.keys.results]) == .integer(0))
+    #expect(try fixture.pending(worker.messages[0].id).count == 4)
+  }
+
+  @Test func aWorkerOfAnEarlierFillingSettlesNothingInTheNext() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
+    try await worker.take(64, messages: 1)
+    try QueueFollower(fixture.place).delete()
+    let other = try TestConsumer(try fixture.fill(TestEntry.many(64)))
+    try await other.take(64, messages: 1)
+    #expect(other.messages[0].id == worker.messages[0].id)
+    worker.acknowledge(worker.messages[0])
+    try await worker.wait(for: "its end") { $0.condition == .replaced }
+    #expect(try fixture.pending(other.messages[0].id).count == 4)
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 0)
+  }
+
+  @Test func aWrongPasswordAndALackingPermissionAreFinal() async throws {
+    let server = try await RedisServer(users: [
+      "user default off", "user weak on >secret ~* +@all -xreadgroup", "user strong on >secret ~* &* +@all",
+    ])
+    let name = QueueName.standard
+    let strong = QueuePlace(try RedisAddress("redis://strong:secret@\(server.host)"), name: name)
+    let writer = QueueWriter(strong) { _ in true }
+    _ = try writer.begin(.test)
+    try writer.append(TestEntry(url: "http://h/1"))
+    _ = try writer.seal()
+    let queue = try #require(try QueueFollower(strong).open())
+    for (login, expected) in [("strong:wrong", "password"), ("weak:secret", "ACL")] {
+      let place = QueuePlace(try RedisAddress("redis://\(login)@\(server.host)"), name: name)
+      let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
+      worker.consumer.take(maximumEntries: 1)
+      try await worker.wait(for: "the refusal") {
+        if case .refused(let why) = $0.condition { why.contains(expected) && !why.contains("secret") && !why.contains("weak") } else { false }
+      }
+    }
+  }
+
+  @Test func aJobOfAnotherMakingIsUnreadable() async throws {
+    let fixture = try await QueueFixture()
+    #expect(try QueueFollower(fixture.place).open() == nil)
+    #expect(try QueueFollower(fixture.place).progress() == nil)
+    let connection = try fixture.connection()
+    _ = try connection.command(["HSET", fixture.keys.job, "digest", "x", "variants", "100000000"])
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+    _ = try connection.command(["DEL", fixture.keys.job])
+    _ = try connection.command(["SET", fixture.keys.job, "x"])
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+  }
+
+  @Test func resultsOfStrangersAreShownAsSuch() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))
+    _ = try fixture.connection().command(["XADD", fixture.keys.results, "*", "foo", "bar"])
+    try await worker.drain()
+    let follower = QueueFollower(fixture.place)
+    let all = try follower.results()
+    #expect(all.map { $0.payload == nil } == [true, false, false, false])
+    #expect(try follower.results(after: all[1].id, maximum: 1) == [all[2]])
+    try follower.trimResults(upTo: all[1].id)
+    #expect(try follower.results() == Array(all.dropFirst(2)))
+    #expect(try follower.progress()?.isReported == false)
+    _ = try follower.open()
+    try follower.markReported()
+    #expect(try follower.progress()?.isReported == true)
+  }
+
+  @Test(arguments: ["a", "A-b_c.9", String(repeating: "x", count: 64)])
+  func namesArePlain(name: String) { #expect(QueueName(name)?.description == name) }
+
+  @Test(arguments: ["", "a b", "a:b", "{a}", "ä", String(repeating: "x", count: 65), "a/b", "a\n"])
+  func otherNamesAreNone(name: String) { #expect(QueueName(name) == nil) }
+}
