@@ -1,8 +1,8 @@
 // hiredis 0.14 or later (Debian: libhiredis-dev), of which two parts are used: it connects, and it reads replies.
 #include <hiredis/hiredis.h>
 
-// The most elements of one array in a reply. hiredis 0.14 believes whatever length a server declares, and ends the process where memory
-// does not suffice for it.
+// The most elements of one array in a reply. hiredis 0.14 believes whatever length a server declares, and ends the process where
+// memory does not suffice for it.
 enum { REDIS_MAXIMUM_ELEMENTS = 1 << 20 };
 
 #if HIREDIS_MAJOR >= 1

@@ -1,4 +1,5 @@
-/// How long to wait before the next try to reach a server: from 50 ms, doubled up to 5 s, and drawn evenly from the upper half of that.
+/// How long to wait before the next try to reach a server: from 50 ms, doubled up to 5 s, and drawn evenly from the upper half of
+/// that.
 ///
 /// The draw spreads clients that lost their server together; the lower half is left out so that none of them hammers it.
 public struct ReconnectBackoff: Sendable {

@@ -1,8 +1,8 @@
 extension RedisAddress {
   /// The address that `text` writes; user, password, host and path may be percent-encoded.
   ///
-  /// Where it has no password, that of the variable `REDISCLI_AUTH` in `environment` is taken, as redis-cli does: arguments show in lists of
-  /// processes, variables do not. A user alone needs it.
+  /// Where it has no password, that of the variable `REDISCLI_AUTH` in `environment` is taken, as redis-cli does: arguments show
+  /// in lists of processes, variables do not. A user alone needs it.
   ///
   /// - Throws: ``RedisAddressError`` where it is no such address, and for `rediss://`.
   public init(_ text: String, environment: [String: String] = [:]) throws(RedisAddressError) {
@@ -44,7 +44,9 @@ extension RedisAddress {
       }
       password = password ?? environment["REDISCLI_AUTH"].flatMap { $0.isEmpty ? nil : $0 }
       if user != nil, password == nil {
-        throw .init(description: "the Redis address has a user and no password; set REDISCLI_AUTH, or write redis://user:password@host")
+        throw .init(
+          description: "the Redis address has a user and no password; set REDISCLI_AUTH, or write redis://user:password@host"
+        )
       }
     }
   }
@@ -72,7 +74,9 @@ extension RedisAddress {
 
   private static func pathAndDatabase(_ rest: Substring) throws(RedisAddressError) -> (Place, String) {
     let path = try decoded(rest.prefix { $0 != "?" }, "path")
-    guard path.first == "/" else { throw .init(description: "a socket's path is absolute, as in redis+unix:///run/redis/redis.sock") }
+    guard path.first == "/" else {
+      throw .init(description: "a socket's path is absolute, as in redis+unix:///run/redis/redis.sock")
+    }
     let query = rest.drop { $0 != "?" }.dropFirst()
     guard query.isEmpty || query.hasPrefix("db=") else {
       throw .init(description: "behind a socket's path only ?db=NUMBER may stand")

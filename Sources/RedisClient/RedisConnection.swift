@@ -2,8 +2,8 @@ import ImagePrimitives
 
 /// A connection to a Redis server, for one thread: commands one at a time, or many before their replies.
 ///
-/// Replies are foreign input: one of more than 64 MiB, of more than a million elements or nested deeper than 7 levels breaks the connection. After an error of the
-/// connection itself nothing more can be done with it: let it go and make another.
+/// Replies are foreign input: one of more than 64 MiB, of more than a million elements or nested deeper than 7 levels breaks the
+/// connection. After an error of the connection itself nothing more can be done with it: let it go and make another.
 public final class RedisConnection {
   /// How long to wait for the server.
   public struct Timeouts: Sendable, Hashable {

@@ -4,7 +4,8 @@ import ImagePrimitives
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What a caller may do about it.
   public enum Kind: Sendable, Hashable {
-    /// The server cannot be reached or cannot serve now: to wait and to try again helps. A command that was sent may have been done.
+    /// The server cannot be reached or cannot serve now: to wait and to try again helps. A command that was sent may have been
+    /// done.
     case unavailable
     /// The server will not do it, today or tomorrow, unless somebody changes it or the address.
     case refused

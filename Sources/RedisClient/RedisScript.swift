@@ -16,7 +16,9 @@ public struct RedisScript: Sendable, Hashable {
 
 extension RedisConnection {
   /// Runs a script and returns its reply; where that is an error, it is thrown.
-  public func run(_ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = []) throws(RedisError) -> RedisReply {
+  public func run(_ script: RedisScript, keys: [RedisArgument], _ arguments: [RedisArgument] = []) throws(RedisError)
+    -> RedisReply
+  {
     let reply = try command(run: [ScriptCall(script, keys: keys, arguments)])[0]
     if case .error(let text) = reply { throw RedisError(answer: text, from: address) }
     return reply
@@ -40,7 +42,8 @@ extension RedisConnection {
 }
 
 extension RedisConnection {
-  /// Makes the script known to the server, where this connection has not done so; to be called before ``append(_:)-(ScriptCall)``.
+  /// Makes the script known to the server, where this connection has not done so; to be called before
+  /// ``append(_:)-(ScriptCall)``.
   public func prepare(_ script: RedisScript) throws(RedisError) {
     guard scriptHashes[script.name] == nil else { return }
     scriptHashes[script.name] = try command(["SCRIPT", "LOAD", RedisArgument(script.source)]).text ?? ""

@@ -2,7 +2,8 @@ import CHiredis
 import Glibc
 import ImagePrimitives
 
-/// A connected socket; hiredis connects it, and nothing but this reads and writes it, since `write` in hiredis 0.14 raises SIGPIPE.
+/// A connected socket; hiredis connects it, and nothing but this reads and writes it, since `write` in hiredis 0.14 raises
+/// SIGPIPE.
 struct RedisSocket: ~Copyable {
   /// What went wrong, as a part of a sentence.
   struct Failure: Error { let what: String }

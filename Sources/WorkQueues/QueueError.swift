@@ -25,7 +25,7 @@ public enum QueueError: Error, Sendable, Hashable, CustomStringConvertible {
       "\(place) was begun with other entries: the job's manifests have changed since; replace the queue"
     case .unreadable(let place, let what): "\(place) cannot be read: \(what); replace it, or choose another name"
     case .entryTooLong(_, let line):
-      "the entry in line \(line) is longer than \(QueuedMessage.maximumURLBytes) bytes, which no queue takes; shorten or remove it"
+      "the URL in line \(line) is longer than \(QueuedMessage.maximumURLBytes) bytes, which no queue takes; shorten or remove it"
     case .interrupted: "stopped while waiting for the queue"
     }
   }

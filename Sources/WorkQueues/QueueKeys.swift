@@ -30,11 +30,15 @@ struct QueueKeys: Sendable {
     results = name.key("results")
     blacklist = name.key("blacklist")
     workers = name.key("workers")
+    politeness = [name.key("polite"), name.key("rests")]
     streams = QueueStream.all.map { name.key($0.priority.name + ($0.isRetry ? ":retry" : "")) }
   }
 
   /// Every key that is known by name, those of messages last.
   var all: [RedisArgument] { [job, totals, results, blacklist, workers] + streams }
+
+  /// What workers share to be polite together. Pauses that hosts have asked for stay beyond the queue, and end by themselves.
+  let politeness: [RedisArgument]
 
   func stream(_ stream: QueueStream) -> RedisArgument { streams[Int(stream.index)] }
 }
@@ -46,7 +50,9 @@ struct QueueStream: Sendable, Hashable {
   let isRetry: Bool
 
   /// In the order in which they are read.
-  static let all = Priority.allCases.flatMap { [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)] }
+  static let all = Priority.allCases.flatMap {
+    [QueueStream(priority: $0, isRetry: true), QueueStream(priority: $0, isRetry: false)]
+  }
 
   var index: UInt8 { priority.rawValue * 2 + (isRetry ? 0 : 1) }
 }

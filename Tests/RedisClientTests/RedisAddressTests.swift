@@ -39,8 +39,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "host", "http://host", "redis:host", "redis://host:0", "redis://host:65536", "redis://host:x", "redis://::1", "redis://host/x",
-    "redis://host/-1", "redis://me@host", "redis://me:%zz@host", "redis://me:%0@host", "redis://h%00st", "redis+unix://path", "unix:///p?x=1",
+    "", "host", "http://host", "redis:host", "redis://host:0", "redis://host:65536", "redis://host:x", "redis://::1",
+    "redis://host/x",
+    "redis://host/-1", "redis://me@host", "redis://me:%zz@host", "redis://me:%0@host", "redis://h%00st", "redis+unix://path",
+    "unix:///p?x=1",
     "redis://me:%FF@host",
   ])
   func whatIsNoAddressIsRefusedInASentence(text: String) {

@@ -152,8 +152,10 @@ import Testing
 
 @Suite struct RedisErrorTests {
   @Test(arguments: [
-    "LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.", "OOM command not allowed",
-    "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down", "BUSY Redis is busy",
+    "LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
+    "OOM command not allowed",
+    "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down",
+    "BUSY Redis is busy",
     "MISCONF Redis is configured to save", "ERR max number of clients reached",
   ])
   func whatPassesIsWaitedFor(answer: String) throws {
@@ -161,7 +163,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "NOAUTH Authentication required.", "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions", "WRONGTYPE Operation",
+    "NOAUTH Authentication required.", "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions",
+    "WRONGTYPE Operation",
     "ERR unknown command 'XAUTOCLAIM'", "MOVED 3999 127.0.0.1:6381", "DENIED Redis is running in protected mode", "whatever",
   ])
   func whatLastsIsFinal(answer: String) throws {

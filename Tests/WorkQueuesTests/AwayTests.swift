@@ -59,7 +59,9 @@ import Testing
         return isLosing
       }
     }
-    let worker = try TestConsumer(OpenQueue(place: .init(try proxy.address, name: fixture.place.name), job: queue.job, filling: queue.filling))
+    let worker = try TestConsumer(
+      OpenQueue(place: .init(try proxy.address, name: fixture.place.name), job: queue.job, filling: queue.filling)
+    )
     try await worker.wait(for: "the connection") { $0.condition == .working }
     isLosing.withLock { $0 = true }
     // Whichever reply is lost, and it may be this delivery's: all comes, and nothing counts as tried before.
@@ -75,7 +77,9 @@ import Testing
     let connection = try fixture.connection()
     _ = try connection.command(["CONFIG", "SET", "maxmemory", "1"])
     worker.acknowledge(worker.messages[0])
-    try await worker.wait(for: "the refusal") { if case .waiting(let why) = $0.condition { why.contains("maxmemory") } else { false } }
+    try await worker.wait(for: "the refusal") {
+      if case .waiting(let why) = $0.condition { why.contains("maxmemory") } else { false }
+    }
     #expect(try connection.command(["EXISTS", fixture.keys.totals, fixture.keys.results]) == .integer(0))
     #expect(try fixture.pending(worker.messages[0].id).count == 4)
     _ = try connection.command(["CONFIG", "SET", "maxmemory", "0"])

@@ -4,7 +4,8 @@ import RedisClient
 import Synchronization
 import TestSupport
 
-/// A way to a Redis server on which replies get lost: what was asked for has been done, and the connection breaks before that is heard.
+/// A way to a Redis server on which replies get lost: what was asked for has been done, and the connection breaks before that is
+/// heard.
 final class CuttingProxy: Sendable {
   let port: UInt16
   /// Given the number of a reply, from 0 over all connections, whether it is lost.
@@ -47,7 +48,9 @@ final class CuttingProxy: Sendable {
     let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = server
     let status = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(upstream, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(upstream, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
     }
     guard status == 0 else {
       close(client)

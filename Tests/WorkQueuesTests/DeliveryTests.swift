@@ -103,7 +103,8 @@ import Testing
     let connection = try fixture.connection()
     // It was idle for a while, and then it is not.
     _ = try connection.command([
-      "XCLAIM", fixture.keys.stream(id.stream), "workers", try fixture.owner(of: id), 0, RedisArgument(id.text), "IDLE", "50000000", "JUSTID",
+      "XCLAIM", fixture.keys.stream(id.stream), "workers", try fixture.owner(of: id), 0, RedisArgument(id.text), "IDLE",
+      "50000000", "JUSTID",
     ])
     try await poll("a renewal") { try fixture.pending(id)[2].count < 40_000_000 }
     #expect(try fixture.pending(id)[3] == .integer(1))

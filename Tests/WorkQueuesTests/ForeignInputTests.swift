@@ -51,7 +51,9 @@ import Testing
     let connection = try fixture.connection()
     _ = try connection.command(["SET", fixture.keys.blacklist, "something else"])
     worker.acknowledge(worker.messages[0])
-    try await worker.wait(for: "the refusal") { if case .refused(let why) = $0.condition { why.contains("WRONGTYPE") } else { false } }
+    try await worker.wait(for: "the refusal") {
+      if case .refused(let why) = $0.condition { why.contains("WRONGTYPE") } else { false }
+    }
     #expect(try connection.command(["EXISTS", fixture.keys.totals, fixture.keys.results]) == .integer(0))
     #expect(try fixture.pending(worker.messages[0].id).count == 4)
   }
@@ -97,7 +99,11 @@ import Testing
       let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
       worker.consumer.take(maximumEntries: 1)
       try await worker.wait(for: "the refusal") {
-        if case .refused(let why) = $0.condition { why.contains(expected) && !why.contains("secret") && !why.contains("weak") } else { false }
+        if case .refused(let why) = $0.condition {
+          why.contains(expected) && !why.contains("secret") && !why.contains("weak")
+        } else {
+          false
+        }
       }
     }
   }

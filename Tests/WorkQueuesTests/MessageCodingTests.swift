@@ -27,8 +27,10 @@ import Testing
 
   @Test func entriesAreReadAsTheyWereWritten() throws {
     let message = try Self.decoded(Self.sample)
-    #expect(message.entries.map { String(decoding: message.texts[$0.url], as: UTF8.self) }
-      == ["http://h/images/1.jpg", "http://h/images/2.jpg", "", "http://h/images/2.jpg"])
+    #expect(
+      message.entries.map { String(decoding: message.texts[$0.url], as: UTF8.self) }
+        == ["http://h/images/1.jpg", "http://h/images/2.jpg", "", "http://h/images/2.jpg"]
+    )
     #expect(message.entries.map(\.manifest) == [0, 3, .max, 0])
     #expect(message.entries.map(\.line) == [1, .max, 0, 300])
     #expect(message.entries[1].state == .filtered)
@@ -88,7 +90,9 @@ import Testing
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
-      if let message = try? Self.decoded(bytes) { #expect(message.entries.allSatisfy { $0.url.upperBound <= message.texts.count }) }
+      if let message = try? Self.decoded(bytes) {
+        #expect(message.entries.allSatisfy { $0.url.upperBound <= message.texts.count })
+      }
     }
   }
 }

@@ -49,7 +49,9 @@ extension QueueFixture {
   /// A worker takes over all that is held, and is dead thereafter.
   func takeOverAsAnother() throws {
     let connection = try connection()
-    for stream in keys.streams { _ = try connection.command(["XAUTOCLAIM", stream, "workers", "dead", 0, "0-0", "COUNT", "1000"]) }
+    for stream in keys.streams {
+      _ = try connection.command(["XAUTOCLAIM", stream, "workers", "dead", 0, "0-0", "COUNT", "1000"])
+    }
   }
 
   /// Another worker has taken that message over.
@@ -59,7 +61,9 @@ extension QueueFixture {
 
   /// What Redis knows of a message that is held: id, owner, idle milliseconds, deliveries.
   func pending(_ id: QueuedMessage.ID) throws -> [RedisReply] {
-    let reply = try connection().command(["XPENDING", keys.stream(id.stream), "workers", RedisArgument(id.text), RedisArgument(id.text), 1])
+    let reply = try connection().command([
+      "XPENDING", keys.stream(id.stream), "workers", RedisArgument(id.text), RedisArgument(id.text), 1,
+    ])
     return reply.array?.first?.array ?? []
   }
 
@@ -127,7 +131,9 @@ final class TestConsumer {
   var lost: [QueuedMessage.ID] = []
   var condition = QueueConsumer.Condition.waiting("")
 
-  init(_ queue: OpenQueue, _ options: QueueConsumer.Options = .init()) throws { consumer = try QueueConsumer(queue, options: options) }
+  init(_ queue: OpenQueue, _ options: QueueConsumer.Options = .init()) throws {
+    consumer = try QueueConsumer(queue, options: options)
+  }
 
   func update() {
     let news = consumer.takeNews()

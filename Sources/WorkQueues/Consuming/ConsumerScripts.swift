@@ -2,8 +2,8 @@ import RedisClient
 
 /// The steps that a consumer takes in Redis, each of them whole or not at all.
 ///
-/// All have the job as their first key and the filling as their first argument, and return 'REPLACED' where the queue is filled with anything else now: numbers of
-/// messages are used again then.
+/// All have the job as their first key and the filling as their first argument, and return 'REPLACED' where the queue is filled
+/// with anything else now: numbers of messages are used again then.
 enum ConsumerScripts {
   /// `KEYS`: job, streams. Makes the groups that are missing.
   static let join = script(
@@ -19,14 +19,16 @@ enum ConsumerScripts {
 
   /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many messages.
   ///
-  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, and new messages: stream, id, deliveries, fields.
+  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, and new messages: stream, id,
+  /// deliveries, fields.
   static let read = script(
     "read",
     """
     local taken, left, bytes = {}, tonumber(ARGV[3]), 0
     for i = 3, #KEYS do
       while left > 0 do
-        local answer = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[2], 'COUNT', math.min(left, \(messagesAtOnce)), 'STREAMS', KEYS[i], '>')
+        local count = math.min(left, \(messagesAtOnce))
+        local answer = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[2], 'COUNT', count, 'STREAMS', KEYS[i], '>')
         if not answer then break end
         for _, message in ipairs(answer[1][2]) do
           local fields, size = bounded(message[2])
@@ -45,7 +47,8 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, how many messages, a cursor for each stream. Returns the next cursors, and messages as ``read``.
+  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, how many messages, a cursor for each stream. Returns the next
+  /// cursors, and messages as ``read``.
   static let takeOver = script(
     "takeOver",
     """
@@ -53,7 +56,8 @@ enum ConsumerScripts {
     for i = 2, #KEYS do
       cursors[i - 1] = ARGV[i + 3]
       if left > 0 then
-        local answer = redis.call('XAUTOCLAIM', KEYS[i], 'workers', ARGV[2], ARGV[3], ARGV[i + 3], 'COUNT', math.min(left, \(messagesAtOnce)))
+        local count = math.min(left, \(messagesAtOnce))
+        local answer = redis.call('XAUTOCLAIM', KEYS[i], 'workers', ARGV[2], ARGV[3], ARGV[i + 3], 'COUNT', count)
         cursors[i - 1] = answer[1]
         for _, message in ipairs(answer[2]) do
           if message then
@@ -71,8 +75,8 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of what it holds. Returns what the server believes it to hold beside that, as ``read`` does: its
-  /// delivery was lost on the way, and is not counted again.
+  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of what it holds. Returns what the server believes it to hold
+  /// beside that, as ``read`` does: its delivery was lost on the way, and is not counted again.
   static let recover = script(
     "recover",
     """
@@ -93,12 +97,15 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream and id of what it holds. Returns of each whether it is still held.
+  /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream and id of what it holds. Returns of each whether it is still
+  /// held.
   static let renew = script(
     "renew",
     """
     local kept = {}
-    redis.call('ZADD', KEYS[2], redis.call('TIME')[1], ARGV[2])
+    local now = redis.call('TIME')[1]
+    redis.call('ZADD', KEYS[2], now, ARGV[2])
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 86400)
     for i = 3, #ARGV, 2 do
       local key, id = KEYS[tonumber(ARGV[i]) + 3], ARGV[i + 1]
       local pending = redis.call('XPENDING', key, 'workers', id, id, 1)[1]
@@ -125,7 +132,8 @@ enum ConsumerScripts {
 
   /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream, id and deliveries of what it gives back.
   ///
-  /// What was given back is as idle as if nobody had held it for a day, and that delivery does not count. A consumer with nothing pending is removed.
+  /// What was given back is as idle as if nobody had held it for a day, and that delivery does not count. A consumer with nothing
+  /// pending is removed.
   static let leave = script(
     "leave",
     """

@@ -69,7 +69,12 @@ extension QueuedMessage {
           }
         var encoder = MessageEncoder()
         encoder.append(
-          NewQueuedEntry(url: UnsafeRawBufferPointer(rebasing: bytes[entry.url]), manifest: entry.manifest, line: entry.line, state: state)
+          NewQueuedEntry(
+            url: UnsafeRawBufferPointer(rebasing: bytes[entry.url]),
+            manifest: entry.manifest,
+            line: entry.line,
+            state: state
+          )
         )
         return encoder.bytes
       }

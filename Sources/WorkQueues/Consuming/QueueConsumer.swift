@@ -4,14 +4,16 @@ public import Threads
 
 /// A worker's share in a queue: messages come in, results go out, over a connection that a thread of its own holds.
 ///
-/// What is held is renewed, so that no other worker takes it; what others do not renew is taken over. Where Redis cannot be reached, all waits, and what was
-/// acknowledged is said again until it is answered: results count once, however often they are sent. All calls may come from any thread and return at once.
+/// What is held is renewed, so that no other worker takes it; what others do not renew is taken over. Where Redis cannot be
+/// reached, all waits, and what was acknowledged is said again until it is answered: results count once, however often they are
+/// sent. All calls may come from any thread and return at once.
 public final class QueueConsumer: Sendable {
   /// Rules of a consumer; all time is measured by the server.
   public struct Options: Sendable, Hashable {
     /// Whether it waits for more when the sealed queue is drained; false by default.
     public var keepsWaiting = false
-    /// How long a message is another worker's that does not renew it; 30 s by default. What is held is renewed three times as often.
+    /// How long a message is another worker's that does not renew it; 30 s by default. What is held is renewed three times as
+    /// often.
     public var takeOverAfter = Duration.seconds(30)
     /// How often it looks for such messages; 5 s by default.
     public var takeOverInterval = Duration.seconds(5)
@@ -32,7 +34,8 @@ public final class QueueConsumer: Sendable {
     case waiting(String)
     /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
     case drained
-    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held counts no more. Final.
+    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held counts
+    /// no more. Final.
     case replaced
     /// Redis refuses, for the reason in the sentence. Final.
     case refused(String)
@@ -93,8 +96,8 @@ public final class QueueConsumer: Sendable {
     requests.post(.acknowledge(settlement))
   }
 
-  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends; after `patience` it ends
-  /// in any case.
+  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends; after
+  /// `patience` it ends in any case.
   public func stop(patience: Duration = .seconds(5)) {
     requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
   }

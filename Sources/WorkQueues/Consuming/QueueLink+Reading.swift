@@ -34,8 +34,8 @@ extension QueueLink {
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: true, connection)
   }
 
-  /// Hands out messages, but batches that were delivered before: their entries go back one by one, so that an entry that makes workers fail
-  /// meets only itself.
+  /// Hands out messages, but batches that were delivered before: their entries go back one by one, so that an entry that makes
+  /// workers fail meets only itself.
   func receive(_ delivered: [DeliveredMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {
     var messages: [QueuedMessage] = []
     var batches: [(DeliveredMessage, QueuedMessage)] = []
@@ -55,7 +55,8 @@ extension QueueLink {
         ConsumerScripts.split,
         keys: [keys.stream(message.id.stream), keys.stream(retries)],
         // This delivery is not counted: nobody has tried them.
-        [consumer, RedisArgument(message.id.text), RedisArgument(delivery.deliveries - 1)] + message.singles.map { RedisArgument($0) },
+        [consumer, RedisArgument(message.id.text), RedisArgument(delivery.deliveries - 1)]
+          + message.singles.map { RedisArgument($0) },
         on: connection
       )
     }
@@ -83,7 +84,9 @@ extension QueueLink {
     for message in messages where !message.entries.isEmpty {
       let fields = message.bytes.withUnsafeBytes { bytes in
         message.entries.flatMap { entry in
-          (0..<variants).map { RedisArgument(BadURLKey(url: UnsafeRawBufferPointer(rebasing: bytes[entry.url]), variant: $0).field) }
+          (0..<variants).map {
+            RedisArgument(BadURLKey(url: UnsafeRawBufferPointer(rebasing: bytes[entry.url]), variant: $0).field)
+          }
         }
       }
       connection.append(["HMGET", keys.blacklist] + fields)

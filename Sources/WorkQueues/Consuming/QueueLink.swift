@@ -6,8 +6,8 @@ import Threads
 
 /// The thread behind a ``QueueConsumer``: all that is known of messages lives here, and so does the connection.
 ///
-/// Whatever an answer was lost for may be done again: a settled message is not settled twice, a message that was delivered and never arrived is found
-/// among what the server believes this consumer to hold.
+/// Whatever an answer was lost for may be done again: a settled message is not settled twice, a message that was delivered and
+/// never arrived is found among what the server believes this consumer to hold.
 final class QueueLink {
   /// Why the thread ends, or has to connect anew.
   enum End: Error {
@@ -131,7 +131,9 @@ final class QueueLink {
   private func connected(_ now: MonotonicInstant) throws(End) -> RedisConnection {
     if let connection { return connection }
     let new: RedisConnection
-    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: options.timeouts) } catch { throw .redis(error) }
+    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: options.timeouts) } catch {
+      throw .redis(error)
+    }
     try join(new)
     try renew(new)
     nextRenewal = now.advanced(by: renewInterval)

@@ -3,11 +3,13 @@ import RedisClient
 extension Settlement {
   /// Acknowledges a message and writes what came of it: all of it or nothing, and once.
   ///
-  /// `KEYS`: job, stream, results, totals, blacklist. `ARGV`: filling, id, entries, undecodable messages, then three lists with their lengths: results; outcomes and
-  /// how many of each; fields of the blacklist, each with 1 and a value or with 0 and nothing. Returns 1, or 0 where the message is not pending: it was settled before.
+  /// `KEYS`: job, stream, results, totals, blacklist. `ARGV`: filling, id, entries, undecodable messages, then three lists with
+  /// their lengths: results; outcomes and how many of each; fields of the blacklist, each with 1 and a value or with 0 and
+  /// nothing. Returns 1, or 0 where the message is not pending: it was settled before.
   ///
-  /// Redis does not roll back what a script did before it failed. So all that might fail comes before the first change: the types of the keys, the
-  /// totals being numbers. The first change is the one that may be refused for want of memory; then none is made.
+  /// Redis does not roll back what a script did before it failed. So all that might fail comes before the first change: the types
+  /// of the keys, the totals being numbers. The first change is the one that may be refused for want of memory; then none is
+  /// made.
   static let script = RedisScript(
     name: "settle",
     source: """
@@ -19,7 +21,9 @@ extension Settlement {
         end
       end
       for _, total in ipairs(redis.call('HVALS', KEYS[4])) do
-        if not string.match(total, '^%d+$') or #total > 18 then return redis.error_reply('WRONGTYPE ' .. KEYS[4] .. ' holds no totals') end
+        if not string.match(total, '^%d+$') or #total > 18 then
+          return redis.error_reply('WRONGTYPE ' .. KEYS[4] .. ' holds no totals')
+        end
       end
       local pending = redis.pcall('XPENDING', KEYS[2], 'workers', ARGV[2], ARGV[2], 1)
       if pending.err or not pending[1] then return 0 end

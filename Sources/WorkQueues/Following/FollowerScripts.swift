@@ -5,8 +5,8 @@ enum FollowerScripts {
   /// How long after its last sign a worker counts as alive.
   static let workerSeconds = 30
 
-  /// `KEYS`: job, totals, results, blacklist, workers, then the streams. Returns what the job says, the totals, and how many messages are open and held, and
-  /// workers alive.
+  /// `KEYS`: job, totals, results, blacklist, workers, then the streams. Returns what the job says, the totals, and how many
+  /// messages are open and held, and workers alive.
   static let progress = RedisScript(
     name: "progress",
     source: """

@@ -3,8 +3,8 @@ public import RedisClient
 
 /// Looks at a queue from outside: what it holds, how far it is, what came out. For one thread.
 ///
-/// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that is `unavailable` may succeed
-/// when it is called again later.
+/// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that
+/// is `unavailable` may succeed when it is called again later.
 public final class QueueFollower {
   private let place: QueuePlace
   private let keys: QueueKeys
@@ -54,10 +54,13 @@ public final class QueueFollower {
     return progress
   }
 
-  /// At most `maximum` results behind `position`, oldest first; none where there are no more yet. At most 16, since each may have a megabyte.
+  /// At most `maximum` results behind `position`, oldest first; none where there are no more yet. At most 16, since each may have
+  /// a megabyte.
   public func results(after position: QueueResult.ID = .start, maximum: Int = 16) throws(QueueError) -> [QueueResult] {
     guard let next = position.next else { return [] }
-    let answer = try command(["XRANGE", keys.results, RedisArgument(next.text), "+", "COUNT", RedisArgument(max(1, min(maximum, 16)))])
+    let answer = try command([
+      "XRANGE", keys.results, RedisArgument(next.text), "+", "COUNT", RedisArgument(max(1, min(maximum, 16))),
+    ])
     return (answer.array ?? []).compactMap { entry in
       guard let parts = entry.array, parts.count == 2, let id = parts[0].text.flatMap(QueueResult.ID.init) else { return nil }
       let fields = parts[1].array ?? []
@@ -80,7 +83,7 @@ public final class QueueFollower {
   }
 
   /// Removes the queue with all it holds; where there is none, nothing happens.
-  public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
+  public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all + keys.politeness) }
 
   private func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
     try asking { connection throws(RedisError) in try connection.command(arguments) }

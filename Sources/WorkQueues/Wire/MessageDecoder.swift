@@ -11,7 +11,9 @@ struct MessageDecoder {
   init(_ bytes: UnsafeRawBufferPointer) throws(MessageProblem) {
     guard bytes.count <= QueuedMessage.maximumBytes else { throw Self.problem("it has \(bytes.count) bytes") }
     guard let version = bytes.first else { throw Self.problem("it is empty") }
-    guard version == MessageEncoder.version else { throw Self.problem("its version is \(version), not \(MessageEncoder.version)") }
+    guard version == MessageEncoder.version else {
+      throw Self.problem("its version is \(version), not \(MessageEncoder.version)")
+    }
     var offset = 1
     var previous = 0..<0
     while offset < bytes.count {

@@ -2,9 +2,9 @@ import ImagePrimitives
 
 /// Writes entries as one message of bytes.
 ///
-/// A version byte; then for each entry a byte for its state, and as varints its manifest, its line, how many bytes its URL shares with the beginning of the one
-/// before, how many follow, and these; where it is invalid, the length of the sentence and the sentence. Neighbours in a manifest share half of their bytes and
-/// more, which makes the queue smaller by as much.
+/// A version byte; then for each entry a byte for its state, and as varints its manifest, its line, how many bytes its URL shares
+/// with the beginning of the one before, how many follow, and these; where it is invalid, the length of the sentence and the
+/// sentence. Neighbours in a manifest share half of their bytes and more, which makes the queue smaller by as much.
 struct MessageEncoder {
   static let version: UInt8 = 1
 

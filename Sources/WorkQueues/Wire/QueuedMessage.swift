@@ -31,7 +31,8 @@ public struct QueuedMessage: Sendable {
   public let deliveries: Int
   /// Whether it was delivered too often to be tried once more: its entries have failed.
   public let isGivenUp: Bool
-  /// Why nothing can be made of it: then it has no entries, and has to be acknowledged all the same. Nil for all that prewarm wrote.
+  /// Why nothing can be made of it: then it has no entries, and has to be acknowledged all the same. Nil for all that prewarm
+  /// wrote.
   public let problem: MessageProblem?
   /// The texts of its entries.
   public let bytes: [UInt8]

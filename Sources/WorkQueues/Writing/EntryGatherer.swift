@@ -3,8 +3,8 @@ import ImagePrimitives
 
 /// Gathers entries of one host and one class into messages, in bounded memory.
 ///
-/// A message goes out when it is full. Where too many entries are gathered, the one that was begun first goes out as it is. Nothing but the sequence of entries
-/// decides, so that the same entries make the same messages.
+/// A message goes out when it is full. Where too many entries are gathered, the one that was begun first goes out as it is.
+/// Nothing but the sequence of entries decides, so that the same entries make the same messages.
 struct EntryGatherer {
   /// A message on its way out.
   struct Message: Sendable, Hashable {

@@ -2,10 +2,12 @@ import CXXHash
 public import ImagePrimitives
 public import RedisClient
 
-/// Fills a queue: gathers entries into messages of one host each, and numbers them so that a writer that was stopped anywhere can go on.
+/// Fills a queue: gathers entries into messages of one host each, and numbers them so that a writer that was stopped anywhere can
+/// go on.
 ///
-/// The same entries in the same order make the same messages with the same numbers. What is in the queue already is not sent again, and a hash over all that
-/// was sent tells whether the entries are still the same. For one thread; where Redis cannot be reached, calls wait.
+/// The same entries in the same order make the same messages with the same numbers. What is in the queue already is not sent
+/// again, and a hash over all that was sent tells whether the entries are still the same. For one thread; where Redis cannot be
+/// reached, calls wait.
 public final class QueueWriter {
   /// How much is held and sent at once.
   public struct Options: Sendable, Hashable {
@@ -44,8 +46,8 @@ public final class QueueWriter {
 
   /// A writer for the queue at `place`.
   ///
-  /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns false, the call throws
-  ///   ``QueueError/interrupted``.
+  /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns false,
+  ///   the call throws ``QueueError/interrupted``.
   public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (_ why: String) -> Bool) {
     link = WriterLink(place, options: options, waiting: waiting)
     gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
@@ -58,7 +60,8 @@ public final class QueueWriter {
     let drawn = String(UInt64.random(in: 1...UInt64.max), radix: 16) + String(UInt64.random(in: 1...UInt64.max), radix: 16)
     let keys = link.keys
     let arguments: [RedisArgument] = [
-      RedisArgument(job.digest), RedisArgument(job.contents), RedisArgument(job.variantCount), RedisArgument(job.created.milliseconds),
+      RedisArgument(job.digest), RedisArgument(job.contents), RedisArgument(job.variantCount),
+      RedisArgument(job.created.milliseconds),
       RedisArgument(drawn), RedisArgument(chain),
     ]
     var answer: [RedisReply] = []
@@ -66,7 +69,8 @@ public final class QueueWriter {
       answer = try connection.run(WriterScripts.begin, keys: keys.all, arguments).array ?? []
     }
     guard answer.count == 5, let digest = answer[0].text, let filling = answer[1].text,
-      let messages = answer[2].integer.flatMap(UInt64.init(exactly:)), let entries = answer[3].integer.flatMap(UInt64.init(exactly:))
+      let messages = answer[2].integer.flatMap(UInt64.init(exactly:)),
+      let entries = answer[3].integer.flatMap(UInt64.init(exactly:))
     else { throw .unreadable(link.place, what: "its key 'job' is none of prewarm's") }
     guard digest == job.digest else { throw .holdsAnotherJob(link.place) }
     self.filling = filling
@@ -77,7 +81,8 @@ public final class QueueWriter {
 
   /// Adds an entry; `host` is that of its URL, empty where it has none.
   ///
-  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the latest in ``seal()``.
+  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the latest in
+  ///   ``seal()``.
   public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
     var entry = entry
     if entry.url.count > QueuedMessage.maximumURLBytes {

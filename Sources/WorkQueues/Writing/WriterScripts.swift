@@ -2,8 +2,8 @@ import RedisClient
 
 /// The steps that a writer takes in Redis, each of them whole or not at all.
 enum WriterScripts {
-  /// `KEYS`: job, then all other keys, of which the streams begin at the sixth. `ARGV`: the fields of the job, of which the first is its digest.
-  /// Returns what the job says, after it was made where there was none.
+  /// `KEYS`: job, then all other keys, of which the streams begin at the sixth. `ARGV`: the fields of the job, of which the first
+  /// is its digest. Returns what the job says, after it was made where there was none.
   static let begin = RedisScript(
     name: "begin",
     source: """
@@ -19,8 +19,9 @@ enum WriterScripts {
 
   /// `KEYS`: job, stream. `ARGV`: filling, number, the chain before and after, entries up to here, the message.
   ///
-  /// A message whose number was written is not written again, and one is written only behind the very messages that its writer believes to be there. So it does no
-  /// harm if commands of a connection that was given up arrive late, or if two write at a time.
+  /// A message whose number was written is not written again, and one is written only behind the very messages that its writer
+  /// believes to be there. So it does no harm if commands of a connection that was given up arrive late, or if two write at a
+  /// time.
   static let append = RedisScript(
     name: "append",
     source: """
