@@ -120,14 +120,14 @@ import Testing
 /// Servers that are none, or too old.
 @Suite struct FalseServerTests {
   @Test(arguments: [
-    "$99999999999\r\nxx", "*2147483647\r\n", "*1048577\r\n", "$-7\r\n", "?\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+    "*2147483647\r\n", "*1048577\r\n", "$-7\r\n", "?\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
     String(repeating: "*1\r\n", count: 100) + ":1\r\n", ":12x\r\n", "*-9\r\n",
   ])
   func whatIsNoReplyOrTooMuchIsRefused(reply: String) throws {
     let server = try FalseServer(says: FalseServer.greeting(then: reply), closes: true)
     let connection = try RedisConnection(server.address)
     let error = #expect(throws: RedisError.self) { try connection.command(["PING"]) }
-    #expect(error?.description.contains("secret") == false)
+    #expect(error?.kind == .refused && error?.description.contains("secret") == false)
   }
 
   @Test func aReplyWithoutEndIsCutOff() throws {

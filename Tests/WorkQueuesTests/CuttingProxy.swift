@@ -8,8 +8,8 @@ import TestSupport
 /// heard.
 final class CuttingProxy: Sendable {
   let port: UInt16
-  /// Given the number of a reply, from 0 over all connections, whether it is lost.
-  private let losesReply: @Sendable (Int) -> Bool
+  /// Given the number of a reply, from 0 over all connections, and its length, whether it is lost.
+  private let losesReply: @Sendable (_ number: Int, _ length: Int) -> Bool
   private let listener: Int32
   private let server: sockaddr_in
   private let replies = Atomic(0)
@@ -18,7 +18,7 @@ final class CuttingProxy: Sendable {
   /// How many replies were lost.
   var lossCount: Int { losses.load(ordering: .relaxed) }
 
-  init(to server: RedisServer, losesReply: @escaping @Sendable (Int) -> Bool) {
+  init(to server: RedisServer, losesReply: @escaping @Sendable (_ number: Int, _ length: Int) -> Bool) {
     self.losesReply = losesReply
     self.server = Self.address(server.host, UInt16(server.port))
     let listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -58,11 +58,11 @@ final class CuttingProxy: Sendable {
       return
     }
     let ends = Ends()
-    Thread.detachNewThread { Self.pump(from: client, to: upstream, ends) { true } }
+    Thread.detachNewThread { Self.pump(from: client, to: upstream, ends) { _ in true } }
     Thread.detachNewThread { [self] in
-      Self.pump(from: upstream, to: client, ends) {
+      Self.pump(from: upstream, to: client, ends) { length in
         let number = replies.wrappingAdd(1, ordering: .relaxed).oldValue
-        guard losesReply(number) else { return true }
+        guard losesReply(number, length) else { return true }
         losses.wrappingAdd(1, ordering: .relaxed)
         return false
       }
@@ -70,11 +70,11 @@ final class CuttingProxy: Sendable {
   }
 
   /// Passes bytes on while `passes` allows; the last of the two directions to end closes both sockets.
-  private static func pump(from source: Int32, to target: Int32, _ ends: Ends, passes: () -> Bool) {
+  private static func pump(from source: Int32, to target: Int32, _ ends: Ends, passes: (_ length: Int) -> Bool) {
     var chunk = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = recv(source, &chunk, chunk.count, 0)
-      guard count > 0, passes(), send(target, chunk, count, Int32(MSG_NOSIGNAL)) == count else { break }
+      guard count > 0, passes(count), send(target, chunk, count, Int32(MSG_NOSIGNAL)) == count else { break }
     }
     shutdown(source, Int32(SHUT_RDWR))
     shutdown(target, Int32(SHUT_RDWR))

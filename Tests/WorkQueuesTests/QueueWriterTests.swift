@@ -95,6 +95,25 @@ import Testing
     }
   }
 
+  @Test func nothingIsWrittenBehindOtherEntriesThanBefore() async throws {
+    let fixture = try await QueueFixture()
+    let writer = fixture.writer(Self.options)
+    _ = try writer.begin(.test)
+    for entry in Self.entries.prefix(500) { try writer.append(entry) }
+    _ = try writer.seal()
+    _ = try fixture.connection().command(["HDEL", fixture.keys.job, "sealed"])
+    let before = try contents(fixture)
+    var changed = Self.entries
+    changed[0].line += 1
+    let other = fixture.writer(Self.options)
+    _ = try other.begin(.test)
+    #expect(throws: QueueError.manifestsChanged(fixture.place)) {
+      for entry in changed { try other.append(entry) }
+      _ = try other.seal()
+    }
+    #expect(try contents(fixture) == before)
+  }
+
   @Test(arguments: [899, 64, 0])
   func fewerEntriesThanBeforeAreNoticed(count: Int) async throws {
     let fixture = try await QueueFixture()

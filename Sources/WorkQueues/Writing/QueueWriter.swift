@@ -46,8 +46,8 @@ public final class QueueWriter {
 
   /// A writer for the queue at `place`.
   ///
-  /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns false,
-  ///   the call throws ``QueueError/interrupted``.
+  /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns
+  ///   false, the call throws ``QueueError/interrupted``.
   public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (_ why: String) -> Bool) {
     link = WriterLink(place, options: options, waiting: waiting)
     gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
@@ -81,8 +81,8 @@ public final class QueueWriter {
 
   /// Adds an entry; `host` is that of its URL, empty where it has none.
   ///
-  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the latest in
-  ///   ``seal()``.
+  /// - Throws: ``QueueError``: `manifestsChanged` where the queue was begun with other entries; this may show late, at the
+  ///   latest in ``seal()``.
   public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
     var entry = entry
     if entry.url.count > QueuedMessage.maximumURLBytes {
