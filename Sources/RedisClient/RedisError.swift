@@ -26,11 +26,19 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What the server's error text means; it is quoted, without user and password.
   public init(answer: String, from address: RedisAddress) {
-    let code = answer.prefix { $0 != " " }
+    let code = Self.code(of: answer)
     self.code = String(code)
     let advice: String
     (kind, advice) = Self.meaning(of: code, answer: answer)
     description = "Redis at \(address) answered \"\(address.masked(answer).quotable)\"; \(advice)"
+  }
+
+  /// The word in capitals that says what is wrong; before Redis 7 an error within a script stands behind words about the script.
+  private static func code(of answer: String) -> Substring {
+    let first = answer.prefix { $0 != " " }
+    guard answer.hasPrefix("ERR Error running script") else { return first }
+    let inner = answer.split(separator: " ").dropFirst().lazy.map { $0.drop { $0 == "-" } }
+    return inner.first { $0.count > 2 && $0.allSatisfy { $0.isASCII && $0.isUppercase } } ?? first
   }
 
   private static func meaning(of code: Substring, answer: String) -> (Kind, String) {

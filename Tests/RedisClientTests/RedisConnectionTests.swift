@@ -156,7 +156,9 @@ import Testing
     "OOM command not allowed",
     "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down",
     "BUSY Redis is busy",
-    "MISCONF Redis is configured to save", "ERR max number of clients reached",
+    "MISCONF Redis is configured to save",
+    "ERR Error running script (call to f_9a): @user_script:1: @user_script: 1: -OOM command not allowed",
+    "ERR max number of clients reached",
   ])
   func whatPassesIsWaitedFor(answer: String) throws {
     #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .unavailable)
@@ -169,6 +171,12 @@ import Testing
   ])
   func whatLastsIsFinal(answer: String) throws {
     #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .refused)
+  }
+
+  @Test func anErrorWithinAScriptHasItsOwnCode() throws {
+    let answer =
+      "ERR Error running script (call to f_0123456789ABCDEF): @user_script:8: NOGROUP No such key 'a' or consumer group"
+    #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).code == "NOGROUP")
   }
 
   @Test func anAnswerIsQuotedWithoutUserAndPassword() throws {

@@ -34,6 +34,46 @@ import Testing
     #expect(progress.finalEntries == 800 && progress.counts.reduce(0, +) == 800 && progress.isDrained)
   }
 
+  @Test func fourWorkersAndCrashesMakeOneResultOfEachEntry() async throws {
+    let fixture = try await QueueFixture()
+    let entries = TestEntry.many(2000, hosts: 100)
+    let queue = try fixture.fill(entries)
+    // So short that messages go from worker to worker all the time.
+    var options = QueueConsumer.Options()
+    options.takeOverAfter = .milliseconds(20)
+    options.takeOverInterval = .milliseconds(5)
+    options.maximumDeliveries = .max
+    let proxies = (0..<4).map { seed in
+      CuttingProxy(to: fixture.server) { number, _ in
+        var random = SeededRandom(seed: UInt64(seed * 7919 + number))
+        return random.next() % 31 == 0
+      }
+    }
+    let workers = try proxies.map {
+      let place = QueuePlace(try $0.address, name: fixture.place.name)
+      return try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling), options)
+    }
+    for worker in workers { worker.consumer.take(maximumEntries: 60) }
+    var random = SeededRandom(seed: 11)
+    var settled = 0
+    var crashes = 0
+    try await poll("the drained queue") {
+      for worker in workers {
+        worker.update()
+        guard let message = worker.messages.popLast() else { continue }
+        worker.consumer.take(maximumEntries: max(1, message.entries.count))
+        // Now and then one dies with what it holds, which others then find.
+        if random.next() % 10 > 0 { worker.acknowledge(message) } else { try? fixture.claimAsAnother(message.id) }
+        settled += 1
+      }
+      if settled > (crashes + 1) * 40, crashes < 3 { crashes += 1 } else { return workers.allSatisfy { $0.condition == .drained } }
+      return false
+    }
+    let follower = QueueFollower(fixture.place)
+    #expect(try follower.resultURLs().sorted() == entries.map(\.url).sorted())
+    #expect(try follower.progress()?.counts.reduce(0, +) == 2000)
+  }
+
   @Test func acknowledgementsAreSaidAgainAfterACrash() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(640)
@@ -65,6 +105,7 @@ import Testing
     let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
     try await worker.take(640, messages: 10)
     #expect(worker.messages.allSatisfy { $0.deliveries == 1 && $0.entries.count == 64 })
+    #expect(try worker.messages.allSatisfy { try fixture.pending($0.id)[3] == .integer(1) })
     #expect(proxy.lossCount == 1)
   }
 

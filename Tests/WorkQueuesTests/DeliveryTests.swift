@@ -130,10 +130,24 @@ import Testing
     let queue = try fixture.fill(TestEntry.many(640))
     let worker = try TestConsumer(queue)
     try await worker.take(640, messages: 10)
+    #expect(try QueueFollower(fixture.place).progress()?.workers == 1)
     for message in worker.messages { worker.acknowledge(message) }
     worker.consumer.stop()
     worker.consumer.join()
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 640)
+    let progress = try #require(try QueueFollower(fixture.place).progress())
+    #expect(progress.finalEntries == 640 && progress.workers == 0)
+  }
+
+  @Test func aStopEndsInTimeWhereRedisIsAway() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
+    try await worker.take(64, messages: 1)
+    try await fixture.server.stop()
+    worker.acknowledge(worker.messages[0])
+    worker.consumer.stop(patience: .milliseconds(20))
+    worker.consumer.join()
+    worker.update()
+    #expect(worker.condition == .stopped)
   }
 
   @Test func whoKeepsWaitingIsThereWhenMoreComes() async throws {

@@ -50,7 +50,9 @@ import Testing
     try await worker.take(10, messages: 1)
     let connection = try fixture.connection()
     _ = try connection.command(["SET", fixture.keys.blacklist, "something else"])
-    worker.acknowledge(worker.messages[0])
+    var settlement = Settlement(of: worker.messages[0], results: [[1]], counts: [1])
+    settlement.goodURLs = [Array("u".utf8).withUnsafeBytes { BadURLKey(url: $0, variant: 0) }]
+    worker.consumer.acknowledge(settlement)
     try await worker.wait(for: "the refusal") {
       if case .refused(let why) = $0.condition { why.contains("WRONGTYPE") } else { false }
     }

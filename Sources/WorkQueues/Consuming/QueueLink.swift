@@ -130,10 +130,13 @@ final class QueueLink {
   /// The connection; a new one joins the workers, renews what is held, and finds what was delivered to nobody.
   private func connected(_ now: MonotonicInstant) throws(End) -> RedisConnection {
     if let connection { return connection }
-    let new: RedisConnection
-    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: options.timeouts) } catch {
-      throw .redis(error)
+    var timeouts = options.timeouts
+    if let stopDeadline {
+      let left = max(stopDeadline.since(now), .milliseconds(1))
+      timeouts = .init(connect: min(timeouts.connect, left), answer: min(timeouts.answer, left))
     }
+    let new: RedisConnection
+    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: timeouts) } catch { throw .redis(error) }
     try join(new)
     try renew(new)
     nextRenewal = now.advanced(by: renewInterval)
