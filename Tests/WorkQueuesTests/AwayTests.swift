@@ -55,20 +55,24 @@ import Testing
     }
     for worker in workers { worker.consumer.take(maximumEntries: 60) }
     var random = SeededRandom(seed: 11)
-    var settled = 0
-    var crashes = 0
-    try await poll("the drained queue") {
+    var worked = 0
+    func work() throws -> Bool {
       for worker in workers {
         worker.update()
         guard let message = worker.messages.popLast() else { continue }
-        worker.consumer.take(maximumEntries: max(1, message.entries.count))
-        // Now and then one dies with what it holds, which others then find.
-        if random.next() % 10 > 0 { worker.acknowledge(message) } else { try? fixture.claimAsAnother(message.id) }
-        settled += 1
+        worker.consumer.take(maximumEntries: message.entries.count)
+        // Now and then one forgets what it holds, which others then find.
+        if random.next() % 10 > 0 { worker.acknowledge(message) } else { try fixture.claimAsAnother(message.id) }
+        worked += 1
       }
-      if settled > (crashes + 1) * 40, crashes < 3 { crashes += 1 } else { return workers.allSatisfy { $0.condition == .drained } }
-      return false
+      return workers.allSatisfy { $0.condition == .drained }
     }
+    for crash in 1...3 {
+      try await poll("some work") { try work() || worked > crash * 50 }
+      try await fixture.server.restart()
+    }
+    try await poll("the drained queue", work)
+    #expect(proxies.allSatisfy { $0.lossCount > 0 })
     let follower = QueueFollower(fixture.place)
     #expect(try follower.resultURLs().sorted() == entries.map(\.url).sorted())
     #expect(try follower.progress()?.counts.reduce(0, +) == 2000)
