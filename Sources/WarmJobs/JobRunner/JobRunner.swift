@@ -1,11 +1,9 @@
-import Glibc
 import ImageCaching
 import ImageDownloading
 public import ImageManaging
 import ImagePrefetching
 public import ImagePrimitives
 import Manifests
-import ReportReading
 public import Reporting
 
 /// Runs prepared jobs, one after another, over one shared manager.
@@ -40,103 +38,69 @@ public final class JobRunner {
     onMiss: ((UnsafeRawBufferPointer) -> Void)? = nil
   ) -> FinishedReport {
     let job = prepared.job
-    let startedAt = time.wall()
-    let start = time.monotonic()
+    let reader = prepared.manifests.reader
     let variants = job.entryVariants
+    var surroundings = JobSession.Surroundings(isDryRun: onMiss != nil, time: time)
+    let sheet = onMiss == nil ? job.makeContactSheet(manager.configuration, openFiles: surroundings.files.limit) : nil
+    surroundings.files.reserved = sheet?.openFiles ?? 0
+    surroundings.memory = job.cache.memory.map(memoryLayer)
+    surroundings.observer = sheet
+    let session = JobSession(prepared.stores, over: manager, surroundings)
     let report = RunReport(
       version: version,
       job: JobIdentity(name: job.name, file: job.file),
       variants: variants.map(\.reported),
-      startedAt: startedAt,
-      journals: prepared.reports.compactMap(\.journal),
-      judge: prepared.earlierRuns.judge,
+      startedAt: session.startedAt,
+      journals: prepared.reports.journals,
+      judge: prepared.reports.earlierRuns.judge,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
-    var files = OpenFileBudget()
-    let sheet = onMiss == nil ? prepared.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
-    files.reserved = sheet?.openFiles ?? 0
-    let layer = job.cache.memory.map(memoryLayer)
-    let context = LoadContext(
-      prepared,
-      coders: manager.configuration.coders,
-      memory: layer,
-      observer: sheet,
-      startedAt: startedAt,
-      isDryRun: onMiss != nil
-    )
-    if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
-    var limits = job.downloadLimits
-    limits.concurrency = min(limits.concurrency, files.transfers)
-    manager.downloader.setLimits(limits)
-    // Cookies are kept for one job.
-    manager.downloader.clearCookies()
-    // Another job may go another way to hosts that were down.
-    manager.downloader.forgetFailures()
-    let before = manager.downloader.pipeline.times
-    let memory = MemoryPeak()
-    let meter = ProgressMeter(jobName: job.name, start: start)
+    let meter = session.meter()
     // Where the network is never asked, nothing would be fetched.
     let onFetch = job.cache.mode == .only ? nil : onMiss
     let run = JobRun(
-      reader: prepared.reader,
+      reader: reader,
       jobFile: job.file.map { JobPath($0, in: currentFolder()).normalized },
       variants: variants.count,
       report: report,
-      context: context,
+      context: session.context,
       onMiss: onFetch
-    ) {
-      [time, downloader = manager.downloader] in
+    ) { [time] in
+      report.sample(elapsed: session.elapsed)
       let now = time.monotonic()
-      report.sample(elapsed: now.since(start))
       guard meter.isDue(now: now) else { return }
-      memory.sample()
+      session.sampleMemory()
       progress?.show(
         meter.snapshot(
           totals: report.totals,
           receivedBytes: report.receivedBytes,
-          expected: prepared.reader.expectedEntries.map { $0 * max(1, variants.count) },
-          note: downloader.statistics.pauseNote,
+          expected: reader.expectedEntries.map { $0 * max(1, variants.count) },
+          note: session.pauseNote,
           now: now
         )
       )
     }
-    let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
-    prepared.fetcher?.start(with: manager.downloader)
-    let summary = control.running(prefetch) { prefetch.run(run) }
-    prepared.fetcher?.stop()
-    memory.sample()
+    let summary = prepared.manifests.fetching(with: manager.downloader) {
+      session.load(run, deadline: job.prefetch.deadline, control)
+    }
     progress?.end()
 
-    var end = RunEnd(finishedAt: startedAt, duration: .zero)
-    end.interruption = control.signal.map { $0 == SIGINT ? .interrupt : .terminate }
+    var end = RunEnd(finishedAt: session.startedAt, duration: .zero)
+    end.interruption = control.interruption
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !run.hasEntries
     end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
-    if onMiss == nil { trim(prepared, context) }
-    let bound = Bound(
-      manager.downloader.pipeline.times.since(before),
-      peakRunning: manager.downloader.statistics.peakRunning,
-      job: job,
-      duration: time.monotonic().since(start)
-    )
+    if onMiss == nil { session.trim() }
+    let bound = session.bound
     end.boundedBy = bound.sentence
     end.boundShares = bound.shares
-    end.peakMemoryBytes = memory.bytes
-    describeCache(prepared, context, run, freshUntil: report.freshUntil, &end)
-    end.warnings = prepared.earlierRuns.warnings + prepared.reader.warnings + context.warnings
-    do throws(ReportError) {
-      try report.flushJournals()
-    } catch {
-      end.breakage = end.breakage ?? "\(error)"
-    }
-    do throws(GraceStateError) {
-      try prepared.earlierRuns.keep(after: end)
-    } catch {
-      end.breakage = end.breakage ?? "\(error)"
-    }
+    end.peakMemoryBytes = session.peakMemoryBytes
+    describeCache(session, run, freshUntil: report.freshUntil, &end)
+    end.warnings = prepared.reports.earlierRuns.warnings + reader.warnings + session.context.warnings
+    prepared.reports.close(report, &end)
     end.finishedAt = time.wall()
-    end.duration = time.monotonic().since(start)
+    end.duration = session.elapsed
     var finished = report.finish(end, failOn: job.failOnRules)
     if let sheet {
       let isInterrupted = end.interruption != nil
@@ -153,54 +117,13 @@ public final class JobRunner {
     return memory
   }
 
-  /// After a run the cache is brought within its limits: what has expired goes first.
-  private func trim(_ prepared: PreparedJob, _ context: LoadContext) {
-    guard let cache = prepared.cache, cache.configuration.access == .readWrite else { return }
+  private func describeCache(_ session: JobSession, _ run: JobRun, freshUntil: Timestamp?, _ end: inout RunEnd) {
     do throws(CacheError) {
-      context.recordTrim(try cache.trim(protecting: context.startedAt))
-    } catch {
-      context.recordWarning("the cache could not be trimmed: \(error)")
-    }
-  }
-
-  private func describeCache(
-    _ prepared: PreparedJob,
-    _ context: LoadContext,
-    _ run: JobRun,
-    freshUntil: Timestamp?,
-    _ end: inout RunEnd
-  ) {
-    guard let cache = prepared.cache else { return }
-    do throws(CacheError) {
-      let totals = try cache.totals()
-      var summary = CacheSummary(
-        directory: prepared.job.cache.directory,
-        namespace: prepared.job.cache.namespace,
-        entries: UInt64(clamping: totals.entries),
-        bodyBytes: UInt64(clamping: totals.bodyBytes),
-        diskBytes: UInt64(clamping: try cache.diskBytes())
-      )
-      summary.maximumBytes = prepared.job.cache.maxSize.map { UInt64(clamping: $0) }
-      let trimmed = context.trimmed
-      summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
-      summary.expiredEntries = UInt64(clamping: trimmed.expired)
-      summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
-      summary.freshUntil = freshUntil
-      end.cache = summary
-      end.blacklist = BlacklistSummary(
-        entries: UInt64(clamping: totals.blacklistEntries),
-        added: run.blacklistAdded,
-        removed: run.blacklistRemoved
-      )
+      guard let (cache, blacklisted) = try session.describeCache(freshUntil: freshUntil) else { return }
+      end.cache = cache
+      end.blacklist = BlacklistSummary(entries: blacklisted, added: run.blacklistAdded, removed: run.blacklistRemoved)
     } catch {
       end.breakage = end.breakage ?? "\(error)"
     }
   }
-}
-
-/// The most memory that was seen.
-private final class MemoryPeak {
-  private(set) var bytes: UInt64 = 0
-
-  func sample() { bytes = max(bytes, MemoryUse.current()) }
 }

@@ -213,36 +213,36 @@ extension Job.Cache.Mode {
   }
 }
 
-extension PreparedJob {
+extension Job {
   /// What gathers pictures for the HTML report; nil where the job has none.
   func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
-    guard job.reports.contains(where: { $0.format == .html }) else { return nil }
+    guard reports.contains(where: { $0.format == .html }) else { return nil }
     let maker = PictureMaker(
       coders: configuration.coders,
-      maximumPixels: job.verify.maxPixels ?? .max,
+      maximumPixels: verify.maxPixels ?? .max,
       budget: configuration.decodingBudget
     )
-    return ContactSheet(maker, findsPlaceholders: job.verify.placeholders != .ignore, openFiles: openFiles)
+    return ContactSheet(maker, findsPlaceholders: verify.placeholders != .ignore, openFiles: openFiles)
   }
 }
 
 extension LoadContext {
   /// What a job asks of its loads; in a dry run the network is never asked, and what it would be asked for is skipped.
   convenience init(
-    _ prepared: PreparedJob,
+    _ stores: JobStores,
     coders: ImageCoderRegistry,
     memory: ImageMemory?,
     observer: (any ImageObserver)?,
     startedAt: Timestamp,
     isDryRun: Bool
   ) {
-    let job = prepared.job
+    let job = stores.job
     self.init(
-      cache: prepared.cache,
+      cache: stores.cache,
       download: job.downloadOptions,
       parts: Parts(
         mode: isDryRun ? job.cache.mode.dryRunMode : job.cache.mode.cacheMode,
-        readOnly: prepared.readOnlyCaches,
+        readOnly: stores.readOnlyCaches,
         memory: memory,
         layers: job.layers,
         keyRule: job.keyRule,

@@ -1,4 +1,6 @@
+import Glibc
 import ImagePrefetching
+import Reporting
 import Synchronization
 
 /// Stops what runs, from any thread, and what was to run after it.
@@ -15,6 +17,9 @@ public final class RunControl: Sendable {
 
   /// The signal that asked for the end; nil while none has.
   public var signal: Int32? { state.withLock { $0.signal } }
+
+  /// The same as a report tells it.
+  var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }
 
   /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.
   public func stop(signal: Int32) {

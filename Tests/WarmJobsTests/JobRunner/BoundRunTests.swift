@@ -175,7 +175,7 @@ import Testing
       of: job(origin, 3),
       heldUpBy: .writing,
       preparing: { prepared in
-        let cache = try #require(prepared.cache)
+        let cache = try #require(prepared.stores.cache)
         // Of writers there is one at a time.
         Thread.detachNewThread {
           try? cache.write { _ in

@@ -1,0 +1,40 @@
+import ImageDownloading
+import ImagePrimitives
+import Manifests
+
+/// A job's manifests, open for being read in the job's order.
+final class JobManifests {
+  let reader: ManifestReader
+  /// Who fetches what is named by URL; nil where no request is made.
+  private let fetcher: JobManifestFetcher?
+
+  /// Opens the manifests of `job`; those with a URL are fetched when they are read.
+  ///
+  /// - Parameters:
+  ///   - spoolDirectory: where rows wait that are not read in the order in which they stand.
+  ///   - makesRequests: without, a manifest with a URL throws.
+  ///   - now: when `newer-than` counts from.
+  init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp) throws(JobError) {
+    fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
+    do throws(ManifestError) {
+      reader = try ManifestReader(
+        job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
+        order: job.prefetch.order == .fifo ? .fifo : .lifo,
+        spoolDirectory: spoolDirectory,
+        fetcher: fetcher
+      )
+    } catch {
+      throw .manifest(error)
+    }
+  }
+
+  /// Lets manifests be fetched by `downloader` while `body` reads them.
+  func fetching<Result, Failure: Error>(
+    with downloader: ImageDownloader,
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    fetcher?.start(with: downloader)
+    defer { fetcher?.stop() }
+    return try body()
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import ImageCaching
+import ImageDownloading
+import ImageManaging
+import ImagePrefetching
+import ImagePrimitives
+import Reporting
+
+/// A job at work over a shared manager, wherever its entries come from: its rules in place, and what the run costs measured.
+final class JobSession {
+  let context: LoadContext
+  let startedAt: Timestamp
+  /// The most memory that was seen.
+  private(set) var peakMemoryBytes: UInt64 = 0
+
+  private let stores: JobStores
+  private let manager: ImageManager
+  private let time: TimeSource
+  private let start: MonotonicInstant
+  private let waitsBefore: BottleneckTimes
+
+  /// What a session has beside the job itself.
+  struct Surroundings {
+    /// The memory layer; nil where the job has none.
+    var memory: ImageMemory?
+    /// Who is shown every image that came.
+    var observer: (any ImageObserver)?
+    var files = OpenFileBudget()
+    /// In a dry run the network is never asked.
+    var isDryRun = false
+    var time = TimeSource.system
+  }
+
+  /// Begins a session: from here on the manager's downloader keeps to the limits of the job.
+  init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
+    self.stores = stores
+    self.manager = manager
+    time = surroundings.time
+    startedAt = time.wall()
+    start = time.monotonic()
+    let job = stores.job
+    context = LoadContext(
+      stores,
+      coders: manager.configuration.coders,
+      memory: surroundings.memory,
+      observer: surroundings.observer,
+      startedAt: startedAt,
+      isDryRun: surroundings.isDryRun
+    )
+    let files = surroundings.files
+    if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
+    var limits = job.downloadLimits
+    limits.concurrency = min(limits.concurrency, files.transfers)
+    manager.downloader.setLimits(limits)
+    // Cookies are kept for one job.
+    manager.downloader.clearCookies()
+    // Another job may go another way to hosts that were down.
+    manager.downloader.forgetFailures()
+    waitsBefore = manager.downloader.pipeline.times
+  }
+
+  var job: Job { stores.job }
+
+  /// How long it has run.
+  var elapsed: Duration { time.monotonic().since(start) }
+
+  /// Loads all that `delegate` gives, as the job says and `control` lets it.
+  func load(
+    _ delegate: some PrefetchDelegate,
+    window: Int = PrefetchRun.largestWindow,
+    deadline: Duration?,
+    _ control: RunControl
+  ) -> PrefetchRun.Summary {
+    let prefetch = PrefetchRun(manager: manager, context: context, window: window, deadline: deadline, time: time)
+    let summary = control.running(prefetch) { prefetch.run(delegate) }
+    sampleMemory()
+    return summary
+  }
+
+  /// Looks how much memory is taken now.
+  func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
+
+  /// How the run goes, for who shows progress.
+  func meter() -> ProgressMeter { ProgressMeter(jobName: job.name, start: start) }
+
+  /// Which host is left alone right now; nil where none is.
+  var pauseNote: String? { manager.downloader.statistics.pauseNote }
+
+  /// What held the run up so far.
+  var bound: Bound {
+    Bound(
+      manager.downloader.pipeline.times.since(waitsBefore),
+      peakRunning: manager.downloader.statistics.peakRunning,
+      job: job,
+      duration: elapsed
+    )
+  }
+
+  /// Brings the cache within its limits: what has expired goes first.
+  func trim() {
+    guard let cache = stores.writableCache else { return }
+    do throws(CacheError) {
+      context.recordTrim(try cache.trim(protecting: context.startedAt))
+    } catch {
+      context.recordWarning("the cache could not be trimmed: \(error)")
+    }
+  }
+
+  /// The cache and its blacklist as they are now, for a report; nil where there is none.
+  ///
+  /// - Parameter freshUntil: until when all good entries of the run are fresh.
+  func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
+    guard let cache = stores.cache else { return nil }
+    let totals = try cache.totals()
+    var summary = CacheSummary(
+      directory: job.cache.directory,
+      namespace: job.cache.namespace,
+      entries: UInt64(clamping: totals.entries),
+      bodyBytes: UInt64(clamping: totals.bodyBytes),
+      diskBytes: UInt64(clamping: try cache.diskBytes())
+    )
+    summary.maximumBytes = job.cache.maxSize.map { UInt64(clamping: $0) }
+    let trimmed = context.trimmed
+    summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
+    summary.expiredEntries = UInt64(clamping: trimmed.expired)
+    summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
+    summary.freshUntil = freshUntil
+    return (summary, UInt64(clamping: totals.blacklistEntries))
+  }
+}
