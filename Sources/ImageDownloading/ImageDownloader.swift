@@ -61,7 +61,7 @@ public final class ImageDownloader: Sendable {
   public let headers: [HeaderField]
   /// Who stands in for libcurl: of those that can load a URL, the last.
   public let loaders: [any ImageLoader]
-  private let inbox: Inbox
+  let inbox: Inbox
   private let monitor: Monitor
   private let thread: WorkerThread
   private let clients = Mutex(Clients())
@@ -123,11 +123,7 @@ public final class ImageDownloader: Sendable {
 
   /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two; a rate that is not above zero traps too.
   public func setLimits(_ limits: DownloadLimits) {
-    Self.requireLimits(limits.concurrency, perHost: limits.perHost)
-    for rate in [limits.rate, limits.perHostRate] {
-      if let rate { trap(unless: rate > 0, "a rate has to be above zero, not \(rate)") }
-    }
-    inbox.post(.setLimits(limits))
+    setLimits(limits, grantedBy: nil)
   }
 
   /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.
@@ -177,7 +173,7 @@ public final class ImageDownloader: Sendable {
     }
   }
 
-  private static func requireLimits(_ concurrency: Int, perHost: Int) {
+  static func requireLimits(_ concurrency: Int, perHost: Int) {
     trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
     trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
   }

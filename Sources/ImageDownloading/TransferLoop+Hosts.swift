@@ -32,6 +32,7 @@ extension TransferLoop {
     let backoff = jobs[slot].download.options.backoff
     let wait = asked ?? retries.jitter(backoff.limit(beforeRetry: queue.timesAsked(of: host) - 1))
     rest(host, until: turn.now.advanced(by: wait), status: status)
+    if wait > .zero { authority?.noteRest(of: hosts.origin(host).serialized, for: wait, status: status) }
   }
 
   private func tell(_ host: Int, _ answer: HostAnswer) {

@@ -5,7 +5,7 @@ import ImagePrimitives
 extension TransferLoop {
   /// Starts all that may start, and returns what keeps the rest.
   func startWaiting() -> StartLimit {
-    let startsNew = !isSuspended && !clients.values.contains(where: \.holdsBack)
+    let startsNew = startsNew
     var hasStarted = false
     while true {
       switch queue.next(now: turn.now, startsNew: startsNew) {
@@ -31,6 +31,9 @@ extension TransferLoop {
       }
     }
   }
+
+  /// Whether more than what already began may start.
+  var startsNew: Bool { !isSuspended && !clients.values.contains(where: \.holdsBack) }
 
   private func start(_ slot: Int, resolves: Bool) {
     let options = jobs[slot].download.options

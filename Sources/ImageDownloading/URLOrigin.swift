@@ -30,6 +30,18 @@ struct URLOrigin: Hashable {
     hostAndPort = url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")]
   }
 
+  /// From what ``serialized`` gives; nil for what is none.
+  init?(serialized text: String) {
+    let isSecure = text.hasPrefix("https://")
+    guard isSecure || text.hasPrefix("http://") else { return nil }
+    let hostAndPort = Array(text.utf8.dropFirst(isSecure ? 8 : 7))
+    let ends: Set = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@")]
+    guard !hostAndPort.isEmpty, !hostAndPort.contains(where: { $0 <= 0x20 || $0 == 0x7F || ends.contains($0) }) else {
+      return nil
+    }
+    self.init(isSecure: isSecure, hostAndPort: hostAndPort[...])
+  }
+
   /// The same, without keeping the whole URL in memory.
   init(copying other: URLOrigin) {
     isSecure = other.isSecure
@@ -46,6 +58,9 @@ struct URLOrigin: Hashable {
 
   /// `name`, or `name:port` where the port is not the scheme's own, as URLs have it.
   var written: String { String(decoding: hostAndPort, as: UTF8.self) }
+
+  /// With its scheme, as RFC 6454, section 6.2, has it: for other programs.
+  var serialized: String { (isSecure ? "https://" : "http://") + written }
 
   /// `name:port`, for a person.
   var address: String {

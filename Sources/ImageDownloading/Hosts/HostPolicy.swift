@@ -2,15 +2,18 @@ import ImagePrimitives
 
 /// What one host allows and deserves: when the next request to it may begin, and how many may run.
 struct HostPolicy {
-  private(set) var rate = StartRate()
+  var pace = StartPace()
   private(set) var pause = HostPause()
   private(set) var breaker = BreakerState()
   private var adaptive = AdaptiveLimit()
   /// What the host did when it was last left alone.
   private(set) var lastFailure: String?
 
-  /// Nothing may begin before this.
-  var earliestStart: MonotonicInstant { max(rate.next, rest) }
+  /// Nothing may begin before this; where starts are granted, it holds once there are any.
+  func earliestStart(_ rules: HostRules) -> MonotonicInstant { max(pace.next(rules.pace), rest) }
+
+  /// Whether nothing may begin for want of a grant, and nothing else.
+  func lacksGrant(_ rules: HostRules, now: MonotonicInstant) -> Bool { pace.lacksGrant(rules.pace, now: now) && rest <= now }
 
   /// Until when it is left alone, be it by its own wish.
   var rest: MonotonicInstant { max(pause.until, breaker.earliestStart) }
@@ -23,17 +26,18 @@ struct HostPolicy {
 
   /// Whether this is to outlive the moment when nothing waits or runs for the host.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
-    earliestStart > now || pause.timesAsked > 0 || !breaker.isCalm || rules.isAdaptive && adaptive.isLearned
+    rest > now || pace.isWorthKeeping(rules.pace, now: now) || pause.timesAsked > 0 || !breaker.isCalm
+      || rules.isAdaptive && adaptive.isLearned
   }
 
   /// A request begins.
   mutating func start(_ rules: HostRules, now: MonotonicInstant) {
-    rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
+    pace.start(rules.pace, now: now)
     breaker.start()
   }
 
   /// The last start has come to no request.
-  mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
+  mutating func takeBackStart(_ rules: HostRules) { pace.takeBack(rules.pace) }
 
   /// Takes what a request tells of the host, while `running` run, that one included.
   mutating func hear(_ answer: HostAnswer, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
@@ -69,7 +73,7 @@ struct HostPolicy {
 
   /// Goes on with other rules.
   mutating func change(_ rules: HostRules, now: MonotonicInstant) {
-    rate.change(intervalNanoseconds: rules.intervalNanoseconds, at: now)
+    pace.change(rules.pace, now: now)
   }
 
   /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.

@@ -1,8 +1,13 @@
 /// What holds for each host.
 package struct HostRules {
   var perHost: Int
-  /// Between two starts; zero without a rate.
-  package var intervalNanoseconds: UInt64 = 0
+  var pace = PaceRule()
   var isAdaptive = false
   var breaker = CircuitBreaker()
+
+  /// Between two starts; zero without a rate.
+  package var intervalNanoseconds: UInt64 {
+    get { pace.intervalNanoseconds }
+    set { pace.intervalNanoseconds = newValue }
+  }
 }

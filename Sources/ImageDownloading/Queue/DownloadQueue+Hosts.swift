@@ -4,18 +4,12 @@ import ImagePrimitives
 /// What hosts allow, and what becomes of those that wait for them.
 extension DownloadQueue {
   /// Changes all limits: numbers of at least 1, rates above zero.
-  mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
+  mutating func setLimits(_ limits: DownloadLimits, authority: StartAuthority = .own, now: MonotonicInstant) {
     concurrency = limits.concurrency
     rules.perHost = limits.perHost
     rules.isAdaptive = limits.isAdaptive
-    rules.intervalNanoseconds = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
-    intervalNanoseconds = StartRate.intervalNanoseconds(ofRate: limits.rate)
-    rate.change(intervalNanoseconds: intervalNanoseconds, at: now)
-    for host in hosts.indices {
-      hosts[host].policy.change(rules, now: now)
-      countFullness(host)
-      announce(host)
-    }
+    rates = StartRates(limits)
+    setAuthority(authority, now: now)
   }
 
   /// Changes both limits, at least 1 each.
@@ -35,6 +29,7 @@ extension DownloadQueue {
 
   /// Lets nothing begin at `host` before `time`, since it asked for that.
   mutating func rest(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+    while hosts.count <= host { hosts.append(HostQueue()) }
     hosts[host].policy.rest(until: time, status: status, now: now)
     announce(host)
   }

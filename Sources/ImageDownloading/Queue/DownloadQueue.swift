@@ -49,9 +49,14 @@ package struct DownloadQueue {
   var concurrency: Int
   /// What holds for each host.
   package var rules: HostRules
-  var rate = StartRate()
-  /// Between two starts over all hosts; zero without a rate.
-  var intervalNanoseconds: UInt64 = 0
+  /// Over all hosts.
+  var pace = StartPace()
+  var paceRule = PaceRule()
+  /// Who decides on starts, and the rates that were set, of which each downloader has a part while nobody does.
+  var authority = StartAuthority.own
+  var rates = StartRates()
+  /// Hosts for which starts are to be asked for, each once; some need none any more.
+  var wanting: [Int] = []
   /// Whether something could start now but for the rate over all hosts.
   private var waitsForRate = false
   /// As the last step knows it.
@@ -147,8 +152,9 @@ package struct DownloadQueue {
     guard running < concurrency else { return .none(.concurrency) }
     guard let candidate = best() else { return .none(hostLimit) }
     guard startsNew || candidate.rank.continues else { return .none(.held) }
-    guard rate.next <= now else {
+    guard pace.next(paceRule) <= now, !pace.lacksGrant(paceRule, now: now) else {
       waitsForRate = true
+      if pace.lacksGrant(paceRule, now: now) { pace.want() }
       return .none(.rate)
     }
     return start(candidate.host)
@@ -166,7 +172,8 @@ package struct DownloadQueue {
     mutating get {
       while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
       while let first = sleepers.min, hosts[first.host].sleep?.until != first.until { sleepers.removeMin() }
-      var earliest = waitsForRate ? rate.next : MonotonicInstant(nanoseconds: .max)
+      var earliest = MonotonicInstant(nanoseconds: .max)
+      if waitsForRate, !pace.lacksGrant(paceRule, now: now) { earliest = pace.next(paceRule) }
       if let retry = retries.min { earliest = min(earliest, retry.time) }
       if let sleeper = sleepers.min { earliest = min(earliest, sleeper.until) }
       return earliest.nanoseconds < .max ? earliest : nil
@@ -194,7 +201,7 @@ package struct DownloadQueue {
     hosts[host].running -= 1
     hosts[host].policy.finish()
     if !wasRequested {
-      rate.takeBack(intervalNanoseconds: intervalNanoseconds)
+      pace.takeBack(paceRule)
       hosts[host].policy.takeBackStart(rules)
     }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
@@ -215,12 +222,15 @@ package struct DownloadQueue {
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
     hosts[candidate.host].best?.rank == candidate.rank
       && hosts[candidate.host].hasRoom(rules)
-      && hosts[candidate.host].policy.earliestStart <= now
+      && hosts[candidate.host].policy.earliestStart(rules) <= now
+      && !hosts[candidate.host].policy.lacksGrant(rules, now: now)
       && (hosts[candidate.host].phase == .open) == open
   }
 
   private mutating func drop(_ stale: Candidate) {
     if hosts[stale.host].announced == stale.rank.ticket { hosts[stale.host].announced = 0 }
+    // What was granted may be lost by time alone.
+    if rules.pace.isGranted { announce(stale.host) }
   }
 
   private mutating func start(_ host: Int) -> Step {
@@ -230,7 +240,7 @@ package struct DownloadQueue {
     waiting -= 1
     running += 1
     hosts[host].running += 1
-    rate.start(at: now, intervalNanoseconds: intervalNanoseconds)
+    pace.start(paceRule, now: now)
     hosts[host].policy.start(rules, now: now)
     countFullness(host)
     if resolves { resolving += 1 }
@@ -262,7 +272,8 @@ package struct DownloadQueue {
   mutating func announce(_ host: Int) {
     guard let best = hosts[host].best else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
-    let time = hosts[host].policy.earliestStart
+    if hosts[host].policy.lacksGrant(rules, now: now) { return awaitGrant(host) }
+    let time = hosts[host].policy.earliestStart(rules)
     guard time <= now else { return sleep(host, until: time) }
     wake(host)
     guard hosts[host].announced != best.rank.ticket else { return }
@@ -273,13 +284,14 @@ package struct DownloadQueue {
 
   // MARK: Hosts that sleep, and full ones
 
-  private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
+  mutating func sleep(_ host: Int, until time: MonotonicInstant) {
     guard hosts[host].sleep?.until != time else { return }
     wake(host)
     let reason = time > hosts[host].policy.rest ? HostQueue.SleepReason.rate : .pause
     hosts[host].sleep = (time, reason)
     countSleep(reason, 1)
-    sleepers.insert(Sleeper(until: time, host: host))
+    // One that sleeps until it is woken has no place there.
+    if time.nanoseconds < .max { sleepers.insert(Sleeper(until: time, host: host)) }
   }
 
   mutating func wake(_ host: Int) {

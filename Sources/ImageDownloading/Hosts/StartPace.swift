@@ -1,0 +1,67 @@
+import ImagePrimitives
+
+/// When the next request may begin, at one host or over all: by a rate of our own, or by what an authority grants within a rate that others
+/// share.
+///
+/// What is granted keeps to our own schedule too. So starts that are late, since the thread woke late or limits had no room, do not come
+/// in a burst.
+struct StartPace {
+  private var rate = StartRate()
+  private(set) var granted = GrantedStarts()
+
+  /// Nothing may begin before this; where starts are granted, it holds once there are any.
+  func next(_ rule: PaceRule) -> MonotonicInstant { rule.isGranted ? max(rate.next, granted.next) : rate.next }
+
+  /// Whether nothing may begin for want of a grant.
+  func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool { rule.isGranted && !granted.isUsable(now) }
+
+  /// Whether a pace that begins now would allow more.
+  func isWorthKeeping(_ rule: PaceRule, now: MonotonicInstant) -> Bool {
+    rate.next > now || rule.isGranted && granted.isWaitedFor(now)
+  }
+
+  /// A request begins.
+  mutating func start(_ rule: PaceRule, now: MonotonicInstant) {
+    rate.start(at: now, intervalNanoseconds: rule.intervalNanoseconds)
+    if rule.isGranted { granted.use() }
+  }
+
+  /// The last start has come to no request.
+  mutating func takeBack(_ rule: PaceRule) {
+    rate.takeBack(intervalNanoseconds: rule.intervalNanoseconds)
+    if rule.isGranted { granted.takeBack() }
+  }
+
+  /// Goes on with another rule, be it by another's grants. What is granted stays; what was asked for may never be answered.
+  mutating func change(_ rule: PaceRule, now: MonotonicInstant) {
+    rate.change(intervalNanoseconds: rule.intervalNanoseconds, at: now)
+    granted.demand = .none
+  }
+
+  // MARK: Grants
+
+  /// Notes that a start is wanted; true where that is new.
+  @discardableResult
+  mutating func want() -> Bool {
+    guard granted.demand == .none else { return false }
+    granted.demand = .wanted
+    return true
+  }
+
+  /// Whether the authority is to be asked.
+  var wantsGrant: Bool { granted.demand == .wanted }
+
+  /// Notes that the authority is asked; or, where nothing is to be begun after all, that it is not.
+  mutating func ask(_ isAsked: Bool) { granted.demand = isAsked ? .asked : .none }
+
+  /// Takes what the authority grants.
+  mutating func grant(_ grant: StartGrant, now: MonotonicInstant) { granted.grant(grant, now: now) }
+}
+
+/// What a ``StartPace`` keeps to.
+struct PaceRule {
+  /// Between two starts; zero without a rate.
+  var intervalNanoseconds: UInt64 = 0
+  /// Whether each start has to be granted.
+  var isGranted = false
+}
