@@ -55,6 +55,12 @@ public struct OutputBuffer: ~Copyable {
   /// Forgets all bytes and keeps the memory.
   public mutating func removeAll() { count = 0 }
 
+  /// Takes back the last bytes, of which there are so many at least.
+  mutating func removeLast(_ byteCount: Int) {
+    precondition(byteCount <= count, "the buffer has less")
+    count -= byteCount
+  }
+
   /// Makes room for `more` further bytes.
   @inline(__always)
   mutating func reserve(_ more: Int) {

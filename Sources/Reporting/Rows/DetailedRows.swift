@@ -1,0 +1,88 @@
+public import ImagePrimitives
+
+/// Rows with all that a report needs to know of their entries, for who counts them on another machine.
+///
+/// Each is a row of a JSON Lines report with further members, each only where it is not 0, false or unknown: `received_bytes`, `waited_ns`, `transient`,
+/// `known_bad`, `left_out` (of what filters left out), `joined_blacklist`, `left_blacklist`, `image` (what tells the image from those of other URLs) and
+/// `prefix_hash`, both in hexadecimal digits. `manifest` is the manifest's index.
+public struct DetailedRows: ~Copyable {
+  /// Manifests whose rows can be written.
+  public static let maximumManifests = 100_000
+
+  /// What a row tells of an entry beside its result.
+  public struct Remarks: Sendable {
+    /// Whether `include` and `exclude` left the entry out.
+    public var isLeftOut = false
+    /// Whether its failure put its URL on the blacklist, where it was not before.
+    public var joinedBlacklist = false
+    /// Whether its success took its URL off the blacklist.
+    public var leftBlacklist = false
+
+    /// Nothing of note.
+    public init() {}
+  }
+
+  private var rows = JournalRows<JSONRow>(capacity: 4096)
+  private var manifestCount = 0
+
+  /// No row yet, of entries that are asked for in those ways; ``ReportedEntry/variant`` numbers them from 1.
+  public init(variants: [ReportedVariant]) {
+    for variant in variants { rows.addVariant(variant) }
+  }
+
+  /// Adds the row of an entry; a manifest's index from ``maximumManifests`` on is a programmer's error and traps.
+  public mutating func append(_ result: EntryResult, of entry: ReportedEntry, _ remarks: Remarks = Remarks()) {
+    trap(unless: entry.manifest < Self.maximumManifests, "there are rows of \(Self.maximumManifests) manifests only")
+    while manifestCount <= entry.manifest {
+      rows.addManifest(String(manifestCount))
+      manifestCount += 1
+    }
+    rows.append(result, of: entry)
+    rows.buffer.removeLast(Self.rowEnd.utf8CodeUnitCount)
+    append("received_bytes", result.receivedBytes)
+    append("waited_ns", result.waitedNanoseconds)
+    append("transient", result.failure?.isTransient ?? false)
+    append("known_bad", result.details?.isBlacklisted ?? false)
+    append("left_out", remarks.isLeftOut)
+    append("joined_blacklist", remarks.joinedBlacklist)
+    append("left_blacklist", remarks.leftBlacklist)
+    if let hash = entry.imageHash { appendHash("image", [hash]) }
+    if let checksum = result.details?.prefixChecksum { appendHash("prefix_hash", [checksum.high, checksum.low]) }
+    rows.buffer.appendLiteral(Self.rowEnd)
+  }
+
+  private static var rowEnd: StaticString { "}\n" }
+
+  private mutating func appendName(_ name: StaticString) {
+    rows.buffer.appendLiteral(",\"")
+    rows.buffer.appendLiteral(name)
+    rows.buffer.appendLiteral("\":")
+  }
+
+  private mutating func append(_ name: StaticString, _ value: UInt64) {
+    guard value > 0 else { return }
+    appendName(name)
+    rows.buffer.append(decimal: value)
+  }
+
+  private mutating func append(_ name: StaticString, _ value: Bool) {
+    guard value else { return }
+    appendName(name)
+    rows.buffer.appendLiteral("true")
+  }
+
+  private mutating func appendHash(_ name: StaticString, _ halves: [UInt64]) {
+    appendName(name)
+    rows.buffer.appendLiteral("\"")
+    for half in halves { rows.buffer.append(hexadecimal: half) }
+    rows.buffer.appendLiteral("\"")
+  }
+
+  /// Calls `body` with all rows, each with its line feed; valid during the call only.
+  public borrowing func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    rows.buffer.withUnsafeBytes(body)
+  }
+
+  /// Forgets all rows.
+  public mutating func removeAll() { rows.buffer.removeAll() }
+}
