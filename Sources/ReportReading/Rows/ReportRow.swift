@@ -3,7 +3,7 @@ import Reporting
 
 /// A row of a JSON Lines report, valid as long as its line.
 struct ReportRow {
-  private let value: JSONValue
+  let value: JSONValue
 
   init(_ value: JSONValue) { self.value = value }
 

@@ -22,9 +22,38 @@ public final class RowReplay {
   /// Bytes that the rows told of so far, so that nothing overflows that adds them up.
   private var claimedBytes: UInt64 = 0
 
+  /// What ``DetailedRows`` told of entries beside how they ended.
+  public private(set) var remarks = RemarkCounts()
+
   /// Rows that are counted for a report on a job of that name; `journals` get every row again.
-  public init(version: String, job: JobIdentity, journals: [any ReportJournal] = []) {
-    report = RunReport(version: version, job: job, startedAt: nil, journals: journals)
+  public convenience init(version: String, job: JobIdentity, journals: [any ReportJournal] = []) {
+    self.init(into: RunReport(version: version, job: job, startedAt: nil, journals: journals))
+  }
+
+  /// Rows that are counted for `report`, which its owner finishes. It begins without manifests and variants.
+  public init(into report: RunReport) { self.report = report }
+
+  /// Adds a manifest to the report, which rows name by `key`; see ``RunReport/addManifest(_:file:)``.
+  public func addManifest(_ path: String, file: String?, key: String) {
+    manifests[key] = report.addManifest(path, file: file)
+    lastManifest = nil
+  }
+
+  /// Whether rows may name a manifest by `key`, so that it keeps its name.
+  public func knowsManifest(_ key: String) -> Bool { manifests[key] != nil }
+
+  /// Counts ``DetailedRows``, which `origin` gave; where one of them is none, those before it are counted.
+  public func add(_ rows: UnsafeRawBufferPointer, from origin: String) throws(ReportReadingError) {
+    for line in rows.split(separator: UInt8(ascii: "\n")) {
+      do throws(JSONProblem) {
+        let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: line))
+        let row = ReportRow(document.root)
+        try record(row, try row.detailedResult(), imageHash: try row.imageHash())
+        remarks.add(try row.remarks())
+      } catch {
+        throw ReportReadingError(path: origin, message: error.message)
+      }
+    }
   }
 
   /// Counts the rows of a file; a JSON report is a programmer's error and traps.
@@ -49,8 +78,9 @@ public final class RowReplay {
     return stem ?? file
   }
 
-  private func record(_ row: ReportRow) throws(JSONProblem) {
-    let result = try row.result()
+  private func record(_ row: ReportRow) throws(JSONProblem) { try record(row, try row.result(), imageHash: nil) }
+
+  private func record(_ row: ReportRow, _ result: EntryResult, imageHash: UInt64?) throws(JSONProblem) {
     claimedBytes += result.bytes + (result.storedBytes ?? 0)
     guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
     let url = try row.url()
@@ -66,7 +96,8 @@ public final class RowReplay {
           line: entry.line,
           priority: entry.priority,
           host: UnsafeRawBufferPointer(rebasing: bytes[host]),
-          variant: variant
+          variant: variant,
+          imageHash: imageHash
         )
       )
     }
@@ -115,5 +146,21 @@ public final class RowReplay {
     let index = report.addVariant(variant)
     variants[variant] = index
     return index
+  }
+}
+
+/// How many entries were remarked upon, see ``DetailedRows/Remarks``.
+public struct RemarkCounts: Sendable, Hashable {
+  /// Rows of entries that `include` and `exclude` left.
+  public var kept: UInt64 = 0
+  /// Failures that put URLs on the blacklist.
+  public var joinedBlacklist: UInt64 = 0
+  /// Successes that took URLs off it.
+  public var leftBlacklist: UInt64 = 0
+
+  mutating func add(_ remarks: DetailedRows.Remarks) {
+    if !remarks.isLeftOut { kept += 1 }
+    if remarks.joinedBlacklist { joinedBlacklist += 1 }
+    if remarks.leftBlacklist { leftBlacklist += 1 }
   }
 }
