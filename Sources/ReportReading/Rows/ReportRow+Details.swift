@@ -11,14 +11,6 @@ extension ReportRow {
     return remarks
   }
 
-  /// What tells the image from those of other URLs; nil where the URL does.
-  func imageHash() throws(JSONProblem) -> UInt64? {
-    guard let value = try value.value("image") else { return nil }
-    let digits = try value.bytes()
-    guard let hash = UInt64(hexadecimal: digits[...]) else { throw value.problem("is no hash of 16 digits") }
-    return hash
-  }
-
   /// The result as it was on the machine where the row was made.
   func detailedResult() throws(JSONProblem) -> EntryResult {
     var result = try result()

@@ -1,5 +1,5 @@
 import ImagePrimitives
-import ImageURLs
+public import ImageURLs
 public import Reporting
 
 /// Counts the rows of JSON Lines reports once more, as the runs did that wrote them: totals, hosts, failures and the histogram of
@@ -22,6 +22,8 @@ public final class RowReplay {
   /// Bytes that the rows told of so far, so that nothing overflows that adds them up.
   private var claimedBytes: UInt64 = 0
 
+  /// What tells the image of a normalised URL from those of others, see ``ReportedEntry/imageHash``; nil: the URL does.
+  public var imageHash: ((UnsafeRawBufferPointer, URLParts) -> UInt64)?
   /// What ``DetailedRows`` told of entries beside how they ended.
   public private(set) var remarks = RemarkCounts()
 
@@ -48,7 +50,7 @@ public final class RowReplay {
       do throws(JSONProblem) {
         let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: line))
         let row = ReportRow(document.root)
-        try record(row, try row.detailedResult(), imageHash: try row.imageHash())
+        try record(row, try row.detailedResult())
         remarks.add(try row.remarks())
       } catch {
         throw ReportReadingError(path: origin, message: error.message)
@@ -78,16 +80,17 @@ public final class RowReplay {
     return stem ?? file
   }
 
-  private func record(_ row: ReportRow) throws(JSONProblem) { try record(row, try row.result(), imageHash: nil) }
+  private func record(_ row: ReportRow) throws(JSONProblem) { try record(row, try row.result()) }
 
-  private func record(_ row: ReportRow, _ result: EntryResult, imageHash: UInt64?) throws(JSONProblem) {
+  private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONProblem) {
     claimedBytes += result.bytes + (result.storedBytes ?? 0)
     guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
     let url = try row.url()
     let variant = try variant(of: row)
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
-    let host = result.failure?.kind == .invalidURL ? 0..<0 : hostRange(of: url)
+    let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
     normalized.withUnsafeBytes { bytes in
+      let hasImage = result.bodyIdentity != nil && parts != .empty
       report.record(
         result,
         of: ReportedEntry(
@@ -95,21 +98,21 @@ public final class RowReplay {
           manifest: entry.manifest,
           line: entry.line,
           priority: entry.priority,
-          host: UnsafeRawBufferPointer(rebasing: bytes[host]),
+          host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
           variant: variant,
-          imageHash: imageHash
+          imageHash: hasImage ? imageHash?(bytes, parts) : nil
         )
       )
     }
   }
 
-  /// Where the host lies in `normalized` afterwards; empty for what is no URL.
-  private func hostRange(of url: UnsafeRawBufferPointer) -> Range<Int> {
+  /// Where the parts of the URL lie in `normalized` afterwards; empty for what is no URL.
+  private func normalize(_ url: UnsafeRawBufferPointer) -> URLParts {
     normalized.removeAll(keepingCapacity: true)
     do throws(InvalidURL) {
-      return try normalizer.normalize(url, relativeTo: nil, into: &normalized).hostAndPort
+      return try normalizer.normalize(url, relativeTo: nil, into: &normalized)
     } catch {
-      return 0..<0
+      return .empty
     }
   }
 

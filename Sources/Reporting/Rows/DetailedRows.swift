@@ -3,8 +3,8 @@ public import ImagePrimitives
 /// Rows with all that a report needs to know of their entries, for who counts them on another machine.
 ///
 /// Each is a row of a JSON Lines report with further members, each only where it is not 0, false or unknown: `received_bytes`, `waited_ns`, `transient`,
-/// `known_bad`, `left_out` (of what filters left out), `joined_blacklist`, `left_blacklist`, `image` (what tells the image from those of other URLs) and
-/// `prefix_hash`, both in hexadecimal digits. `manifest` is the manifest's index.
+/// `known_bad`, `left_out` (of what filters left out), `joined_blacklist`, `left_blacklist`, and `prefix_hash` in hexadecimal digits. `manifest` is the
+/// manifest's index.
 public struct DetailedRows: ~Copyable {
   /// Manifests whose rows can be written.
   public static let maximumManifests = 100_000
@@ -46,8 +46,13 @@ public struct DetailedRows: ~Copyable {
     append("left_out", remarks.isLeftOut)
     append("joined_blacklist", remarks.joinedBlacklist)
     append("left_blacklist", remarks.leftBlacklist)
-    if let hash = entry.imageHash { appendHash("image", [hash]) }
-    if let checksum = result.details?.prefixChecksum { appendHash("prefix_hash", [checksum.high, checksum.low]) }
+    if let checksum = result.details?.prefixChecksum {
+      appendName("prefix_hash")
+      rows.buffer.appendLiteral("\"")
+      rows.buffer.append(hexadecimal: checksum.high)
+      rows.buffer.append(hexadecimal: checksum.low)
+      rows.buffer.appendLiteral("\"")
+    }
     rows.buffer.appendLiteral(Self.rowEnd)
   }
 
@@ -69,13 +74,6 @@ public struct DetailedRows: ~Copyable {
     guard value else { return }
     appendName(name)
     rows.buffer.appendLiteral("true")
-  }
-
-  private mutating func appendHash(_ name: StaticString, _ halves: [UInt64]) {
-    appendName(name)
-    rows.buffer.appendLiteral("\"")
-    for half in halves { rows.buffer.append(hexadecimal: half) }
-    rows.buffer.appendLiteral("\"")
   }
 
   /// Calls `body` with all rows, each with its line feed; valid during the call only.

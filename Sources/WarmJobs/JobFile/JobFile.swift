@@ -82,8 +82,8 @@ public enum JobFile {
     }
   }
 
-  /// The bytes of a file, up to one more than a document may have.
-  private static func read(_ path: String) throws(JobFileErrors) -> [UInt8] {
+  /// The bytes of a job file, up to one more than a document may have.
+  public static func read(_ path: String) throws(JobFileErrors) -> [UInt8] {
     let limit = YAMLLimits().maximumBytes + 1
     guard let file = fopen(path, "re") else { throw unreadable(path) }
     defer { fclose(file) }

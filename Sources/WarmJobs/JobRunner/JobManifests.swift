@@ -38,3 +38,19 @@ final class JobManifests {
     return try body()
   }
 }
+
+extension ManifestReader {
+  /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil where they stand in none.
+  func file(ofManifest index: Int, jobFile: String?) -> String? {
+    switch place(ofManifest: index) {
+    case .file(let path): JobPath(path, in: "/").normalized
+    case .inline: jobFile
+    case .elsewhere: nil
+    }
+  }
+}
+
+extension Job {
+  /// The absolute path of the job file; nil where there is none.
+  var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
+}

@@ -66,12 +66,7 @@ final class JobRun: PrefetchDelegate {
 
   private func addManifests() {
     while knownManifests < reader.manifestNames.count {
-      let file: String? =
-        switch reader.place(ofManifest: knownManifests) {
-        case .file(let path): JobPath(path, in: "/").normalized
-        case .inline: jobFile
-        case .elsewhere: nil
-        }
+      let file = reader.file(ofManifest: knownManifests, jobFile: jobFile)
       report.addManifest(reader.manifestNames[knownManifests], file: file)
       knownManifests += 1
     }
@@ -226,7 +221,7 @@ final class JobRun: PrefetchDelegate {
 
 extension ManifestEntry {
   /// Where in the batch's bytes the name and port of its host lie; empty for a bad line.
-  fileprivate var hostRange: Range<Int> {
+  var hostRange: Range<Int> {
     if case .invalid = state { return 0..<0 }
     let start = normalized.lowerBound
     return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound

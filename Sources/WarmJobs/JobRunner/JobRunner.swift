@@ -60,7 +60,7 @@ public final class JobRunner {
     let onFetch = job.cache.mode == .only ? nil : onMiss
     let run = JobRun(
       reader: reader,
-      jobFile: job.file.map { JobPath($0, in: currentFolder()).normalized },
+      jobFile: job.absoluteFile,
       variants: variants.count,
       report: report,
       context: session.context,

@@ -1,0 +1,124 @@
+import ImageDownloading
+import ImagePrimitives
+import Manifests
+public import Reporting
+public import WorkQueues
+
+/// Puts a job into a queue for workers, and waits for what comes of it.
+public final class JobEnqueuer {
+  /// What is asked for beside the job.
+  public struct Options: Sendable {
+    /// Throws away what the queue holds; false by default.
+    public var replaces = false
+    /// Whether ``QueueReport`` is to be made of what comes: else results that wait for a report are not lost sight of. False by default.
+    public var waits = false
+    /// How the queue is written.
+    public var writing = QueueWriter.Options()
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// What became of the queue.
+  public enum Result: Sendable {
+    /// It was filled with that much, or with the rest of it.
+    case filled(QueueSize)
+    /// It was filled with this job before, with that much.
+    case wasFull(QueueSize)
+  }
+
+  private let job: Job
+  private let text: QueuedJobText
+  private let place: QueuePlace
+  private let options: Options
+  private let control: RunControl
+  private let note: (String) -> Void
+
+  /// - Parameters:
+  ///   - path: the job file's path, `contents` its text and `overrides` what stands over it, of which `job` was made.
+  ///   - note: told what a person may want to know, such as why it waits.
+  public init(
+    _ job: Job,
+    path: String,
+    contents: [UInt8],
+    overrides: [JobOverride],
+    place: QueuePlace,
+    options: Options = Options(),
+    control: RunControl,
+    note: @escaping (String) -> Void
+  ) {
+    self.job = job
+    text = QueuedJobText(path: path, text: contents, overrides: overrides)
+    (self.place, self.options, self.control, self.note) = (place, options, control, note)
+  }
+
+  /// Fills the queue: from its beginning, or from where an earlier try has come to.
+  ///
+  /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it does not tell yet.
+  public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
+    let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
+    let created = try makeWay(asking)
+    let manifests = try openManifests(now: created ?? TimeSource.system.wall())
+    if created == nil { try asking.ask { follower throws(QueueError) in try follower.delete() } }
+    let meter = ProgressMeter(jobName: job.name, start: TimeSource.system.monotonic())
+    let show = { [job] (why: String) in
+      let now = TimeSource.system.monotonic()
+      guard let progress, meter.isDue(now: now) else { return }
+      let variants = max(1, job.entryVariants.count)
+      let expected = manifests.reader.expectedEntries.map { $0 * variants }
+      progress.show(meter.snapshot(totals: Totals(), receivedBytes: 0, expected: expected, note: why, now: now))
+    }
+    defer { progress?.end() }
+    let writer = QueueWriter(place, options: options.writing) { [control] why in
+      show(why)
+      return control.signal == nil
+    }
+    let queued = QueuedJob(
+      contents: text.encoded,
+      digest: text.digest,
+      variantCount: max(1, job.entryVariants.count),
+      created: created ?? TimeSource.system.wall()
+    )
+    if case .sealed(let size) = try beginning(writer, queued) { return .wasFull(size) }
+    let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
+      show("\(grouped(read)) URLs put into the queue")
+    }
+    let downloader: ImageDownloader
+    do throws(DownloaderError) {
+      downloader = try ImageDownloader()
+    } catch {
+      throw .noThread(error.message)
+    }
+    defer { downloader.shutDown() }
+    return .filled(try manifests.fetching(with: downloader) { () throws(QueueJobError) in try filling.fill() })
+  }
+
+  /// Looks what the queue holds. Returns when this job was put there first; nil where what is there makes way.
+  private func makeWay(_ asking: QueueAsking) throws(QueueJobError) -> Timestamp? {
+    let found = try asking.ask { follower throws(QueueError) in try follower.open() }
+    guard let found, !options.replaces else { return nil }
+    let progress = try asking.ask { follower throws(QueueError) in try follower.progress() } ?? QueueProgress()
+    if progress.isDrained, progress.isReported { return nil }
+    guard found.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
+    if progress.isDrained, !options.waits { throw .unreported(place) }
+    let readsStandardInput = job.manifests.contains(where: \.isStandardInput)
+    if readsStandardInput, !progress.isSealed { throw .standardInputIsGone(place) }
+    return found.job.created
+  }
+
+  private func openManifests(now: Timestamp) throws(QueueJobError) -> JobManifests {
+    do throws(JobError) {
+      return try JobManifests(job, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
+    } catch {
+      throw .job(error)
+    }
+  }
+
+  private func beginning(_ writer: QueueWriter, _ queued: QueuedJob) throws(QueueJobError) -> QueueWriter.Beginning {
+    do throws(QueueError) {
+      return try writer.begin(queued)
+    } catch {
+      throw error == .interrupted ? .interrupted : .queue(error)
+    }
+  }
+}

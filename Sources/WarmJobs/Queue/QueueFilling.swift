@@ -1,0 +1,107 @@
+import Glibc
+import ImageDownloading
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import Reporting
+import WorkQueues
+
+/// Puts the entries of a job's manifests into a queue, in the job's order, so that what was stopped can be gone on with.
+struct QueueFilling {
+  /// Entries that are read in one step.
+  private static let batchEntryCount = 4096
+
+  let job: Job
+  let manifests: JobManifests
+  let writer: QueueWriter
+  let control: RunControl
+  /// Told now and then how many entries were read.
+  let progressed: (UInt64) -> Void
+
+  /// Reads all manifests into the queue, which has begun, and seals it.
+  ///
+  /// A manifest that breaks off leaves the queue unsealed: mended, it is gone on with.
+  func fill() throws(QueueJobError) -> QueueSize {
+    var batch = EntryBatch()
+    var read: UInt64 = 0
+    var named = 0
+    var status = ManifestReader.Status.more
+    while status != .end {
+      if control.signal != nil { throw .interrupted }
+      batch.removeAll()
+      do throws(ManifestError) {
+        status = try manifests.reader.nextAvailable(&batch, maximum: Self.batchEntryCount)
+      } catch {
+        throw .job(.manifest(error))
+      }
+      do throws(QueueError) {
+        try name(&named)
+        try append(batch)
+      } catch {
+        throw error == .interrupted ? .interrupted : .queue(error)
+      }
+      guard named <= DetailedRows.maximumManifests else { throw .tooManyManifests(DetailedRows.maximumManifests) }
+      read += UInt64(batch.entries.count)
+      progressed(read)
+      if status == .waiting { wait() }
+    }
+    do throws(QueueError) {
+      return try writer.seal()
+    } catch {
+      throw error == .interrupted ? .interrupted : .queue(error)
+    }
+  }
+
+  /// Tells the names of further manifests, before any entry of theirs.
+  private func name(_ named: inout Int) throws(QueueError) {
+    let names = manifests.reader.manifestNames
+    while named < min(names.count, DetailedRows.maximumManifests + 1) {
+      let file = manifests.reader.file(ofManifest: named, jobFile: job.absoluteFile)
+      try writer.add(QueuedManifest(name: names[named], file: file), index: named)
+      named += 1
+    }
+  }
+
+  private func append(_ batch: EntryBatch) throws(QueueError) {
+    try batch.bytes.withRawBytes { bytes throws(QueueError) in
+      for entry in batch.entries {
+        let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
+        let host = UnsafeRawBufferPointer(rebasing: bytes[entry.hostRange])
+        switch entry.state {
+        case .good: try append(entry, written, .good, host: host)
+        // What is only shown needs no credentials.
+        case .filtered: try appendShown(entry, written, .filtered, host: host)
+        case .invalid(let message):
+          try appendShown(entry, written, .invalid(sentence: batch.messages[Int(message)]), host: host)
+        }
+      }
+    }
+  }
+
+  private func appendShown(
+    _ entry: ManifestEntry,
+    _ written: UnsafeRawBufferPointer,
+    _ state: NewQueuedEntry.State,
+    host: UnsafeRawBufferPointer
+  ) throws(QueueError) {
+    guard holdsCredentials(written) else { return try append(entry, written, state, host: host) }
+    try maskingCredentials(written).withRawBytes { shown throws(QueueError) in try append(entry, shown, state, host: host) }
+  }
+
+  private func append(
+    _ entry: ManifestEntry,
+    _ url: UnsafeRawBufferPointer,
+    _ state: NewQueuedEntry.State,
+    host: UnsafeRawBufferPointer
+  ) throws(QueueError) {
+    let row = NewQueuedEntry(url: url, manifest: entry.manifest, line: entry.line, state: state)
+    try writer.append(row, host: host, priority: entry.priority)
+  }
+
+  /// Waits for a pipe or a fetched manifest, and for signals every now and then.
+  private func wait() {
+    guard let descriptor = manifests.reader.waitDescriptor else { return }
+    var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    _ = poll(&polled, 1, 100)
+  }
+}

@@ -1,0 +1,167 @@
+import ImageManaging
+import ImagePrimitives
+import ReportReading
+public import Reporting
+public import WorkQueues
+
+/// Makes a job's reports of what its workers leave in the queue, as they would be of one run.
+///
+/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know: their caches, what
+/// held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the queue until they are reported on.
+public final class QueueReport {
+  private static let pollInterval = Duration.milliseconds(200)
+
+  private let job: Job
+  private let place: QueuePlace
+  private let reports: JobReports
+  private let version: String
+  private let control: RunControl
+  private let asking: QueueAsking
+  private let time = TimeSource.system
+
+  /// A report on `job`, which was put into the queue at `place`.
+  ///
+  /// - Parameter note: told why it waits.
+  public init(
+    _ job: Job,
+    at place: QueuePlace,
+    reports: JobReports,
+    version: String,
+    control: RunControl,
+    note: @escaping (String) -> Void
+  ) {
+    (self.job, self.place, self.reports, self.version, self.control) = (job, place, reports, version, control)
+    asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
+  }
+
+  /// Waits until all entries are final, and gives the report; a signal ends it early, and the report says so.
+  ///
+  /// The queue stays as it is until ``close()``.
+  public func follow(progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
+    let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
+    guard let queue else { throw .unreadable(place, "it was deleted") }
+    let report = RunReport(
+      version: version,
+      job: JobIdentity(name: job.name, file: job.file),
+      startedAt: queue.job.created,
+      journals: reports.journals,
+      judge: reports.earlierRuns.judge,
+      listsPlaceholders: job.verify.placeholders != .ignore
+    )
+    let replay = try makeReplay(into: report)
+    var end = RunEnd(finishedAt: nil, duration: .zero)
+    do throws(QueueJobError) {
+      try follow(queue, report, replay, progress, &end)
+    } catch {
+      guard case .interrupted = error else { throw error }
+      end.interruption = control.interruption
+    }
+    progress?.end()
+    end.isEmpty = end.areManifestsRead && replay.remarks.kept == 0
+    end.warnings = reports.earlierRuns.warnings
+    end.peakMemoryBytes = MemoryUse.current()
+    end.finishedAt = max(time.wall(), queue.job.created)
+    end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
+    reports.close(report, &end)
+    var finished = report.finish(end, failOn: job.failOnRules)
+    finished.requests = job.reportedRequests
+    return finished
+  }
+
+  /// Says that the reports are written: the results are removed, and the queue may be filled anew.
+  public func close() throws(QueueJobError) {
+    try asking.ask { follower throws(QueueError) in
+      try follower.markReported()
+      try follower.trimResults(upTo: .end)
+    }
+  }
+
+  private func makeReplay(into report: RunReport) throws(QueueJobError) -> RowReplay {
+    let replay = RowReplay(into: report)
+    let manifests = try asking.ask { follower throws(QueueError) in try follower.manifests() }
+    for (index, manifest) in manifests.enumerated() {
+      replay.addManifest(manifest.name, file: manifest.file, key: String(index))
+    }
+    // The rule of the job for what is one image, by a context of this process.
+    let context = job.context(variants: [], in: nil, at: time.wall())
+    replay.imageHash = { url, parts in context.imageHash(of: url, parts: parts) }
+    return replay
+  }
+
+  private func follow(
+    _ queue: OpenQueue,
+    _ report: RunReport,
+    _ replay: RowReplay,
+    _ progress: (any JobProgress)?,
+    _ end: inout RunEnd
+  ) throws(QueueJobError) {
+    let start = time.monotonic()
+    let meter = ProgressMeter(jobName: job.name, start: start)
+    var position = QueueResult.ID.start
+    end.areManifestsRead = false
+    while true {
+      let state = try asking.ask { follower throws(QueueError) in try follower.progress() }
+      guard let state, try asking.ask({ follower throws(QueueError) in try follower.open() }) == queue else {
+        end.breakage = "\(place) was deleted, or filled anew, before its job was done"
+        return
+      }
+      end.areManifestsRead = state.isSealed
+      // What was final when that was asked has its results by now.
+      try read(&position, into: replay, &end) { [job] in
+        let now = self.time.monotonic()
+        report.sample(elapsed: now.since(start))
+        guard let progress, meter.isDue(now: now) else { return }
+        let expected = state.isSealed ? Int(clamping: state.written.entries) * max(1, job.entryVariants.count) : nil
+        let note = state.openMessages == 0 ? nil : state.workersNote
+        progress.show(
+          meter.snapshot(totals: report.totals, receivedBytes: report.receivedBytes, expected: expected, note: note, now: now)
+        )
+      }
+      if state.isDrained {
+        end.breakage = end.breakage ?? state.lossSentence.map { "\(place) \($0)" }
+        return
+      }
+      try asking.sleep(Self.pollInterval)
+    }
+  }
+
+  /// Counts all results behind `position`.
+  private func read(
+    _ position: inout QueueResult.ID,
+    into replay: RowReplay,
+    _ end: inout RunEnd,
+    _ counted: () -> Void
+  ) throws(QueueJobError) {
+    while true {
+      let results = try asking.ask { [position] follower throws(QueueError) in try follower.results(after: position) }
+      for result in results {
+        position = result.id
+        do throws(ReportReadingError) {
+          guard let payload = result.payload else { throw ReportReadingError(path: "", message: "is none of prewarm's") }
+          try payload.withRawBytes { rows throws(ReportReadingError) in try replay.add(rows, from: "a result in \(place)") }
+        } catch {
+          end.breakage = end.breakage ?? "a result in \(place) \(error.message)"
+        }
+      }
+      counted()
+      if results.isEmpty { return }
+      if control.signal != nil { throw .interrupted }
+    }
+  }
+}
+
+extension QueueProgress {
+  /// Who works, for the line of progress.
+  fileprivate var workersNote: String {
+    workers == 0 ? "no worker is there; start one with prewarm worker" : workers == 1 ? "1 worker" : "\(workers) workers"
+  }
+
+  /// What is missing of a queue that is drained; nil where each entry is final.
+  fileprivate var lossSentence: String? {
+    if undecodableMessages > 0 {
+      return "held \(undecodableMessages) messages of which nothing could be made: something else has written there"
+    }
+    guard finalEntries != written.entries else { return nil }
+    return "took \(written.entries) entries, of which \(finalEntries) are final: somebody has meddled with its streams"
+  }
+}

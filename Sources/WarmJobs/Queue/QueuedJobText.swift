@@ -1,0 +1,110 @@
+import CXXHash
+internal import YAMLDocuments
+
+/// A job as it lies in a queue: the text of its file, and what the command line set over it.
+///
+/// Variables stand there as they were written, and each worker fills them in from its own environment: no secret that they hold leaves the machine
+/// of who enqueued the job. What only who enqueued it needs (manifests, reports, rules of judgement) is not looked at by workers.
+///
+/// It is written as a line with the version, then each text behind its length in 32 bits, little-endian: the file's name, its text, and of
+/// each override path, value, origin and a byte of flags.
+struct QueuedJobText: Equatable {
+  /// Why bytes are no job: a sentence on the queue.
+  struct Problem: Error {
+    let message: String
+  }
+
+  private static let beginning = Array("prewarm.queued-job/1\n".utf8)
+  private static let maximumOverrides = 4096
+  /// Keys that matter only where the job was enqueued.
+  private static let keysOfEnqueuer = ["manifests", "report", "fail-on"]
+
+  /// The file's name without its folder, for mistakes.
+  var name: String
+  /// The text of the file.
+  var text: [UInt8]
+  /// What stands over it.
+  var overrides: [JobOverride]
+
+  /// The job file at `path`, of that text.
+  init(path: String, text: [UInt8], overrides: [JobOverride]) {
+    name = path.split(separator: "/").last.map(String.init) ?? path
+    self.text = text
+    self.overrides = overrides.filter { override in
+      !Self.keysOfEnqueuer.contains { override.path == $0 || override.path.hasPrefix("\($0).") }
+    }
+  }
+
+  /// The job as this machine's workers run it: its relative paths start at the current folder.
+  ///
+  /// - Parameters:
+  ///   - further: what this worker sets over the job.
+  ///   - environment: where `${NAME}` comes from.
+  func job(_ further: [JobOverride], environment: [String: String]) throws(JobFileErrors) -> Job {
+    let unused = [("manifests", "[{urls: []}]"), ("report", "[]"), ("fail-on", "{}")]
+      .map { JobOverride(path: $0, value: $1, origin: "prewarm worker") }
+    return try JobFile.parse(text, path: name, overrides: overrides + further + unused, environment: environment)
+  }
+
+  /// What tells it from other jobs.
+  var digest: String {
+    let hash = encoded.withUnsafeBytes { XXH3_128bits($0.baseAddress, $0.count) }
+    return [hash.high64, hash.low64].map { String($0, radix: 16) }.joined(separator: "-")
+  }
+
+  // MARK: Bytes
+
+  var encoded: [UInt8] {
+    var bytes = Self.beginning
+    func append(_ text: some Collection<UInt8>) {
+      withUnsafeBytes(of: UInt32(text.count).littleEndian) { bytes.append(contentsOf: $0) }
+      bytes.append(contentsOf: text)
+    }
+    append(name.utf8)
+    append(text)
+    for override in overrides {
+      append(override.path.utf8)
+      append(override.value.utf8)
+      append(override.origin.utf8)
+      append(CollectionOfOne((override.appends ? 1 : 0) | (override.yields ? 2 : 0)))
+    }
+    return bytes
+  }
+
+  /// Reads what ``encoded`` wrote; anything may stand there, since anybody may have written it who may write to the queue.
+  init(decoding bytes: [UInt8]) throws(Problem) {
+    guard bytes.starts(with: Self.beginning) else {
+      throw Problem(message: "the job in the queue was not written by this version of prewarm")
+    }
+    var rest = bytes[Self.beginning.count...]
+    name = try Self.string(&rest)
+    text = try Self.text(&rest)
+    overrides = []
+    while !rest.isEmpty {
+      guard overrides.count < Self.maximumOverrides else { throw Self.brokenOff }
+      let (path, value, origin) = (try Self.string(&rest), try Self.string(&rest), try Self.string(&rest))
+      guard let flags = try Self.text(&rest).first, flags < 4 else { throw Self.brokenOff }
+      var override = JobOverride(path: path, value: value, origin: origin, appends: flags & 1 != 0)
+      override.yields = flags & 2 != 0
+      overrides.append(override)
+    }
+  }
+
+  private static var brokenOff: Problem { Problem(message: "the job in the queue is damaged") }
+
+  private static func text(_ rest: inout ArraySlice<UInt8>) throws(Problem) -> [UInt8] {
+    guard rest.count >= 4 else { throw brokenOff }
+    let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+    rest = rest.dropFirst(4)
+    guard count <= min(rest.count, YAMLLimits().maximumBytes) else { throw brokenOff }
+    defer { rest = rest.dropFirst(count) }
+    return Array(rest.prefix(count))
+  }
+
+  private static func string(_ rest: inout ArraySlice<UInt8>) throws(Problem) -> String {
+    guard let text = String(validating: try text(&rest), as: UTF8.self) else { throw brokenOff }
+    return text
+  }
+
+  static func == (left: QueuedJobText, right: QueuedJobText) -> Bool { left.encoded == right.encoded }
+}
