@@ -91,14 +91,14 @@ let package = Package(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "CLinux",
+        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "RedisClient", "WorkQueues", "CLinux", "CXXHash",
       ]
     ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
         "WarmJobs", "Reporting", "ReportReading", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
-        "ImagePrimitives", "Threads",
+        "ImagePrimitives", "RedisClient", "Threads", "WorkQueues",
         arguments,
       ],
       swiftSettings: strict
@@ -173,11 +173,11 @@ let package = Package(
       "WarmJobsTests",
       [
         "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
-        "ImageCaching", "ImageCoding", "Reporting",
+        "ImageCaching", "ImageCoding", "RedisClient", "Reporting", "WorkQueues",
         "TestOrigin",
       ]
     ),
-    tests("CommandTests", ["ImageCaching", "prewarm", "TestOrigin"]),
+    tests("CommandTests", ["ImageCaching", "ImagePrimitives", "RedisClient", "WorkQueues", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -130,13 +130,17 @@ struct KeyOptions: ParsableArguments {
         )
       )
     }
-    for setting in set {
+    return try overrides + Self.overrides(settings: set)
+  }
+
+  /// What `--set` sets.
+  static func overrides(settings: [String]) throws -> [JobOverride] {
+    try settings.map { setting in
       guard let override = JobOverride(setting: setting) else {
         throw CommandFailure(.misused, "--set \(setting): write KEY=VALUE, such as prefetch.order=lifo")
       }
-      overrides.append(override)
+      return override
     }
-    return overrides
   }
 
   private static func pair(_ text: String, option: String, example: String) throws -> (String, String) {

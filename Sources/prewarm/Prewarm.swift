@@ -11,7 +11,7 @@ import WarmJobs
     version: PrewarmVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self, BlacklistCommand.self,
-      ReportCommand.self, SchemaCommand.self,
+      ReportCommand.self, EnqueueCommand.self, WorkerCommand.self, SchemaCommand.self,
     ]
   )
 

@@ -75,7 +75,7 @@ func rate(_ perSecond: Double) -> String {
 }
 
 /// How long something took, such as `4 ms`, `0.4 s`, `2 min 5 s`, `3 h 12 min`.
-func elapsed(_ duration: Duration) -> String {
+package func elapsed(_ duration: Duration) -> String {
   let seconds = max(duration.inSeconds, 0)
   if seconds < 0.0995 { return fixed(seconds * 1000, decimals: 0) + " ms" }
   if seconds < 59.95 { return fixed(seconds, decimals: 1) + " s" }

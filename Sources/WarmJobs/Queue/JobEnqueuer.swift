@@ -1,7 +1,7 @@
 import ImageDownloading
 import ImagePrimitives
 import Manifests
-public import Reporting
+import Reporting
 public import WorkQueues
 
 /// Puts a job into a queue for workers, and waits for what comes of it.
@@ -97,8 +97,8 @@ public final class JobEnqueuer {
   private func makeWay(_ asking: QueueAsking) throws(QueueJobError) -> Timestamp? {
     let found = try asking.ask { follower throws(QueueError) in try follower.open() }
     guard let found, !options.replaces else { return nil }
-    let progress = try asking.ask { follower throws(QueueError) in try follower.progress() } ?? QueueProgress()
-    if progress.isDrained, progress.isReported { return nil }
+    let progress = try asking.ask { follower throws(QueueError) in try follower.progress() }
+    guard let progress, !(progress.isDrained && progress.isReported) else { return nil }
     guard found.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
     if progress.isDrained, !options.waits { throw .unreported(place) }
     let readsStandardInput = job.manifests.contains(where: \.isStandardInput)

@@ -6,8 +6,8 @@ public import RedisClient
 /// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that
 /// is `unavailable` may succeed when it is called again later.
 public final class QueueFollower {
-  private let place: QueuePlace
-  private let keys: QueueKeys
+  let place: QueuePlace
+  let keys: QueueKeys
   private let timeouts: RedisConnection.Timeouts
   private var connection: RedisConnection?
   private var filling = ""
@@ -85,7 +85,7 @@ public final class QueueFollower {
   /// Removes the queue with all it holds; where there is none, nothing happens.
   public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all + keys.politeness) }
 
-  private func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
+  func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
     try asking { connection throws(RedisError) in try connection.command(arguments) }
   }
 

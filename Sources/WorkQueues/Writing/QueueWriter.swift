@@ -34,9 +34,9 @@ public final class QueueWriter {
     case sealed(QueueSize)
   }
 
-  private var link: WriterLink
+  var link: WriterLink
   private var gatherer: EntryGatherer
-  private var filling = ""
+  private(set) var filling = ""
   /// What was in the queue when it was begun.
   private var found = QueueSize(entries: 0, messages: 0)
   private var size = QueueSize(entries: 0, messages: 0)

@@ -1,0 +1,57 @@
+import ImagePrimitives
+import Reporting
+import WorkQueues
+
+/// A message that this worker holds, and what has become of its entries so far.
+///
+/// An object a message, of up to a few dozen entries; their rows are bytes, one after another.
+final class HeldMessage {
+  let message: QueuedMessage
+  /// Entries, or variants of them, whose results are to come.
+  private(set) var openResults = 0
+  /// Whether one of them was cancelled: then it is left to others.
+  private(set) var isUnfinished = false
+
+  private var rows: [UInt8] = []
+  private var results: [[UInt8]] = []
+  private var counts = [UInt64](repeating: 0, count: Outcome.allCases.count)
+  private var badURLs: [(key: BadURLKey, value: [UInt8])] = []
+  private var goodURLs: [BadURLKey] = []
+
+  init(_ message: QueuedMessage) { self.message = message }
+
+  /// That many further results are to come.
+  func expect(_ count: Int) { openResults += count }
+
+  /// One of the results has come.
+  func cancelOne() {
+    openResults -= 1
+    isUnfinished = true
+  }
+
+  /// One of the results has come, and its row.
+  func take(_ outcome: Outcome, row: UnsafeRawBufferPointer) {
+    openResults -= 1
+    counts[Int(outcome.rawValue)] += 1
+    if rows.count + row.count > Settlement.maximumResultBytes { endPart() }
+    rows.append(contentsOf: row)
+  }
+
+  /// A URL was found to be bad, or good again.
+  func note(_ key: BadURLKey, bad value: [UInt8]?) {
+    if let value { badURLs.append((key, value)) } else { goodURLs.append(key) }
+  }
+
+  private func endPart() {
+    if !rows.isEmpty { results.append(rows) }
+    rows = []
+  }
+
+  /// What is acknowledged, once all results have come.
+  func settlement() -> Settlement {
+    endPart()
+    var settlement = Settlement(of: message, results: results, counts: counts)
+    (settlement.badURLs, settlement.goodURLs) = (badURLs, goodURLs)
+    return settlement
+  }
+}

@@ -1,0 +1,300 @@
+import ImageCaching
+import ImageManaging
+import ImagePrefetching
+import ImagePrimitives
+import ImageURLs
+import Reporting
+import WorkQueues
+
+/// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
+///
+/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the messages; what is pending costs a few
+/// bytes an entry.
+final class QueuedRun: PrefetchDelegate {
+  /// What makes it end before the queue does.
+  enum Ending: Error {
+    /// Redis refuses, for that reason.
+    case refused(String)
+    /// The queue was deleted or filled anew.
+    case replaced
+  }
+
+  private struct PendingRow {
+    let held: HeldMessage
+    let entry: UInt16
+    let variant: UInt16
+  }
+
+  private let consumer: QueueConsumer
+  private let blacklist: SharedBlacklist
+  private let maximumDeliveries: Int
+  /// So many variants the context has; 0 where it has none.
+  private let variants: Int
+  /// Entries that are held or asked for at most.
+  private let lookAhead: Int
+  private let time: TimeSource
+  private let onProgress: (QueuedRun) -> Void
+
+  private let normalizer = URLNormalizer()
+  private var rows: DetailedRows
+  /// Messages that came and were not read to their end, and the first entry of the first of them that was not read.
+  private var arrived: ArraySlice<HeldMessage> = []
+  private var nextEntry = 0
+  /// Of the batch just read, by request.
+  private var batchRows: [PendingRow] = []
+  private var pending: [PendingRow?] = []
+  private var heldEntries = 0
+  /// Entries asked for that have not come; below 0 where more came.
+  private var credits = 0
+  private var nextSequence: Int64 = 0
+  private var ending: Ending?
+  private var isDrained = false
+
+  /// What has become of entries here so far; those whose messages others have taken over are among them.
+  private(set) var totals = Totals()
+  private(set) var receivedBytes: UInt64 = 0
+  /// Why it waits for Redis; nil where it does not.
+  private(set) var waitingNote: String?
+  private(set) var lostMessages = 0
+
+  /// Whether it holds nothing that others could miss.
+  var holdsNothing: Bool { heldEntries == 0 }
+
+  init(
+    _ consumer: QueueConsumer,
+    maximumDeliveries: Int,
+    variants: [ReportedVariant],
+    lookAhead: Int,
+    blacklist: SharedBlacklist,
+    time: TimeSource,
+    onProgress: @escaping (QueuedRun) -> Void
+  ) {
+    self.consumer = consumer
+    self.maximumDeliveries = maximumDeliveries
+    self.variants = variants.count
+    self.lookAhead = lookAhead
+    self.blacklist = blacklist
+    self.time = time
+    self.onProgress = onProgress
+    rows = DetailedRows(variants: variants)
+  }
+
+  // MARK: PrefetchDelegate
+
+  var sourceDescriptor: Int32? { consumer.descriptor }
+
+  func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
+    batchRows.removeAll(keepingCapacity: true)
+    if arrived.isEmpty { try takeNews() }
+    while let held = arrived.first, batch.requests.count < maximum {
+      if nextEntry == 0 { try begin(held) }
+      while nextEntry < held.message.entries.count, batch.requests.count < maximum {
+        add(nextEntry, of: held, to: &batch)
+        nextEntry += 1
+      }
+      guard nextEntry == held.message.entries.count else { break }
+      arrived.removeFirst()
+      nextEntry = 0
+      // One that keeps nothing in flight is done here.
+      held.expect(-1)
+      settleIfDone(held)
+    }
+    if !arrived.isEmpty { return .open }
+    if let ending, batch.requests.isEmpty { throw ending }
+    return isDrained ? .ended : ending == nil ? .blocked : .open
+  }
+
+  func decided(_ index: Int, _ result: EntryResult) { finish(batchRows[index], LoadCompletion(id: 0, result: result)) }
+
+  func began(_ index: Int, slot: Int) {
+    if slot >= pending.count { pending.append(contentsOf: repeatElement(nil, count: slot + 1 - pending.count)) }
+    pending[slot] = batchRows[index]
+  }
+
+  func completed(slot: Int, _ completion: LoadCompletion) {
+    guard let row = pending[slot] else { preconditionFailure("a request completes once") }
+    pending[slot] = nil
+    finish(row, completion)
+  }
+
+  func progressed() {
+    demand()
+    onProgress(self)
+  }
+
+  // MARK: Messages
+
+  /// Asks for more where there is room for it.
+  private func demand() {
+    let room = lookAhead - heldEntries - credits
+    // Not for each entry that has ended.
+    guard ending == nil, !isDrained, room > lookAhead / 8 else { return }
+    consumer.take(maximumEntries: room)
+    credits += room
+  }
+
+  private func takeNews() throws {
+    let news = consumer.takeNews()
+    for message in news.messages {
+      heldEntries += message.entries.count
+      credits -= max(1, message.entries.count)
+      arrived.append(HeldMessage(message))
+    }
+    lostMessages += news.lost.count
+    waitingNote = nil
+    switch news.condition {
+    case .working, .stopped: break
+    case .waiting(let why): waitingNote = why
+    case .drained: isDrained = true
+    case .replaced: ending = .replaced
+    case .refused(let why): ending = .refused(why)
+    }
+    demand()
+  }
+
+  private func begin(_ held: HeldMessage) throws(CacheError) {
+    // Until it is read to its end it cannot be done.
+    held.expect(1)
+    try blacklist.take(held.message, now: time.wall())
+  }
+
+  private func add(_ index: Int, of held: HeldMessage, to batch: inout PrefetchBatch) {
+    let entry = held.message.entries[index]
+    switch entry.state {
+    case .good where held.message.isGivenUp:
+      fail(.internal, "given up after \(maximumDeliveries) deliveries: each time the worker that had it ended before it was done", index, held)
+    case .good:
+      let start = batch.bytes.count
+      do throws(InvalidURL) {
+        let parts = try held.message.bytes.withRawBytes { bytes throws(InvalidURL) in
+          try normalizer.normalize(UnsafeRawBufferPointer(rebasing: bytes[entry.url]), relativeTo: nil, into: &batch.bytes)
+        }
+        append(index, of: held, normalized: start..<batch.bytes.count, parts, to: &batch)
+      } catch {
+        fail(.invalidURL, error.message, index, held, variants: 1)
+      }
+    case .filtered:
+      var remarks = DetailedRows.Remarks()
+      remarks.isLeftOut = true
+      held.expect(1)
+      take(EntryResult(.skipped), PendingRow(held: held, entry: UInt16(index), variant: 0), remarks)
+    case .invalid(let sentence):
+      fail(.invalidURL, String(decoding: held.message.bytes[sentence], as: UTF8.self), index, held, variants: 1)
+    }
+  }
+
+  private func append(
+    _ index: Int,
+    of held: HeldMessage,
+    normalized: Range<Int>,
+    _ parts: URLParts,
+    to batch: inout PrefetchBatch
+  ) {
+    let url = held.message.bytes[held.message.entries[index].url]
+    var written = normalized
+    if !batch.bytes[normalized].elementsEqual(url) {
+      written = batch.bytes.count..<batch.bytes.count + url.count
+      batch.bytes.append(contentsOf: url)
+    }
+    held.expect(max(1, variants))
+    var variant: UInt16 = variants == 0 ? 0 : 1
+    repeat {
+      batch.requests.append(
+        LoadRequest(
+          id: 0,
+          url: normalized,
+          written: written,
+          parts: parts,
+          priority: held.message.priority,
+          sequence: nextSequence,
+          variant: variant
+        )
+      )
+      batchRows.append(PendingRow(held: held, entry: UInt16(index), variant: variant))
+      nextSequence += 1
+      variant += 1
+    } while variant <= variants
+  }
+
+  // MARK: Rows
+
+  /// The end of an entry that is not asked for; of all its variants where `count` does not say otherwise.
+  private func fail(_ kind: FailureKind, _ message: String, _ index: Int, _ held: HeldMessage, variants count: Int? = nil) {
+    let details = EntryResult.Details(failure: Failure(kind, message: message))
+    let isPlain = count != nil || variants == 0
+    for variant in isPlain ? 0...0 : 1...UInt16(variants) {
+      held.expect(1)
+      take(EntryResult(.failed, details: details), PendingRow(held: held, entry: UInt16(index), variant: variant))
+    }
+  }
+
+  private func finish(_ row: PendingRow, _ completion: LoadCompletion) {
+    let held = row.held
+    if completion.result.outcome == .cancelled {
+      held.cancelOne()
+    } else {
+      var remarks = DetailedRows.Remarks()
+      remarks.joinedBlacklist = completion.joinedBlacklist
+      remarks.leftBlacklist = completion.leftBlacklist
+      if remarks.joinedBlacklist || remarks.leftBlacklist { share(completion, row) }
+      take(completion.result, row, remarks)
+    }
+    settleIfDone(held)
+  }
+
+  /// Lets the other workers know of a URL that is bad, or good again.
+  private func share(_ completion: LoadCompletion, _ row: PendingRow) {
+    let message = row.held.message
+    let key = message.bytes.withUnsafeBytes { bytes in
+      let url = UnsafeRawBufferPointer(rebasing: bytes[message.entries[Int(row.entry)].url])
+      return BadURLKey(url: url, variant: Int(row.variant) - (variants == 0 ? 0 : 1))
+    }
+    if completion.leftBlacklist {
+      row.held.note(key, bad: nil)
+    } else if let failure = completion.result.failure {
+      row.held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
+    }
+  }
+
+  private func take(_ result: EntryResult, _ row: PendingRow, _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()) {
+    totals.add(result.outcome)
+    if !result.isShared { receivedBytes += result.receivedBytes }
+    let message = row.held.message
+    let entry = message.entries[Int(row.entry)]
+    rows.removeAll()
+    message.bytes.withUnsafeBytes { bytes in
+      let written = UnsafeRawBufferPointer(rebasing: bytes[entry.url])
+      if holdsCredentials(written) {
+        maskingCredentials(written).withUnsafeBytes { append(result, entry, url: $0, row, remarks) }
+      } else {
+        append(result, entry, url: written, row, remarks)
+      }
+    }
+    rows.withUnsafeBytes { row.held.take(result.outcome, row: $0) }
+  }
+
+  private func append(
+    _ result: EntryResult,
+    _ entry: QueuedEntry,
+    url: UnsafeRawBufferPointer,
+    _ row: PendingRow,
+    _ remarks: DetailedRows.Remarks
+  ) {
+    let reported = ReportedEntry(
+      url: url,
+      // What prewarm writes has no more.
+      manifest: min(Int(entry.manifest), DetailedRows.maximumManifests - 1),
+      line: entry.line,
+      priority: row.held.message.priority,
+      host: UnsafeRawBufferPointer(start: nil, count: 0),
+      variant: Int(row.variant)
+    )
+    rows.append(result, of: reported, remarks)
+  }
+
+  private func settleIfDone(_ held: HeldMessage) {
+    guard held.openResults == 0 else { return }
+    heldEntries -= held.message.entries.count
+    if !held.isUnfinished { consumer.acknowledge(held.settlement()) }
+  }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import ImageManaging
+import Reporting
+import Threads
+import WarmJobs
+
+/// `prewarm worker`: fetches what others put into a queue.
+struct WorkerCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "worker",
+    abstract: "Work on the job in a queue on Redis, beside workers on other machines.",
+    discussion: """
+      The job comes from the queue, where prewarm enqueue put it; until there is one, it is waited for. Relative paths in it start at the \
+      current folder, variables come from this environment, and the cache is this machine's own. Any number of workers may come and go: what one \
+      that died had begun, others take over; each URL is reported once.
+
+        0          nothing is left in the queue; failures are judged by prewarm enqueue --wait
+        1          it could not go on: cache unusable, Redis refuses
+        3          the job or the command line is wrong, such as a variable that is missing here
+        130, 143   interrupted by SIGINT, SIGTERM: what was in flight had 5 s to finish, the rest went back
+      """
+  )
+
+  @OptionGroup(title: "The queue")
+  var queue: QueueOptions
+
+  @Flag(help: "Wait for the next job when one is done.")
+  var keep = false
+
+  @Option(
+    help: ArgumentHelp(
+      "How long what another worker holds stays its own without a sign of it; the same for all workers of a queue.",
+      valueName: "duration"
+    )
+  )
+  var takeOverAfter = "30s"
+
+  @Option(help: ArgumentHelp("cache.directory on this machine.", valueName: "folder"), completion: .directory)
+  var cacheDirectory: String?
+
+  @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight here.", valueName: "count"))
+  var concurrency: String?
+
+  @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host from here.", valueName: "count"))
+  var perHost: String?
+
+  @Option(
+    help: ArgumentHelp("Any key by its dotted path, such as cache.max-size=2GiB; may be repeated.", valueName: "key=value"),
+    completion: KeyCompletions.settings
+  )
+  var set: [String] = []
+
+  @OptionGroup(title: "Display")
+  var display: DisplayOptions
+
+  func run() throws {
+    // Before anything can start a thread.
+    SignalWatcher.prepare()
+    OpenFiles.raiseLimit()
+    let place = try queue.place()
+    var options = QueueWorker.Options()
+    options.keepsWaiting = keep
+    guard options.setTakeOverAfter(takeOverAfter) else {
+      throw CommandFailure(.misused, "--take-over-after \(takeOverAfter): write a duration of at least 1s, such as 30s")
+    }
+    let overrides = try overrides()
+    let control = RunControl()
+    let progress = ProgressPrinter(display)
+    let manager: ImageManager
+    do {
+      try SignalWatcher.start { signal in
+        control.stop(signal: signal)
+        progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
+      }
+      manager = try ImageManager()
+    } catch {
+      throw CommandFailure(.couldNotFinish, "\(error)")
+    }
+    let worker = QueueWorker(
+      place,
+      manager: manager,
+      overrides: overrides,
+      environment: JobLoading.environment(),
+      options: options,
+      control: control
+    ) { progress.note($0) }
+    var status = ExitStatus.withinLimits
+    do throws(QueueWorker.Refusal) {
+      try worker.run(progress: progress) { status = max(status, told($0)) }
+    } catch {
+      throw end(of: error, control)
+    }
+    manager.shutDown()
+    throw ExitCode(status.rawValue)
+  }
+
+  /// What this machine sets over the job.
+  private func overrides() throws -> [JobOverride] {
+    var overrides: [JobOverride] = []
+    if let concurrency {
+      overrides.append(JobOverride(path: "prefetch.concurrency", value: concurrency, origin: "--concurrency"))
+    }
+    if let perHost { overrides.append(JobOverride(path: "prefetch.per-host", value: perHost, origin: "--per-host")) }
+    if let cacheDirectory {
+      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
+    }
+    return try overrides + KeyOptions.overrides(settings: set)
+  }
+
+  /// Prints what was done of a job, and returns the status that it ends with.
+  private func told(_ summary: WorkerSummary) -> ExitStatus {
+    if !display.quiet {
+      for line in summary.lines { writeToStandardOutput("\(escapedForTerminal(line))\n") }
+    }
+    switch summary.ending {
+    case .drained: return .withinLimits
+    case .interrupted(let interruption): return interruption == .interrupt ? .interrupted : .terminated
+    case .failed(let why):
+      Note.error("\(summary.name): \(why)")
+      return .couldNotFinish
+    }
+  }
+
+  private func end(of refusal: QueueWorker.Refusal, _ control: RunControl) -> any Error {
+    switch refusal {
+    case .mistakes(let errors): return JobLoading.failure(errors, display)
+    case .job(let name, let error): return CommandFailure(.couldNotFinish, "\(name): \(error)")
+    case .queue(.interrupted): return ExitCode((control.signal.map(SignalWatcher.status) ?? .couldNotFinish).rawValue)
+    case .queue(let error): return CommandFailure(.couldNotFinish, "\(error)")
+    }
+  }
+}
