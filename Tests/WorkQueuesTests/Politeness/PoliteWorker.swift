@@ -1,0 +1,60 @@
+import ImagePrimitives
+import TestSupport
+import WorkQueues
+
+/// A worker that keeps what it is told.
+final class PoliteWorker: Sendable {
+  struct Rest: Sendable {
+    var origin: String
+    var duration: Duration
+    var status: Int
+  }
+
+  struct State: Sendable {
+    var starts: [ReservedStarts] = []
+    var rests: [Rest] = []
+    /// Each time that Redis was away: how many workers there were.
+    var away: [Int] = []
+    var returns = 0
+  }
+
+  /// What it was told.
+  private final class Receiver: PolitenessReceiver {
+    let state = Watched(State())
+
+    func reserved(_ starts: [ReservedStarts]) { state.withLock { $0.starts += starts } }
+    func rests(_ origin: String, for duration: Duration, status: Int) {
+      state.withLock { $0.rests.append(Rest(origin: origin, duration: duration, status: status)) }
+    }
+    func becameUnavailable(workers: Int) { state.withLock { $0.away.append(workers) } }
+    func becameAvailable() { state.withLock { $0.returns += 1 } }
+  }
+
+  let politeness: SharedPoliteness
+  private let receiver = Receiver()
+
+  init(_ place: QueuePlace, options: SharedPoliteness.Options = .init()) throws {
+    politeness = try SharedPoliteness(place, options: options, receiver: receiver)
+  }
+
+  var state: State { receiver.state.value }
+
+  func wait(for what: String, until condition: @escaping @Sendable (State) -> Bool) async throws {
+    try await receiver.state.wait(for: what, until: condition)
+  }
+
+  /// Reserves starts, and waits for the answer.
+  func reserve(_ count: Int, at origin: String = "https://a", milliseconds: UInt64) async throws -> ReservedStarts {
+    let before = state.starts.count
+    politeness.reserve([StartReservation(origin: origin, count: count, intervalNanoseconds: milliseconds * 1_000_000)])
+    try await wait(for: "reserved starts") { $0.starts.count > before }
+    return state.starts[before]
+  }
+}
+
+extension ReservedStarts {
+  /// The moments of all of them.
+  var moments: [MonotonicInstant] {
+    (0..<count).map { first.advanced(by: .nanoseconds(Int64(intervalNanoseconds) * Int64($0))) }
+  }
+}
