@@ -26,6 +26,8 @@ final class JobSession {
     /// Who is shown every image that came.
     var observer: (any ImageObserver)?
     var files = OpenFileBudget()
+    /// Who grants starts, where other workers keep to the same rates; nil: the rates are this run's own.
+    var starts: (any StartGranting)?
     /// In a dry run the network is never asked.
     var isDryRun = false
     var time = TimeSource.system
@@ -51,7 +53,7 @@ final class JobSession {
     if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
     var limits = job.downloadLimits
     limits.concurrency = min(limits.concurrency, files.transfers)
-    manager.downloader.setLimits(limits)
+    manager.downloader.setLimits(limits, grantedBy: surroundings.starts)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
     // Another job may go another way to hosts that were down.

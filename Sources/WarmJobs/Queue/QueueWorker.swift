@@ -136,14 +136,17 @@ public final class QueueWorker {
     }
     var surroundings = JobSession.Surroundings(time: time)
     surroundings.memory = job.cache.memory.map { ImageMemory(maxCost: $0.maxCost, maxCount: $0.maxCount) }
-    // From here on the downloader keeps to the limits of the job: rates and pauses are those of this worker alone.
-    let session = JobSession(stores, over: manager, surroundings)
     let consumer: QueueConsumer
+    let starts: QueueStarts
     do throws(ThreadRefusal) {
+      starts = try QueueStarts(place, for: manager.downloader)
       consumer = try QueueConsumer(queue, options: options.consuming)
     } catch {
       throw .queue(.noThread("\(error)"))
     }
+    // From here on the downloader keeps to the limits of the job: rates and pauses are those of all workers together.
+    surroundings.starts = starts
+    let session = JobSession(stores, over: manager, surroundings)
     let meter = session.meter()
     let run = QueuedRun(
       consumer,
@@ -168,6 +171,7 @@ public final class QueueWorker {
     // What is acknowledged is said, and what is not finished is given back.
     consumer.stop()
     consumer.join()
+    starts.stop()
     progress?.end()
     session.trim()
     return summary(of: run, session, ending(end, run, consumer.takeNews().condition))
