@@ -12,6 +12,8 @@ enum SoakCounts {
   static let images = count("PREWARM_SOAK_IMAGES", default: 300)
   /// URLs of a check.
   static let urls = count("PREWARM_SOAK_URLS", default: 1200)
+  /// For how long workers keep to a rate that they share.
+  static let politeSeconds = count("PREWARM_SOAK_SECONDS", default: 60)
   /// Where the random moments start; a failing test prints it.
   static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
 

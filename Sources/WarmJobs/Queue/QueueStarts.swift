@@ -8,12 +8,10 @@ import WorkQueues
 /// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail, stays each
 /// worker's own.
 final class QueueStarts: StartGranting {
-  private let downloader: ImageDownloader
   private let politeness: SharedPoliteness
 
   /// Joins the workers of the queue at `place`, for a downloader whose limits are then set with this.
   init(_ place: QueuePlace, for downloader: ImageDownloader) throws(ThreadRefusal) {
-    self.downloader = downloader
     politeness = try SharedPoliteness(place, receiver: DownloaderPoliteness(downloader))
   }
 
@@ -29,11 +27,8 @@ final class QueueStarts: StartGranting {
     politeness.rest(origin, for: duration, status: status)
   }
 
-  /// Leaves the workers. The downloader goes on by its own rates until other limits are set.
-  func stop() {
-    politeness.stop()
-    downloader.authorityIsAway(workers: 1)
-  }
+  /// Leaves the workers. The downloader goes on by rates of its own until other limits are set.
+  func stop() { politeness.stop() }
 }
 
 /// Tells a downloader what the workers share.

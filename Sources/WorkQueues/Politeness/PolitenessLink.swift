@@ -157,6 +157,7 @@ final class PolitenessLink {
 
   /// Passes on what was still said, and is no worker any more.
   private func leave() {
+    defer { receiver.becameUnavailable(workers: 1) }
     guard let connection else { return }
     do throws(RedisError) {
       if !rests.isEmpty {

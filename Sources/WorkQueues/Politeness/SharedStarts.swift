@@ -40,7 +40,8 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   func rests(_ origin: String, for duration: Duration, status: Int)
 
   /// Redis cannot be asked for the time being: what was reserved without an answer is lost, and so is what is asked for until
-  /// ``becameAvailable()``. There were `workers` of them when it was last heard of, this one included.
+  /// ``becameAvailable()``. There were `workers` of them when it was last heard of, this one included; 1 where it was never reached, and
+  /// after ``SharedPoliteness/stop()``, which leaves them.
   func becameUnavailable(workers: Int)
 
   /// Redis can be asked again; called only after it could not.

@@ -1,0 +1,81 @@
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Workers of one queue, each a process, that together are as polite as one.
+@Suite(.serialized) struct PolitenessSoakTests {
+  private static let workers = 4
+
+  /// What an origin saw of requests that all workers made for images.
+  private struct Arrivals {
+    let moments: [ContinuousClock.Instant]
+    let connections: Int
+
+    init(_ origin: Origin) {
+      let requests = origin.requests.filter { $0.path.hasPrefix("/images/") }
+      moments = requests.map(\.arrival).sorted()
+      connections = Set(requests.map(\.connection)).count
+    }
+
+    /// From the first to the last.
+    var span: Duration { moments.isEmpty ? .zero : moments[0].duration(to: moments[moments.count - 1]) }
+
+    /// How many came in each second since the first.
+    var bySecond: [Int] {
+      moments.reduce(into: [Int](repeating: 0, count: Int(span.components.seconds) + 1)) { counts, moment in
+        counts[Int(moments[0].duration(to: moment).components.seconds)] += 1
+      }
+    }
+  }
+
+  /// Puts a job into a queue, lets four workers do it, and looks that each entry was done once.
+  private func work(_ origin: Origin, entries: Int, keys: String) async throws -> Arrivals {
+    let scene = try await QueueScene(urls: imageURLs(origin, 0..<entries), keys: keys)
+    // They wait for the job, so that none has it for itself.
+    let commands = try (0..<Self.workers).map { try scene.worker($0) }
+    for command in commands { try await command.waitForError("waiting for one") }
+    #expect(try await scene.enqueue().wait().status == 0)
+    for command in commands {
+      let result = try await command.wait()
+      #expect(result.status == 0, "\(result.errorText)")
+    }
+    let run = try await scene.report()
+    #expect(run.status == 0 && run.totals["downloaded"] == entries, "\(run.totals)")
+    return Arrivals(origin)
+  }
+
+  @Test("D1: four workers begin no more requests at a host than its rate allows one, and hardly fewer")
+  func sharedRate() async throws {
+    let rate = 50
+    let entries = SoakCounts.isLong ? rate * SoakCounts.politeSeconds : 4 * rate
+    let origin = try makeImageOrigin()
+    // Before the first start, so that however busy the machine is no less is measured than was kept.
+    let begin = ContinuousClock.now
+    // One transfer at a time each, so that one worker holds only a part of the queue.
+    let keys = "prefetch: {per-host-rate: \(rate), concurrency: \(SoakCounts.isLong ? 8 : 1)}\nrequest: {retries: 0}"
+    let arrivals = try await work(origin, entries: entries, keys: keys)
+    let last = try #require(arrivals.moments.last)
+    #expect(arrivals.moments.count == entries && arrivals.connections > 1)
+    #expect(begin.duration(to: last) >= .milliseconds((entries - 1) * 1000 / rate))
+    guard SoakCounts.isLong else { return }
+    let average =
+      Double(entries - 1) / (Double(arrivals.span.components.seconds) + Double(arrivals.span.components.attoseconds) / 1e18)
+    print("\(entries) requests in \(arrivals.span), \(average) a second; second by second: \(arrivals.bySecond)")
+    // A start may be late by the way of its grant, the first as well as the last.
+    #expect(average <= Double(rate) * 1.005 && average >= 45)
+  }
+
+  @Test("D15: a pause that one worker was asked for is kept by all", .enabled(if: SoakCounts.isLong, "takes half a minute"))
+  func sharedPause() async throws {
+    let origin = try makeImageOrigin()
+    origin.set(
+      "/images/500.jpg",
+      .sequence([.status(503, headers: ["Retry-After": "10"]), .body(SampleImages.jpeg(500), type: "image/jpeg")])
+    )
+    let arrivals = try await work(origin, entries: 1000, keys: "prefetch: {per-host-rate: 100}")
+    let asked = try #require(origin.requests.first { $0.path == "/images/500.jpg" }).arrival
+    // Word of it comes to the others within a tenth of a second, as long as they are not kept from their work.
+    let intruders = arrivals.moments.filter { $0 > asked.advanced(by: .seconds(1)) && $0 < asked.advanced(by: .seconds(10)) }
+    #expect(intruders.isEmpty && arrivals.moments.count == 1001)
+  }
+}
