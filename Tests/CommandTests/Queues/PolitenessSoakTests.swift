@@ -34,7 +34,8 @@ import Testing
     // They wait for the job, so that none has it for itself.
     let commands = try (0..<Self.workers).map { try scene.worker($0) }
     for command in commands { try await command.waitForError("waiting for one") }
-    #expect(try await scene.enqueue().wait().status == 0)
+    let filled = try await scene.enqueue().wait()
+    try #require(filled.status == 0, "\(filled.errorText)")
     for command in commands {
       let result = try await command.wait()
       #expect(result.status == 0, "\(result.errorText)")
@@ -52,7 +53,7 @@ import Testing
     // Before the first start, so that however busy the machine is no less is measured than was kept.
     let begin = ContinuousClock.now
     // One transfer at a time each, so that one worker holds only a part of the queue.
-    let keys = "prefetch: {per-host-rate: \(rate), concurrency: \(SoakCounts.isLong ? 8 : 1)}\nrequest: {retries: 0}"
+    let keys = "prefetch: {per-host-rate: \(rate)/s, concurrency: \(SoakCounts.isLong ? 8 : 1)}\nrequest: {retries: 0}"
     let arrivals = try await work(origin, entries: entries, keys: keys)
     let last = try #require(arrivals.moments.last)
     #expect(arrivals.moments.count == entries && arrivals.connections > 1)
@@ -72,7 +73,7 @@ import Testing
       "/images/500.jpg",
       .sequence([.status(503, headers: ["Retry-After": "10"]), .body(SampleImages.jpeg(500), type: "image/jpeg")])
     )
-    let arrivals = try await work(origin, entries: 1000, keys: "prefetch: {per-host-rate: 100}")
+    let arrivals = try await work(origin, entries: 1000, keys: "prefetch: {per-host-rate: 100/s}")
     let asked = try #require(origin.requests.first { $0.path == "/images/500.jpg" }).arrival
     // Word of it comes to the others within a tenth of a second, as long as they are not kept from their work.
     let intruders = arrivals.moments.filter { $0 > asked.advanced(by: .seconds(1)) && $0 < asked.advanced(by: .seconds(10)) }
