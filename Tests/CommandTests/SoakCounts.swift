@@ -14,6 +14,12 @@ enum SoakCounts {
   static let urls = count("PREWARM_SOAK_URLS", default: 1200)
   /// For how long workers keep to a rate that they share.
   static let politeSeconds = count("PREWARM_SOAK_SECONDS", default: 60)
+  /// Entries of a queue.
+  static let entries = count("PREWARM_SOAK_ENTRIES", default: 800)
+  /// Workers that are killed over a queue.
+  static let workerKills = count("PREWARM_SOAK_WORKER_KILLS", default: 3)
+  /// Restarts of a queue's server.
+  static let redisRestarts = count("PREWARM_SOAK_REDIS_RESTARTS", default: 1)
   /// Where the random moments start; a failing test prints it.
   static let seed = UInt64(count("PREWARM_SOAK_SEED", default: 20_261_121))
 

@@ -1,0 +1,240 @@
+import Foundation
+import RedisClient
+import TestOrigin
+import TestSupport
+import Testing
+
+/// `prewarm enqueue` and `prewarm worker` over a real Redis server.
+@Suite struct QueueCommandTests {
+  /// Good and bad images of two hosts in three classes, with rows that are no URL or filtered out.
+  private static let keys = """
+    prefetch: {concurrency: 16, per-host: 16}
+    request: {retries: 0}
+    """
+
+  private func makeURLs(_ origin: Origin, _ count: Int) -> [String] {
+    (0..<count).map { number in
+      switch number % 20 {
+      case 3: origin.url("/missing/\(number).jpg", host: number % 2)
+      case 7: origin.url("/text/\(number).jpg")
+      default: origin.url("/images/\(number).jpg", host: number % 2)
+      }
+    } + ["no url at all", "ftp://127.0.0.1/a.jpg"]
+  }
+
+  private func makeOrigin() throws -> Origin {
+    let origin = try Origin(addresses: [.ipv4, .ipv4])
+    origin.setFallback { request in
+      if request.path.hasPrefix("/text/") { return .body(Array("<html>no image</html>".utf8), type: "image/jpeg") }
+      guard let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) else { return .status(404) }
+      return .body(SampleImages.jpeg(number), type: "image/jpeg")
+    }
+    return origin
+  }
+
+  @Test func aWorkerAndAWaitTellTheSameAsARun() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(
+      urls: makeURLs(origin, 300),
+      keys: Self.keys + "\nmanifests: [{path: urls.txt, exclude: ['*/1?5.jpg']}]"
+    )
+    scene.job.folder.write(
+      "version: 1\nname: test\nmanifests: [{path: urls.txt, exclude: ['*/1?5.jpg']}, {urls: [\(origin.url("/images/900.jpg"))], priority: high}]\n"
+        + Self.keys + "\nreport: [{json: report.json}, {jsonl: rows.jsonl}]\n",
+      to: "job.yaml"
+    )
+    let expected = try await scene.run()
+    #expect(expected.totals["urls"] == 303)
+    let filled = try await scene.enqueue().wait()
+    #expect(filled.status == 0 && filled.errorText.contains("303 URLs put into queue 'default'"), "\(filled.errorText)")
+    let worker = try await scene.worker().wait()
+    #expect(worker.status == 0, "\(worker.errorText)")
+    #expect(worker.outputText.contains("this worker finished 303 URLs"), "\(worker.outputText)")
+    let run = try await scene.report()
+    #expect(run.status == expected.status)
+    #expect(run.facts == expected.facts)
+    #expect(run.rows.map(\.url).sorted() == expected.rows.map(\.url).sorted())
+    #expect(run.section("job")["name"] as? String == "test")
+  }
+
+  @Test func fourWorkersShareAQueueAndReportEachEntryOnce() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: makeURLs(origin, 600), keys: Self.keys)
+    let workers = try (0..<4).map { try scene.worker($0) }
+    let run = try await scene.report()
+    for worker in workers { #expect(try await worker.wait().status == 0) }
+    #expect(run.totals["urls"] == 602 && run.sumOfTotals == 602 && run.totals["downloaded"] == 540)
+    #expect(Set(run.rows.map { "\($0.manifest):\($0.line ?? 0)" }).count == 602)
+    #expect(run.status == 2)
+  }
+
+  @Test func variantsAreEachReported() async throws {
+    let origin = try makeOrigin()
+    let keys = "request: {variants: {small: {X-Size: small}, large: {X-Size: large}}, retries: 0}"
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg"), origin.url("/missing/2.jpg"), "bad"], keys: keys)
+    let expected = try await scene.run()
+    let worker = try scene.worker()
+    let run = try await scene.report()
+    #expect(try await worker.wait().status == 0)
+    #expect(run.facts == expected.facts)
+    #expect(run.totals["urls"] == 5)
+  }
+
+  @Test func aWorkerThatWasKilledIsReplacedByAnother() async throws {
+    let origin = try makeOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: makeURLs(origin, 300), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let victim = try scene.worker(0)
+    try await gate.waitForWaiting(16)
+    gate.step(100)
+    try await origin.waitForRequests(100)
+    victim.kill()
+    #expect(try await victim.wait().ending == .signalled(SIGKILL))
+    gate.open()
+    let survivor = try scene.worker(1, "--take-over-after", "1s")
+    let run = try await scene.report()
+    #expect(try await survivor.wait().status == 0)
+    #expect(run.totals["urls"] == 302 && run.sumOfTotals == 302 && run.rows.count == 302)
+    #expect(Set(run.rows.map { $0.line }).count == 302)
+  }
+
+  @Test func aStoppedWorkerGivesBackWhatItHasNotFinished() async throws {
+    let origin = try makeOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: (0..<100).map { origin.url("/images/\($0).jpg") }, keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let stopped = try scene.worker(0)
+    try await gate.waitForWaiting(16)
+    stopped.send(SIGTERM)
+    try await stopped.waitForError("what is in flight has 5 s to finish")
+    gate.open()
+    #expect(try await stopped.wait().status == 143)
+    // Another one need not wait until nobody has renewed what it held.
+    let other = try scene.worker(1, "--take-over-after", "1h")
+    let run = try await scene.report()
+    #expect(try await other.wait().status == 0)
+    #expect(run.totals["downloaded"] == 100 && run.rows.count == 100 && run.status == 0)
+  }
+
+  @Test func redisMayDieAndComeBack() async throws {
+    let origin = try makeOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: makeURLs(origin, 200), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let worker = try scene.worker()
+    let waiting = try scene.enqueue("--wait")
+    try await gate.waitForWaiting(16)
+    try await scene.redis.kill()
+    gate.step(50)
+    try await waiting.waitForError("waiting for it")
+    try await scene.redis.start()
+    gate.open()
+    let run = try scene.job.finishedRun(try await waiting.wait())
+    #expect(try await worker.wait().status == 0)
+    #expect(run.totals["urls"] == 202 && run.rows.count == 202 && run.status == 2)
+  }
+
+  @Test func whoEnqueuesMayBeKilledAndGoOn() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: (0..<20_000).map { origin.url("/images/\($0).jpg") }, keys: Self.keys + "\ncache: {mode: only}")
+    let first = try scene.enqueue()
+    let connection = try scene.connect()
+    try await poll("some messages") {
+      (try connection.command(["HGET", "{prewarm:default}:job", "written"]).integer ?? 0) > 20
+    }
+    first.kill()
+    _ = try await first.wait()
+    let second = try await scene.enqueue().wait()
+    #expect(second.status == 0 && second.errorText.contains("20,000 URLs put into"), "\(second.errorText)")
+    let worker = try scene.worker()
+    let run = try await scene.report()
+    #expect(try await worker.wait().status == 0)
+    #expect(run.totals["skipped"] == 20_000 && run.rows.count == 20_000)
+    #expect(Set(run.rows.map(\.url)).count == 20_000)
+  }
+
+  @Test func whoWaitsMayBeKilledAndWritesWholeReportsAllTheSame() async throws {
+    let origin = try makeOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: makeURLs(origin, 100), keys: Self.keys)
+    let waiting = try scene.enqueue("--wait")
+    let worker = try scene.worker()
+    try await gate.waitForWaiting(16)
+    waiting.send(SIGINT)
+    let interrupted = try scene.job.finishedRun(try await waiting.wait())
+    #expect(interrupted.status == 130 && interrupted.report["interrupted"] as? Bool == true)
+    gate.open()
+    #expect(try await worker.wait().status == 0)
+    let run = try await scene.report()
+    #expect(run.totals["urls"] == 102 && run.rows.count == 102 && run.status == 2)
+    #expect(run.report["interrupted"] as? Bool == false)
+  }
+
+  @Test func aQueueThatIsReportedOnBeginsAnew() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
+    for _ in 0..<2 {
+      #expect(try await scene.enqueue().wait().status == 0)
+      #expect(try await scene.worker().wait().status == 0)
+      let again = try await scene.enqueue().wait()
+      #expect(again.status == 1 && again.errorText.contains("on which no report was written"), "\(again.errorText)")
+      #expect(try await scene.report().totals["urls"] == 1)
+    }
+  }
+
+  @Test func anotherJobNeedsReplace() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let other = try await scene.enqueue("--order", "lifo").wait()
+    #expect(other.status == 1 && other.errorText.contains("holds another job"), "\(other.errorText)")
+    scene.job.write(urls: [origin.url("/images/2.jpg")])
+    #expect(try await scene.enqueue("--order", "lifo", "--replace").wait().status == 0)
+    #expect(try await scene.worker().wait().status == 0)
+    #expect(origin.count(of: "/images/2.jpg") == 1 && origin.count(of: "/images/1.jpg") == 0)
+  }
+
+  @Test func aWorkerThatKeepsWaitsForTheNextJob() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
+    let worker = try scene.worker(0, "--keep")
+    try await worker.waitForError("holds no job yet: waiting for one")
+    #expect(try await scene.report().totals["downloaded"] == 1)
+    try await worker.waitForError("holds no other job yet: waiting for one")
+    scene.job.write(urls: [origin.url("/images/2.jpg")])
+    #expect(try await scene.report().totals["downloaded"] == 1)
+    worker.send(SIGINT)
+    #expect(try await worker.wait().status == 130)
+  }
+
+  @Test func whatOneWorkerKnowsToBeBadNoOtherAsksFor() async throws {
+    let origin = try makeOrigin()
+    let bad = origin.url("/missing/1.jpg")
+    let scene = try await QueueScene(urls: [bad], keys: Self.keys)
+    // Of two classes, so that they are in messages of their own, which come one after the other.
+    scene.job.folder.write(
+      "version: 1\nname: test\nmanifests: [{urls: ['\(bad)'], priority: high}, {urls: ['\(bad)'], priority: low}]\n"
+        + "report: [{json: report.json}, {jsonl: rows.jsonl}]\n",
+      to: "job.yaml"
+    )
+    #expect(try await scene.enqueue().wait().status == 0)
+    let gate = origin.hold("/missing/1.jpg")
+    // It takes both messages, tells of the first one, and dies before it has told of the second.
+    let connection = try scene.connect()
+    _ = try connection.command(["XREADGROUP", "GROUP", "workers", "ghost", "COUNT", "1", "STREAMS", "{prewarm:default}:low", ">"])
+    let first = try scene.worker(0, "--take-over-after", "1h")
+    try await gate.waitForWaiting(1)
+    gate.open()
+    try await poll("the first to be settled") {
+      try connection.command(["HGET", "{prewarm:default}:totals", "entries"]).integer == 1
+    }
+    first.kill()
+    _ = try await first.wait()
+    let second = try scene.worker(1, "--take-over-after", "1s")
+    let run = try await scene.report()
+    #expect(try await second.wait().status == 0)
+    #expect(run.totals["failed"] == 1 && run.totals["blacklisted"] == 1, "\(run.totals)")
+    #expect(origin.count(of: "/missing/1.jpg") == 1)
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import RedisClient
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What goes wrong around a queue, and what is said of it.
+@Suite struct QueueMistakeTests {
+  private let origin: Origin
+
+  init() throws { origin = try makeImageOrigin() }
+
+  @Test func anAddressThatCannotBeMeantIsMisuse() async throws {
+    let job = JobFolder(urls: [origin.url("/images/1.jpg")])
+    for (address, words) in [
+      ("rediss://user:secret@127.0.0.1", "rediss:// is not supported"), ("http://user:secret@127.0.0.1", "begins with redis://"),
+      ("redis://user:secret@127.0.0.1/x", "is a number"),
+    ] {
+      for command in [["enqueue", "job.yaml"], ["worker"]] {
+        let result = try await job.start(command + ["--queue", address]).wait()
+        #expect(result.status == 3 && result.errorText.contains(words), "\(result.errorText)")
+        #expect(!result.errorText.contains("secret"))
+      }
+    }
+    for options in [["--name", "a{b}"], ["--take-over-after", "soon"]] {
+      #expect(try await job.start(["worker", "--queue", "redis://127.0.0.1"] + options).wait().status == 3)
+    }
+  }
+
+  @Test func noPasswordIsEverShown() async throws {
+    let redis = try await RedisServer(password: "hush-hush")
+    let job = JobFolder(urls: [origin.url("/images/1.jpg")], keys: "report: [{json: report.json}]")
+    let address = redis.url.replacing("redis://", with: "redis://default:hush-hush@")
+    let worker = try job.start(["worker", "--queue", address, "--verbose", "--cache-directory", "own"])
+    let waiting = try await job.start(["enqueue", "job.yaml", "--queue", address, "--wait", "--verbose"]).wait()
+    let worked = try await worker.wait()
+    #expect(waiting.status == 0 && worked.status == 0, "\(waiting.errorText)\(worked.errorText)")
+    #expect(waiting.errorText.contains("***"))
+    let wrong = try await job.start(["enqueue", "job.yaml", "--queue", address.replacing("hush-hush", with: "hush-wrong")]).wait()
+    #expect(wrong.status == 1 && wrong.errorText.contains("WRONGPASS"), "\(wrong.errorText)")
+    for text in [waiting, worked, wrong].flatMap({ [$0.errorText, $0.outputText] }) { #expect(!text.contains("hush")) }
+    let report = String(decoding: try #require(job.folder.read("report.json")), as: UTF8.self)
+    #expect(!report.contains("hush"))
+  }
+
+  @Test func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis() async throws {
+    let scene = try await QueueScene(
+      urls: [origin.url("/images/1.jpg")],
+      keys: "request: {headers: {X-Token: '${PREWARM_TEST_TOKEN}'}}"
+    )
+    let filled = try await Command(
+      BuiltCommand.path,
+      ["enqueue", "job.yaml", "--queue", scene.redis.url],
+      environment: scene.job.environment.merging(["PREWARM_TEST_TOKEN": "of-the-enqueuer"]) { $1 },
+      workingDirectory: scene.job.folder.path
+    ).wait()
+    #expect(filled.status == 0, "\(filled.errorText)")
+    let stored = try #require(try scene.connect().command(["HGET", "{prewarm:default}:job", "contents"]).text)
+    #expect(stored.contains("PREWARM_TEST_TOKEN") && !stored.contains("of-the-enqueuer"))
+    let poor = try await scene.worker().wait()
+    #expect(poor.status == 3 && poor.errorText.contains("PREWARM_TEST_TOKEN"), "\(poor.errorText)")
+    let rich = try await scene.worker(0, environment: ["PREWARM_TEST_TOKEN": "of-the-worker"]).wait()
+    #expect(rich.status == 0)
+    #expect(origin.requests.map { $0.headers["X-Token"] } == ["of-the-worker"])
+  }
+
+  @Test func whatStrangersWriteIsToldAndHoldsNobodyUp() async throws {
+    let scene = try await QueueScene(urls: (0..<10).map { origin.url("/images/\($0).jpg") })
+    #expect(try await scene.enqueue().wait().status == 0)
+    let connection = try scene.connect()
+    _ = try connection.command(["XADD", "{prewarm:default}:normal", "*", "m", RedisArgument([1, 9, 255, 255, 255])])
+    _ = try connection.command(["XADD", "{prewarm:default}:normal", "*", "other", "field"])
+    _ = try connection.command(["XADD", "{prewarm:default}:results", "*", "r", "{\"url\": 3}\n"])
+    #expect(try await scene.worker().wait().status == 0)
+    let run = try await scene.report()
+    #expect(run.status == 1 && run.totals["downloaded"] == 10, "\(run.result.errorText)")
+    #expect(run.result.errorText.contains("a result in queue 'default'"), "\(run.result.errorText)")
+  }
+
+  @Test func aJobThatIsNoneIsRefused() async throws {
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    #expect(try await scene.enqueue().wait().status == 0)
+    let connection = try scene.connect()
+    _ = try connection.command(["HSET", "{prewarm:default}:job", "contents", "garbage"])
+    let worker = try await scene.worker().wait()
+    #expect(worker.status == 1 && worker.errorText.contains("was not written by this version"), "\(worker.errorText)")
+    _ = try connection.command(["HDEL", "{prewarm:default}:job", "digest"])
+    #expect(try await scene.worker().wait().status == 1)
+  }
+
+  @Test func anEntryThatTenWorkersDiedWithIsGivenUp() async throws {
+    let scene = try await QueueScene(urls: (0..<3).map { origin.url("/images/\($0).jpg") })
+    #expect(try await scene.enqueue().wait().status == 0)
+    let connection = try scene.connect()
+    let stream: RedisArgument = "{prewarm:default}:normal"
+    let read = try connection.command(["XREADGROUP", "GROUP", "workers", "ghost", "COUNT", "1", "STREAMS", stream, ">"])
+    let id = try #require(read.array?[0].array?[1].array?[0].array?[0].text)
+    _ = try connection.command(["XCLAIM", stream, "workers", "ghost", "0", RedisArgument(id), "IDLE", "7200000", "RETRYCOUNT", "11"])
+    #expect(try await scene.worker(0, "--take-over-after", "1h").wait().status == 0)
+    let run = try await scene.report()
+    #expect(run.totals["failed"] == 3 && run.failuresByKind == ["internal": 3], "\(run.totals)")
+    #expect(run.rows.allSatisfy { $0.message?.hasPrefix("given up after 10 deliveries") == true })
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test func standardInputCannotBeGoneOnWith() async throws {
+    let scene = try await QueueScene(urls: [])
+    scene.job.folder.write("version: 1\nname: test\nmanifests: [{path: '-'}]\n", to: "job.yaml")
+    let first = try scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .open)
+    let connection = try scene.connect()
+    try await poll("the queue to begin") { try connection.command(["EXISTS", "{prewarm:default}:job"]).integer == 1 }
+    first.send(SIGINT)
+    let interrupted = try await first.wait()
+    #expect(interrupted.status == 130 && interrupted.errorText.contains("is not filled"), "\(interrupted.errorText)")
+    let input = Array(origin.url("/images/1.jpg\n").utf8)
+    let again = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .bytes(input)).wait()
+    #expect(again.status == 1 && again.errorText.contains("standard input cannot be read again"), "\(again.errorText)")
+    let anew = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"], input: .bytes(input)).wait()
+    #expect(anew.status == 0 && anew.errorText.contains("1 URL put into"), "\(anew.errorText)")
+  }
+}
