@@ -63,9 +63,13 @@ struct EnqueueCommand: ParsableCommand {
       options: options,
       control: control
     ) { progress.note($0) }
-    switch try ending(on: control, "\(place) is not filled; the same command goes on", { () throws(QueueJobError) in
-      try enqueuer.fill(progress: progress)
-    }) {
+    switch try ending(
+      on: control,
+      "\(place) is not filled; the same command goes on",
+      { () throws(QueueJobError) in
+        try enqueuer.fill(progress: progress)
+      }
+    ) {
     case .filled(let size):
       progress.note("\(loaded.name): \(counted(size.entries, "URL")) put into \(place) in \(counted(size.messages, "message"))")
     case .wasFull(let size):
@@ -106,9 +110,13 @@ struct EnqueueCommand: ParsableCommand {
     let follower = QueueReport(job, at: place, reports: reports, version: PrewarmVersion.current, control: control) {
       progress.note($0)
     }
-    let report = try ending(on: control, "\(place) stays as it is", { () throws(QueueJobError) in
-      try follower.follow(progress: progress)
-    })
+    let report = try ending(
+      on: control,
+      "\(place) stays as it is",
+      { () throws(QueueJobError) in
+        try follower.follow(progress: progress)
+      }
+    )
     var status = report.exitStatus
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
     for error in reports.write(report) {
@@ -117,7 +125,11 @@ struct EnqueueCommand: ParsableCommand {
     }
     // What could not be told is told by the next try.
     if status == .withinLimits || status == .beyondLimits {
-      try ending(on: control, "the reports are written, but \(place) does not know", { () throws(QueueJobError) in try follower.close() })
+      try ending(
+        on: control,
+        "the reports are written, but \(place) does not know",
+        { () throws(QueueJobError) in try follower.close() }
+      )
     }
     return status
   }

@@ -7,7 +7,9 @@ import Testing
 @Suite struct DetailedRowsTests {
   private var results: [EntryResult] {
     var downloaded = EntryResult(.downloaded)
-    (downloaded.attempts, downloaded.bytes, downloaded.receivedBytes, downloaded.waitedNanoseconds) = (3, 500, 1234, 5_000_000_001)
+    (downloaded.attempts, downloaded.bytes, downloaded.receivedBytes, downloaded.waitedNanoseconds) = (
+      3, 500, 1234, 5_000_000_001
+    )
     (downloaded.durationNanoseconds, downloaded.format, downloaded.checksum) = (1_234_567, .jpeg, Checksum(high: 1, low: 2))
     var failed = EntryResult(
       .failed,
@@ -85,7 +87,10 @@ import Testing
   @Test func whatIsNoRowIsToldAndThoseBeforeItCount() throws {
     let report = RunReport(version: "1", job: identity, startedAt: nil)
     let replay = RowReplay(into: report)
-    let text = Array("{\"url\":\"https://a/\",\"outcome\":\"hit-disk\"}\n{\"url\":\"https://b/\",\"outcome\":\"hit-disk\",\"prefix_hash\":\"zz\"}\n".utf8)
+    let text = Array(
+      "{\"url\":\"https://a/\",\"outcome\":\"hit-disk\"}\n{\"url\":\"https://b/\",\"outcome\":\"hit-disk\",\"prefix_hash\":\"zz\"}\n"
+        .utf8
+    )
     #expect(throws: ReportReadingError.self) {
       try text.withUnsafeBytes { bytes in try replay.add(bytes, from: "rows") }
     }

@@ -162,7 +162,12 @@ final class QueuedRun: PrefetchDelegate {
     let entry = held.message.entries[index]
     switch entry.state {
     case .good where held.message.isGivenUp:
-      fail(.internal, "given up after \(maximumDeliveries) deliveries: each time the worker that had it ended before it was done", index, held)
+      fail(
+        .internal,
+        "given up after \(maximumDeliveries) deliveries: each time the worker that had it ended before it was done",
+        index,
+        held
+      )
     case .good:
       let start = batch.bytes.count
       do throws(InvalidURL) {

@@ -31,7 +31,8 @@ public struct WorkerSummary: Sendable {
   public var lines: [String] {
     var lines: [String] = []
     let parts = [
-      (totals.downloaded, "downloaded"), (totals.revalidated, "revalidated"), (totals.checked, "checked"), (totals.hits, "in the cache"),
+      (totals.downloaded, "downloaded"), (totals.revalidated, "revalidated"), (totals.checked, "checked"),
+      (totals.hits, "in the cache"),
       (totals.failed, "failed"), (totals.blacklisted, "known bad"), (totals.skipped, "skipped"),
     ]
     let counts = parts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }

@@ -137,7 +137,10 @@ import Testing
 
   @Test func whoEnqueuesMayBeKilledAndGoOn() async throws {
     let origin = try makeOrigin()
-    let scene = try await QueueScene(urls: (0..<20_000).map { origin.url("/images/\($0).jpg") }, keys: Self.keys + "\ncache: {mode: only}")
+    let scene = try await QueueScene(
+      urls: (0..<20_000).map { origin.url("/images/\($0).jpg") },
+      keys: Self.keys + "\ncache: {mode: only}"
+    )
     let first = try scene.enqueue()
     let connection = try scene.connect()
     try await poll("some messages") {

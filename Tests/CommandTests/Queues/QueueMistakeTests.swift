@@ -95,7 +95,9 @@ import Testing
     let stream: RedisArgument = "{prewarm:default}:normal"
     let read = try connection.command(["XREADGROUP", "GROUP", "workers", "ghost", "COUNT", "1", "STREAMS", stream, ">"])
     let id = try #require(read.array?[0].array?[1].array?[0].array?[0].text)
-    _ = try connection.command(["XCLAIM", stream, "workers", "ghost", "0", RedisArgument(id), "IDLE", "7200000", "RETRYCOUNT", "11"])
+    _ = try connection.command([
+      "XCLAIM", stream, "workers", "ghost", "0", RedisArgument(id), "IDLE", "7200000", "RETRYCOUNT", "11",
+    ])
     #expect(try await scene.worker(0, "--take-over-after", "1h").wait().status == 0)
     let run = try await scene.report()
     #expect(run.totals["failed"] == 3 && run.failuresByKind == ["internal": 3], "\(run.totals)")
@@ -115,7 +117,8 @@ import Testing
     let input = Array(origin.url("/images/1.jpg\n").utf8)
     let again = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .bytes(input)).wait()
     #expect(again.status == 1 && again.errorText.contains("standard input cannot be read again"), "\(again.errorText)")
-    let anew = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"], input: .bytes(input)).wait()
+    let anew = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"], input: .bytes(input))
+      .wait()
     #expect(anew.status == 0 && anew.errorText.contains("1 URL put into"), "\(anew.errorText)")
   }
 }

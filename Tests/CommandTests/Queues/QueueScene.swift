@@ -25,7 +25,9 @@ struct QueueScene {
   func worker(_ number: Int = 0, _ arguments: String..., environment: [String: String?] = [:]) throws -> Command {
     let folder = workers.file("\(number)")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let own: [String: String?] = ["PREWARM_CACHE_DIR": "\(folder)/cache", "XDG_CACHE_HOME": nil, "NO_COLOR": nil, "http_proxy": nil]
+    let own: [String: String?] = [
+      "PREWARM_CACHE_DIR": "\(folder)/cache", "XDG_CACHE_HOME": nil, "NO_COLOR": nil, "http_proxy": nil,
+    ]
     return try Command(
       BuiltCommand.path,
       ["worker", "--queue", redis.url] + options + arguments,
@@ -36,7 +38,9 @@ struct QueueScene {
 
   /// Waits for the job to be done, and reads its reports.
   func report(_ arguments: [String] = []) async throws -> Run {
-    try job.finishedRun(try await job.start(["enqueue", "job.yaml", "--queue", redis.url, "--wait"] + options + arguments).wait())
+    try job.finishedRun(
+      try await job.start(["enqueue", "job.yaml", "--queue", redis.url, "--wait"] + options + arguments).wait()
+    )
   }
 
   /// A connection to the server.
@@ -60,12 +64,13 @@ extension Run {
     }
     facts["hosts"] = hosts.joined(separator: "\n")
     facts["manifests"] = Self.text(report["manifests"])
-    facts["latencies"] = Self.text(section("latency_ms")["count"])
     return facts
   }
 
   private static func text(_ value: Any?) -> String {
-    guard let value, let data = try? JSONSerialization.data(withJSONObject: [value], options: .sortedKeys) else { return "nothing" }
+    guard let value, let data = try? JSONSerialization.data(withJSONObject: [value], options: .sortedKeys) else {
+      return "nothing"
+    }
     return String(decoding: data, as: UTF8.self)
   }
 }
