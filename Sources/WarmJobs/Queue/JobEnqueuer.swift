@@ -57,9 +57,10 @@ public final class JobEnqueuer {
   /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it does not tell yet.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
     let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
-    let created = try makeWay(asking)
-    let manifests = try openManifests(now: created ?? TimeSource.system.wall())
-    if created == nil { try asking.ask { follower throws(QueueError) in try follower.delete() } }
+    let found = try look(asking)
+    let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
+    let manifests = try openManifests(now: created)
+    if case .obsolete = found { try asking.ask { follower throws(QueueError) in try follower.delete() } }
     let meter = ProgressMeter(jobName: job.name, start: TimeSource.system.monotonic())
     let show = { [job] (why: String) in
       let now = TimeSource.system.monotonic()
@@ -77,7 +78,7 @@ public final class JobEnqueuer {
       contents: text.encoded,
       digest: text.digest,
       variantCount: max(1, job.entryVariants.count),
-      created: created ?? TimeSource.system.wall()
+      created: created
     )
     if case .sealed(let size) = try beginning(writer, queued) { return .wasFull(size) }
     let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
@@ -93,17 +94,26 @@ public final class JobEnqueuer {
     return .filled(try manifests.fetching(with: downloader) { () throws(QueueJobError) in try filling.fill() })
   }
 
-  /// Looks what the queue holds. Returns when this job was put there first; nil where what is there makes way.
-  private func makeWay(_ asking: QueueAsking) throws(QueueJobError) -> Timestamp? {
-    let found = try asking.ask { follower throws(QueueError) in try follower.open() }
-    guard let found, !options.replaces else { return nil }
+  /// What the queue holds before anything is written.
+  private enum Found {
+    case nothing
+    /// What makes way.
+    case obsolete
+    /// This job, which was put there first at that time: what counts from then on counts from there.
+    case sameJob(Timestamp)
+  }
+
+  private func look(_ asking: QueueAsking) throws(QueueJobError) -> Found {
+    if options.replaces { return .obsolete }
+    let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
     let progress = try asking.ask { follower throws(QueueError) in try follower.progress() }
-    guard let progress, !(progress.isDrained && progress.isReported) else { return nil }
-    guard found.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
+    guard let queue, let progress else { return .nothing }
+    if progress.isDrained, progress.isReported { return .obsolete }
+    guard queue.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
     if progress.isDrained, !options.waits { throw .unreported(place) }
     let readsStandardInput = job.manifests.contains(where: \.isStandardInput)
     if readsStandardInput, !progress.isSealed { throw .standardInputIsGone(place) }
-    return found.job.created
+    return .sameJob(queue.job.created)
   }
 
   private func openManifests(now: Timestamp) throws(QueueJobError) -> JobManifests {

@@ -210,6 +210,9 @@ public final class QueueWorker {
       duration: session.elapsed,
       warnings: session.context.warnings
     )
+    if run.lostMessages > 0 {
+      summary.warnings.append("other workers took over \(counted(run.lostMessages, "message")) that this one was slow to renew")
+    }
     do throws(CacheError) {
       summary.cache = try session.describeCache(freshUntil: nil)?.cache
     } catch {

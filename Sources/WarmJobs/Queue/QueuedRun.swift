@@ -19,31 +19,32 @@ final class QueuedRun: PrefetchDelegate {
     case replaced
   }
 
-  private struct PendingRow {
+  /// An entry, or a variant of one, whose result is to come.
+  struct PendingRow {
     let held: HeldMessage
     let entry: UInt16
     let variant: UInt16
   }
 
-  private let consumer: QueueConsumer
+  let consumer: QueueConsumer
   private let blacklist: SharedBlacklist
   private let maximumDeliveries: Int
   /// So many variants the context has; 0 where it has none.
-  private let variants: Int
+  let variants: Int
   /// Entries that are held or asked for at most.
   private let lookAhead: Int
-  private let time: TimeSource
+  let time: TimeSource
   private let onProgress: (QueuedRun) -> Void
 
   private let normalizer = URLNormalizer()
-  private var rows: DetailedRows
+  var rows: DetailedRows
   /// Messages that came and were not read to their end, and the first entry of the first of them that was not read.
   private var arrived: ArraySlice<HeldMessage> = []
   private var nextEntry = 0
   /// Of the batch just read, by request.
   private var batchRows: [PendingRow] = []
   private var pending: [PendingRow?] = []
-  private var heldEntries = 0
+  var heldEntries = 0
   /// Entries asked for that have not come; below 0 where more came.
   private var credits = 0
   private var nextSequence: Int64 = 0
@@ -51,11 +52,12 @@ final class QueuedRun: PrefetchDelegate {
   private var isDrained = false
 
   /// What has become of entries here so far; those whose messages others have taken over are among them.
-  private(set) var totals = Totals()
-  private(set) var receivedBytes: UInt64 = 0
+  var totals = Totals()
+  var receivedBytes: UInt64 = 0
   /// Why it waits for Redis; nil where it does not.
   private(set) var waitingNote: String?
-  private(set) var lostMessages = 0
+  /// Messages that others have taken over.
+  private(set) var lostMessages: UInt64 = 0
 
   /// Whether it holds nothing that others could miss.
   var holdsNothing: Bool { heldEntries == 0 }
@@ -140,7 +142,7 @@ final class QueuedRun: PrefetchDelegate {
       credits -= max(1, message.entries.count)
       arrived.append(HeldMessage(message))
     }
-    lostMessages += news.lost.count
+    lostMessages += UInt64(news.lost.count)
     waitingNote = nil
     switch news.condition {
     case .working, .stopped: break
@@ -219,87 +221,5 @@ final class QueuedRun: PrefetchDelegate {
       nextSequence += 1
       variant += 1
     } while variant <= variants
-  }
-
-  // MARK: Rows
-
-  /// The end of an entry that is not asked for; of all its variants where `count` does not say otherwise.
-  private func fail(_ kind: FailureKind, _ message: String, _ index: Int, _ held: HeldMessage, variants count: Int? = nil) {
-    let details = EntryResult.Details(failure: Failure(kind, message: message))
-    let isPlain = count != nil || variants == 0
-    for variant in isPlain ? 0...0 : 1...UInt16(variants) {
-      held.expect(1)
-      take(EntryResult(.failed, details: details), PendingRow(held: held, entry: UInt16(index), variant: variant))
-    }
-  }
-
-  private func finish(_ row: PendingRow, _ completion: LoadCompletion) {
-    let held = row.held
-    if completion.result.outcome == .cancelled {
-      held.cancelOne()
-    } else {
-      var remarks = DetailedRows.Remarks()
-      remarks.joinedBlacklist = completion.joinedBlacklist
-      remarks.leftBlacklist = completion.leftBlacklist
-      if remarks.joinedBlacklist || remarks.leftBlacklist { share(completion, row) }
-      take(completion.result, row, remarks)
-    }
-    settleIfDone(held)
-  }
-
-  /// Lets the other workers know of a URL that is bad, or good again.
-  private func share(_ completion: LoadCompletion, _ row: PendingRow) {
-    let message = row.held.message
-    let key = message.bytes.withUnsafeBytes { bytes in
-      let url = UnsafeRawBufferPointer(rebasing: bytes[message.entries[Int(row.entry)].url])
-      return BadURLKey(url: url, variant: Int(row.variant) - (variants == 0 ? 0 : 1))
-    }
-    if completion.leftBlacklist {
-      row.held.note(key, bad: nil)
-    } else if let failure = completion.result.failure {
-      row.held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
-    }
-  }
-
-  private func take(_ result: EntryResult, _ row: PendingRow, _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()) {
-    totals.add(result.outcome)
-    if !result.isShared { receivedBytes += result.receivedBytes }
-    let message = row.held.message
-    let entry = message.entries[Int(row.entry)]
-    rows.removeAll()
-    message.bytes.withUnsafeBytes { bytes in
-      let written = UnsafeRawBufferPointer(rebasing: bytes[entry.url])
-      if holdsCredentials(written) {
-        maskingCredentials(written).withUnsafeBytes { append(result, entry, url: $0, row, remarks) }
-      } else {
-        append(result, entry, url: written, row, remarks)
-      }
-    }
-    rows.withUnsafeBytes { row.held.take(result.outcome, row: $0) }
-  }
-
-  private func append(
-    _ result: EntryResult,
-    _ entry: QueuedEntry,
-    url: UnsafeRawBufferPointer,
-    _ row: PendingRow,
-    _ remarks: DetailedRows.Remarks
-  ) {
-    let reported = ReportedEntry(
-      url: url,
-      // What prewarm writes has no more.
-      manifest: min(Int(entry.manifest), DetailedRows.maximumManifests - 1),
-      line: entry.line,
-      priority: row.held.message.priority,
-      host: UnsafeRawBufferPointer(start: nil, count: 0),
-      variant: Int(row.variant)
-    )
-    rows.append(result, of: reported, remarks)
-  }
-
-  private func settleIfDone(_ held: HeldMessage) {
-    guard held.openResults == 0 else { return }
-    heldEntries -= held.message.entries.count
-    if !held.isUnfinished { consumer.acknowledge(held.settlement()) }
   }
 }
