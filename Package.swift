@@ -84,7 +84,7 @@ let package = Package(
     library("RedisClient", ["ImagePrimitives", "CHiredis"]),
     library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
-    library("Manifests", ["ImagePrimitives", "ImageURLs", "CZlib", "CExpat"]),
+    library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
     library("Reporting", ["ImagePrimitives", "CXXHash"]),
     library("ReportReading", ["ImagePrimitives", "ImageURLs", "Reporting", "CJansson", "CXXHash"]),
     library(

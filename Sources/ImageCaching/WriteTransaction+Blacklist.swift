@@ -22,6 +22,32 @@ extension WriteTransaction {
     return old?.isExpired(at: now) ?? true
   }
 
+  /// Keeps what another cache knows of a failure; says whether it did. It does not where this one knows of a failure as late, or has an image
+  /// that was stored since.
+  func importBlacklistEntry(_ record: BlacklistRecord) throws(CacheError) -> Bool {
+    let own = try blacklistEntry(record.key)
+    if let own, own.head.lastAt >= record.head.lastAt { return false }
+    if let image = try entry(record.key), image.head.storedAt >= record.head.lastAt { return false }
+    if own == nil { totals.blacklistEntries += 1 }
+    totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, record.head.expiresAt?.milliseconds ?? .max)
+    try record.identity.withRawBytes { (identity) throws(CacheError) in
+      try record.url.withRawBytes { (url) throws(CacheError) in
+        let new = NewBlacklistEntry(key: record.key, identity: identity, url: url, kind: record.head.kind, status: record.head.status)
+        try new.key.withStoredBytes { (key) throws(CacheError) in
+          let bytes = try transaction.reserve(StoredBlacklistEntry.byteCount(of: new), for: key, in: tables.blacklist)
+          StoredBlacklistEntry.write(new, head: record.head, to: bytes)
+        }
+      }
+    }
+    return true
+  }
+
+  /// Takes off the blacklist what failed last before an image was stored of it.
+  func unblacklist(_ key: CacheKey, storedAt: Timestamp) throws(CacheError) {
+    guard let failure = try blacklistEntry(key), failure.head.lastAt <= storedAt else { return }
+    try removeFromBlacklist(key)
+  }
+
   /// Takes an identity off the blacklist; says whether it was there.
   func unblacklist(_ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     guard let entry = try blacklistEntry(key), entry.identity.hasSameBytes(as: identity) else { return false }

@@ -94,6 +94,14 @@ final class EntryAssembler {
     return entry.state
   }
 
+  /// The parts of the row's URL where it is in normal form and nothing is filtered, so that it is a good entry as it stands; else nil.
+  @inline(__always)
+  func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {
+    let manifest = manifests[index]
+    guard row.problem == nil, manifest.include.isEmpty, manifest.exclude.isEmpty else { return nil }
+    return URLNormalizer.parts(ofNormalForm: row.url)
+  }
+
   @inline(__always)
   private func normalize(
     _ written: UnsafeRawBufferPointer,

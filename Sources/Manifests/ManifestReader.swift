@@ -38,7 +38,7 @@ public final class ManifestReader {
     }
   }
 
-  private enum Phase {
+  enum Phase {
     case preparing
     case streaming
     case spooling(EntrySpool)
@@ -56,11 +56,13 @@ public final class ManifestReader {
   /// What was handed out so far, by the index of the manifest.
   public private(set) var counts: [Counts]
 
-  private let pass: ForwardPass
+  let pass: ForwardPass
   private let order: EntryOrder
   private let spoolDirectory: String
-  private let assembler: EntryAssembler
-  private var phase = Phase.preparing
+  let assembler: EntryAssembler
+  /// Which rows are handed out; nil: all.
+  var own: OwnRows?
+  var phase = Phase.preparing
   private var failure: ManifestError?
   private var scratch = EntryBatch()
 
@@ -71,18 +73,22 @@ public final class ManifestReader {
   ///
   /// What is named by URL is fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on; without one, such a
   /// manifest throws here, and a sitemap that an index names counts as unreadable.
+  ///
+  /// With a `shard` only its entries are handed out and counted; ``Manifest/limit`` counts those of all shards.
   public init(
     _ manifests: [Manifest],
     order: EntryOrder,
     spoolDirectory: String,
     standardInput: Int32 = 0,
-    fetcher: (any ManifestFetcher)? = nil
+    fetcher: (any ManifestFetcher)? = nil,
+    shard: Shard? = nil
   ) throws(ManifestError) {
     let opener = ManifestOpener(spoolDirectory: spoolDirectory, standardInput: standardInput, fetcher: fetcher)
     pass = try ForwardPass(manifests, opener: opener)
     self.order = order
     self.spoolDirectory = spoolDirectory
     assembler = EntryAssembler(manifests)
+    own = shard.map(OwnRows.init)
     manifestNames = pass.files.map(\.name)
     counts = Array(repeating: Counts(), count: manifestNames.count)
   }
@@ -112,6 +118,7 @@ public final class ManifestReader {
     do throws(ManifestError) {
       switch phase {
       case .preparing: return try prepare()
+      case .streaming where own != nil: return try streamOwn(into: &batch, maximum: maximum)
       case .streaming: return try stream(into: &batch, maximum: maximum)
       case .spooling(let spool): return try fill(spool)
       case .spooled(let rows, _): return try read(rows, into: &batch, maximum: maximum)
@@ -134,9 +141,12 @@ public final class ManifestReader {
     switch phase {
     case .spooled(_, let count): count
     case .ended: counts.reduce(0) { $0 + $1.read }
-    case .preparing, .streaming, .spooling: pass.expectedEntries
+    case .preparing, .streaming, .spooling: pass.expectedEntries.map { own?.expected(of: $0) ?? $0 }
     }
   }
+
+  /// Whether other shards have entries so far that are left after `include` and `exclude`; bad lines count.
+  public var othersHaveEntries: Bool { own?.othersHaveEntries ?? false }
 
   /// What was noticed so far that is no entry, such as lines of a log in another form: a sentence each, with the manifest's name.
   public var warnings: [String] { pass.warnings }
@@ -199,6 +209,12 @@ public final class ManifestReader {
 
   private func fill(_ spool: EntrySpool) throws(ManifestError) -> Status {
     do throws(ManifestError) {
+      if own != nil {
+        let status = try fillOwn(spool)
+        guard status == .end else { return status }
+        try startReading(spool)
+        return .more
+      }
       let end = spool.count + Self.spoolingSliceRows
       while spool.count < end {
         if let file = pass.takeRun(maximum: end - spool.count) {
@@ -232,6 +248,10 @@ public final class ManifestReader {
         pass.countGoodEntries(file: file)
       }
     }
+    try keep(row, priority: priority, file: file, in: spool)
+  }
+
+  func keep(_ row: Row, priority: Priority, file: Int, in spool: EntrySpool) throws(ManifestError) {
     do throws(InputFailure) {
       try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
     } catch {
@@ -244,9 +264,13 @@ public final class ManifestReader {
       for row in pass.run { try keep(row.row, file: file, in: spool) }
       return
     }
+    try keep(pass.run, file: file, in: spool)
+  }
+
+  func keep(_ run: [PlainRow], file: Int, in spool: EntrySpool) throws(ManifestError) {
     do throws(InputFailure) {
       let priority = pass.manifests[pass.files[file].manifest].priority
-      try spool.append(pass.run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
+      try spool.append(run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
     } catch {
       throw error.error(in: pass.files[file].name)
     }
@@ -279,7 +303,7 @@ public final class ManifestReader {
   }
 
   @discardableResult
-  private func appendRun(_ run: [PlainRow], priority: Priority, file: Int, to batch: inout EntryBatch) -> Counts {
+  func appendRun(_ run: [PlainRow], priority: Priority, file: Int, to batch: inout EntryBatch) -> Counts {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     let run = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
     addNames()
@@ -287,12 +311,12 @@ public final class ManifestReader {
     return run
   }
 
-  private func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
+  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
   }
 
-  private func count(_ state: ManifestEntry.State, file: Int) {
+  func count(_ state: ManifestEntry.State, file: Int) {
     addNames()
     counts[file].read += 1
     switch state {

@@ -19,10 +19,13 @@ public struct URLPattern: Sendable {
     case expression(RegularExpression)
   }
 
+  /// The pattern as written in a job file.
+  public let written: String
   private let kind: Kind
 
   /// The pattern as written in a job file; throws where it cannot be understood.
   public init(_ written: String) throws(InvalidPattern) {
+    self.written = written
     if written.hasPrefix("re:") {
       kind = .expression(try RegularExpression(String(written.dropFirst(3))))
     } else {

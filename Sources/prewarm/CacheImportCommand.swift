@@ -11,8 +11,8 @@ extension CacheCommand {
       commandName: "import",
       abstract: "Add the images of other caches, or of a folder of files that are named by the MD5 of their URLs.",
       discussion: """
-        The newest image of each URL wins. Times, freshness and validators of another cache come over with its images; a file counts as stored \
-        when it was last written. The names in a flat folder do not tell URLs: --urls or the manifests of --job say which to look for.
+        The newest image of each URL wins. Times, freshness and validators of another cache come over with its images, and so does what its \
+        blacklist knows; a file counts as stored when it was last written. The names in a flat folder do not tell URLs: --urls or the manifests of --job say which to look for.
 
         The cache is made where it is not there. Images whose URL has a user or a password come only from caches with the same KEY file. \
         Ends with 1 where something is damaged or no image, and so is left out; the others are in the cache.
@@ -105,6 +105,7 @@ extension CacheCommand {
       let source: String
       let imported_entries: Int
       let imported_bytes: Int
+      let blacklisted_urls: Int
       let not_newer_entries: Int
       let damaged_entries: Int
       let unusable_files: Int
@@ -119,6 +120,7 @@ extension CacheCommand {
             source: source,
             imported_entries: result.imported,
             imported_bytes: result.bytes,
+            blacklisted_urls: result.blacklisted,
             not_newer_entries: result.notNewer,
             damaged_entries: result.damaged,
             unusable_files: result.unusable,
@@ -131,7 +133,7 @@ extension CacheCommand {
         "\(counted(UInt64(result.imported), "image")), \(byteCount(Double(result.bytes))) from \(escapedForTerminal(source))"
       ]
       let others = [
-        (result.notNewer, "image", "not newer than here"), (result.damaged, "image", "damaged"),
+        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "not newer than here"), (result.damaged, "image", "damaged"),
         (result.foreignCredentials, "image", "with credentials under another KEY"), (result.unusable, "file", "unusable"),
         (result.notFound, "URL", "without a file"),
       ]

@@ -30,6 +30,8 @@ struct CheckCommand: ParsableCommand {
   @OptionGroup(title: "Options that set keys of the job")
   var keys: KeyOptions
 
+  @OptionGroup var shards: ShardOptions
+
   @Flag(help: "Read manifests, print the URLs that would be asked for, and ask for nothing.")
   var dryRun = false
 
@@ -38,7 +40,7 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     try JobsRun(display: display, isDryRun: dryRun, keepsState: false, order: .failuresFirst).run {
-      try jobs(of: try readSources())
+      try shards.parts(of: try jobs(of: try readSources()))
     }
   }
 

@@ -13,6 +13,9 @@ extension ReportCommand {
         JSON and JSON Lines reports may be mixed. Counts and histograms are added up exactly; the duration is the sum of all \
         durations. Ends with the worst exit status of the reports; rows, which do not tell theirs, are judged by the default \
         fail-on. csv, jsonl and junit are made of rows, so that each of the reports must have them.
+
+        The JSON reports of a job's shards (--shard) become the report of the whole job: its duration is that of the longest shard, and it is \
+        judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, and has run to its end.
         """
     )
 
@@ -30,14 +33,19 @@ extension ReportCommand {
         throw CommandFailure(.misused, "standard input holds one report; name it once")
       }
       OpenFiles.raiseLimit()
-      var reports: [FinishedReport] = []
       var rows: [ReportInput] = []
-      for path in files {
-        let input = try withReadingErrors { () throws(ReportReadingError) in try ReportInput(path: path) }
-        try ReportOutputs.check(targets, against: input)
-        switch input.kind {
-        case .report: reports.append(try withReadingErrors { () throws(ReportReadingError) in try input.report() })
-        case .rows: rows.append(input)
+      let parts = try files.map { try read($0, targets, &rows) }
+      if let merged = FinishedReport(mergingShards: parts) {
+        try ReportOutputs.finish(try ReportOutputs.open(targets, display), merged)
+        if let breakage = merged.end.breakage { Note.error("\(merged.job.name): \(breakage)") }
+        throw ExitCode(merged.exitStatus.rawValue)
+      }
+      var reports: [FinishedReport] = []
+      for part in parts {
+        switch part.content {
+        case .report(let report): reports.append(report)
+        case .rows: break
+        case .unreadable(let error): throw CommandFailure(.couldNotFinish, "\(error)")
         }
       }
       let writers = try ReportOutputs.open(targets, display)
@@ -47,6 +55,22 @@ extension ReportCommand {
       let merged = reports.count == 1 ? reports[0] : FinishedReport(merging: reports)
       try ReportOutputs.finish(writers, merged)
       throw ExitCode(merged.exitStatus.rawValue)
+    }
+
+    /// What is in a file; rows, which are read later, are added to `rows`.
+    private func read(_ path: String, _ targets: [ReportOutputs.Target], _ rows: inout [ReportInput]) throws -> ReportPart {
+      var content = ReportPart.Content.rows
+      do {
+        let input = try ReportInput(path: path)
+        try ReportOutputs.check(targets, against: input)
+        switch input.kind {
+        case .report: content = .report(try input.report())
+        case .rows: rows.append(input)
+        }
+      } catch let error as ReportReadingError {
+        content = .unreadable(error)
+      }
+      return ReportPart(path: path, content: content)
     }
 
     /// Rows of all files are counted as of one run.

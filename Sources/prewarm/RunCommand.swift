@@ -23,6 +23,8 @@ struct RunCommand: ParsableCommand {
   @OptionGroup(title: "Options that set keys of the job")
   var keys: KeyOptions
 
+  @OptionGroup var shards: ShardOptions
+
   @Flag(
     help: """
       Read manifests and the cache, print the URLs that would be fetched, and fetch nothing. A URL that stands in the lists \
@@ -36,7 +38,7 @@ struct RunCommand: ParsableCommand {
 
   func run() throws {
     try JobsRun(display: display, isDryRun: dryRun).run {
-      try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display)
+      try shards.parts(of: try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display))
     }
   }
 }

@@ -4,8 +4,11 @@ extension ImageCache {
   /// Copies the images of another cache into this one, and calls `onEntry` with what became of each.
   ///
   /// The newest of one identity wins. Times, freshness, validators and proofs stay as they are there; bodies are checked while
-  /// they are read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. The
-  /// blacklist stays as it is here, and nothing is trimmed.
+  /// they are read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. Nothing is
+  /// trimmed.
+  ///
+  /// What the other blacklist knows comes over, too, as long as it counts: where one failed in both, as it failed last, and not where an
+  /// image was stored here since. An image that comes over takes its URL off the list here, unless that failed later.
   ///
   /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one
   /// of them cannot be read, or this one not be written.
@@ -30,7 +33,30 @@ extension ImageCache {
       }
     }
     try run.finish().forEach(onEntry)
-    return run.result
+    var result = run.result
+    result.blacklisted = try importBlacklist(from: other, hasSameKey: hasSameKey)
+    return result
+  }
+
+  /// Records that are taken from a blacklist with one commit.
+  private static let blacklistPageCount = 1000
+
+  /// How many URLs came over.
+  private func importBlacklist(from other: ImageCache, hasSameKey: Bool) throws(CacheError) -> Int {
+    let now = configuration.time.wall()
+    var (count, last): (Int, CacheKey?) = (0, nil)
+    while true {
+      let page = try other.blacklist(after: last, limit: Self.blacklistPageCount)
+      guard let end = page.last else { return count }
+      last = end.key
+      let usable = page.filter { !$0.head.isExpired(at: now) && (hasSameKey || !$0.url.withUnsafeBytes(hasCredentials)) }
+      if usable.isEmpty { continue }
+      count += try environment.write { (transaction) throws(CacheError) in
+        var taken = 0
+        for record in usable where try transaction.importBlacklistEntry(record) { taken += 1 }
+        return taken
+      }
+    }
   }
 
   /// Copies the images that a flat folder has of `images`, and calls `onEntry` with what became of each.

@@ -34,6 +34,8 @@ public struct ImportResult: Sendable, Hashable {
   public var damaged = 0
   /// Images left out because their identity is hashed under another cache's key.
   public var foreignCredentials = 0
+  /// URLs that came over from the other cache's blacklist.
+  public var blacklisted = 0
   /// URLs that the flat folder has no file for.
   public var notFound = 0
   /// Files that were not proven to be images, or could not be read.

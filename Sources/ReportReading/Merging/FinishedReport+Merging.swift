@@ -2,7 +2,7 @@ import ImagePrimitives
 public import Reporting
 
 extension FinishedReport {
-  /// One report of several runs, such as those of a job's shards, or of a week.
+  /// One report of several runs, such as those of a week; see ``init(mergingShards:)`` for those of a job's shards.
   ///
   /// - Counts, bytes, requests and histograms are added up exactly; manifests of the same path and hosts of the same name are joined.
   ///   The 1,000 hosts with most entries, the first 1,000 failures and ten examples of each group are kept, the others told as omitted.
@@ -21,7 +21,8 @@ extension FinishedReport {
       version: reports.map(\.version).distinct.joined(separator: ", "),
       job: JobIdentity(
         name: reports.common(\.job.name) ?? "merged",
-        file: reports.common(\.job.file).flatMap { $0 }
+        file: reports.common(\.job.file).flatMap { $0 },
+        digest: reports.common(\.job.digest).flatMap { $0 }
       ),
       startedAt: reports.compactMap(\.startedAt).min(),
       end: RunEnd(merging: ends),

@@ -69,10 +69,10 @@ extension Placeholder {
     var checksum: Checksum
   }
 
-  /// The one with most URLs first. Runs may have met the same URLs, so that the largest count is kept.
-  static func merged(_ placeholders: [Placeholder]) -> [Placeholder] {
+  /// The one with most URLs first; `adding` makes one count of two. Runs may have met the same URLs, so that the largest is kept by default.
+  static func merged(_ placeholders: [Placeholder], adding: (UInt64, UInt64) -> UInt64 = max) -> [Placeholder] {
     let joined = placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
-      placeholder.urls = max(placeholder.urls, other.urls)
+      placeholder.urls = adding(placeholder.urls, other.urls)
     }
     return Array(joined.sorted { ($1.urls, $0.firstURL) < ($0.urls, $1.firstURL) }.prefix(listedLimit))
   }

@@ -65,7 +65,18 @@ enum JSONReportReader {
   }
 
   private static func job(_ json: JSONValue?) throws(JSONProblem) -> JobIdentity {
-    JobIdentity(name: try json?.string("name") ?? "", file: try json?.string("file"))
+    JobIdentity(
+      name: try json?.string("name") ?? "",
+      file: try json?.string("file"),
+      shard: try json?.value("shard").map(shard),
+      digest: try json?.string("digest")
+    )
+  }
+
+  private static func shard(_ json: JSONValue) throws(JSONProblem) -> ReportedShard {
+    let (index, count) = (try json.count("index"), try json.count("count"))
+    guard count <= 1 << 16, index >= 1, index <= count else { throw json.problem("is shard \(index) of \(count), as none is") }
+    return ReportedShard(index: Int(index), count: Int(count), by: try json.required("by").string())
   }
 
   private static func end(_ json: JSONValue) throws(JSONProblem) -> RunEnd {

@@ -22,7 +22,7 @@ public struct GitHubReport: ReportForm {
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     if report.exitStatus != .withinLimits {
       let message = report.headline.text
-      WorkflowCommand(level: .error, title: "prewarm \(report.job.name)", message: message).write(to: &output)
+      WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
     }
     let files = files(of: report)
     let failures = report.failureGroups.map { commands(of: $0, isBroken: report.breaksRule($0), files: files) }
@@ -88,7 +88,7 @@ public struct GitHubReport: ReportForm {
   }
 
   private func warningCommands(_ report: FinishedReport) -> [WorkflowCommand] {
-    list(report.warnings, title: "prewarm \(report.job.name)") { $0 }
+    list(report.warnings, title: "prewarm \(report.job.title)") { $0 }
   }
 
   private func list<Element>(_ elements: [Element], title: String, _ message: (Element) -> String) -> [WorkflowCommand] {

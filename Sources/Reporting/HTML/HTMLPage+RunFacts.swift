@@ -47,7 +47,7 @@ extension HTMLPage {
     let (end, traffic) = (report.end, report.traffic)
     section("job", "The job as it ran") { page in
       page.element("dl", ["class": "details"]) { page in
-        page.fact("Job", report.job.name)
+        page.fact("Job", report.job.title)
         page.fact("File", report.job.file)
         page.fact("Began", report.startedAt?.iso8601)
         page.fact("Ended", end.finishedAt?.iso8601)

@@ -8,6 +8,8 @@ import ImagePrimitives
 /// `failures_by_status` count what failed in this run, not what was blacklisted before. `bytes` and `attempts` count a shared transfer
 /// once. `formats` counts what was fetched and good. Durations and rates are by the monotonic clock.
 ///
+/// - `job.shard` is the part of the job's entries that the run had, null where it had all; `job.digest` tells whether two reports are of
+///   the same lists and rules.
 /// - `signal` is the name of what interrupted the run; `breakage` a sentence on why it could not finish.
 /// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
 ///   broken, and `standings` how many failures counted, and how many were let off.
@@ -46,7 +48,16 @@ public struct JSONReport: ReportForm {
     json.object("job") { json in
       json.write("name", report.job.name)
       json.write("file", report.job.file)
-      json.writeNull("shard")
+      if let shard = report.job.shard {
+        json.object("shard") { json in
+          json.write("index", UInt64(clamping: shard.index))
+          json.write("count", UInt64(clamping: shard.count))
+          json.write("by", shard.rule)
+        }
+      } else {
+        json.writeNull("shard")
+      }
+      json.write("digest", report.job.digest)
     }
     json.write("started_at", report.startedAt?.iso8601)
     json.write("finished_at", report.end.finishedAt?.iso8601)

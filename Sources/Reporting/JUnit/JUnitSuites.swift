@@ -7,7 +7,7 @@ extension OutputBuffer {
     let rules = report.verdictCases
     let failedRules = UInt64(rules.count { $0.reason != nil })
     appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites")
-    appendXML(attribute: "name", report.job.name)
+    appendXML(attribute: "name", report.job.title)
     appendJUnitCounts(
       tests: report.totals.urls + UInt64(rules.count),
       failures: report.standings.counting + failedRules,
@@ -15,12 +15,12 @@ extension OutputBuffer {
       report
     )
     appendLiteral(">\n  <testsuite")
-    appendXML(attribute: "name", "\(report.job.name): verdict")
+    appendXML(attribute: "name", "\(report.job.title): verdict")
     appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: 0, report)
     appendLiteral(">\n")
     for rule in rules { appendJUnit(rule) }
     appendLiteral("  </testsuite>\n  <testsuite")
-    appendXML(attribute: "name", report.job.name)
+    appendXML(attribute: "name", report.job.title)
     appendJUnitCounts(
       tests: report.totals.urls,
       failures: report.standings.counting,

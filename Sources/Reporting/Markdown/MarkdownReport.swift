@@ -42,9 +42,9 @@ public struct MarkdownReport: ReportForm {
 extension OutputBuffer {
   fileprivate mutating func appendMarkdownVerdict(_ report: FinishedReport) {
     appendLiteral("## ")
-    appendCode(report.job.name)
+    appendCode(report.job.title)
     appendLiteral("\n\n")
-    let name = "\(escapedForTerminal(report.job.name)): "
+    let name = "\(escapedForTerminal(report.job.title)): "
     let sentence = String(decoding: report.headline.text.utf8.dropFirst(name.utf8.count), as: UTF8.self)
     if report.end.breakage == nil, report.verdict == report.failOn.verdict(of: report) {
       appendLiteral("**")

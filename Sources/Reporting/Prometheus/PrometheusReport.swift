@@ -5,7 +5,7 @@ import ImagePrimitives
 /// All are gauges of the last run, but for the histogram, whose buckets are always the same; a job has the same series after every run,
 /// zeros included, unless its file changes: those of the cache and the blacklist are there where it uses them. None has a time of its own,
 /// which the collector refuses; `prewarm_completion_timestamp_seconds` tells it. Give each job a file of its own, with a name that ends
-/// in `.prom`: until it is whole, it has no name that does.
+/// in `.prom`: until it is whole, it has no name that does. A shard's series have its number (`prewarm_shard`).
 public struct PrometheusReport: ReportForm {
   /// Upper bounds of the histogram in powers of two of a millisecond, from 1 ms to 131 s: bounds of ``LatencyHistogram``, so that its
   /// counts are exact.
@@ -16,7 +16,7 @@ public struct PrometheusReport: ReportForm {
 
   /// Appends the metrics.
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    var page = PrometheusPage(job: report.job.name)
+    var page = PrometheusPage(job: report.job)
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
     page.family("urls", "URLs of the last run by outcome.") { page in
       for outcome in Outcome.allCases { page.sample("urls", totals[outcome], label: ("outcome", outcome.name)) }
@@ -54,9 +54,9 @@ public struct PrometheusReport: ReportForm {
 /// Lines of the text format (Prometheus' documentation, "Exposition formats").
 private struct PrometheusPage: ~Copyable {
   private(set) var output = OutputBuffer(capacity: 16_384)
-  private let job: String
+  private let job: JobIdentity
 
-  init(job: String) { self.job = job }
+  init(job: JobIdentity) { self.job = job }
 
   mutating func family(_ name: StaticString, _ help: StaticString, type: StaticString = "gauge", _ body: (inout Self) -> Void) {
     for (keyword, text) in [("HELP", help), ("TYPE", type)] as [(StaticString, StaticString)] {
@@ -115,7 +115,8 @@ private struct PrometheusPage: ~Copyable {
     output.appendLiteral(name)
     output.appendLiteral(suffix)
     output.appendLiteral("{prewarm_job=\"")
-    appendLabelValue(job)
+    appendLabelValue(job.name)
+    if let shard = job.shard { output.append("\",prewarm_shard=\"\(shard.index)/\(shard.count)") }
     if let (label, value) = label {
       output.appendLiteral("\",")
       output.appendLiteral(label)

@@ -1,19 +1,5 @@
 public import ImagePrimitives
 
-/// Which job a report is of.
-public struct JobIdentity: Sendable, Equatable {
-  /// The job's name.
-  public var name: String
-  /// The job file's path; nil where the job came from the command line alone.
-  public var file: String?
-
-  /// A job.
-  public init(name: String, file: String?) {
-    self.name = name
-    self.file = file
-  }
-}
-
 /// Everything that a report tells of a run, as one value.
 public struct FinishedReport: Sendable {
   /// The version of prewarm that ran.

@@ -6,7 +6,7 @@ extension FinishedReport {
 
   /// The verdict in one sentence: what went wrong with the run as a whole first, then how much was done, then why it ends as it does.
   var headline: (text: String, style: TextPage.Style) {
-    let name = escapedForTerminal(job.name)
+    let name = escapedForTerminal(job.title)
     let duration = end.duration > .zero ? elapsed(end.duration) : "an unknown time"
     let urls = counted(totals.urls, "URL")
     if let interruption = end.interruption {

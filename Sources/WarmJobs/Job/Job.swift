@@ -1,3 +1,5 @@
+public import Manifests
+
 /// One job as it is run: every key of the job file read, checked and given its default.
 ///
 /// It comes from ``JobFile``; past that line nothing is a string that should be a type. Optionals are limits, where nil is
@@ -25,6 +27,10 @@ public struct Job: Sendable {
   public var blacklist: Blacklist
   /// Where reports go; the same file, or standard output, never twice.
   public var reports: [ReportTarget]
+  /// What shards of the job are cut by; ``Manifests/Shard/Rule/url`` by default.
+  public var shardBy: Shard.Rule
+  /// Which of the job's entries are fetched; nil, the default: all. See ``sharded(_:)``.
+  public var shard: Shard?
   /// What makes the exit status 2.
   public var failOn: FailOn
 }

@@ -17,6 +17,7 @@ extension Job {
     transform = values.unlessWord("transform", values.section).map(Transform.init)
     blacklist = Blacklist(values.section("blacklist"))
     reports = values.entries("report").compactMap(ReportTarget.init)
+    shardBy = values.choice("shard-by")
     failOn = FailOn(values.section("fail-on"))
   }
 }

@@ -1,6 +1,7 @@
 internal import ImageCoding
 internal import ImageManaging
 internal import ImagePrimitives
+internal import Manifests
 internal import Reporting
 
 extension JobKeys {
@@ -136,10 +137,9 @@ extension JobKeys {
     JobKey("report[].prometheus", .text(.path), example: "reports/homepage.prom", "for the node exporter's text-file collector"),
     JobKey(
       "shard-by",
-      .choice(noun: "a rule", words: ["url", "host"], later: []),
+      .choice("a rule", Shard.Rule.self),
       default: "url",
-      works: false,
-      "what a shard is cut by"
+      "what --shard cuts the entries by; url: into like parts, which share the rates; host: a host is one shard's own"
     ),
   ]
 

@@ -21,7 +21,8 @@ final class JobManifests {
         job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
         order: job.prefetch.order == .fifo ? .fifo : .lifo,
         spoolDirectory: spoolDirectory,
-        fetcher: fetcher
+        fetcher: fetcher,
+        shard: job.shard
       )
     } catch {
       throw .manifest(error)

@@ -48,7 +48,7 @@ public final class JobRunner {
     let session = JobSession(prepared.stores, over: manager, surroundings)
     let report = RunReport(
       version: version,
-      job: JobIdentity(name: job.name, file: job.file),
+      job: job.identity,
       variants: variants.map(\.reported),
       startedAt: session.startedAt,
       journals: prepared.reports.journals,
@@ -89,7 +89,7 @@ public final class JobRunner {
     end.interruption = control.interruption
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
-    end.isEmpty = summary.sourceEnded && !run.hasEntries
+    end.isEmpty = summary.sourceEnded && !run.hasEntries && !reader.othersHaveEntries
     end.breakage = summary.cacheError.map { "\($0)" } ?? summary.sourceError.map { "\($0)" }
     if onMiss == nil { session.trim() }
     let bound = session.bound

@@ -83,7 +83,7 @@ final class JobSession {
   func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
 
   /// How the run goes, for who shows progress.
-  func meter() -> ProgressMeter { ProgressMeter(jobName: job.name, start: start) }
+  func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
 
   /// Which host is left alone right now; nil where none is.
   var pauseNote: String? { manager.downloader.statistics.pauseNote }

@@ -57,7 +57,7 @@ extension Job.Manifest {
 
 extension BaseURL {
   /// As reports show it.
-  fileprivate var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
+  var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
 }
 
 extension Job.Manifest.Format {

@@ -42,7 +42,7 @@ public final class QueueReport {
     guard let queue else { throw .unreadable(place, "it was deleted") }
     let report = RunReport(
       version: version,
-      job: JobIdentity(name: job.name, file: job.file),
+      job: job.identity,
       startedAt: queue.job.created,
       journals: reports.journals,
       judge: reports.earlierRuns.judge,

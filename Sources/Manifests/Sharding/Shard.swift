@@ -1,0 +1,81 @@
+import CXXHash
+import ImageURLs
+
+/// One of several runs that share the entries of a job: every entry belongs to exactly one of them.
+///
+/// Which one follows from the entry alone, by rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit
+/// rates", 1998): each shard has a weight for an entry, and the greatest wins. So all machines agree without talking, and where a shard is
+/// added, entries move only to that one, about 1 of `count`.
+///
+/// To be repeated by others: let `h` be XXH3 with 64 bits and seed 0 of what the entry goes by,
+///
+/// - its URL in normal form, or by ``Rule/host`` that URL's host and, where it is not the scheme's own, port: `a.example:8080`;
+/// - where no URL can be made of it, the manifest's name as reports show it, a colon and the line: `urls/hero.txt:17`.
+///
+/// The weight of shard `i`, counted from 1, is `mix(h + i × 0x9E3779B97F4A7C15)`, where `mix` is what SplitMix64 does to its counter
+/// (Steele, Lea and Flood, 2014), all modulo 2⁶⁴:
+///
+///     x ^= x >> 30;  x *= 0xBF58476D1CE4E5B9;  x ^= x >> 27;  x *= 0x94D049BB133111EB;  x ^= x >> 31
+///
+/// Both steps are one-to-one, so that no two shards have the same weight.
+public struct Shard: Sendable, Hashable {
+  /// The most shards that a job may be cut into.
+  public static let maximumCount = 65_536
+
+  /// What an entry goes by.
+  public enum Rule: String, Sendable, CaseIterable {
+    /// Its URL: shards are of one size, and many of them ask one host.
+    case url
+    /// Its host and port: all entries of a host are one shard's own.
+    case host
+  }
+
+  /// Which of them it is, from 1.
+  public let index: Int
+  /// How many there are.
+  public let count: Int
+  /// What entries go by.
+  public let rule: Rule
+
+  /// One of `count` shards; an index that is none of `1...count`, and more than ``maximumCount``, are programmer's errors and trap.
+  public init(index: Int, count: Int, by rule: Rule) {
+    precondition((1...Self.maximumCount).contains(count) && (1...count).contains(index), "no shard is \(index) of \(count)")
+    self.index = index
+    self.count = count
+    self.rule = rule
+  }
+
+  /// Whether an entry of that URL in normal form is its own.
+  @inline(__always)
+  func owns(url: UnsafeRawBufferPointer, parts: URLParts) -> Bool {
+    switch rule {
+    case .url: owns(url)
+    case .host: owns(UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort]))
+    }
+  }
+
+  /// Whether a line of which no URL can be made is its own.
+  func owns(line: UInt64, ofManifest name: String) -> Bool {
+    var text = "\(name):\(line)"
+    return text.withUTF8 { owns(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Whether what goes by these bytes is its own.
+  ///
+  /// It ends with the first shard that weighs more. That is found after about ln N steps, unless the entry is its own, as 1 of N is.
+  @inline(__always)
+  func owns(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let hash = XXH3_64bits(bytes.baseAddress, bytes.count)
+    let own = Self.weight(hash, index)
+    for other in 1...count where Self.weight(hash, other) > own { return false }
+    return true
+  }
+
+  @inline(__always)
+  private static func weight(_ hash: UInt64, _ index: Int) -> UInt64 {
+    var mixed = hash &+ UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}

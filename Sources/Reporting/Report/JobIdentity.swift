@@ -1,0 +1,44 @@
+/// Which job a report is of, and which part of it.
+public struct JobIdentity: Sendable, Equatable {
+  /// The job's name.
+  public var name: String
+  /// The job file's path; nil where the job came from the command line alone.
+  public var file: String?
+  /// The part of the job's entries that the report tells of; nil: all of them.
+  public var shard: ReportedShard?
+  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil where that is not known.
+  ///
+  /// Two reports of one job with different digests are of different lists, or were judged by different rules.
+  public var digest: String?
+
+  /// A job.
+  public init(name: String, file: String?, shard: ReportedShard? = nil, digest: String? = nil) {
+    self.name = name
+    self.file = file
+    self.shard = shard
+    self.digest = digest
+  }
+
+  /// What people call it: the name, and which shard: `homepage, shard 2 of 5`.
+  public var title: String { shard.map { "\(name), \($0.phrase)" } ?? name }
+}
+
+/// One of the parts that a job's entries were cut into, to be run each by itself.
+public struct ReportedShard: Sendable, Hashable {
+  /// Which one it is, from 1.
+  public var index: Int
+  /// How many there are.
+  public var count: Int
+  /// What they were cut by: `url` or `host`.
+  public var rule: String
+
+  /// One of `count` shards.
+  public init(index: Int, count: Int, by rule: String) {
+    self.index = index
+    self.count = count
+    self.rule = rule
+  }
+
+  /// `shard 2 of 5`.
+  public var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
+}

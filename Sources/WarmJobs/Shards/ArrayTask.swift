@@ -1,0 +1,112 @@
+import Manifests
+
+/// The task of an array that this process is, by the variables that its scheduler sets.
+///
+/// | scheduler | which | from | how many | |
+/// |---|---|---|---|---|
+/// | Kubernetes, Indexed Job | `JOB_COMPLETION_INDEX` | 0 | | Kubernetes' documentation, "Jobs", "Completion mode" |
+/// | Slurm, array | `SLURM_ARRAY_TASK_ID` | `…_MIN`, by `…_STEP` | `…_COUNT` | sbatch(1), "Output environment variables" |
+/// | AWS Batch, array job | `AWS_BATCH_JOB_ARRAY_INDEX` | 0 | `…_SIZE` | AWS Batch's user guide, "Job environment variables" |
+/// | GitLab CI, `parallel` | `CI_NODE_INDEX` | 1 | `CI_NODE_TOTAL` | GitLab's "Predefined CI/CD variables" |
+/// | GNU parallel | `PARALLEL_SEQ` | 1 | | parallel(1), "Environment variables" |
+///
+/// A variable that is empty counts as not set.
+struct ArrayTask {
+  /// The name of the variable that tells which.
+  private let variable: String
+  /// Which of the tasks it is, from 1.
+  private let index: Int
+  /// How many there are; nil where the scheduler does not say.
+  private let count: (number: Int, variable: String)?
+
+  /// Who sets which variable to tell a task from others.
+  private enum Scheduler: String, CaseIterable {
+    case kubernetes = "JOB_COMPLETION_INDEX"
+    case slurm = "SLURM_ARRAY_TASK_ID"
+    case awsBatch = "AWS_BATCH_JOB_ARRAY_INDEX"
+    case gitLab = "CI_NODE_INDEX"
+    case gnuParallel = "PARALLEL_SEQ"
+  }
+
+  /// The task by the one scheduler that has set its variable; throws where there are none or several.
+  init(environment: [String: String]) throws(ShardMistake) {
+    let variables = environment.filter { !$0.value.isEmpty }
+    let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
+    guard let scheduler = found.first else {
+      let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ShardMistake("--shard auto: no scheduler says which task this is: none of \(names) is set; write it as 2/5")
+    }
+    guard found.count == 1 else {
+      let names = found.map(\.rawValue).joined(separator: " and ")
+      throw ShardMistake("--shard auto: \(names) are set, and only one can be meant; write the shard as 2/5")
+    }
+    self =
+      switch scheduler {
+      case .kubernetes, .gnuParallel:
+        try Self.counted(scheduler.rawValue, from: scheduler == .kubernetes ? 0 : 1, countVariable: nil, variables)
+      case .awsBatch: try Self.counted(scheduler.rawValue, from: 0, countVariable: "AWS_BATCH_JOB_ARRAY_SIZE", variables)
+      case .gitLab: try Self.counted(scheduler.rawValue, from: 1, countVariable: "CI_NODE_TOTAL", variables)
+      case .slurm: try Self.slurm(variables)
+      }
+  }
+
+  private init(variable: String, index: Int, count: (number: Int, variable: String)?) {
+    self.variable = variable
+    self.index = index
+    self.count = count
+  }
+
+  /// The shard of `count` that the task has; nil: as many as the scheduler says.
+  func shard(of count: Int?) throws(ShardMistake) -> ShardNumber {
+    if let count, let own = self.count, own.number != count {
+      throw ShardMistake("--shard auto/\(count): \(own.variable) says that there are \(own.number); both must be the same")
+    }
+    guard let count = count ?? self.count?.number else {
+      throw ShardMistake("--shard auto: \(variable) does not tell how many shards there are; write it as auto/5")
+    }
+    guard (1...Shard.maximumCount).contains(count) else {
+      throw ShardMistake("--shard auto: there are \(count) tasks, and may be 1 to \(Shard.maximumCount) shards")
+    }
+    guard index <= count else {
+      throw ShardMistake("--shard auto/\(count): by \(variable) this is task \(index), which is beyond \(count)")
+    }
+    return ShardNumber(index: index, count: count)
+  }
+
+  private static func counted(
+    _ variable: String,
+    from first: Int,
+    countVariable: String?,
+    _ variables: [String: String]
+  ) throws(ShardMistake) -> ArrayTask {
+    let index = try number(variable, variables)
+    guard index >= first else { throw ShardMistake("--shard auto: \(variable) is \(index), and tasks are counted from \(first)") }
+    var count: (Int, String)?
+    if let countVariable, variables[countVariable] != nil { count = (try number(countVariable, variables), countVariable) }
+    return ArrayTask(variable: variable, index: index - first + 1, count: count)
+  }
+
+  /// Numbers of an array may begin anywhere, and leave some out by a step; those that follow no rule (`--array=1,3,7`) cannot be told.
+  private static func slurm(_ variables: [String: String]) throws(ShardMistake) -> ArrayTask {
+    let name = "SLURM_ARRAY_TASK_ID"
+    let task = try number(name, variables)
+    let first = try number("SLURM_ARRAY_TASK_MIN", variables)
+    let step = variables["SLURM_ARRAY_TASK_STEP"] == nil ? 1 : try number("SLURM_ARRAY_TASK_STEP", variables)
+    let count = variables["SLURM_ARRAY_TASK_COUNT"] == nil ? nil : try number("SLURM_ARRAY_TASK_COUNT", variables)
+    var isRegular = step > 0 && task >= first && (task - first) % step == 0
+    if isRegular, let count, variables["SLURM_ARRAY_TASK_MAX"] != nil {
+      isRegular = try number("SLURM_ARRAY_TASK_MAX", variables) == first + (count - 1) * step
+    }
+    guard isRegular else {
+      let message = "task \(task) is no step of \(step) from \(first) in an array without gaps; write the shard as 2/5"
+      throw ShardMistake("--shard auto: \(message)")
+    }
+    return ArrayTask(variable: name, index: (task - first) / step + 1, count: count.map { ($0, "SLURM_ARRAY_TASK_COUNT") })
+  }
+
+  private static func number(_ name: String, _ variables: [String: String]) throws(ShardMistake) -> Int {
+    guard let text = variables[name] else { throw ShardMistake("--shard auto: \(name) is not set; write the shard as 2/5") }
+    guard let number = decimal(text) else { throw ShardMistake("--shard auto: \(name) is '\(text.prefix(40))', and no number") }
+    return number
+  }
+}

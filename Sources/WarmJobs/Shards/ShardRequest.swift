@@ -1,0 +1,69 @@
+import Manifests
+
+/// Which shard of a job is asked for, as the command line says it: `2/5`, `auto/5` or `auto`.
+public enum ShardRequest: Sendable, Hashable {
+  /// That one, counted from 1.
+  case numbered(ShardNumber)
+  /// The one that the scheduler says this task is; nil: it says, too, how many there are.
+  case automatic(count: Int?)
+
+  /// Reads `I/N`, `auto/N` or `auto`.
+  public init(_ text: String) throws(ShardMistake) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let count = parts.count > 1 ? try Self.count(parts[1], of: text) : nil
+    if parts[0] == "auto" {
+      self = .automatic(count: count)
+      return
+    }
+    guard let index = decimal(parts[0]), let count else {
+      throw ShardMistake("--shard \(text): write it as 2/5, as auto/5, or as auto where the scheduler says how many there are")
+    }
+    guard (1...count).contains(index) else {
+      throw ShardMistake("--shard \(text): shards are counted from 1 to \(count)")
+    }
+    self = .numbered(ShardNumber(index: index, count: count))
+  }
+
+  /// The shard that it means where these are the variables of the process.
+  public func number(environment: [String: String]) throws(ShardMistake) -> ShardNumber {
+    switch self {
+    case .numbered(let number): number
+    case .automatic(let count): try ArrayTask(environment: environment).shard(of: count)
+    }
+  }
+
+  private static func count(_ part: Substring, of text: String) throws(ShardMistake) -> Int {
+    guard let count = decimal(part), (1...Shard.maximumCount).contains(count) else {
+      throw ShardMistake("--shard \(text): there may be 1 to \(Shard.maximumCount) shards")
+    }
+    return count
+  }
+}
+
+/// One of so many shards.
+public struct ShardNumber: Sendable, Hashable {
+  /// From 1.
+  public let index: Int
+  /// How many there are, 1 to ``Manifests/Shard/maximumCount``.
+  public let count: Int
+
+  /// One of `count` shards.
+  init(index: Int, count: Int) {
+    self.index = index
+    self.count = count
+  }
+}
+
+/// Why the command line names no shard, as one sentence.
+public struct ShardMistake: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What is wrong, and what to do.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// A number of digits and nothing else; nil for anything that is none, or that no array of tasks reaches.
+func decimal(_ text: some StringProtocol) -> Int? {
+  guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+  return Int(text)
+}
