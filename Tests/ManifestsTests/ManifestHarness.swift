@@ -51,7 +51,8 @@ func readAll(
   order: EntryOrder = .fifo,
   standardInput: Int32 = 0,
   maximum: Int = 3,
-  fetcher: FakeFetcher? = nil
+  fetcher: FakeFetcher? = nil,
+  shard: Shard? = nil
 ) throws -> ReadResult {
   let directory = TemporaryDirectory()
   let reader = try ManifestReader(
@@ -59,7 +60,8 @@ func readAll(
     order: order,
     spoolDirectory: directory.path,
     standardInput: standardInput,
-    fetcher: fetcher
+    fetcher: fetcher,
+    shard: shard
   )
   var result = ReadResult()
   var batch = EntryBatch()

@@ -31,9 +31,17 @@ import Testing
     ("past its deadline", makeRun(makeSamples()).finish(makeEnd { $0.isPastDeadline = true })),
     ("all good", makeRun(Array(makeSamples().prefix(5))).finish(makeEnd(.nanoseconds(1)))),
     ("long", makeRun(makeSamples()).finish(makeEnd(.nanoseconds(86_400_000_000_001)))),
+    ("of a shard", makeShardReport()),
     ("merged", FinishedReport(merging: [makeRichReport(), makeRichReport(name: "catalog")])),
     ("without times", FinishedReport(merging: [makeRun(makeSamples()).finish(RunEnd(finishedAt: nil, duration: .zero))])),
   ]
+
+  private static func makeShardReport() -> FinishedReport {
+    var report = makeRichReport()
+    report.job.shard = ReportedShard(index: 2, count: 65_536, by: "host")
+    report.job.digest = "0123456789abcdef0123456789abcdef"
+    return report
+  }
 
   @Test("a report that is read back renders the same JSON", arguments: reports.indices)
   func theSameJSON(_ index: Int) throws {

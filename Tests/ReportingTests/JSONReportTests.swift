@@ -95,7 +95,7 @@ let hostileTexts = [
         {
           "schema": "prewarm.report/1",
           "prewarm": "0.1.0",
-          "job": {"name": "homepage", "file": "jobs/homepage.yaml", "shard": null},
+          "job": {"name": "homepage", "file": "jobs/homepage.yaml", "shard": null, "digest": null},
           "started_at": "2026-11-21T09:00:00.000Z",
           "finished_at": "2026-11-21T09:00:02.500Z",
           "duration_seconds": 2.5,

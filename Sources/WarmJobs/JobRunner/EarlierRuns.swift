@@ -33,7 +33,7 @@ struct EarlierRuns {
     }
     do throws(GraceStateError) {
       grace = try job.failOn.grace.map { rule throws(GraceStateError) in
-        try GraceState(path: rule.state.absolute, job: job.name, runs: rule.runs, isReadOnly: !keepsState)
+        try GraceState(path: rule.state.absolute, job: job.identity.title, runs: rule.runs, isReadOnly: !keepsState)
       }
     } catch {
       throw .grace(error)

@@ -57,7 +57,7 @@ import WarmJobs
   @Test(arguments: [
     ("prefetch.ordr=lifo", "--set prefetch.ordr=lifo: unknown key 'ordr'; did you mean 'order'?"),
     ("prefetch.order=sideways", "--set prefetch.order=sideways: 'sideways' is not an order; use fifo or lifo"),
-    ("shard-by=host", "--set shard-by=host: 'shard-by' is not supported yet"),
+    ("shard-by=hots", "--set shard-by=hots: 'hots' is not a rule; use url or host"),
     ("nme=x", "--set nme=x: unknown key 'nme'; did you mean 'name'?"),
     ("name.x=1", "--set name.x=1: no key 'x' is below a single value"),
     ("manifests.3.limit=1", "--set manifests.3.limit=1: the list has no item '3'; items are counted from 0, and there are 1"),

@@ -1,0 +1,149 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// A job in shards, each run by a process of its own.
+@Suite struct ShardRunTests {
+  /// Images, some of them missing, broken or filtered out, and lines that are no URL.
+  private func makeURLs(_ origin: Origin) -> [String] {
+    for number in 0..<6 { origin.set("/broken/\(number).jpg", .body(Array("no image \(number)".utf8), type: "image/jpeg")) }
+    let good = (0..<3).flatMap { imageURLs(origin, $0 * 20..<($0 + 1) * 20, host: $0) }
+    let bad = (0..<9).map { origin.url("/missing/\($0).jpg", host: $0 % 3) } + (0..<6).map { origin.url("/broken/\($0).jpg") }
+    let filtered = (0..<8).map { origin.url("/filtered/\($0).jpg") }
+    return good + bad + ["no url", "ftp://a.example/"] + filtered
+  }
+
+  private func makeJob(_ origin: Origin, _ keys: String = "") -> JobFolder {
+    let manifest = "manifests: [{path: urls.txt, exclude: [\"/filtered/*\"]}]"
+    let job = JobFolder("\(manifest)\nblacklist: {enabled: false}\nrequest: {retries: 0}\n\(keys)")
+    job.write(urls: makeURLs(origin))
+    return job
+  }
+
+  /// What a report tells that is the same however its job is run.
+  private func counts(_ path: String, in job: JobFolder) throws -> [String: String] {
+    let bytes = try #require(job.folder.read(path))
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+    func text(_ value: Any) throws -> String {
+      String(decoding: try JSONSerialization.data(withJSONObject: ["": value], options: [.sortedKeys]), as: UTF8.self)
+    }
+    var counts: [String: String] = [:]
+    for key in ["totals", "failures_by_kind", "failures_by_status", "formats", "manifests", "standings", "exit_status", "empty"] {
+      counts[key] = try text(try #require(report[key]))
+    }
+    counts["job"] = try text(try #require(report["job"]))
+    let failures = try #require(report["failures"] as? [[String: Any]])
+    counts["failures"] = failures.map { "\($0["url"] ?? "") \($0["kind"] ?? "") \($0["line"] ?? "")" }.sorted().joined(separator: "\n")
+    let hosts = try #require(report["hosts"] as? [[String: Any]])
+    counts["hosts"] = hosts.map { host in
+      ["host", "urls", "hits", "downloaded", "failed", "bytes"].map { "\(host[$0] ?? "")" }.joined(separator: " ")
+    }.joined(separator: "\n")
+    counts["latencies"] = "\((report["latency_ms"] as? [String: Any])?["count"] ?? "")"
+    counts["bytes"] = try text(try #require(report["bytes"]))
+    return counts
+  }
+
+  private func difference(_ left: [String: String], _ right: [String: String]) -> String {
+    left.filter { right[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(right[$0.key] ?? "")" }.joined(separator: "\n")
+  }
+
+  @Test("shards 1 to 5 of 5 by GNU parallel, merged, are one run of the whole job", arguments: ["url", "host"])
+  func fiveShardsAreTheWholeJob(rule: String) async throws {
+    let origin = try makeImageOrigin(hosts: 3)
+    let job = makeJob(origin, "shard-by: \(rule)")
+    let whole = try await job.prewarm("run", "job.yaml", "--cache-directory", "whole", "--report", "json=whole.json")
+    #expect(whole.status == 2, "\(whole.errorText)")
+
+    let path = "\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
+    let merged = try await Command(
+      "\(Repository.path)/scripts/recipes/shards-parallel",
+      ["job.yaml", "5", "--cache-directory", "shards"],
+      environment: job.environment.merging(["PATH": path, "HOME": job.folder.path]) { $1 },
+      workingDirectory: job.folder.path
+    ).wait()
+    #expect(merged.status == 2 && merged.outputText.contains("test: 85 URLs"), "\(merged.outputText)\(merged.errorText)")
+    #expect(try difference(counts("reports/all.json", in: job), counts("whole.json", in: job)) == "")
+    // Each of them had its part, and nobody what was another's.
+    let totals = try (1...5).map { index -> Int in
+      let report = try #require(job.folder.read("reports/shard-\(index).json"))
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(report)) as? [String: Any])
+      let shard = try #require((object["job"] as? [String: Any])?["shard"] as? [String: Any])
+      #expect(shard["index"] as? Int == index && shard["count"] as? Int == 5 && shard["by"] as? String == rule)
+      return try #require((object["totals"] as? [String: Int])?["urls"])
+    }
+    #expect(totals.reduce(0, +) == 85 && totals.count { $0 < 85 } == 5)
+    // A dry run of a shard names what that shard would fetch.
+    let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
+    let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
+    #expect(listed.status == 0 && Set(listed.outputText.split(separator: "\n")).isStrictSubset(of: others.outputText.split(separator: "\n")))
+  }
+
+  @Test("a merge ends with 1 where a shard is missing, twice there, empty or rows, and tells of the others all the same")
+  func mergesThatAreNotWhole() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<12))
+    for index in 1...3 {
+      let run = try await job.prewarm(
+        "run", "job.yaml", "--shard", "\(index)/3", "--report", "json=\(index).json", "--report", "jsonl=\(index).jsonl"
+      )
+      #expect(run.status == 0 && run.outputText.contains("test, shard \(index) of 3: "), "\(run.outputText)")
+    }
+    let all = try await job.prewarm("report", "merge", "1.json", "3.json", "2.json")
+    #expect(all.status == 0 && all.outputText.contains("test: 12 URLs in "), "\(all.outputText)\(all.errorText)")
+    job.folder.write("", to: "empty.json")
+    let cases: [([String], String)] = [
+      (["1.json", "3.json"], "shard 2 of 3 is missing"),
+      (["1.json", "2.json", "3.json", "2.json"], "shard 2 of 3 is there twice, as 2.json and as 2.json"),
+      (["1.json", "2.json", "empty.json"], "empty.json is empty; a run may have been killed before it could write its report"),
+      (["1.json", "2.json", "4.json"], "4.json cannot be read: No such file or directory; shard 3 of 3 is missing"),
+      (["1.json", "2.json", "3.jsonl"], "3.jsonl has rows, which tell no shard"),
+    ]
+    for (files, sentence) in cases {
+      let merged = try await job.start(["report", "merge"] + files + ["--report", "json=merged.json"]).wait()
+      #expect(merged.status == 1 && merged.errorText.contains(sentence), "\(files): \(merged.errorText)")
+      #expect(merged.outputText.contains(sentence) && job.folder.read("merged.json") != nil)
+    }
+    // One that was merged is a report of the whole.
+    let shown = try await job.prewarm("report", "show", "merged.json")
+    #expect(shown.outputText.contains("3.jsonl has rows"))
+  }
+
+  @Test("a shard without entries is fine, and a job without any is empty in all of them")
+  func emptyShards() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    var requests = 0
+    for index in 1...4 {
+      let run = try await job.runJob("--shard", "\(index)/4")
+      #expect(run.status == 0 && (0...1).contains(run.totals["urls"] ?? -1))
+      requests += run.totals["downloaded"] ?? 0
+    }
+    #expect(requests == 1 && origin.requests.count == 1)
+    job.write(urls: [])
+    let run = try await job.runJob("--shard", "2/4")
+    #expect(run.status == 2 && run.result.outputText.contains("no URL was left after include and exclude"))
+  }
+
+  @Test("what names no shard ends with 3, and a check takes shards, too")
+  func options() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<6))
+    for (shard, sentence) in [("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as 2/5")] {
+      let result = try await job.prewarm("run", "job.yaml", "--shard", shard)
+      #expect(result.status == 3 && result.errorText.contains(sentence) && result.outputText.isEmpty, "\(result.errorText)")
+    }
+    #expect(origin.requests.isEmpty)
+    for index in 1...2 { #expect(try await job.prewarm("check", "urls.txt", "--shard", "\(index)/2").status == 0) }
+    #expect(origin.requests.count == 6)
+  }
+
+  @Test("the state of fail-on.grace is refused to another shard")
+  func graceStates() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: [origin.url("/missing.jpg")], keys: "fail-on: {grace: {runs: 2, state: grace}}")
+    #expect(try await job.runJob("--shard", "1/2").status == 0)
+    let other = try await job.prewarm("run", "job.yaml", "--shard", "2/2")
+    #expect(other.status == 1 && other.errorText.contains("is of the job 'test, shard 1 of 2'"), "\(other.errorText)")
+  }
+}

@@ -1,0 +1,62 @@
+import ImagePrimitives
+import ImageURLs
+import TestSupport
+import Testing
+
+@testable import Manifests
+
+/// Which entry is whose.
+@Suite struct ShardTests {
+  private func owner(_ text: String, of count: Int) -> [Int] {
+    Array(text.utf8).withUnsafeBytes { bytes in
+      (1...count).filter { Shard(index: $0, count: count, by: .url).owns(bytes) }
+    }
+  }
+
+  /// Counted by a C program from the definition in ``Shard``.
+  @Test(arguments: [
+    ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
+    ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
+    ("http://a.example:8080/", [1, 1, 3, 3, 3, 566, 63_670]),
+    ("img.example.com", [1, 2, 2, 2, 6, 978, 36_493]),
+    ("a.example:8080", [1, 2, 2, 2, 2, 757, 757]),
+    ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
+  ])
+  func everyMachineComesToTheSame(text: String, owners: [Int]) {
+    for (count, expected) in zip([1, 2, 3, 5, 6, 1000], owners) { #expect(owner(text, of: count) == [expected]) }
+    Array(text.utf8).withUnsafeBytes { bytes in
+      #expect(Shard(index: owners[6], count: 65_536, by: .url).owns(bytes))
+      #expect(!Shard(index: owners[6] % 65_536 + 1, count: 65_536, by: .url).owns(bytes))
+    }
+  }
+
+  @Test func aFurtherShardTakesItsPartAndNothingElseMoves() {
+    var counts = Array(repeating: 0, count: 7)
+    for number in 0..<7000 {
+      let url = "https://img.example.com/\(number).jpg"
+      let (before, after) = (owner(url, of: 6)[0], owner(url, of: 7)[0])
+      #expect(after == before || after == 7)
+      counts[after - 1] += 1
+    }
+    // Five times the standard deviation of 7,000 draws of one in seven.
+    for count in counts { #expect(abs(count - 1000) < 150) }
+  }
+
+  @Test func byHostTheHostAndPortCount() throws {
+    func owns(_ url: String, _ shard: Shard) throws -> Bool {
+      let url = try BaseURL(url)
+      return url.bytes.withUnsafeBytes { shard.owns(url: $0, parts: url.parts) }
+    }
+    let shard = Shard(index: 2, count: 5, by: .host)
+    for path in 0..<50 {
+      #expect(try owns("https://img.example.com/\(path)", shard) && owns("http://a.example:8080/\(path)", shard))
+    }
+    #expect(try !owns("http://a.example:80/", shard) || !owns("http://a.example:8081/", shard) || !owns("http://b.example/", shard))
+  }
+
+  @Test func noShardIsBeyondTheirNumber() async {
+    await #expect(processExitsWith: .failure) { _ = Shard(index: 6, count: 5, by: .url) }
+    await #expect(processExitsWith: .failure) { _ = Shard(index: 0, count: 5, by: .url) }
+    await #expect(processExitsWith: .failure) { _ = Shard(index: 1, count: 65_537, by: .url) }
+  }
+}
