@@ -10,7 +10,7 @@ import Testing
     let notNewerEntries: Int
   }
 
-  @Test("the caches of three shards become one, of which a run of the whole job has every image, validator and bad URL")
+  @Test("C12: the caches of three shards become one, of which a run of the whole job has every image, validator and bad URL")
   func threeCachesBecomeOne() async throws {
     let origin = try makeImageOrigin()
     let bad = (0..<6).map { origin.url("/missing/\($0).jpg") }
@@ -36,7 +36,7 @@ import Testing
     #expect(origin.requests.count == 36)
   }
 
-  @Test("what was good later than it failed elsewhere stays off the blacklist, and what failed later stays on it")
+  @Test("C12: what was good later than it failed elsewhere stays off the blacklist, and what failed later stays on it")
   func theLatestCounts() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
