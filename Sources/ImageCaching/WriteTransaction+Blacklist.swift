@@ -32,7 +32,13 @@ extension WriteTransaction {
     totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, record.head.expiresAt?.milliseconds ?? .max)
     try record.identity.withRawBytes { (identity) throws(CacheError) in
       try record.url.withRawBytes { (url) throws(CacheError) in
-        let new = NewBlacklistEntry(key: record.key, identity: identity, url: url, kind: record.head.kind, status: record.head.status)
+        let new = NewBlacklistEntry(
+          key: record.key,
+          identity: identity,
+          url: url,
+          kind: record.head.kind,
+          status: record.head.status
+        )
         try new.key.withStoredBytes { (key) throws(CacheError) in
           let bytes = try transaction.reserve(StoredBlacklistEntry.byteCount(of: new), for: key, in: tables.blacklist)
           StoredBlacklistEntry.write(new, head: record.head, to: bytes)

@@ -133,7 +133,8 @@ extension CacheCommand {
         "\(counted(UInt64(result.imported), "image")), \(byteCount(Double(result.bytes))) from \(escapedForTerminal(source))"
       ]
       let others = [
-        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "not newer than here"), (result.damaged, "image", "damaged"),
+        (result.blacklisted, "URL", "blacklisted"), (result.notNewer, "image", "not newer than here"),
+        (result.damaged, "image", "damaged"),
         (result.foreignCredentials, "image", "with credentials under another KEY"), (result.unusable, "file", "unusable"),
         (result.notFound, "URL", "without a file"),
       ]

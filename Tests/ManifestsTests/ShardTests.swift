@@ -51,7 +51,9 @@ import Testing
     for path in 0..<50 {
       #expect(try owns("https://img.example.com/\(path)", shard) && owns("http://a.example:8080/\(path)", shard))
     }
-    #expect(try !owns("http://a.example:80/", shard) || !owns("http://a.example:8081/", shard) || !owns("http://b.example/", shard))
+    #expect(
+      try !owns("http://a.example:80/", shard) || !owns("http://a.example:8081/", shard) || !owns("http://b.example/", shard)
+    )
   }
 
   @Test func noShardIsBeyondTheirNumber() async {

@@ -26,7 +26,9 @@ import Testing
   private func part(_ name: String, _ report: FinishedReport) -> ReportPart { ReportPart(path: name, content: .report(report)) }
 
   /// Three shards, some of them replaced, or further files.
-  private func merge(_ replaced: [Int: FinishedReport] = [:], more: [ReportPart] = [], without: Int? = nil) throws -> FinishedReport {
+  private func merge(_ replaced: [Int: FinishedReport] = [:], more: [ReportPart] = [], without: Int? = nil) throws
+    -> FinishedReport
+  {
     let parts = (1...3).filter { $0 != without }.map { part("\($0).json", replaced[$0] ?? shard($0)) }
     return try #require(FinishedReport(mergingShards: parts + more))
   }
@@ -48,7 +50,9 @@ import Testing
     var rules = FailOn()
     rules.failures = .count(bad)
     // One more than each shard has would pass each of them.
-    #expect(try merge([1: shard(1, failOn: rules), 2: shard(2, failOn: rules), 3: shard(3, failOn: rules)]).verdict.reasons.isEmpty)
+    #expect(
+      try merge([1: shard(1, failOn: rules), 2: shard(2, failOn: rules), 3: shard(3, failOn: rules)]).verdict.reasons.isEmpty
+    )
     rules.failures = .count(bad - 1)
     let shards = (1...3).map { shard($0, failOn: rules) }
     #expect(shards.allSatisfy { $0.verdict.reasons.isEmpty })
@@ -79,7 +83,10 @@ import Testing
 
   @Test func whatKeepsThemFromBeingTheWholeJobIsToldWithItsName() throws {
     func expect(_ report: FinishedReport, _ sentence: String, urls: UInt64? = nil, line: Int = #line) {
-      #expect(report.exitStatus == .couldNotFinish && report.end.breakage == sentence, "line \(line): \(report.end.breakage ?? "")")
+      #expect(
+        report.exitStatus == .couldNotFinish && report.end.breakage == sentence,
+        "line \(line): \(report.end.breakage ?? "")"
+      )
       // What is there is told all the same.
       #expect(report.totals.urls > 0)
     }

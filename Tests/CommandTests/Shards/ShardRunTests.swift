@@ -35,7 +35,9 @@ import Testing
     let identity = try #require(report["job"] as? [String: Any])
     counts["job"] = "\(identity["name"] ?? "") \(identity["digest"] ?? "") \(identity["shard"] ?? "")"
     let failures = try #require(report["failures"] as? [[String: Any]])
-    counts["failures"] = failures.map { "\($0["url"] ?? "") \($0["kind"] ?? "") \($0["line"] ?? "")" }.sorted().joined(separator: "\n")
+    counts["failures"] = failures.map { "\($0["url"] ?? "") \($0["kind"] ?? "") \($0["line"] ?? "")" }.sorted().joined(
+      separator: "\n"
+    )
     let hosts = try #require(report["hosts"] as? [[String: Any]])
     counts["hosts"] = hosts.map { host in
       ["host", "urls", "hits", "downloaded", "failed", "bytes"].map { "\(host[$0] ?? "")" }.joined(separator: " ")
@@ -82,7 +84,10 @@ import Testing
     // A dry run of a shard names what that shard would fetch.
     let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
     let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
-    #expect(listed.status == 0 && Set(listed.outputText.split(separator: "\n")).isStrictSubset(of: others.outputText.split(separator: "\n")))
+    #expect(
+      listed.status == 0
+        && Set(listed.outputText.split(separator: "\n")).isStrictSubset(of: others.outputText.split(separator: "\n"))
+    )
   }
 
   /// Runs what sbatch(1) is told to at once, with the variables that it sets.
@@ -124,7 +129,14 @@ import Testing
     let job = JobFolder(urls: imageURLs(origin, 0..<12))
     for index in 1...3 {
       let run = try await job.prewarm(
-        "run", "job.yaml", "--shard", "\(index)/3", "--report", "json=\(index).json", "--report", "jsonl=\(index).jsonl"
+        "run",
+        "job.yaml",
+        "--shard",
+        "\(index)/3",
+        "--report",
+        "json=\(index).json",
+        "--report",
+        "jsonl=\(index).jsonl"
       )
       #expect(run.status == 0 && run.outputText.contains("test, shard \(index) of 3: "), "\(run.outputText)")
     }
@@ -169,7 +181,9 @@ import Testing
   func options() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
-    for (shard, sentence) in [("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as 2/5")] {
+    for (shard, sentence) in [
+      ("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as 2/5"),
+    ] {
       let result = try await job.prewarm("run", "job.yaml", "--shard", shard)
       #expect(result.status == 3 && result.errorText.contains(sentence) && result.outputText.isEmpty, "\(result.errorText)")
     }

@@ -21,7 +21,8 @@ import Testing
   @Test(arguments: [
     ("", "write it as 2/5"), ("5", "write it as 2/5"), ("/", "1 to 65536"), ("2/", "1 to 65536"), ("a/5", "write it as 2/5"),
     ("0/5", "shards are counted from 1 to 5"), ("6/5", "shards are counted from 1 to 5"), ("1/65537", "1 to 65536"),
-    ("1/0", "1 to 65536"), ("+1/5", "write it as 2/5"), ("1/5/2", "1 to 65536"), ("auto/x", "1 to 65536"), ("AUTO", "write it as"),
+    ("1/0", "1 to 65536"), ("+1/5", "write it as 2/5"), ("1/5/2", "1 to 65536"), ("auto/x", "1 to 65536"),
+    ("AUTO", "write it as"),
     ("99999999999999999999/5", "write it as 2/5"),
   ])
   func whatIsNoShardIsRefused(text: String, part: String) {
@@ -33,7 +34,8 @@ import Testing
     (["JOB_COMPLETION_INDEX": "0"], "auto/3", "1/3"), (["JOB_COMPLETION_INDEX": "2"], "auto/3", "3/3"),
     (["JOB_COMPLETION_INDEX": "3"], "auto/3", "by JOB_COMPLETION_INDEX this is task 4, which is beyond 3"),
     (["JOB_COMPLETION_INDEX": "0"], "auto", "JOB_COMPLETION_INDEX does not tell how many shards there are; write it as auto/5"),
-    (["PARALLEL_SEQ": "3"], "auto/3", "3/3"), (["PARALLEL_SEQ": "0"], "auto/3", "PARALLEL_SEQ is 0, and tasks are counted from 1"),
+    (["PARALLEL_SEQ": "3"], "auto/3", "3/3"),
+    (["PARALLEL_SEQ": "0"], "auto/3", "PARALLEL_SEQ is 0, and tasks are counted from 1"),
     (["PARALLEL_SEQ": "3"], "auto", "PARALLEL_SEQ does not tell"),
     (["AWS_BATCH_JOB_ARRAY_INDEX": "9", "AWS_BATCH_JOB_ARRAY_SIZE": "10"], "auto", "10/10"),
     (["AWS_BATCH_JOB_ARRAY_INDEX": "9"], "auto/10", "10/10"), (["AWS_BATCH_JOB_ARRAY_INDEX": "9"], "auto", "does not tell"),

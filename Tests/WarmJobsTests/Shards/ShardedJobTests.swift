@@ -30,7 +30,10 @@ import Testing
     ] {
       #expect(try job(shortestJob + same).digest == whole.digest, "\(same)")
     }
-    #expect(try job(shortestJob.replacing("a.txt", with: "/home/a/a.txt")).digest == job(shortestJob.replacing("a.txt", with: "/mnt/a.txt")).digest)
+    #expect(
+      try job(shortestJob.replacing("a.txt", with: "/home/a/a.txt")).digest
+        == job(shortestJob.replacing("a.txt", with: "/mnt/a.txt")).digest
+    )
     let others = [
       "shard-by: host\n", "verify: {decode: full}\n", "verify: {width: {min: 2}}\n", "verify: {formats: [jpeg]}\n",
       "fail-on: {failures: 1}\n", "fail-on: {failures: 1%}\n", "fail-on: {kinds: {dns: 1}}\n", "fail-on: {latency: {p99: 2s}}\n",
