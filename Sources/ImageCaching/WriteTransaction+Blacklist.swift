@@ -22,8 +22,8 @@ extension WriteTransaction {
     return old?.isExpired(at: now) ?? true
   }
 
-  /// Keeps what another cache knows of a failure; says whether it did. It does not where this one knows of a failure as late, or has an image
-  /// that was stored since.
+  /// Keeps what another cache knows of a failure; says whether it did. It does not where this one knows of a failure as late, or
+  /// has an image that was stored since.
   func importBlacklistEntry(_ record: BlacklistRecord) throws(CacheError) -> Bool {
     let own = try blacklistEntry(record.key)
     if let own, own.head.lastAt >= record.head.lastAt { return false }

@@ -94,7 +94,7 @@ final class EntryAssembler {
     return entry.state
   }
 
-  /// The parts of the row's URL where it is in normal form and nothing is filtered, so that it is a good entry as it stands; else nil.
+  /// The parts of the row's URL where it is in normal form and nothing is filtered: a good entry as it stands; else nil.
   @inline(__always)
   func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {
     let manifest = manifests[index]

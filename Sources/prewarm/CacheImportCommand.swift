@@ -11,8 +11,9 @@ extension CacheCommand {
       commandName: "import",
       abstract: "Add the images of other caches, or of a folder of files that are named by the MD5 of their URLs.",
       discussion: """
-        The newest image of each URL wins. Times, freshness and validators of another cache come over with its images, and so does what its \
-        blacklist knows; a file counts as stored when it was last written. The names in a flat folder do not tell URLs: --urls or the manifests of --job say which to look for.
+        The newest image of each URL wins. Times, freshness and validators of another cache come over with its images, and so \
+        does what its blacklist knows; a file counts as stored when it was last written. The names in a flat folder do not tell \
+        URLs: --urls or the manifests of --job say which to look for.
 
         The cache is made where it is not there. Images whose URL has a user or a password come only from caches with the same KEY file. \
         Ends with 1 where something is damaged or no image, and so is left out; the others are in the cache.

@@ -14,8 +14,9 @@ extension ReportCommand {
         durations. Ends with the worst exit status of the reports; rows, which do not tell theirs, are judged by the default \
         fail-on. csv, jsonl and junit are made of rows, so that each of the reports must have them.
 
-        The JSON reports of a job's shards (--shard) become the report of the whole job: its duration is that of the longest shard, and it is \
-        judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, and has run to its end.
+        The JSON reports of a job's shards (--shard) become the report of the whole job: its duration is that of the longest \
+        shard, and it is judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, and has \
+        run to its end.
         """
     )
 

@@ -7,9 +7,10 @@ struct ShardOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Run one of N parts of each job's entries, cut by the key shard-by: 2/5; or auto/5, the part that this task of an array is, by \
-      JOB_COMPLETION_INDEX (Kubernetes), SLURM_ARRAY_TASK_ID, AWS_BATCH_JOB_ARRAY_INDEX, CI_NODE_INDEX (GitLab) or PARALLEL_SEQ (GNU \
-      parallel); or auto, where Slurm, AWS Batch or GitLab say how many tasks there are. Join the JSON reports with 'prewarm report merge'.
+      Run one of N parts of each job's entries, cut by the key shard-by: 2/5; or auto/5, the part that this task of an array \
+      is, by JOB_COMPLETION_INDEX (Kubernetes), SLURM_ARRAY_TASK_ID, AWS_BATCH_JOB_ARRAY_INDEX, CI_NODE_INDEX (GitLab) or \
+      PARALLEL_SEQ (GNU parallel); or auto, where Slurm, AWS Batch or GitLab say how many tasks there are. Join the JSON \
+      reports with 'prewarm report merge'.
       """,
       valueName: "shard"
     )

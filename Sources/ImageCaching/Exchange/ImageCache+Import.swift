@@ -7,8 +7,8 @@ extension ImageCache {
   /// they are read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. Nothing is
   /// trimmed.
   ///
-  /// What the other blacklist knows comes over, too, as long as it counts: where one failed in both, as it failed last, and not where an
-  /// image was stored here since. An image that comes over takes its URL off the list here, unless that failed later.
+  /// What the other blacklist knows comes over, too, as long as it counts: where one failed in both, as it failed last, and not
+  /// where an image was stored here since. An image that comes over takes its URL off the list here, unless that failed later.
   ///
   /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one
   /// of them cannot be read, or this one not be written.

@@ -1,19 +1,20 @@
 import CXXHash
+import ImagePrimitives
 import ImageURLs
 
 /// One of several runs that share the entries of a job: every entry belongs to exactly one of them.
 ///
-/// Which one follows from the entry alone, by rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit
-/// rates", 1998): each shard has a weight for an entry, and the greatest wins. So all machines agree without talking, and where a shard is
-/// added, entries move only to that one, about 1 of `count`.
+/// Which one follows from the entry alone, by rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase
+/// hit rates", 1998): each shard has a weight for an entry, and the greatest wins. So all machines agree without talking, and
+/// where a shard is added, entries move only to that one, about 1 of `count`.
 ///
 /// To be repeated by others: let `h` be XXH3 with 64 bits and seed 0 of what the entry goes by,
 ///
 /// - its URL in normal form, or by ``Rule/host`` that URL's host and, where it is not the scheme's own, port: `a.example:8080`;
 /// - where no URL can be made of it, the manifest's name as reports show it, a colon and the line: `urls/hero.txt:17`.
 ///
-/// The weight of shard `i`, counted from 1, is `mix(h + i × 0x9E3779B97F4A7C15)`, where `mix` is what SplitMix64 does to its counter
-/// (Steele, Lea and Flood, 2014), all modulo 2⁶⁴:
+/// The weight of shard `i`, counted from 1, is `mix(h + i × 0x9E3779B97F4A7C15)`, where `mix` is what SplitMix64 does to its
+/// counter (Steele, Lea and Flood, 2014), all modulo 2⁶⁴:
 ///
 ///     x ^= x >> 30;  x *= 0xBF58476D1CE4E5B9;  x ^= x >> 27;  x *= 0x94D049BB133111EB;  x ^= x >> 31
 ///
@@ -37,9 +38,11 @@ public struct Shard: Sendable, Hashable {
   /// What entries go by.
   public let rule: Rule
 
-  /// One of `count` shards; an index that is none of `1...count`, and more than ``maximumCount``, are programmer's errors and trap.
+  /// One of `count` shards.
+  ///
+  /// An index that is none of `1...count`, and more than ``maximumCount`` shards, are programmer's errors and trap.
   public init(index: Int, count: Int, by rule: Rule) {
-    precondition((1...Self.maximumCount).contains(count) && (1...count).contains(index), "no shard is \(index) of \(count)")
+    trap(unless: (1...Self.maximumCount).contains(count) && (1...count).contains(index), "no shard is \(index) of \(count)")
     self.index = index
     self.count = count
     self.rule = rule
@@ -62,7 +65,7 @@ public struct Shard: Sendable, Hashable {
 
   /// Whether what goes by these bytes is its own.
   ///
-  /// It ends with the first shard that weighs more. That is found after about ln N steps, unless the entry is its own, as 1 of N is.
+  /// It ends with the first shard that weighs more, which is found after about ln N steps, unless the entry is its own.
   @inline(__always)
   func owns(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let hash = XXH3_64bits(bytes.baseAddress, bytes.count)

@@ -2,8 +2,8 @@ import ImagePrimitives
 public import Reporting
 
 extension FinishedReport {
-  /// One report of a job whose shards were run each by itself: what one run of all entries would have reported, but for what is named
-  /// below. nil where none of the files is the report of a shard.
+  /// One report of a job whose shards were run each by itself: what one run of all entries would have reported, but for what is
+  /// named below. nil where none of the files is the report of a shard.
   ///
   /// - Counts, bytes, requests and histograms are added up exactly; manifests, hosts and groups of failures are joined; see
   ///   ``init(merging:)``. Since no URL is in two shards, those of a placeholder are added up, too.
@@ -12,8 +12,9 @@ extension FinishedReport {
   /// - It names no shard, so that it compares with the report of a run of all entries.
   /// - Left out are the cache and the blacklist, as shards may have one together or each its own; duplicates, and the timeline.
   ///
-  /// Unless every shard is there once and went to its end, or to the job's own deadline, the report has a breakage that says which does
-  /// not, and so exit status 1. Of what is there twice the first counts; what is of another job, or tells no shard, is left out.
+  /// Unless every shard is there once and went to its end, or to the job's own deadline, the report has a breakage that says
+  /// which does not, and so exit status 1. Of what is there twice the first counts; what is of another job, or tells no shard, is
+  /// left out.
   public init?(mergingShards parts: [ReportPart]) {
     guard let gathering = ShardGathering(parts) else { return nil }
     let reports = gathering.reports

@@ -89,7 +89,8 @@ struct ShardGathering {
 }
 
 extension RunEnd {
-  /// What kept the run from its end, as it follows the run's name; nil where nothing did, or the job's own deadline, which has its rule.
+  /// What kept the run from its end, as it follows the run's name; nil where nothing did, or the job's own deadline, which has
+  /// its rule.
   fileprivate var problem: String? {
     if let interruption { return "was interrupted by \(interruption.signalName)" }
     if let breakage { return "could not finish: \(breakage)" }

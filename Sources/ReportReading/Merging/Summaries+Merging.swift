@@ -69,7 +69,8 @@ extension Placeholder {
     var checksum: Checksum
   }
 
-  /// The one with most URLs first; `adding` makes one count of two. Runs may have met the same URLs, so that the largest is kept by default.
+  /// The one with most URLs first; `adding` makes one count of two. Runs may have met the same URLs, so that the largest is kept
+  /// by default.
   static func merged(_ placeholders: [Placeholder], adding: (UInt64, UInt64) -> UInt64 = max) -> [Placeholder] {
     let joined = placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
       placeholder.urls = adding(placeholder.urls, other.urls)

@@ -6,7 +6,8 @@ public struct JobIdentity: Sendable, Equatable {
   public var file: String?
   /// The part of the job's entries that the report tells of; nil: all of them.
   public var shard: ReportedShard?
-  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil where that is not known.
+  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil where that is not
+  /// known.
   ///
   /// Two reports of one job with different digests are of different lists, or were judged by different rules.
   public var digest: String?

@@ -4,8 +4,8 @@ import Reporting
 extension Job {
   /// The job as one of its shards runs it: with its entries alone, and slower where all of them ask the same hosts.
   ///
-  /// What a rate allows is divided by the number of shards: `rate` always, `per-host-rate` where shards are cut by URL. By host, a
-  /// host's requests all come from one shard.
+  /// What a rate allows is divided by the number of shards: `rate` always, `per-host-rate` where shards are cut by URL. By host,
+  /// a host's requests all come from one shard.
   public func sharded(_ number: ShardNumber) -> Job {
     var job = self
     job.shard = Shard(index: number.index, count: number.count, by: shardBy)

@@ -5,11 +5,11 @@ import Manifests
 import Reporting
 
 extension Job {
-  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged: its manifests, variants and
-  /// edges, how shards are cut, and the rules of `verify` and `fail-on`.
+  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged: its manifests,
+  /// variants and edges, how shards are cut, and the rules of `verify` and `fail-on`.
   ///
-  /// They are the same on every machine: of an absolute path the file's name counts, of a relative one all of it. What is in the lists
-  /// is not read. Values of header fields, users and passwords are left out.
+  /// They are the same on every machine: of an absolute path the file's name counts, of a relative one all of it. What is in the
+  /// lists is not read. Values of header fields, users and passwords are left out.
   var digest: String {
     var text = DigestText()
     for manifest in manifests { manifest.add(to: &text) }

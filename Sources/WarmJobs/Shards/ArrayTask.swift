@@ -86,7 +86,8 @@ struct ArrayTask {
     return ArrayTask(variable: variable, index: index - first + 1, count: count)
   }
 
-  /// Numbers of an array may begin anywhere, and leave some out by a step; those that follow no rule (`--array=1,3,7`) cannot be told.
+  /// Numbers of an array may begin anywhere, and leave some out by a step; those that follow no rule (`--array=1,3,7`) cannot be
+  /// told.
   private static func slurm(_ variables: [String: String]) throws(ShardMistake) -> ArrayTask {
     let name = "SLURM_ARRAY_TASK_ID"
     let task = try number(name, variables)

@@ -96,7 +96,8 @@ import Testing
     for argument; do [[ $argument == --array=* ]] && array=${argument#--array=}; done
     script=${!#}
     if [[ -z ${array:-} ]]; then exec bash -c "$script"; fi
-    export SLURM_ARRAY_TASK_MIN=${array%-*} SLURM_ARRAY_TASK_MAX=${array#*-} SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_COUNT=${array#*-}
+    export SLURM_ARRAY_TASK_MIN=${array%-*} SLURM_ARRAY_TASK_MAX=${array#*-}
+    export SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_COUNT=${array#*-}
     for ((task = SLURM_ARRAY_TASK_MIN; task <= SLURM_ARRAY_TASK_MAX; task++)); do
       SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=$((4711 + task)) bash -c "$script" >&2
     done
