@@ -56,6 +56,13 @@ import Testing
     )
   }
 
+  @Test func aBadLineGoesByWhatMachinesHaveAlike() {
+    func owners(_ name: String) -> [Int] {
+      (1...1000).filter { Shard(index: $0, count: 1000, by: .url).owns(line: 17, ofManifest: name) }
+    }
+    #expect(owners("urls/hero.txt") == [526] && owners("/srv/hero.txt") == owners("/mnt/lists/hero.txt"))
+  }
+
   @Test func noShardIsBeyondTheirNumber() async {
     await #expect(processExitsWith: .failure) { _ = Shard(index: 6, count: 5, by: .url) }
     await #expect(processExitsWith: .failure) { _ = Shard(index: 0, count: 5, by: .url) }

@@ -11,7 +11,8 @@ import ImageURLs
 /// To be repeated by others: let `h` be XXH3 with 64 bits and seed 0 of what the entry goes by,
 ///
 /// - its URL in normal form, or by ``Rule/host`` that URL's host and, where it is not the scheme's own, port: `a.example:8080`;
-/// - where no URL can be made of it, the manifest's name as reports show it, a colon and the line: `urls/hero.txt:17`.
+/// - where no URL can be made of it, the manifest's name as reports show it, of an absolute path the part behind the last slash, a
+///   colon and the line: `urls/hero.txt:17`.
 ///
 /// The weight of shard `i`, counted from 1, is `mix(h + i × 0x9E3779B97F4A7C15)`, where `mix` is what SplitMix64 does to its
 /// counter (Steele, Lea and Flood, 2014), all modulo 2⁶⁴:
@@ -59,7 +60,8 @@ public struct Shard: Sendable, Hashable {
 
   /// Whether a line of which no URL can be made is its own.
   func owns(line: UInt64, ofManifest name: String) -> Bool {
-    var text = "\(name):\(line)"
+    let shared = name.hasPrefix("/") ? name[name.index(after: name.lastIndex(of: "/") ?? name.startIndex)...] : name[...]
+    var text = "\(shared):\(line)"
     return text.withUTF8 { owns(UnsafeRawBufferPointer($0)) }
   }
 
