@@ -39,7 +39,7 @@ import Testing
       #"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 65537, "by": "url"}}}"#,
       "report job.shard is shard 1 of 65537, as none is"
     ),
-    (#"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 2}}}"#, "report job.shard has no by"),
+    (#"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 2}}}"#, "report job.shard lacks by"),
     (#"{"schema": "prewarm.report/1", \#(totals), "job": {"digest": 1}}"#, "report job.digest is no string"),
     (#"{"schema": "prewarm.report/1", \#(totals), "duration_seconds": -1}"#, "report duration_seconds is negative"),
     (#"{"schema": "prewarm.report/1", \#(totals), "exit_status": 7}"#, "report exit_status is no exit status of prewarm"),
