@@ -49,7 +49,7 @@ import Testing
     for list in [try manifests().filter { !$0.name.hasSuffix(".csv") }, try manifests()] {
       let whole = try readAll(list, order: order)
       #expect(whole.failure == nil && whole.entries.contains(where: \.isFiltered) && whole.problems.contains { $0 != nil })
-      for count in [1, 2, 5, 40] {
+      for count in [1, 2, 7] {
         let shards = try (1...count).map { try readAll(list, order: order, shard: Shard(index: $0, count: count, by: rule)) }
         #expect(shards.reduce(0) { $0 + $1.entries.count } == whole.entries.count)
         // Merged by the place of each in the whole, nothing is missing and nothing has changed places.
@@ -63,6 +63,29 @@ import Testing
         }
       }
     }
+  }
+
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func filesOfAPatternAndOfAnIndexAreSharedToo(order: EntryOrder) throws {
+    for file in 0..<3 {
+      _ = directory.manifest((0..<20).map { "https://a.com/\(file)/\($0).jpg\nno url\n" }.joined(), name: "lists/\(file).txt")
+    }
+    let pattern = Manifest(.glob(directory.file("lists/*.txt")), name: directory.file("lists/*.txt"))
+    let urlsets = (0..<3).map { file in
+      "<urlset>" + (0..<20).map { "<url><loc>https://b.com/\(file)/\($0).jpg</loc></url>" }.joined() + "</urlset>"
+    }
+    let index = "<sitemapindex>" + (0..<3).map { "<sitemap><loc>/\($0).xml</loc></sitemap>" }.joined() + "</sitemapindex>"
+    let fetched = Manifest(.url(try BaseURL("https://b.com/index.xml")), name: "https://b.com/index.xml")
+    func read(_ shard: Shard?) throws -> [ReadEntry] {
+      var answers = ["https://b.com/index.xml": FakeFetcher.Answer.text(index)]
+      for (number, urlset) in urlsets.enumerated() { answers["https://b.com/\(number).xml"] = .text(urlset) }
+      let result = try readAll([pattern, fetched], order: order, fetcher: FakeFetcher(answers), shard: shard)
+      #expect(result.failure == nil && result.warnings.isEmpty)
+      return result.entries
+    }
+    let whole = try read(nil)
+    let shards = try (1...3).map { try read(Shard(index: $0, count: 3, by: .url)) }
+    #expect(whole.count == 180 && shards.allSatisfy { !$0.isEmpty } && shards.reduce(0) { $0 + $1.count } == 180)
+    for entry in whole { #expect(shards.count { $0.contains(entry) } == 1, "\(entry)") }
   }
 
   @Test func byHostAHostIsOneShardsOwn() throws {
