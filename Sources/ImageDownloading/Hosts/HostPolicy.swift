@@ -10,10 +10,10 @@ struct HostPolicy {
   private(set) var lastFailure: String?
 
   /// Nothing may begin before this; where starts are granted, it holds once there are any.
-  func earliestStart(_ rules: HostRules) -> MonotonicInstant { max(pace.next(rules.pace), rest) }
+  func earliestStart(_ rule: PaceRule) -> MonotonicInstant { max(pace.next(rule), rest) }
 
   /// Whether nothing may begin for want of a grant, and nothing else.
-  func lacksGrant(_ rules: HostRules, now: MonotonicInstant) -> Bool { pace.lacksGrant(rules.pace, now: now) && rest <= now }
+  func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool { pace.lacksGrant(rule, now: now) && rest <= now }
 
   /// Until when it is left alone, be it by its own wish.
   var rest: MonotonicInstant { max(pause.until, breaker.earliestStart) }

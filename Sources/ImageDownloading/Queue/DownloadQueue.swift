@@ -152,7 +152,7 @@ package struct DownloadQueue {
     guard running < concurrency else { return .none(.concurrency) }
     guard let candidate = best() else { return .none(hostLimit) }
     guard startsNew || candidate.rank.continues else { return .none(.held) }
-    guard pace.next(paceRule) <= now, !pace.lacksGrant(paceRule, now: now) else {
+    guard pace.next(paceRule) <= now, !paceRule.isGranted || !pace.lacksGrant(paceRule, now: now) else {
       waitsForRate = true
       if pace.lacksGrant(paceRule, now: now) { pace.want() }
       return .none(.rate)
@@ -222,8 +222,8 @@ package struct DownloadQueue {
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
     hosts[candidate.host].best?.rank == candidate.rank
       && hosts[candidate.host].hasRoom(rules)
-      && hosts[candidate.host].policy.earliestStart(rules) <= now
-      && !hosts[candidate.host].policy.lacksGrant(rules, now: now)
+      && hosts[candidate.host].policy.earliestStart(rules.pace) <= now
+      && (!rules.pace.isGranted || !hosts[candidate.host].policy.lacksGrant(rules.pace, now: now))
       && (hosts[candidate.host].phase == .open) == open
   }
 
@@ -272,8 +272,8 @@ package struct DownloadQueue {
   mutating func announce(_ host: Int) {
     guard let best = hosts[host].best else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
-    if hosts[host].policy.lacksGrant(rules, now: now) { return awaitGrant(host) }
-    let time = hosts[host].policy.earliestStart(rules)
+    if rules.pace.isGranted, hosts[host].policy.lacksGrant(rules.pace, now: now) { return awaitGrant(host) }
+    let time = hosts[host].policy.earliestStart(rules.pace)
     guard time <= now else { return sleep(host, until: time) }
     wake(host)
     guard hosts[host].announced != best.rank.ticket else { return }
