@@ -219,6 +219,8 @@ package struct DownloadQueue {
     return openHosts.min.map { min($0, new) } ?? new
   }
 
+  // A call of its own would copy the whole queue.
+  @inline(__always)
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
     hosts[candidate.host].best?.rank == candidate.rank
       && hosts[candidate.host].hasRoom(rules)
