@@ -152,7 +152,7 @@ public final class QueueWorker {
       consumer,
       maximumDeliveries: options.consuming.maximumDeliveries,
       variants: job.entryVariants.map(\.reported),
-      lookAhead: Self.lookAhead(of: job),
+      leastLookAhead: Self.leastLookAhead(of: job),
       blacklist: SharedBlacklist(
         context: session.context,
         cache: job.blacklist.isEnabled ? stores.writableCache : nil,
@@ -178,7 +178,7 @@ public final class QueueWorker {
   }
 
   /// How many entries are held at once: enough for all transfers, even though messages have entries of one host each.
-  private static func lookAhead(of job: Job) -> Int {
+  private static func leastLookAhead(of job: Job) -> Int {
     let hosts = (job.prefetch.concurrency + job.prefetch.perHost - 1) / job.prefetch.perHost
     return max(leastLookAhead, 2 * job.prefetch.concurrency, entriesOfOneHost * (hosts + 1))
   }

@@ -83,6 +83,7 @@ extension QueuedRun {
   func settleIfDone(_ held: HeldMessage) {
     guard held.openResults == 0 else { return }
     heldEntries -= held.message.entries.count
+    lookAhead.finish(held.message.entries.count)
     if !held.isUnfinished { consumer.acknowledge(held.settlement()) }
   }
 }

@@ -31,8 +31,6 @@ final class QueuedRun: PrefetchDelegate {
   private let maximumDeliveries: Int
   /// So many variants the context has; 0 where it has none.
   let variants: Int
-  /// Entries that are held or asked for at most.
-  private let lookAhead: Int
   let time: TimeSource
   private let onProgress: (QueuedRun) -> Void
 
@@ -47,6 +45,7 @@ final class QueuedRun: PrefetchDelegate {
   var heldEntries = 0
   /// Entries asked for that have not come; below 0 where more came.
   private var credits = 0
+  var lookAhead: LookAhead
   private var nextSequence: Int64 = 0
   private var ending: Ending?
   private var isDrained = false
@@ -66,7 +65,7 @@ final class QueuedRun: PrefetchDelegate {
     _ consumer: QueueConsumer,
     maximumDeliveries: Int,
     variants: [ReportedVariant],
-    lookAhead: Int,
+    leastLookAhead: Int,
     blacklist: SharedBlacklist,
     time: TimeSource,
     onProgress: @escaping (QueuedRun) -> Void
@@ -74,7 +73,7 @@ final class QueuedRun: PrefetchDelegate {
     self.consumer = consumer
     self.maximumDeliveries = maximumDeliveries
     self.variants = variants.count
-    self.lookAhead = lookAhead
+    self.lookAhead = LookAhead(least: leastLookAhead, now: time.monotonic())
     self.blacklist = blacklist
     self.time = time
     self.onProgress = onProgress
@@ -128,9 +127,10 @@ final class QueuedRun: PrefetchDelegate {
 
   /// Asks for more where there is room for it.
   private func demand() {
-    let room = lookAhead - heldEntries - credits
+    lookAhead.adapt(now: time.monotonic())
+    let room = lookAhead.entries - heldEntries - credits
     // Not for each entry that has ended.
-    guard ending == nil, !isDrained, room > lookAhead / 8 else { return }
+    guard ending == nil, !isDrained, room > lookAhead.entries / 8 else { return }
     consumer.take(maximumEntries: room)
     credits += room
   }

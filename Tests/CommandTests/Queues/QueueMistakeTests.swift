@@ -36,9 +36,18 @@ import Testing
     let worked = try await worker.wait()
     #expect(waiting.status == 0 && worked.status == 0, "\(waiting.errorText)\(worked.errorText)")
     #expect(waiting.errorText.contains("***"))
+    // In the environment it is in no list of processes.
+    let other = JobFolder(urls: [origin.url("/images/2.jpg")])
+    let hidden = try await Command.run(
+      BuiltCommand.path,
+      ["enqueue", "job.yaml", "--queue", redis.url, "--name", "other"],
+      environment: other.environment.merging(["REDISCLI_AUTH": "hush-hush"]) { $1 },
+      workingDirectory: other.folder.path
+    )
+    #expect(hidden.status == 0, "\(hidden.errorText)")
     let wrong = try await job.start(["enqueue", "job.yaml", "--queue", address.replacing("hush-hush", with: "hush-wrong")]).wait()
     #expect(wrong.status == 1 && wrong.errorText.contains("WRONGPASS"), "\(wrong.errorText)")
-    for text in [waiting, worked, wrong].flatMap({ [$0.errorText, $0.outputText] }) { #expect(!text.contains("hush")) }
+    for text in [waiting, worked, hidden, wrong].flatMap({ [$0.errorText, $0.outputText] }) { #expect(!text.contains("hush")) }
     let report = String(decoding: try #require(job.folder.read("report.json")), as: UTF8.self)
     #expect(!report.contains("hush"))
   }
