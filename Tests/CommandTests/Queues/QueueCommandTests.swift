@@ -240,4 +240,17 @@ import Testing
     #expect(run.totals["failed"] == 1 && run.totals["blacklisted"] == 1, "\(run.totals)")
     #expect(origin.count(of: "/missing/1.jpg") == 1)
   }
+
+  @Test func ofOneHostOrderHoldsBackwardsToo() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(
+      urls: (0..<100).map { origin.url("/images/\($0).jpg") },
+      keys: "prefetch: {order: lifo, concurrency: 1, per-host: 1}"
+    )
+    let worker = try scene.worker()
+    let run = try await scene.report()
+    #expect(try await worker.wait().status == 0)
+    #expect(origin.requests.map(\.target) == (0..<100).reversed().map { "/images/\($0).jpg" })
+    #expect(run.totals["downloaded"] == 100 && run.status == 0)
+  }
 }
