@@ -261,6 +261,13 @@ final class Transfer {
     return HTTPStatus.redirects.contains(status) && !options.acceptStatus.contains(status) && fields.has(.location)
   }
 
+  /// How long the request has taken, to the microsecond.
+  var nanosecondsByCurl: UInt64 {
+    var microseconds: curl_off_t = 0
+    curl_get_offset(easy, CURLINFO_TOTAL_TIME_T, &microseconds)
+    return UInt64(max(0, microseconds)) * 1000
+  }
+
   /// Bytes of the body as they came over the wire.
   var receivedBytes: UInt64 {
     var count: curl_off_t = 0

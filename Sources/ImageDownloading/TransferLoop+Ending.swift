@@ -58,7 +58,9 @@ extension TransferLoop {
 
   /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
   func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
-    let taken = turn.now.nanoseconds - transfer.started.nanoseconds
+    // What began and ended in one turn of the loop has no time by the loop's clock, but by libcurl's.
+    let measured = turn.now.nanoseconds - transfer.started.nanoseconds
+    let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
     if jobs[slot].sharers.wantsDetails, jobs[slot].accepted == nil {
       jobs[slot].summary.details = transfer.details(redirects: jobs[slot].visited.count)
     }

@@ -73,7 +73,8 @@ struct RetryTests {
     let summary = fetcher.recorder.ends.last?.summary
     #expect(summary?.attempts == 2)
     #expect(summary?.waitedNanoseconds == 20_000_000_000)
-    #expect(summary?.durationNanoseconds == 0)
+    // What was waited is not in it.
+    #expect((summary?.durationNanoseconds ?? .max) < 20_000_000_000)
   }
 
   @Test("D4, D15: a waiting retry can be cancelled")

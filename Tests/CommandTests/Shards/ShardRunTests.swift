@@ -81,6 +81,8 @@ import Testing
     #expect(totals.reduce(0, +) == 85 && totals.count { $0 < 85 } == 5)
     let all = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("reports/all.json")))) as? [String: Any]
     #expect((all?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
+    let unsharded = try JSONSerialization.jsonObject(with: Data(try #require(job.folder.read("whole.json")))) as? [String: Any]
+    #expect((unsharded?["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
     // A dry run of a shard names what that shard would fetch.
     let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
     let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
