@@ -65,7 +65,7 @@ public final class HTTP2Origin: Sendable {
             return log[log.count - 1]
           }
           for frame in respond(request) {
-            if case .close = frame { return client.shutDown() }
+            if case .close = frame { return Self.close(client) }
             client.write(Self.bytes(of: frame))
           }
         case 4 where flags & 1 == 0: client.write(Self.frame(type: 4, flags: 1, stream: 0, []))
@@ -74,6 +74,12 @@ public final class HTTP2Origin: Sendable {
         }
       }
     }
+  }
+
+  /// Ends what is sent and reads on until the client ends: what is left unread would reset the connection, and with it what was sent.
+  private static func close(_ client: LoopbackStream) {
+    client.endWriting()
+    while read(client) != nil {}
   }
 
   /// The URL of `path`, which starts with a slash.

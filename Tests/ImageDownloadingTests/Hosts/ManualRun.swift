@@ -27,11 +27,14 @@ struct ManualRun {
 
   /// Waits until nothing runs, and nothing can start before time moves on; `stalling` transfers may run for ever.
   func settle(stalling: Int = 0) async throws {
+    var waiting: Int
     repeat {
       try await fetcher.settle()
       try await poll("transfers to end") { fetcher.downloader.statistics.running <= stalling }
+      waiting = fetcher.downloader.statistics.waiting
       try await fetcher.settle()
-    } while fetcher.downloader.statistics.running > stalling
+      // None may run for a moment in which one has ended and the next has not begun.
+    } while fetcher.downloader.statistics.running > stalling || fetcher.downloader.statistics.waiting != waiting
   }
 
   /// Moves time on, and lets all happen that may then.
