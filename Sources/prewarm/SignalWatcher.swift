@@ -1,9 +1,13 @@
 import Glibc
+import ImagePrimitives
 import Reporting
 import Threads
 
 /// Takes SIGINT and SIGTERM on a thread of its own: the first asks for the end, the second ends the process at once.
 enum SignalWatcher {
+  /// What comes so soon after the first is the same wish: timeout(1) signals its child, and then the child's process group.
+  private static let echo = Duration.milliseconds(100)
+
   private static let watched = [SIGINT, SIGTERM]
 
   /// Blocks the signals for all threads; to be called before any other thread starts.
@@ -20,8 +24,11 @@ enum SignalWatcher {
       var set = signalSet()
       var received: Int32 = 0
       guard sigwait(&set, &received) == 0 else { return }
+      let first = TimeSource.system.monotonic()
       onFirst(received)
-      guard sigwait(&set, &received) == 0 else { return }
+      repeat {
+        guard sigwait(&set, &received) == 0 else { return }
+      } while TimeSource.system.monotonic().since(first) < echo
       _exit(status(of: received).rawValue)
     }
   }
