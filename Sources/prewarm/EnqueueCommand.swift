@@ -63,6 +63,7 @@ struct EnqueueCommand: ParsableCommand {
       options: options,
       control: control
     ) { progress.note($0) }
+    let size: QueueSize
     switch try ending(
       on: control,
       "\(place) is not filled; the same command goes on",
@@ -70,13 +71,15 @@ struct EnqueueCommand: ParsableCommand {
         try enqueuer.fill(progress: progress)
       }
     ) {
-    case .filled(let size):
+    case .filled(let filled):
+      size = filled
       progress.note("\(loaded.name): \(counted(size.entries, "URL")) put into \(place) in \(counted(size.messages, "message"))")
-    case .wasFull(let size):
+    case .wasFull(let filled):
+      size = filled
       progress.note("\(loaded.name): \(place) was filled before, with \(counted(size.entries, "URL"))")
     }
     guard let reports else { return }
-    throw ExitCode(try report(on: loaded, at: place, reports, control, progress).rawValue)
+    throw ExitCode(try report(on: loaded, at: place, of: size, reports, control, progress).rawValue)
   }
 
   /// The job, its file's text, and what stands over that; all mistakes are printed before this throws exit status 3.
@@ -103,6 +106,7 @@ struct EnqueueCommand: ParsableCommand {
   private func report(
     on job: Job,
     at place: QueuePlace,
+    of size: QueueSize,
     _ reports: JobReports,
     _ control: RunControl,
     _ progress: ProgressPrinter
@@ -114,7 +118,7 @@ struct EnqueueCommand: ParsableCommand {
       on: control,
       "\(place) stays as it is",
       { () throws(QueueJobError) in
-        try follower.follow(progress: progress)
+        try follower.follow(size, progress: progress)
       }
     )
     var status = report.exitStatus

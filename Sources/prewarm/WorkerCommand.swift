@@ -115,6 +115,9 @@ struct WorkerCommand: ParsableCommand {
     switch summary.ending {
     case .drained: return .withinLimits
     case .interrupted(let interruption): return interruption == .interrupt ? .interrupted : .terminated
+    case .replaced:
+      Note.error("\(summary.name): the queue was deleted, or filled anew, before its job was done")
+      return .couldNotFinish
     case .failed(let why):
       Note.error("\(summary.name): \(why)")
       return .couldNotFinish

@@ -23,7 +23,7 @@ final class HeldMessage {
   /// That many further results are to come.
   func expect(_ count: Int) { openResults += count }
 
-  /// One of the results has come.
+  /// One of the results is not to come here: the message is not acknowledged, and goes to another worker.
   func cancelOne() {
     openResults -= 1
     isUnfinished = true
@@ -36,6 +36,9 @@ final class HeldMessage {
     if rows.count + row.count > Settlement.maximumResultBytes { endPart() }
     rows.append(contentsOf: row)
   }
+
+  /// How many entries have ended how so far.
+  var outcomes: some Sequence<(Outcome, UInt64)> { zip(Outcome.allCases, counts) }
 
   /// A URL was found to be bad, or good again.
   func note(_ key: BadURLKey, bad value: [UInt8]?) {

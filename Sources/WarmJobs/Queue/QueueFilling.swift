@@ -36,7 +36,7 @@ struct QueueFilling {
       }
       do throws(QueueError) {
         try name(&named)
-        try append(batch)
+        if named <= DetailedRows.maximumManifests { try append(batch) }
       } catch {
         throw error == .interrupted ? .interrupted : .queue(error)
       }

@@ -6,8 +6,9 @@ public import WorkQueues
 
 /// Makes a job's reports of what its workers leave in the queue, as they would be of one run.
 ///
-/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know: their caches, what
-/// held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the queue until they are reported on.
+/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know: their
+/// caches, what held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the queue until
+/// they are reported on.
 public final class QueueReport {
   private static let pollInterval = Duration.milliseconds(200)
 
@@ -37,7 +38,9 @@ public final class QueueReport {
   /// Waits until all entries are final, and gives the report; a signal ends it early, and the report says so.
   ///
   /// The queue stays as it is until ``close()``.
-  public func follow(progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
+  ///
+  /// - Parameter size: what the queue was filled with: where it has less, Redis has lost some of it, and the report says so.
+  public func follow(_ size: QueueSize, progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
     let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
     guard let queue else { throw .unreadable(place, "it was deleted") }
     let report = RunReport(
@@ -51,13 +54,13 @@ public final class QueueReport {
     let replay = try makeReplay(into: report)
     var end = RunEnd(finishedAt: nil, duration: .zero)
     do throws(QueueJobError) {
-      try follow(queue, report, replay, progress, &end)
+      try follow(queue, of: size, report, replay, progress, &end)
     } catch {
       guard case .interrupted = error else { throw error }
       end.interruption = control.interruption
     }
     progress?.end()
-    end.isEmpty = end.areManifestsRead && replay.remarks.kept == 0
+    end.isEmpty = end.areManifestsRead && end.interruption == nil && end.breakage == nil && replay.remarks.kept == 0
     end.warnings = reports.earlierRuns.warnings
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
@@ -70,10 +73,7 @@ public final class QueueReport {
 
   /// Says that the reports are written: the results are removed, and the queue may be filled anew.
   public func close() throws(QueueJobError) {
-    try asking.ask { follower throws(QueueError) in
-      try follower.markReported()
-      try follower.trimResults(upTo: .end)
-    }
+    try asking.ask { follower throws(QueueError) in try follower.markReported() }
   }
 
   private func makeReplay(into report: RunReport) throws(QueueJobError) -> RowReplay {
@@ -90,6 +90,7 @@ public final class QueueReport {
 
   private func follow(
     _ queue: OpenQueue,
+    of size: QueueSize,
     _ report: RunReport,
     _ replay: RowReplay,
     _ progress: (any JobProgress)?,
@@ -105,20 +106,34 @@ public final class QueueReport {
         end.breakage = "\(place) was deleted, or filled anew, before its job was done"
         return
       }
-      end.areManifestsRead = state.isSealed
+      guard !state.isReported else {
+        end.breakage = "\(place) was reported on by another prewarm enqueue --wait, which has removed its results"
+        return
+      }
+      guard state.isSealed, state.written.entries >= size.entries else {
+        end.breakage = "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
+        return
+      }
+      end.areManifestsRead = true
       // What was final when that was asked has its results by now.
       try read(&position, into: replay, &end) { [job] in
         let now = self.time.monotonic()
         report.sample(elapsed: now.since(start))
         guard let progress, meter.isDue(now: now) else { return }
-        let expected = state.isSealed ? Int(clamping: state.written.entries) * max(1, job.entryVariants.count) : nil
+        let expected = Int(clamping: state.written.entries).multipliedReportingOverflow(by: max(1, job.entryVariants.count))
         let note = state.openMessages == 0 ? nil : state.workersNote
         progress.show(
-          meter.snapshot(totals: report.totals, receivedBytes: report.receivedBytes, expected: expected, note: note, now: now)
+          meter.snapshot(
+            totals: report.totals,
+            receivedBytes: report.receivedBytes,
+            expected: expected.overflow ? nil : expected.partialValue,
+            note: note,
+            now: now
+          )
         )
       }
       if state.isDrained {
-        end.breakage = end.breakage ?? state.lossSentence.map { "\(place) \($0)" }
+        end.breakage = end.breakage ?? state.lossSentence(report.totals).map { "\(place) \($0)" }
         return
       }
       try asking.sleep(Self.pollInterval)
@@ -157,11 +172,19 @@ extension QueueProgress {
   }
 
   /// What is missing of a queue that is drained; nil where each entry is final.
-  fileprivate var lossSentence: String? {
+  ///
+  /// - Parameter totals: of the results that were read.
+  fileprivate func lossSentence(_ totals: Totals) -> String? {
     if undecodableMessages > 0 {
-      return "held \(undecodableMessages) messages of which nothing could be made: something else has written there"
+      return "held \(counted(undecodableMessages, "message")) of which nothing could be made: something else has written there; begin "
+        + "anew with --replace"
     }
-    guard finalEntries != written.entries else { return nil }
-    return "took \(written.entries) entries, of which \(finalEntries) are final: somebody has meddled with its streams"
+    guard finalEntries == written.entries else {
+      return "took \(written.entries) entries, of which \(finalEntries) are final: something else has changed its streams; "
+        + "begin anew with --replace"
+    }
+    guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
+    return "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice, as it may where it is "
+      + "not set to appendfsync always; begin anew with --replace"
   }
 }

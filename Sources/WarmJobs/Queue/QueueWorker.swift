@@ -9,8 +9,8 @@ public import WorkQueues
 
 /// Works on the job in a queue, beside any number of others on other machines, until nothing is left.
 ///
-/// The job comes from the queue and is checked as any; its cache, paths and variables are this machine's. Manifests, reports and `fail-on` are the business of
-/// who enqueued it, and so is `prefetch.deadline`, which stops no worker.
+/// The job comes from the queue and is checked as any; its cache, paths and variables are this machine's. Manifests, reports and
+/// `fail-on` are the business of who enqueued it, and so is `prefetch.deadline`, which stops no worker.
 public final class QueueWorker {
   /// What holds for one worker.
   public struct Options: Sendable {
@@ -90,7 +90,7 @@ public final class QueueWorker {
       }
       let summary = try work(queue, progress)
       jobEnded(summary)
-      guard summary.ending == .drained, options.keepsWaiting else { return }
+      guard summary.ending == .drained || summary.ending == .replaced, options.keepsWaiting else { return }
       last = queue
     }
   }
@@ -192,8 +192,7 @@ public final class QueueWorker {
     switch end.sourceError as? QueuedRun.Ending {
     case .refused(let why): return .failed(why)
     // It goes once its job is reported on.
-    case .replaced where run.holdsNothing: return .drained
-    case .replaced: return .failed("\(place) was deleted, or filled anew, before its job was done")
+    case .replaced: return run.wasReplacedWhileHolding ? .replaced : .drained
     case nil: break
     }
     if let interruption = control.interruption { return .interrupted(interruption) }

@@ -45,7 +45,6 @@ extension QueuedRun {
   }
 
   func take(_ result: EntryResult, _ row: PendingRow, _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()) {
-    totals.add(result.outcome)
     if !result.isShared { receivedBytes += result.receivedBytes }
     let message = row.held.message
     let entry = message.entries[Int(row.entry)]
@@ -84,6 +83,9 @@ extension QueuedRun {
     guard held.openResults == 0 else { return }
     heldEntries -= held.message.entries.count
     lookAhead.finish(held.message.entries.count)
-    if !held.isUnfinished { consumer.acknowledge(held.settlement()) }
+    // What others are to do all over is not of this worker's doing.
+    guard !held.isUnfinished else { return }
+    for (outcome, count) in held.outcomes { totals.add(outcome, count) }
+    consumer.acknowledge(held.settlement())
   }
 }

@@ -8,8 +8,8 @@ import WorkQueues
 
 /// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
 ///
-/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the messages; what is pending costs a few
-/// bytes an entry.
+/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the messages; what
+/// is pending costs a few bytes an entry.
 final class QueuedRun: PrefetchDelegate {
   /// What makes it end before the queue does.
   enum Ending: Error {
@@ -50,7 +50,7 @@ final class QueuedRun: PrefetchDelegate {
   private var ending: Ending?
   private var isDrained = false
 
-  /// What has become of entries here so far; those whose messages others have taken over are among them.
+  /// What has become of the entries of messages that were finished here; some of those that others have taken over are among them.
   var totals = Totals()
   var receivedBytes: UInt64 = 0
   /// Why it waits for Redis; nil where it does not.
@@ -58,8 +58,8 @@ final class QueuedRun: PrefetchDelegate {
   /// Messages that others have taken over.
   private(set) var lostMessages: UInt64 = 0
 
-  /// Whether it holds nothing that others could miss.
-  var holdsNothing: Bool { heldEntries == 0 }
+  /// Whether the queue was deleted or filled anew while messages of it were held here.
+  private(set) var wasReplacedWhileHolding = false
 
   init(
     _ consumer: QueueConsumer,
@@ -148,7 +148,9 @@ final class QueuedRun: PrefetchDelegate {
     case .working, .stopped: break
     case .waiting(let why): waitingNote = why
     case .drained: isDrained = true
-    case .replaced: ending = .replaced
+    case .replaced:
+      if ending == nil { wasReplacedWhileHolding = heldEntries > 0 }
+      ending = .replaced
     case .refused(let why): ending = .refused(why)
     }
     demand()

@@ -59,7 +59,7 @@ struct SharedBlacklist {
       }
       let variant = known.variant + (hasVariants ? 1 : 0)
       guard identities.indices.contains(variant) else { continue }
-      try add(failure, of: url, identities[variant], to: cache)
+      try add(failure, of: url, identities[variant], to: cache, now: now)
     }
   }
 
@@ -67,13 +67,21 @@ struct SharedBlacklist {
     timeToLive.map { failure.at.advanced(by: $0) <= now } ?? false
   }
 
-  private func add(_ failure: SharedFailure, of url: String, _ identity: [UInt8], to cache: ImageCache) throws(CacheError) {
+  private func add(
+    _ failure: SharedFailure,
+    of url: String,
+    _ identity: [UInt8],
+    to cache: ImageCache,
+    now: Timestamp
+  ) throws(CacheError) {
     try identity.withRawBytes { identity throws(CacheError) in
       let key = CacheKey(identity: identity)
       guard try cache.blacklistEntry(key, identity: identity) == nil else { return }
       try Array(maskingCredentials(url).utf8).withRawBytes { shown throws(CacheError) in
         let entry = NewBlacklistEntry(key: key, identity: identity, url: shown, kind: failure.kind, status: failure.status)
-        try cache.write { (writer) throws(CacheError) in _ = try writer.blacklist(entry) }
+        // It lasts from when the other worker found it.
+        let found = min(failure.at, now)
+        try cache.write { (writer) throws(CacheError) in _ = try writer.blacklist(entry, at: found) }
       }
     }
   }

@@ -8,6 +8,8 @@ public struct WorkerSummary: Sendable {
     case drained
     /// A signal came.
     case interrupted(Interruption)
+    /// The queue was deleted, or filled anew, while this worker held some of it.
+    case replaced
     /// It could not go on, for the reason in the sentence.
     case failed(String)
   }

@@ -52,6 +52,50 @@ import Testing
     #expect(!report.contains("hush"))
   }
 
+  @Test func aResultThatIsThereTwiceOrLostIsNoticed() async throws {
+    let scene = try await QueueScene(urls: (1...100).map { origin.url("/images/\($0).jpg") })
+    #expect(try await scene.enqueue().wait().status == 0)
+    #expect(try await scene.worker().wait().status == 0)
+    let redis = try scene.connect()
+    let results = "{prewarm:default}:results"
+    let found = try redis.command(["XRANGE", RedisArgument(results), "-", "+"]).array ?? []
+    let parts = found[0].array ?? []
+    let fields = (parts[1].array ?? []).compactMap(\.bytes)
+    _ = try redis.command(["XADD", RedisArgument(results), "*", RedisArgument(fields[0]), RedisArgument(fields[1])])
+    let doubled = try await scene.enqueue("--wait").wait()
+    #expect(doubled.status == 1 && doubled.errorText.contains("or has them twice"), "\(doubled.errorText)")
+
+    for part in found.suffix(1) + found.prefix(1) {
+      let id = try #require(part.array?[0].bytes)
+      _ = try redis.command(["XDEL", RedisArgument(results), RedisArgument(id)])
+    }
+    let lost = try await scene.enqueue("--wait").wait()
+    #expect(lost.status == 1 && lost.errorText.contains("Redis has lost some"), "\(lost.errorText)")
+  }
+
+  @Test func aSealThatIsLostEndsTheWait() async throws {
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    let waiting = try scene.enqueue("--wait", "--progress", "lines")
+    try await waiting.waitForError("put into")
+    _ = try scene.connect().command(["HDEL", "{prewarm:default}:job", "sealed"])
+    let ended = try await waiting.wait()
+    #expect(ended.status == 1 && ended.errorText.contains("has lost what was written last"), "\(ended.errorText)")
+  }
+
+  @Test func aWorkerWhoseQueueIsReplacedWhileItHoldsSomeOfItSaysSo() async throws {
+    origin.set("/stall.jpg", .stall)
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    #expect(try await scene.enqueue().wait().status == 0)
+    let worker = try scene.worker(0, "--take-over-after", "1s")
+    try await gate.waitForWaiting(1)
+    #expect(try await scene.enqueue("--replace").wait().status == 0)
+    // The worker learns of it when it renews what it holds, or settles it.
+    gate.open()
+    let ended = try await worker.wait()
+    #expect(ended.status == 1 && ended.errorText.contains("was deleted, or filled anew"), "\(ended.errorText)\(ended.outputText)")
+  }
+
   @Test func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis() async throws {
     let scene = try await QueueScene(
       urls: [origin.url("/images/1.jpg")],
