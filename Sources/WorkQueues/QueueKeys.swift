@@ -12,6 +12,8 @@ import RedisClient
 /// | `results` | a stream: what workers made of messages |
 /// | `blacklist` | a hash: URLs known to be bad |
 /// | `workers` | a sorted set: workers by the time they were last seen |
+///
+/// What workers share to be polite together, ``PolitenessKeys``, is no part of the queue and outlasts it: all of that expires.
 struct QueueKeys: Sendable {
   /// The consumer group of every stream of messages.
   static let group: RedisArgument = "workers"
@@ -30,15 +32,11 @@ struct QueueKeys: Sendable {
     results = name.key("results")
     blacklist = name.key("blacklist")
     workers = name.key("workers")
-    politeness = [name.key("polite"), name.key("rests")]
     streams = QueueStream.all.map { name.key($0.priority.name + ($0.isRetry ? ":retry" : "")) }
   }
 
   /// Every key that is known by name, those of messages last.
   var all: [RedisArgument] { [job, totals, results, blacklist, workers] + streams }
-
-  /// What workers share to be polite together. Pauses that hosts have asked for stay beyond the queue, and end by themselves.
-  let politeness: [RedisArgument]
 
   func stream(_ stream: QueueStream) -> RedisArgument { streams[Int(stream.index)] }
 }

@@ -131,12 +131,6 @@ import Testing
     let all = try follower.results()
     #expect(all.map { $0.payload == nil } == [true, false, false, false])
     #expect(try follower.results(after: all[1].id, maximum: 1) == [all[2]])
-    try follower.trimResults(upTo: all[1].id)
-    #expect(try follower.results() == Array(all.dropFirst(2)))
-    #expect(try follower.progress()?.isReported == false)
-    _ = try follower.open()
-    try follower.markReported()
-    #expect(try follower.progress()?.isReported == true)
   }
 
   @Test(arguments: ["a", "A-b_c.9", String(repeating: "x", count: 64)])

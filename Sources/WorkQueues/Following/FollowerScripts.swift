@@ -22,12 +22,25 @@ enum FollowerScripts {
       """
   )
 
-  /// `KEYS`: job. `ARGV`: filling, or an empty text for any.
+  /// `KEYS`: job, results. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  ///
+  /// The results are removed in the same step: nobody needs them any more, and those of another filling are never touched.
   static let markReported = RedisScript(
     name: "markReported",
     source: """
-      local filling = redis.call('HGET', KEYS[1], 'filling')
-      if filling and (ARGV[1] == '' or ARGV[1] == filling) then redis.call('HSET', KEYS[1], 'reported', 1) end
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 0 end
+      redis.call('HSET', KEYS[1], 'reported', 1)
+      redis.call('UNLINK', KEYS[2])
+      return 1
+      """
+  )
+
+  /// `KEYS`: job, then all other keys. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  static let delete = RedisScript(
+    name: "delete",
+    source: """
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 0 end
+      redis.call('UNLINK', unpack(KEYS))
       return 1
       """
   )

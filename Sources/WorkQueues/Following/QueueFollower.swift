@@ -10,7 +10,8 @@ public final class QueueFollower {
   let keys: QueueKeys
   private let timeouts: RedisConnection.Timeouts
   private var connection: RedisConnection?
-  private var filling = ""
+  /// What tells the filling that was found last from others.
+  private var filling: String?
 
   /// A follower of the queue at `place`.
   public init(_ place: QueuePlace, timeouts: RedisConnection.Timeouts = .init()) {
@@ -21,6 +22,7 @@ public final class QueueFollower {
 
   /// The queue as it is filled now; nil where there is none.
   public func open() throws(QueueError) -> OpenQueue? {
+    filling = nil
     let fields = try command(["HMGET", keys.job, "digest", "contents", "variants", "created", "filling"]).array ?? []
     if fields.allSatisfy({ $0 == .null }) { return nil }
     guard fields.count == 5, let digest = fields[0].text, let contents = fields[1].bytes, let filling = fields[4].text,
@@ -68,22 +70,26 @@ public final class QueueFollower {
     }
   }
 
-  /// Removes the results up to `position`.
-  public func trimResults(upTo position: QueueResult.ID) throws(QueueError) {
-    guard let next = position.next else { return }
-    _ = try command(["XTRIM", keys.results, "MINID", RedisArgument(next.text)])
-  }
-
-  /// Writes down that the reports on the filling that ``open()`` found are written, see ``QueueProgress/isReported``.
+  /// Writes down that the reports on the filling that ``open()`` found last are written, see ``QueueProgress/isReported``, and removes
+  /// its results, in one step.
+  ///
+  /// Where the queue was deleted or filled anew since, or ``open()`` found none, nothing happens.
   public func markReported() throws(QueueError) {
-    let (keys, filling) = (keys, filling)
-    _ = try asking { connection throws(RedisError) in
-      try connection.run(FollowerScripts.markReported, keys: [keys.job], [RedisArgument(filling)])
-    }
+    guard let filling else { return }
+    try run(FollowerScripts.markReported, keys: [keys.job, keys.results], filling)
   }
 
-  /// Removes the queue with all it holds; where there is none, nothing happens.
-  public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all + keys.politeness) }
+  /// Removes the queue with all it holds, whatever it was filled with; where there is none, nothing happens.
+  ///
+  /// What its workers share to be polite stays: pauses that hosts have asked for outlast the queue, and all of it expires.
+  public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
+
+  /// Removes the queue as ``delete()`` does, but only while it is filled as `queue` says: what others have filled it with since stays.
+  public func delete(_ queue: OpenQueue) throws(QueueError) { try run(FollowerScripts.delete, keys: keys.all, queue.filling) }
+
+  private func run(_ script: RedisScript, keys: [RedisArgument], _ filling: String) throws(QueueError) {
+    _ = try asking { connection throws(RedisError) in try connection.run(script, keys: keys, [RedisArgument(filling)]) }
+  }
 
   func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
     try asking { connection throws(RedisError) in try connection.command(arguments) }

@@ -8,9 +8,6 @@ public struct QueueResult: Sendable, Hashable {
     /// Before the first.
     public static let start = ID(milliseconds: 0, sequence: 0)
 
-    /// Behind the last.
-    public static let end = ID(milliseconds: .max, sequence: .max - 1)
-
     init(milliseconds: UInt64, sequence: UInt64) {
       self.milliseconds = milliseconds
       self.sequence = sequence

@@ -1,0 +1,66 @@
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+@Suite struct QueueFollowerTests {
+  @Test func aReportedQueueHoldsNoResults() async throws {
+    let fixture = try await QueueFixture()
+    try await TestConsumer(try fixture.fill(TestEntry.many(192))).drain()
+    let follower = QueueFollower(fixture.place)
+    #expect(try follower.results().count == 3 && follower.progress()?.isReported == false)
+    // It has not looked which filling it would speak of.
+    try follower.markReported()
+    #expect(try follower.results().count == 3 && follower.progress()?.isReported == false)
+    _ = try follower.open()
+    try follower.markReported()
+    #expect(try follower.results().isEmpty && follower.progress()?.isReported == true)
+    #expect(try follower.progress()?.finalEntries == 192)
+  }
+
+  @Test func aReportOnAnEarlierFillingLeavesTheNextAlone() async throws {
+    let fixture = try await QueueFixture()
+    let first = try fixture.fill(TestEntry.many(64))
+    let follower = QueueFollower(fixture.place)
+    #expect(try follower.open() == first)
+    try QueueFollower(fixture.place).delete()
+    try follower.markReported()
+    #expect(try fixture.connection().command(["DBSIZE"]) == .integer(0))
+    try await TestConsumer(try fixture.fill(TestEntry.many(128))).drain()
+    try follower.markReported()
+    #expect(try follower.results().count == 2 && follower.progress()?.isReported == false)
+  }
+
+  @Test func onlyTheFillingThatIsMeantIsDeleted() async throws {
+    let fixture = try await QueueFixture()
+    let first = try fixture.fill(TestEntry.many(64))
+    let follower = QueueFollower(fixture.place)
+    try follower.delete(first)
+    #expect(try fixture.connection().command(["DBSIZE"]) == .integer(0))
+    let second = try fixture.fill(TestEntry.many(128))
+    try follower.delete(first)
+    #expect(try follower.open() == second && follower.progress()?.openMessages == 2)
+    try follower.delete()
+    #expect(try follower.open() == nil)
+  }
+
+  @Test func whatWorkersShareToBePoliteOutlastsTheQueue() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(64))
+    let keys = PolitenessKeys(fixture.place.name)
+    let connection = try fixture.connection()
+    _ = try connection.run(PolitenessScripts.beat, keys: [keys.workers], ["worker", 60_000])
+    _ = try connection.run(
+      PolitenessScripts.rest,
+      keys: [keys.rest("https://a"), keys.rests],
+      [60_000, 429, "worker", "https://a"]
+    )
+    try QueueFollower(fixture.place).delete(queue)
+    try QueueFollower(fixture.place).delete()
+    #expect(try connection.command(["DBSIZE"]) == .integer(3))
+    for key in [keys.workers, keys.rests, keys.rest("https://a")] {
+      #expect((1...60_000).contains(try connection.command(["PTTL", key]).integer ?? 0))
+    }
+  }
+}
