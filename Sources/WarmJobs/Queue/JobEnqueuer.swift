@@ -60,7 +60,12 @@ public final class JobEnqueuer {
     let found = try look(asking)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
     let manifests = try openManifests(now: created)
-    if case .obsolete = found { try asking.ask { follower throws(QueueError) in try follower.delete() } }
+    if case .obsolete(let queue) = found {
+      // Where somebody else has filled it anew meanwhile, that stays.
+      try asking.ask { follower throws(QueueError) in
+        if let queue { try follower.delete(queue) } else { try follower.delete() }
+      }
+    }
     let meter = ProgressMeter(jobName: job.name, start: TimeSource.system.monotonic())
     let show = { [job] (why: String) in
       let now = TimeSource.system.monotonic()
@@ -97,18 +102,18 @@ public final class JobEnqueuer {
   /// What the queue holds before anything is written.
   private enum Found {
     case nothing
-    /// What makes way.
-    case obsolete
+    /// What makes way: that filling, or whatever there is.
+    case obsolete(OpenQueue?)
     /// This job, which was put there first at that time: what counts from then on counts from there.
     case sameJob(Timestamp)
   }
 
   private func look(_ asking: QueueAsking) throws(QueueJobError) -> Found {
-    if options.replaces { return .obsolete }
+    if options.replaces { return .obsolete(nil) }
     let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
     let progress = try asking.ask { follower throws(QueueError) in try follower.progress() }
     guard let queue, let progress else { return .nothing }
-    if progress.isDrained, progress.isReported { return .obsolete }
+    if progress.isDrained, progress.isReported { return .obsolete(queue) }
     guard queue.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
     if progress.isDrained, !options.waits { throw .unreported(place) }
     let readsStandardInput = job.manifests.contains(where: \.isStandardInput)
