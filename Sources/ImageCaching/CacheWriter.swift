@@ -41,8 +41,8 @@ public struct CacheWriter {
     return true
   }
 
-  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age and its lifetime count from now on, and
-  /// what the answer says of freshness and validators takes the place of what is stored; what is nil stays as it was.
+  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age and its lifetime count from now on,
+  /// and what the answer says of freshness and validators takes the place of what is stored; what is nil stays as it was.
   ///
   /// Says whether the record was still the one that was read; else nothing is changed.
   @discardableResult
@@ -89,8 +89,8 @@ public struct CacheWriter {
     return true
   }
 
-  /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on. Says whether it was new,
-  /// or had expired.
+  /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on. Says whether it was
+  /// new, or had expired.
   ///
   /// - Parameter moment: when the URL failed, from which on its time on the list counts; nil, the default: now.
   @discardableResult

@@ -76,7 +76,8 @@ public final class HTTP2Origin: Sendable {
     }
   }
 
-  /// Ends what is sent and reads on until the client ends: what is left unread would reset the connection, and with it what was sent.
+  /// Ends what is sent and reads on until the client ends: what is left unread would reset the connection, and with it what was
+  /// sent.
   private static func close(_ client: LoopbackStream) {
     client.endWriting()
     while read(client) != nil {}

@@ -22,8 +22,8 @@ final class FlightDispatcher: Sendable {
     clients = DownloadClients(of: downloader, receiver: inbox)
   }
 
-  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``. False where it was closed before: then each request is
-  /// decided as cancelled.
+  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``. False where it was closed before: then each
+  /// request is decided as cancelled.
   @discardableResult
   func load(
     _ requests: [LoadRequest],

@@ -111,8 +111,8 @@ struct BatchLookUp {
 
   // MARK: Memory
 
-  /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing, or
-  /// where more than the image is asked for.
+  /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing,
+  /// or where more than the image is asked for.
   mutating func decideFromMemory(_ index: Int) -> Bool {
     guard rules.looksInMemory, !context.needsData else { return false }
     if let remembered = remembered(index) {
@@ -240,8 +240,8 @@ struct BatchLookUp {
     return failure != nil
   }
 
-  /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by HTTP's rules,
-  /// but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
+  /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by
+  /// HTTP's rules, but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
   mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[requests[index].url])

@@ -1,13 +1,15 @@
 import ImageCaching
 import Threads
 
-/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller hands on what is found.
+/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller hands on
+/// what is found.
 ///
-/// A look-up in a large index waits for memory most of its time, and two threads wait at once; what the caller does with the results takes
-/// time too, in which the other one goes on. Nobody depends on it: where it is busy or late, the caller takes all slices itself.
+/// A look-up in a large index waits for memory most of its time, and two threads wait at once; what the caller does with the
+/// results takes time too, in which the other one goes on. Nobody depends on it: where it is busy or late, the caller takes all
+/// slices itself.
 final class SharedLookUp: @unchecked Sendable {
-  // Sendable because the caller waits in `run(helping:each:)` until no slice is with the other thread, which takes none from then on, and
-  // each slice is looked up by one thread alone.
+  // Sendable because the caller waits in `run(helping:each:)` until no slice is with the other thread, which takes none from then
+  // on, and each slice is looked up by one thread alone.
 
   /// Requests of one slice, which are looked up in one read transaction.
   private static let requestsInSlice = 128
@@ -35,8 +37,8 @@ final class SharedLookUp: @unchecked Sendable {
     slices = WaitableState(Slices(found: Array(repeating: nil, count: sliceCount)))
   }
 
-  /// Looks up all, with a thread of `helpers` where one is idle; calls `each` with what each slice found, in order, outside of its read
-  /// transaction.
+  /// Looks up all, with a thread of `helpers` where one is idle; calls `each` with what each slice found, in order, outside of
+  /// its read transaction.
   func run(helping helpers: CodingThreads, each: (BatchLookUp) -> Void) throws(CacheError) {
     helpers.helpWhereIdle { while let slice = self.nextSlice() { self.lookUp(slice) } }
     // What the slices read is borrowed until this returns.
@@ -85,7 +87,8 @@ final class SharedLookUp: @unchecked Sendable {
 }
 
 extension BatchLookUp {
-  /// Looks up `indices` in the own cache, with the help of another thread where that is quicker; what is decided then is told at once.
+  /// Looks up `indices` in the own cache, with the help of another thread where that is quicker; what is decided then is told at
+  /// once.
   mutating func lookIntoOwnCache(
     _ indices: [Int],
     helping helpers: CodingThreads,

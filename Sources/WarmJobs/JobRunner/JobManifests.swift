@@ -41,7 +41,8 @@ final class JobManifests {
 }
 
 extension ManifestReader {
-  /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil where they stand in none.
+  /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil where they
+  /// stand in none.
   func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch place(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized

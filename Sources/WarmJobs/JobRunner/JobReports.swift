@@ -42,7 +42,8 @@ public final class JobReports {
     writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
   }
 
-  /// Writes what `report` has counted so far of the rows, and keeps what the run tells for the next one; errors become the end's breakage.
+  /// Writes what `report` has counted so far of the rows, and keeps what the run tells for the next one; errors become the end's
+  /// breakage.
   func close(_ report: RunReport, _ end: inout RunEnd) {
     do throws(ReportError) {
       try report.flushJournals()

@@ -31,7 +31,8 @@ public final class JobRunner {
 
   /// Runs a job to its end and gives its report; reports that grow with the run are complete then, others are not written yet.
   ///
-  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, once for each variant and edge, and nothing is.
+  /// - Parameter onMiss: for a dry run: gets every entry's URL that would be fetched, once for each variant and edge, and nothing
+  ///   is.
   public func run(
     _ prepared: PreparedJob,
     progress: (any JobProgress)? = nil,

@@ -2,7 +2,8 @@ import Glibc
 import ImageCaching
 import ImageManaging
 
-/// What every run of a job opens before its first request, wherever its entries come from: the caches, and files that its keys name.
+/// What every run of a job opens before its first request, wherever its entries come from: the caches, and files that its keys
+/// name.
 public final class JobStores {
   /// The job as it will run.
   public let job: Job

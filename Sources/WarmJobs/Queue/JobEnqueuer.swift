@@ -10,7 +10,8 @@ public final class JobEnqueuer {
   public struct Options: Sendable {
     /// Throws away what the queue holds; false by default.
     public var replaces = false
-    /// Whether ``QueueReport`` is to be made of what comes: else results that wait for a report are not lost sight of. False by default.
+    /// Whether ``QueueReport`` is to be made of what comes: else results that wait for a report are not lost sight of. False by
+    /// default.
     public var waits = false
     /// How the queue is written.
     public var writing = QueueWriter.Options()
@@ -54,7 +55,8 @@ public final class JobEnqueuer {
 
   /// Fills the queue: from its beginning, or from where an earlier try has come to.
   ///
-  /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it does not tell yet.
+  /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it
+  /// does not tell yet.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
     let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
     let found = try look(asking)

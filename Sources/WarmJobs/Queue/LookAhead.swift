@@ -1,7 +1,7 @@
 import ImagePrimitives
 
-/// How many entries a worker holds: few, so that others have their part and little has to be done again when it dies; and as many as it finishes
-/// within a quarter of a second, so that it need not wait for Redis.
+/// How many entries a worker holds: few, so that others have their part and little has to be done again when it dies; and as many
+/// as it finishes within a quarter of a second, so that it need not wait for Redis.
 struct LookAhead {
   /// It holds no more, however fast it is.
   static let most = 4096

@@ -6,9 +6,9 @@ public import WorkQueues
 
 /// Makes a job's reports of what its workers leave in the queue, as they would be of one run.
 ///
-/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know: their
-/// caches, what held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the queue until
-/// they are reported on.
+/// Totals, failures, hosts and latencies are those of the rows, each of which counts once. Not in it is what only workers know:
+/// their caches, what held them up, and pictures for the HTML report. It may begin anew at any time, since results stay in the
+/// queue until they are reported on.
 public final class QueueReport {
   private static let pollInterval = Duration.milliseconds(200)
 

@@ -22,8 +22,8 @@ public final class QueueWorker {
     /// The defaults.
     public init() {}
 
-    /// Sets how long a message is another worker's that does not renew it, as a duration of a job file; false for any other text, and for less
-    /// than a second.
+    /// Sets how long a message is another worker's that does not renew it, as a duration of a job file; false for any other text,
+    /// and for less than a second.
     public mutating func setTakeOverAfter(_ text: String) -> Bool {
       guard let duration = Quantities.duration(text), duration >= .seconds(1) else { return false }
       consuming.takeOverAfter = duration

@@ -3,11 +3,12 @@ internal import YAMLDocuments
 
 /// A job as it lies in a queue: the text of its file, and what the command line set over it.
 ///
-/// Variables stand there as they were written, and each worker fills them in from its own environment: no secret that they hold leaves the machine
-/// of who enqueued the job. What only who enqueued it needs (manifests, reports, rules of judgement) is not looked at by workers.
+/// Variables stand there as they were written, and each worker fills them in from its own environment: no secret that they hold
+/// leaves the machine of who enqueued the job. What only who enqueued it needs (manifests, reports, rules of judgement) is not
+/// looked at by workers.
 ///
-/// It is written as a line with the version, then each text behind its length in 32 bits, little-endian: the file's name, its text, and of
-/// each override path, value, origin and a byte of flags.
+/// It is written as a line with the version, then each text behind its length in 32 bits, little-endian: the file's name, its
+/// text, and of each override path, value, origin and a byte of flags.
 struct QueuedJobText: Equatable {
   /// Why bytes are no job: a sentence on the queue.
   struct Problem: Error {

@@ -8,8 +8,8 @@ import WorkQueues
 
 /// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
 ///
-/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the messages; what
-/// is pending costs a few bytes an entry.
+/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the
+/// messages; what is pending costs a few bytes an entry.
 final class QueuedRun: PrefetchDelegate {
   /// What makes it end before the queue does.
   enum Ending: Error {
@@ -50,7 +50,8 @@ final class QueuedRun: PrefetchDelegate {
   private var ending: Ending?
   private var isDrained = false
 
-  /// What has become of the entries of messages that were finished here; some of those that others have taken over are among them.
+  /// What has become of the entries of messages that were finished here; some of those that others have taken over are among
+  /// them.
   var totals = Totals()
   var receivedBytes: UInt64 = 0
   /// Why it waits for Redis; nil where it does not.

@@ -6,7 +6,8 @@ import WorkQueues
 
 /// A failure that one worker remembers, as it goes to the others through the queue.
 ///
-/// A version byte, the status in 16 bits (0: none) and the time in milliseconds since 1970 in 64, little-endian, then the kind's name.
+/// A version byte, the status in 16 bits (0: none) and the time in milliseconds since 1970 in 64, little-endian, then the kind's
+/// name.
 struct SharedFailure: Equatable {
   private static let version: UInt8 = 1
   private static let headByteCount = 11

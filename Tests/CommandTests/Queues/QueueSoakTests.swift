@@ -6,7 +6,8 @@ import Testing
 
 /// Four workers over one queue, of which some are killed at random moments, and so is the server.
 ///
-/// A moment is the one at which a random number of entries is final. A worker that was killed is followed by another one over its cache.
+/// A moment is the one at which a random number of entries is final. A worker that was killed is followed by another one over its
+/// cache.
 @Suite struct QueueSoakTests {
   private enum Event {
     case killWorker, restartRedis
