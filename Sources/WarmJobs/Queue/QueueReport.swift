@@ -111,7 +111,8 @@ public final class QueueReport {
         return
       }
       guard state.isSealed, state.written.entries >= size.entries else {
-        end.breakage = "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
+        end.breakage = "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same "
+          + "command goes on"
         return
       }
       end.areManifestsRead = true
@@ -176,15 +177,15 @@ extension QueueProgress {
   /// - Parameter totals: of the results that were read.
   fileprivate func lossSentence(_ totals: Totals) -> String? {
     if undecodableMessages > 0 {
-      return "held \(counted(undecodableMessages, "message")) of which nothing could be made: something else has written there; begin "
-        + "anew with --replace"
+      return "held \(counted(undecodableMessages, "message")) of which nothing could be made: something else has written there; "
+        + "begin anew with --replace"
     }
     guard finalEntries == written.entries else {
       return "took \(written.entries) entries, of which \(finalEntries) are final: something else has changed its streams; "
         + "begin anew with --replace"
     }
     guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
-    return "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice, as it may where it is "
-      + "not set to appendfsync always; begin anew with --replace"
+    return "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice, as it may where "
+      + "it is not set to appendfsync always; begin anew with --replace"
   }
 }
