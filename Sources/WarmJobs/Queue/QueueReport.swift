@@ -111,8 +111,8 @@ public final class QueueReport {
         return
       }
       guard state.isSealed, state.written.entries >= size.entries else {
-        end.breakage = "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same "
-          + "command goes on"
+        end.breakage =
+          "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
         return
       }
       end.areManifestsRead = true
@@ -185,7 +185,7 @@ extension QueueProgress {
         + "begin anew with --replace"
     }
     guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
-    return "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice, as it may where "
-      + "it is not set to appendfsync always; begin anew with --replace"
+    let said = "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice"
+    return said + ", as it may where it is not set to appendfsync always; begin anew with --replace"
   }
 }

@@ -38,7 +38,8 @@ import Testing
     }
     let run = try scene.job.finishedRun(try await waiting.wait(timeout: .seconds(SoakCounts.isLong ? 1800 : 120)))
     for worker in workers { #expect(try await worker.wait().status == 0, comment) }
-    #expect(killed == SoakCounts.workerKills, comment)
+    // Of few entries, all may be done before all are killed.
+    if SoakCounts.isLong { #expect(killed == SoakCounts.workerKills, comment) }
     #expect(run.status == 2 && run.totals["urls"] == urls.count && run.sumOfTotals == urls.count, "\(run.totals) \(comment)")
     #expect(run.rows.count == urls.count, comment)
     #expect(Set(run.rows.map(\.url)) == Set(urls), comment)
