@@ -26,6 +26,40 @@ import Testing
     #expect(worker.messages.count == 3)
   }
 
+  @Test func singleEntriesThatCameBeforeBatchesMakeNoMoreCome() async throws {
+    let fixture = try await QueueFixture()
+    let singles = TestEntry.many(150, hosts: 150, priority: .high)
+    let worker = try TestConsumer(try fixture.fill(singles + TestEntry.many(640)))
+    try await worker.take(100, messages: 100)
+    #expect(worker.messages.allSatisfy { $0.entries.count == 1 })
+    // The other 50, and of the batches as many as are needed for 78.
+    try await worker.take(128, messages: 152)
+    #expect(worker.messages.suffix(2).allSatisfy { $0.entries.count == 64 })
+    #expect(try QueueFollower(fixture.place).progress()?.heldMessages == 152)
+    try await worker.take(128 - 50, messages: 153)
+    #expect(worker.messages.count == 153)
+  }
+
+  @Test func allThatDeadWorkersHeldComesInOneLook() async throws {
+    let fixture = try await QueueFixture()
+    let entries = TestEntry.many(1000, hosts: 1000)
+    let queue = try fixture.fill(entries)
+    try fixture.takeAsAnother()
+    try fixture.letAllBeForsaken()
+    var options = QueueConsumer.Options()
+    options.takeOverInterval = .milliseconds(200)
+    let worker = try TestConsumer(queue, options)
+    try await worker.take(500, messages: 500)
+    #expect(worker.messages.count == 500)
+    try await worker.take(500, messages: 1000)
+    #expect(Set(worker.messages.flatMap(\.urls)) == Set(entries.map(\.url)))
+    #expect(worker.messages.allSatisfy { $0.deliveries == 2 })
+    // A worker shows that it is alive when it connects, when a look begins, and every 10 s: a look for every 64 would be 16.
+    let counts = try #require(try fixture.connection().command(["INFO", "commandstats"]).text)
+    let signs = try #require(counts.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_zadd:calls=") })
+    #expect(try #require(Int(signs.dropFirst("cmdstat_zadd:calls=".count).prefix { $0 != "," })) < 8)
+  }
+
   @Test func whatADeadWorkerHeldIsTakenOverEntryByEntry() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(40)

@@ -46,6 +46,17 @@ extension QueueFixture {
     }
   }
 
+  /// All that ``takeAsAnother()`` took has been idle for a day.
+  func letAllBeForsaken() throws {
+    let connection = try connection()
+    for stream in keys.streams {
+      let pending = try connection.command(["XPENDING", stream, "workers", "-", "+", "1000"]).array ?? []
+      let ids = pending.compactMap { $0.array?.first?.bytes.map { RedisArgument($0) } }
+      if ids.isEmpty { continue }
+      _ = try connection.command(["XCLAIM", stream, "workers", "dead", 0] + ids + ["IDLE", "86400000", "JUSTID"])
+    }
+  }
+
   /// A worker takes over all that is held, and is dead thereafter.
   func takeOverAsAnother() throws {
     let connection = try connection()

@@ -17,86 +17,6 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many messages.
-  ///
-  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, and new messages: stream, id,
-  /// deliveries, fields.
-  static let read = script(
-    "read",
-    """
-    local taken, left, bytes = {}, tonumber(ARGV[3]), 0
-    for i = 3, #KEYS do
-      while left > 0 do
-        local count = math.min(left, \(messagesAtOnce))
-        local answer = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[2], 'COUNT', count, 'STREAMS', KEYS[i], '>')
-        if not answer then break end
-        for _, message in ipairs(answer[1][2]) do
-          local fields, size = bounded(message[2])
-          table.insert(taken, {i - 3, message[1], 1, fields})
-          left, bytes = left - 1, bytes + size
-        end
-        if bytes > \(bytesAtOnce) then left = 0 end
-      end
-    end
-    local drained = 0
-    if #taken == 0 and redis.call('HGET', KEYS[1], 'sealed') then
-      drained = 1
-      for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 0 end end
-    end
-    return {drained, redis.call('EXISTS', KEYS[2]), taken}
-    """
-  )
-
-  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, how many messages, a cursor for each stream. Returns the next
-  /// cursors, and messages as ``read``.
-  static let takeOver = script(
-    "takeOver",
-    """
-    local cursors, taken, left = {}, {}, tonumber(ARGV[4])
-    for i = 2, #KEYS do
-      cursors[i - 1] = ARGV[i + 3]
-      if left > 0 then
-        local count = math.min(left, \(messagesAtOnce))
-        local answer = redis.call('XAUTOCLAIM', KEYS[i], 'workers', ARGV[2], ARGV[3], ARGV[i + 3], 'COUNT', count)
-        cursors[i - 1] = answer[1]
-        for _, message in ipairs(answer[2]) do
-          if message then
-            local pending = redis.call('XPENDING', KEYS[i], 'workers', message[1], message[1], 1)
-            if pending[1] then
-              local fields = bounded(message[2])
-              table.insert(taken, {i - 2, message[1], pending[1][4], fields})
-              left = left - 1
-            end
-          end
-        end
-      end
-    end
-    return {cursors, taken}
-    """
-  )
-
-  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of what it holds. Returns what the server believes it to hold
-  /// beside that, as ``read`` does: its delivery was lost on the way, and is not counted again.
-  static let recover = script(
-    "recover",
-    """
-    local held, taken = {}, {}
-    for i = 3, #ARGV, 2 do held[ARGV[i] .. ' ' .. ARGV[i + 1]] = true end
-    for i = 2, #KEYS do
-      for _, pending in ipairs(redis.call('XPENDING', KEYS[i], 'workers', '-', '+', 4096, ARGV[2])) do
-        if #taken < \(messagesAtOnce) and not held[(i - 2) .. ' ' .. pending[1]] then
-          local claimed = redis.call('XCLAIM', KEYS[i], 'workers', ARGV[2], 0, pending[1], 'RETRYCOUNT', pending[4])
-          if claimed[1] then
-            local fields = bounded(claimed[1][2])
-            table.insert(taken, {i - 2, pending[1], pending[4], fields})
-          end
-        end
-      end
-    end
-    return taken
-    """
-  )
-
   /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream and id of what it holds. Returns of each whether it is still
   /// held.
   static let renew = script(
@@ -154,22 +74,8 @@ enum ConsumerScripts {
     """
   )
 
-  private static let messagesAtOnce = 8
-  private static let bytesAtOnce = 16 << 20
-
-  private static func script(_ name: String, _ body: String) -> RedisScript {
-    RedisScript(
-      name: name,
-      source: """
-        if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end
-        local function bounded(fields)
-          local size = 0
-          for _, field in ipairs(fields) do size = size + #field end
-          if size > \(QueuedMessage.maximumBytes + 1024) then return {}, 0 end
-          return fields, size
-        end
-
-        """ + body
-    )
+  /// A script that does nothing but for the filling that its caller means.
+  static func script(_ name: String, _ body: String) -> RedisScript {
+    RedisScript(name: name, source: "if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end\n" + body)
   }
 }

@@ -3,35 +3,36 @@ import RedisClient
 
 /// How messages come to a link.
 extension QueueLink {
-  private static let maximumMessagesAtOnce = 64
+  /// More than this comes of no script, whatever is asked for.
+  private static let maximumEntriesAtOnce = 1 << 20
 
-  /// How many messages the credits are.
-  private var wantedMessages: RedisArgument {
-    RedisArgument(credits > 0 ? min(Self.maximumMessagesAtOnce, (credits + entriesPerMessage - 1) / entriesPerMessage) : 0)
-  }
+  /// How many entries may come.
+  private var wantedEntries: RedisArgument { RedisArgument(max(0, min(credits, Self.maximumEntriesAtOnce))) }
 
   /// Reads new messages, of higher classes first; true where there were none.
   func read(_ connection: RedisConnection) throws(End) -> Bool {
-    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, [consumer, wantedMessages], on: connection)
+    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, [consumer, wantedEntries], on: connection)
     guard let parts = reply.array, parts.count == 3, let taken = parts[2].array else { return true }
     isDrained = parts[0] == .integer(1)
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: parts[1] == .integer(1), connection)
     return taken.isEmpty
   }
 
-  /// Takes over messages that were not renewed.
-  func takeOver(_ connection: RedisConnection) throws(End) {
+  /// Takes over messages that were not renewed; true where not all streams have been looked through to their ends.
+  func takeOver(_ connection: RedisConnection) throws(End) -> Bool {
     let idle = RedisArgument(max(1, options.takeOverAfter.wholeMilliseconds))
     let reply = try run(
       ConsumerScripts.takeOver,
       keys: keys.streams,
-      [consumer, idle, wantedMessages] + cursors,
+      [consumer, idle, wantedEntries] + cursors,
       on: connection
     )
-    guard let parts = reply.array, parts.count == 2, let taken = parts[1].array else { return }
+    guard let parts = reply.array, parts.count == 2, let taken = parts[1].array else { return false }
     let next = (parts[0].array ?? []).compactMap { $0.bytes.map { RedisArgument($0) } }
-    if next.count == cursors.count { cursors = next }
+    let isUnfinished = next.count == cursors.count && next.contains { $0 != "" }
+    cursors = isUnfinished ? next : Self.firstCursors
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: true, connection)
+    return isUnfinished
   }
 
   /// Hands out messages, but batches that were delivered before: their entries go back one by one, so that an entry that makes
@@ -64,14 +65,12 @@ extension QueueLink {
 
   private func handOut(_ messages: [QueuedMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {
     guard !messages.isEmpty else { return }
-    let entries = messages.reduce(0) { $0 + max(1, $1.entries.count) }
-    credits -= entries
-    entriesPerMessage = max(1, entries / messages.count)
+    credits -= messages.reduce(0) { $0 + max(1, $1.entries.count) }
     guard hasBlacklist else { return inbox.add(messages) }
     do throws(RedisError) {
       inbox.add(try withKnownBad(messages, connection))
     } catch {
-      // They are held now, and what is known of them is a help, no condition.
+      // They are held now, though the connection is lost.
       inbox.add(messages)
       throw .redis(error)
     }
@@ -92,9 +91,8 @@ extension QueueLink {
       connection.append(["HMGET", keys.blacklist] + fields)
     }
     for index in messages.indices where !messages[index].entries.isEmpty {
-      let reply = try connection.reply()
-      if case .error(let text) = reply { throw RedisError(answer: text, from: connection.address) }
-      for (place, value) in (reply.array ?? []).enumerated() {
+      // An error of the server is none of ours: what is known of a URL is a help, no condition.
+      for (place, value) in (try connection.reply().array ?? []).enumerated() {
         guard let value = value.bytes else { continue }
         messages[index].knownBad.append(QueuedMessage.KnownBad(entry: place / variants, variant: place % variants, value: value))
       }

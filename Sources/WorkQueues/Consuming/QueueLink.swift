@@ -18,6 +18,9 @@ final class QueueLink {
   private static let pollInterval = Duration.milliseconds(100)
   private static let longestRenewInterval = Duration.seconds(10)
 
+  /// At the beginning of every stream.
+  static let firstCursors = [RedisArgument](repeating: "0-0", count: QueueStream.all.count)
+
   let queue: OpenQueue
   let options: QueueConsumer.Options
   let keys: QueueKeys
@@ -26,14 +29,12 @@ final class QueueLink {
 
   /// Entries that are asked for and have not come.
   var credits = 0
-  /// How many entries the messages that came last had on the average: how many messages the next credits are.
-  var entriesPerMessage = 64
   /// What was handed out and is not settled, with how often it was delivered.
   var held: [QueuedMessage.ID: Int] = [:]
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
-  /// Where looking for what others have lost goes on, by stream.
-  var cursors = [RedisArgument](repeating: "0-0", count: QueueStream.all.count)
+  /// Where looking for what others have lost goes on, by stream, see ``ConsumerScripts/takeOver``.
+  var cursors = firstCursors
   var isDrained = false
 
   private let requests: Mailbox<QueueConsumer.Request>
@@ -43,6 +44,8 @@ final class QueueLink {
   private var nextRead = MonotonicInstant(nanoseconds: 0)
   private var nextRenewal = MonotonicInstant(nanoseconds: 0)
   private var nextTakeOver = MonotonicInstant(nanoseconds: 0)
+  /// Whether a look for what others have lost has begun, and has not come to the end of all streams.
+  private var isLookUnfinished = false
   private var stopDeadline: MonotonicInstant?
 
   init(
@@ -93,14 +96,15 @@ final class QueueLink {
       throw .final(.stopped)
     }
     let isTakingOver = nextTakeOver <= now && credits > 0
-    // After a standstill, what is held here is not to be taken over from here.
-    if nextRenewal <= now || isTakingOver {
+    // After a standstill, what is held here is not to be taken over from here. Once for a look, which may take many steps.
+    if nextRenewal <= now || (isTakingOver && !isLookUnfinished) {
       try renew(connection)
       nextRenewal = now.advanced(by: renewInterval)
     }
     if isTakingOver {
-      try takeOver(connection)
-      nextTakeOver = now.advanced(by: options.takeOverInterval)
+      isLookUnfinished = try takeOver(connection)
+      // What is forsaken comes as fast as entries are asked for.
+      nextTakeOver = isLookUnfinished ? now : now.advanced(by: options.takeOverInterval)
     }
     if nextRead <= now, isReading {
       let isEmpty = try read(connection)

@@ -124,7 +124,7 @@ public final class QueueWriter {
         keys: [link.keys.job, stream],
         [
           RedisArgument(filling), RedisArgument(size.messages), RedisArgument(before), RedisArgument(chain),
-          RedisArgument(size.entries), RedisArgument(message.bytes),
+          RedisArgument(size.entries), RedisArgument(message.bytes), RedisArgument(message.entryCount),
         ]
       )
     )

@@ -17,7 +17,7 @@ enum WriterScripts {
       """
   )
 
-  /// `KEYS`: job, stream. `ARGV`: filling, number, the chain before and after, entries up to here, the message.
+  /// `KEYS`: job, stream. `ARGV`: filling, number, the chain before and after, entries up to here, the message, its entries.
   ///
   /// A message whose number was written is not written again, and one is written only behind the very messages that its writer
   /// believes to be there. So it does no harm if commands of a connection that was given up arrive late, or if two write at a
@@ -32,7 +32,7 @@ enum WriterScripts {
       if job[4] then return 'CHANGED' end
       if number > written + 1 then return 'GAP' end
       if job[3] ~= ARGV[3] then return 'CHANGED' end
-      redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'm', ARGV[6])
+      redis.call('XADD', KEYS[2], ARGV[2] .. '-0', 'm', ARGV[6], 'n', ARGV[7])
       redis.call('HSET', KEYS[1], 'written', ARGV[2], 'chain', ARGV[4], 'entries', ARGV[5])
       return 'WRITTEN'
       """

@@ -1,0 +1,109 @@
+import RedisClient
+
+/// The steps that bring messages to a consumer: each returns them as stream, id, deliveries, fields.
+extension ConsumerScripts {
+  /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many entries.
+  ///
+  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, and new messages.
+  static let read = delivering(
+    "read",
+    """
+    left = tonumber(ARGV[3])
+    for i = 3, #KEYS do
+      while room(i - 3) > 0 do
+        local count = room(i - 3)
+        local answer = redis.call('XREADGROUP', 'GROUP', 'workers', ARGV[2], 'COUNT', count, 'STREAMS', KEYS[i], '>')
+        if not answer then break end
+        for _, message in ipairs(answer[1][2]) do take(i - 3, message, 1) end
+        if #answer[1][2] < count then break end
+      end
+    end
+    local drained = 0
+    if #taken == 0 and redis.call('HGET', KEYS[1], 'sealed') then
+      drained = 1
+      for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 0 end end
+    end
+    return {drained, redis.call('EXISTS', KEYS[2]), taken}
+    """
+  )
+
+  /// `KEYS`: job, streams. `ARGV`: consumer, idle milliseconds, how many entries, a cursor for each stream.
+  ///
+  /// Returns the next cursors, and messages. A cursor is an empty text where all of its stream has been looked through: then its
+  /// stream is passed over. It looks so many times at most, each time through ten times as many messages as it may take.
+  static let takeOver = delivering(
+    "takeOver",
+    """
+    local cursors, looks = {}, 64
+    left = tonumber(ARGV[4])
+    for i = 2, #KEYS do
+      local cursor = ARGV[i + 3]
+      while cursor ~= '' and looks > 0 and room(i - 2) > 0 do
+        looks = looks - 1
+        local answer = redis.call('XAUTOCLAIM', KEYS[i], 'workers', ARGV[2], ARGV[3], cursor, 'COUNT', room(i - 2))
+        cursor = answer[1] == '0-0' and '' or answer[1]
+        for _, message in ipairs(answer[2]) do
+          local pending = message and redis.call('XPENDING', KEYS[i], 'workers', message[1], message[1], 1)
+          if pending and pending[1] then take(i - 2, message, pending[1][4]) end
+        end
+      end
+      cursors[i - 1] = cursor
+    end
+    return {cursors, taken}
+    """
+  )
+
+  /// `KEYS`: job, streams. `ARGV`: consumer, then stream and id of what it holds. Returns what the server believes it to hold
+  /// beside that: its delivery was lost on the way, and is not counted again.
+  static let recover = delivering(
+    "recover",
+    """
+    local held = {}
+    for i = 3, #ARGV, 2 do held[ARGV[i] .. ' ' .. ARGV[i + 1]] = true end
+    for i = 2, #KEYS do
+      for _, pending in ipairs(redis.call('XPENDING', KEYS[i], 'workers', '-', '+', 4096, ARGV[2])) do
+        if #taken < \(messagesAtOnce) and not held[(i - 2) .. ' ' .. pending[1]] then
+          local claimed = redis.call('XCLAIM', KEYS[i], 'workers', ARGV[2], 0, pending[1], 'RETRYCOUNT', pending[4])
+          if claimed[1] then take(i - 2, claimed[1], pending[4]) end
+        end
+      end
+    end
+    return taken
+    """
+  )
+
+  private static let messagesAtOnce = 8
+  private static let maximumMessages = 64
+  private static let bytesAtOnce = 16 << 20
+
+  /// A script that counts what it takes.
+  ///
+  /// `take` adds a message to `taken`; one that is too long comes without its fields. `room` is how many messages of a stream may be asked
+  /// for, so that none but the last exceeds the entries that are `left`, and the reply has a few times 16 MiB at most. What a
+  /// message holds stands in its field `n`; without that, it counts as full, or as one entry among those that are tried alone.
+  private static func delivering(_ name: String, _ body: String) -> RedisScript {
+    script(
+      name,
+      """
+      local taken, bytes, left = {}, 0, 0
+      local function full(stream) return stream % 2 == 0 and 1 or \(EntryGatherer.maximumEntriesPerMessage) end
+      local function take(stream, message, deliveries)
+        local fields, size, entries = message[2], 0, full(stream)
+        for i = 1, #fields, 2 do
+          size = size + #fields[i] + #fields[i + 1]
+          if fields[i] == 'n' then entries = tonumber(fields[i + 1]) or entries end
+        end
+        if size > \(QueuedMessage.maximumBytes + 1024) then fields, size = {}, 0 end
+        table.insert(taken, {stream, message[1], deliveries, fields})
+        bytes = bytes + size
+        left = left - math.max(1, math.min(\(QueuedMessage.maximumEntries), entries))
+      end
+      local function room(stream)
+        if left <= 0 or bytes > \(bytesAtOnce) then return 0 end
+        return math.min(\(messagesAtOnce), \(maximumMessages) - #taken, math.ceil(left / full(stream)))
+      end
+
+      """ + body
+    )
+  }
+}
