@@ -36,9 +36,8 @@ public struct RedisAddress: Sendable, Hashable, CustomStringConvertible, CustomR
   /// The text without user and password, where it holds them: servers name users in errors.
   func masked(_ text: String) -> String {
     var text = text
-    for secret in [user, password] {
-      // The default user's name is no secret, but a word.
-      guard let secret, secret != "default" else { continue }
+    // The default user's name is no secret, but a word; a password is one whatever it is.
+    for case let secret? in [user == "default" ? nil : user, password] {
       text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
     }
     return text

@@ -44,7 +44,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
   private static func meaning(of code: Substring, answer: String) -> (Kind, String) {
     switch code {
     case "LOADING": (.unavailable, "it is loading its data")
-    case "OOM": (.unavailable, "it has no memory left: raise its maxmemory, or let results be reported and removed")
+    case "OOM":
+      (.unavailable, "it has no memory left: raise its maxmemory; nothing is removed before the job is done and reported on")
     case "BUSY": (.unavailable, "it is busy with a script")
     case "READONLY": (.unavailable, "it is a replica: give the address of the primary")
     case "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS": (.unavailable, "its cluster is not whole at the moment")

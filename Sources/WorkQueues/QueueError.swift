@@ -10,8 +10,8 @@ public enum QueueError: Error, Sendable, Hashable, CustomStringConvertible {
   case manifestsChanged(QueuePlace)
   /// What the queue's keys hold was not written by prewarm, or by another version of it.
   case unreadable(QueuePlace, what: String)
-  /// An entry is longer than ``QueuedMessage/maximumURLBytes``.
-  case entryTooLong(manifest: UInt32, line: UInt64)
+  /// An entry of the manifest of that name is longer than ``QueuedMessage/maximumURLBytes``.
+  case entryTooLong(manifest: String, line: UInt64)
   /// The caller did not want to wait any longer.
   case interrupted
 
@@ -24,8 +24,9 @@ public enum QueueError: Error, Sendable, Hashable, CustomStringConvertible {
     case .manifestsChanged(let place):
       "\(place) was begun with other entries: the job's manifests have changed since; replace the queue"
     case .unreadable(let place, let what): "\(place) cannot be read: \(what); replace it, or choose another name"
-    case .entryTooLong(_, let line):
-      "the URL in line \(line) is longer than \(QueuedMessage.maximumURLBytes) bytes, which no queue takes; shorten or remove it"
+    case .entryTooLong(let manifest, let line):
+      "the URL in line \(line) of \(manifest) is longer than \(QueuedMessage.maximumURLBytes) bytes, which no queue takes; "
+        + "shorten or remove it"
     case .interrupted: "stopped while waiting for the queue"
     }
   }

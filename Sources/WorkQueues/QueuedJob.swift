@@ -4,6 +4,8 @@ public import ImagePrimitives
 public struct QueuedJob: Sendable, Hashable {
   /// The most variants of a URL.
   public static let maximumVariants = 1024
+  /// Nothing was created farther from 1970, either way: some 35,000 years.
+  static let maximumMilliseconds: Int64 = 1 << 50
 
   /// The job, in a form that writer and workers agree on.
   public var contents: [UInt8]
@@ -35,6 +37,9 @@ public struct OpenQueue: Sendable, Hashable {
 
 /// How much was put into a queue.
 public struct QueueSize: Sendable, Hashable {
+  /// No count of a queue that is read is greater, so that sums of them do not overflow.
+  static let maximum: UInt64 = 1 << 40
+
   /// Rows of manifests, bad ones too.
   public var entries: UInt64
   /// Messages that they were put into.

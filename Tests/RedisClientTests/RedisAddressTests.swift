@@ -29,6 +29,12 @@ import Testing
     #expect(!shown.contains("@/:") && !"\(address)".contains("@/:") && !String(reflecting: address).contains("@/:"))
   }
 
+  @Test func thePasswordIsMaskedWhateverItIs() throws {
+    #expect(try RedisAddress("redis://default:secret@host").masked("no default, no secret") == "no default, no ***")
+    #expect(try RedisAddress("redis://default:default@host").masked("no default") == "no ***")
+    #expect(try RedisAddress("redis://me:default@host").masked("me: default") == "***: ***")
+  }
+
   @Test func thePasswordComesFromTheEnvironmentWhereTheAddressHasNone() throws {
     let environment = ["REDISCLI_AUTH": "secret"]
     #expect(try RedisAddress("redis://host", environment: environment).password == "secret")

@@ -122,6 +122,40 @@ import Testing
     #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
   }
 
+  @Test(arguments: ["9007199254740993", "-9223372036854775808", "1e3"])
+  func aJobOfAnotherAgeIsUnreadable(created: String) async throws {
+    let fixture = try await QueueFixture()
+    _ = try fixture.fill(TestEntry.many(1))
+    _ = try fixture.connection().command(["HSET", fixture.keys.job, "created", RedisArgument(created)])
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+  }
+
+  @Test func countsBeyondAllBoundsOverflowNowhere() async throws {
+    let fixture = try await QueueFixture()
+    _ = try fixture.fill(TestEntry.many(1))
+    let connection = try fixture.connection()
+    _ = try connection.command(["HSET", fixture.keys.job, "entries", "9223372036854775807", "written", "9223372036854775807"])
+    _ = try connection.command(["HSET", fixture.keys.totals, "entries", "9223372036854775807", "0", "9223372036854775807"])
+    let progress = try #require(try QueueFollower(fixture.place).progress())
+    #expect(progress.written == QueueSize(entries: 1 << 40, messages: 1 << 40))
+    #expect(progress.finalEntries == 1 << 40 && progress.counts[0] == 1 << 40)
+    #expect(throws: QueueError.self) { try fixture.writer().begin(.test) }
+  }
+
+  @Test func aBlacklistThatCannotBeReadHoldsNothingUp() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(128))
+    let connection = try fixture.connection()
+    _ = try connection.command(["SET", fixture.keys.blacklist, "something else"])
+    let worker = try TestConsumer(queue)
+    try await worker.take(128, messages: 2)
+    #expect(worker.messages.allSatisfy { $0.knownBad.isEmpty && $0.entries.count == 64 })
+    try await worker.wait(for: "the end of the turn") { $0.condition == .working }
+    _ = try connection.command(["DEL", fixture.keys.blacklist])
+    for message in worker.messages { worker.acknowledge(message) }
+    try await worker.wait(for: "the end") { $0.condition == .drained }
+  }
+
   @Test func resultsOfStrangersAreShownAsSuch() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))

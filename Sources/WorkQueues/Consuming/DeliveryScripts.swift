@@ -78,9 +78,9 @@ extension ConsumerScripts {
 
   /// A script that counts what it takes.
   ///
-  /// `take` adds a message to `taken`; one that is too long comes without its fields. `room` is how many messages of a stream may be asked
-  /// for, so that none but the last exceeds the entries that are `left`, and the reply has a few times 16 MiB at most. What a
-  /// message holds stands in its field `n`; without that, it counts as full, or as one entry among those that are tried alone.
+  /// `take` adds a message to `taken`; one that is too long comes without its fields. `room` is how many messages of a stream may
+  /// be asked for, so that none but the last exceeds the entries that are `left`, and that a connection takes the reply. How many
+  /// entries a message holds stands in its field `n`; without that, it counts as full, or as one where entries are tried alone.
   private static func delivering(_ name: String, _ body: String) -> RedisScript {
     script(
       name,

@@ -8,7 +8,8 @@ public import Threads
 /// reached, all waits, and what was acknowledged is said again until it is answered: results count once, however often they are
 /// sent. All calls may come from any thread and return at once.
 public final class QueueConsumer: Sendable {
-  /// Rules of a consumer; all time is measured by the server.
+  /// Rules of a consumer; how long a message was not renewed is measured by the server. Where its clock is set back, what was
+  /// held then stays with a worker that is gone for as much longer.
   public struct Options: Sendable, Hashable {
     /// Whether it waits for more when the sealed queue is drained; false by default.
     public var keepsWaiting = false
@@ -96,8 +97,10 @@ public final class QueueConsumer: Sendable {
     requests.post(.acknowledge(settlement))
   }
 
-  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends; after
-  /// `patience` it ends in any case.
+  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends.
+  ///
+  /// Where Redis is away it tries for `patience`, and ends then in any case. An answer that a connection is waiting for is waited
+  /// for until the timeouts of ``Options``, even if `patience` ends before.
   public func stop(patience: Duration = .seconds(5)) {
     requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
   }

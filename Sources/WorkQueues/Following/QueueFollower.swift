@@ -26,7 +26,9 @@ public final class QueueFollower {
     let fields = try command(["HMGET", keys.job, "digest", "contents", "variants", "created", "filling"]).array ?? []
     if fields.allSatisfy({ $0 == .null }) { return nil }
     guard fields.count == 5, let digest = fields[0].text, let contents = fields[1].bytes, let filling = fields[4].text,
-      let variants = fields[2].integer, (1...Int64(QueuedJob.maximumVariants)).contains(variants), let created = fields[3].integer
+      let variants = fields[2].integer, (1...Int64(QueuedJob.maximumVariants)).contains(variants),
+      let created = fields[3].integer,
+      (-QueuedJob.maximumMilliseconds...QueuedJob.maximumMilliseconds).contains(created)
     else { throw .unreadable(place, what: "its key 'job' is none of prewarm's") }
     self.filling = filling
     let job = QueuedJob(
@@ -70,8 +72,8 @@ public final class QueueFollower {
     }
   }
 
-  /// Writes down that the reports on the filling that ``open()`` found last are written, see ``QueueProgress/isReported``, and removes
-  /// its results, in one step.
+  /// Writes down that the reports on the filling that ``open()`` found last are written, see ``QueueProgress/isReported``, and
+  /// removes its results, in one step.
   ///
   /// Where the queue was deleted or filled anew since, or ``open()`` found none, nothing happens.
   public func markReported() throws(QueueError) {
@@ -84,7 +86,8 @@ public final class QueueFollower {
   /// What its workers share to be polite stays: pauses that hosts have asked for outlast the queue, and all of it expires.
   public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
 
-  /// Removes the queue as ``delete()`` does, but only while it is filled as `queue` says: what others have filled it with since stays.
+  /// Removes the queue as ``delete()`` does, but only while it is filled as `queue` says: what others have filled it with since
+  /// stays.
   public func delete(_ queue: OpenQueue) throws(QueueError) { try run(FollowerScripts.delete, keys: keys.all, queue.filling) }
 
   private func run(_ script: RedisScript, keys: [RedisArgument], _ filling: String) throws(QueueError) {
@@ -113,6 +116,6 @@ public final class QueueFollower {
 }
 
 extension RedisReply {
-  /// A count, which is 0 where it is anything else.
-  var count: UInt64 { integer.flatMap(UInt64.init(exactly:)) ?? 0 }
+  /// A count, at most ``QueueSize/maximum``, which is 0 where it is anything else.
+  var count: UInt64 { min(integer.flatMap(UInt64.init(exactly:)) ?? 0, QueueSize.maximum) }
 }

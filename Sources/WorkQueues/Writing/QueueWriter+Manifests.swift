@@ -3,6 +3,7 @@ import RedisClient
 extension QueueWriter {
   /// Writes down what the manifest of that index is called, to be done before its entries are added; a second time does no harm.
   public func add(_ manifest: QueuedManifest, index: Int) throws(QueueError) {
+    manifestNames[index] = manifest.name
     try link.finish()
     var arguments = [RedisArgument(filling), RedisArgument(QueuedManifest.nameField(index)), RedisArgument(manifest.name)]
     if let file = manifest.file { arguments += [RedisArgument(QueuedManifest.fileField(index)), RedisArgument(file)] }
@@ -13,6 +14,9 @@ extension QueueWriter {
     }
     try link.check(answer)
   }
+
+  /// What errors call the manifest of that index.
+  func name(of manifest: UInt32) -> String { manifestNames[Int(manifest)] ?? "manifest \(UInt64(manifest) + 1)" }
 }
 
 extension WriterScripts {

@@ -37,6 +37,8 @@ public final class QueueWriter {
   var link: WriterLink
   private var gatherer: EntryGatherer
   private(set) var filling = ""
+  /// What the manifests are called, by their index.
+  var manifestNames: [Int: String] = [:]
   /// What was in the queue when it was begun.
   private var found = QueueSize(entries: 0, messages: 0)
   private var size = QueueSize(entries: 0, messages: 0)
@@ -69,8 +71,8 @@ public final class QueueWriter {
       answer = try connection.run(WriterScripts.begin, keys: keys.all, arguments).array ?? []
     }
     guard answer.count == 5, let digest = answer[0].text, let filling = answer[1].text,
-      let messages = answer[2].integer.flatMap(UInt64.init(exactly:)),
-      let entries = answer[3].integer.flatMap(UInt64.init(exactly:))
+      let messages = answer[2].integer.flatMap(UInt64.init(exactly:)), messages <= QueueSize.maximum,
+      let entries = answer[3].integer.flatMap(UInt64.init(exactly:)), entries <= QueueSize.maximum
     else { throw .unreadable(link.place, what: "its key 'job' is none of prewarm's") }
     guard digest == job.digest else { throw .holdsAnotherJob(link.place) }
     self.filling = filling
@@ -86,7 +88,7 @@ public final class QueueWriter {
   public func append(_ entry: NewQueuedEntry, host: UnsafeRawBufferPointer, priority: Priority) throws(QueueError) {
     var entry = entry
     if entry.url.count > QueuedMessage.maximumURLBytes {
-      if case .good = entry.state { throw .entryTooLong(manifest: entry.manifest, line: entry.line) }
+      if case .good = entry.state { throw .entryTooLong(manifest: name(of: entry.manifest), line: entry.line) }
       entry.url = UnsafeRawBufferPointer(rebasing: entry.url.prefix(QueuedMessage.maximumURLBytes))
     }
     gatherer.add(entry, key: EntryGatherer.Key(priority: priority, host: XXH3_64bits(host.baseAddress, host.count)))
@@ -146,7 +148,7 @@ public final class QueueWriter {
       try link.retrying { _, connection throws(RedisError) in
         answer = try connection.command(["HGET", keys.totals, TotalsField.entries])
       }
-      finalEntries = answer.integer.flatMap(UInt64.init(exactly:)) ?? 0
+      finalEntries = answer.count
       guard size.entries > finalEntries, size.entries - finalEntries > maximum else { return }
       try link.nap(.milliseconds(200), "the queue holds \(maximum) entries: waiting for workers to finish some")
     }

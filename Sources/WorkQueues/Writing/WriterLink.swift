@@ -49,7 +49,7 @@ struct WriterLink {
       case nil: connection = nil
       case "GAP":
         // What was sent behind a message that was refused is refused too, and all of it is sent again.
-        guard answersOnConnection > 0 else { throw .unreadable(place, what: "Redis has lost messages that it had written") }
+        if answersOnConnection == 0 { try check(answer) }
         connection = nil
       default:
         try check(answer)
@@ -92,6 +92,7 @@ struct WriterLink {
     case "WRITTEN": return
     case "CHANGED": throw .manifestsChanged(place)
     case "REPLACED": throw .holdsAnotherJob(place)
+    case "GAP": throw .unreadable(place, what: "Redis has lost messages that it had written")
     default: throw .unreadable(place, what: "it answered a script in an unknown way")
     }
   }
