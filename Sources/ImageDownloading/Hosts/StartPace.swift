@@ -34,7 +34,7 @@ struct StartPace {
 
   /// Goes on with another rule, be it by another's grants. What is granted stays; what was asked for may never be answered.
   mutating func change(_ rule: PaceRule, now: MonotonicInstant) {
-    rate.change(intervalNanoseconds: rule.intervalNanoseconds, at: now)
+    rate.change(intervalNanoseconds: rule.intervalNanoseconds)
     granted.demand = .none
   }
 

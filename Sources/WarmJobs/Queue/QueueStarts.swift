@@ -2,17 +2,23 @@ import ImageDownloading
 import Threads
 import WorkQueues
 
-/// The starts of a worker's downloader, granted by what all workers of its queue share: their rates, and the pauses that hosts have asked
-/// any of them for.
+/// The starts of a worker's downloader, granted by what all workers of its queue share: their rates, and the pauses that hosts have
+/// asked any of them for.
 ///
-/// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail, stays each
-/// worker's own.
+/// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail, stays
+/// each worker's own.
 final class QueueStarts: StartGranting {
   private let politeness: SharedPoliteness
 
   /// Joins the workers of the queue at `place`, for a downloader whose limits are then set with this.
-  init(_ place: QueuePlace, for downloader: ImageDownloader) throws(ThreadRefusal) {
-    politeness = try SharedPoliteness(place, receiver: DownloaderPoliteness(downloader))
+  ///
+  /// `onRefusal` gets a sentence where Redis refuses what sharing needs, the same once, on a thread that is held up meanwhile.
+  init(
+    _ place: QueuePlace,
+    for downloader: ImageDownloader,
+    onRefusal: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws(ThreadRefusal) {
+    politeness = try SharedPoliteness(place, receiver: DownloaderPoliteness(downloader, onRefusal: onRefusal))
   }
 
   func requestStarts(_ requests: [StartRequest]) {
@@ -34,8 +40,12 @@ final class QueueStarts: StartGranting {
 /// Tells a downloader what the workers share.
 private final class DownloaderPoliteness: PolitenessReceiver {
   private let downloader: ImageDownloader
+  private let onRefusal: @Sendable (String) -> Void
 
-  init(_ downloader: ImageDownloader) { self.downloader = downloader }
+  init(_ downloader: ImageDownloader, onRefusal: @escaping @Sendable (String) -> Void) {
+    self.downloader = downloader
+    self.onRefusal = onRefusal
+  }
 
   func reserved(_ starts: [ReservedStarts]) {
     downloader.grantStarts(
@@ -48,6 +58,11 @@ private final class DownloaderPoliteness: PolitenessReceiver {
   func rests(_ origin: String, for duration: Duration, status: Int) { downloader.rest(origin, for: duration, status: status) }
 
   func becameUnavailable(workers: Int) { downloader.authorityIsAway(workers: workers) }
+
+  func wasRefused(_ why: String, workers: Int) {
+    let part = workers == 1 ? "as if it were alone" : "to its part of one in \(workers)"
+    onRefusal("rates and pauses are not shared with other workers, and this one keeps to the rates \(part): \(why)")
+  }
 
   func becameAvailable() { downloader.authorityIsBack() }
 }

@@ -14,21 +14,22 @@ struct PolitenessAnswers {
   /// Nobody rests for longer.
   private static let maximumRestMilliseconds: Int64 = 10 * 365 * 86_400_000
 
-  var workers: Int?
   var starts: [ReservedStarts] = []
   var rests: [Rest] = []
   var lastRest: RedisArgument?
 
-  /// The replies to: a beat, if any, so many rests, those reservations, and the look for rests; which came at `now`.
+  /// What a beat is answered with.
+  static func workers(_ reply: RedisReply?) -> Int? { reply?.integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil } }
+
+  /// The replies to: so many rests, those reservations, and the look for rests; which came at `now`.
   ///
-  /// A delay counts from when its reply has come, though the server measured it from when it ran the script, which was earlier. So no
-  /// start is earlier than the server has it, but later by the reply's way; all workers' starts in any time are no more than the server
-  /// has in that time and the longest such way. Were it counted from when the question was sent, starts could be early, and a rate that the
-  /// server keeps exactly would be exceeded by who has the slower connection. Only differences travel: clocks need not agree.
-  init(_ replies: [RedisReply], reservations: [StartReservation], rests restCount: Int, beats: Bool, at now: MonotonicInstant) {
-    var replies = replies[...]
-    if beats { workers = replies.popFirst()?.integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil } }
-    replies = replies.dropFirst(restCount)
+  /// A delay counts from when its reply has come, though the server measured it from when it ran the script, which was earlier. So
+  /// no start is earlier than the server has it, but later by the reply's way; all workers' starts in any time are no more than the
+  /// server has in that time and the longest such way. Were it counted from when the question was sent, starts could be early, and
+  /// a rate that the server keeps exactly would be exceeded by who has the slower connection. Only differences travel: clocks need
+  /// not agree.
+  init(_ replies: ArraySlice<RedisReply>, reservations: [StartReservation], rests restCount: Int, at now: MonotonicInstant) {
+    var replies = replies.dropFirst(restCount)
     for wanted in reservations {
       guard let delay = replies.popFirst()?.integer, delay >= 0 else { continue }
       starts.append(

@@ -8,6 +8,8 @@ import Threads
 final class PolitenessLink {
   /// So many pauses are kept while Redis is away.
   private static let maximumKeptRests = 4096
+  /// So many refusals are told.
+  private static let maximumToldRefusals = 16
 
   private let place: QueuePlace
   private let options: SharedPoliteness.Options
@@ -22,6 +24,8 @@ final class PolitenessLink {
   private var backoff = ReconnectBackoff()
   /// Whether the receiver knows that Redis is away.
   private var isToldAway = false
+  /// The sentences of refusals that were told, so that each is told once.
+  private var toldRefusals: Set<String> = []
   private var nextTry = MonotonicInstant(nanoseconds: 0)
   private var nextBeat = MonotonicInstant(nanoseconds: 0)
   private var nextLook = MonotonicInstant(nanoseconds: 0)
@@ -54,7 +58,7 @@ final class PolitenessLink {
         try connectIfDue()
         try askAll()
       } catch {
-        lose()
+        lose(error)
       }
       _ = mailbox.wait(until: connection == nil ? nextTry : nextLook)
       takeMessages()
@@ -73,8 +77,11 @@ final class PolitenessLink {
       case .stop: isEnding = true
       }
     }
-    // Who asks before Redis is back was told, or is told next, that there is no answer.
-    if connection == nil, isToldAway { reservations.removeAll() }
+    // Who asks before Redis is back may have been none that heard of its absence, and would wait for an answer for ever.
+    if connection == nil, isToldAway, !reservations.isEmpty {
+      reservations.removeAll()
+      receiver.becameUnavailable(workers: workers)
+    }
   }
 
   private func connectIfDue() throws(RedisError) {
@@ -93,10 +100,17 @@ final class PolitenessLink {
     guard isToldAway || !reservations.isEmpty || !rests.isEmpty || now >= nextLook else { return }
     let beats = now >= nextBeat
     let replies = try connection.command(run: calls(beats: beats, now: now))
+    // How many workers there are is known, and with it the part of each, also where something else is refused.
+    if beats, let count = PolitenessAnswers.workers(replies.first) { workers = count }
     for case .error(let text) in replies { throw RedisError(answer: text, from: place.address) }
-    let answers = PolitenessAnswers(replies, reservations: reservations, rests: rests.count, beats: beats, at: time.monotonic())
+    let answers = PolitenessAnswers(
+      replies.dropFirst(beats ? 1 : 0),
+      reservations: reservations,
+      rests: rests.count,
+      at: time.monotonic()
+    )
     // One who got no answer would wait for it for ever.
-    guard answers.starts.count == reservations.count else { return lose() }
+    guard answers.starts.count == reservations.count else { return lose(nil) }
     (reservations, rests) = ([], [:])
     backoff.reset()
     nextLook = now.advanced(by: options.restInterval)
@@ -136,7 +150,6 @@ final class PolitenessLink {
   }
 
   private func handOn(_ answers: PolitenessAnswers) {
-    workers = answers.workers ?? workers
     lastRest = answers.lastRest ?? lastRest
     // What is asked for anew once Redis is back comes after this.
     if isToldAway { receiver.becameAvailable() }
@@ -147,12 +160,24 @@ final class PolitenessLink {
 
   // MARK: Losing and leaving
 
-  private func lose() {
+  /// Redis is away, or refuses by `error`, or has answered without sense.
+  private func lose(_ error: RedisError?) {
     connection = nil
     reservations.removeAll()
-    nextTry = time.monotonic().advanced(by: backoff.next())
+    var wait = backoff.next()
+    if let error, error.kind == .refused {
+      // It may answer all but one question, and so be back at once.
+      wait = max(wait, options.refusedInterval)
+      tellRefusal(error.description)
+    }
+    nextTry = time.monotonic().advanced(by: wait)
     if !isToldAway { receiver.becameUnavailable(workers: workers) }
     isToldAway = true
+  }
+
+  private func tellRefusal(_ why: String) {
+    guard toldRefusals.count < Self.maximumToldRefusals, toldRefusals.insert(why).inserted else { return }
+    receiver.wasRefused(why, workers: workers)
   }
 
   /// Passes on what was still said, and is no worker any more.

@@ -5,8 +5,8 @@ public import Threads
 
 /// What workers of a queue share so that all together are as polite as one: rates, and pauses that hosts have asked for.
 ///
-/// It has a thread and a connection of its own. Where Redis is away it says so, tries again with backoff, and meanwhile answers nothing;
-/// the pauses that it is told of meanwhile it passes on later.
+/// It has a thread and a connection of its own. Where Redis is away, or refuses something, it says so, tries again with backoff, and
+/// meanwhile reserves nothing; the pauses that it is told of meanwhile it passes on later.
 public final class SharedPoliteness: Sendable {
   /// How often it asks for what. All have defaults that only tests change.
   public struct Options: Sendable, Hashable {
@@ -16,6 +16,8 @@ public final class SharedPoliteness: Sendable {
     public var beatInterval = Duration.seconds(5)
     /// After so long without that a worker counts as gone; 30 s.
     public var goneAfter = Duration.seconds(30)
+    /// After so long at least it asks again where Redis refused something; 5 s.
+    public var refusedInterval = Duration.seconds(5)
     /// How long to wait for Redis before it counts as away; 2 s each.
     public var timeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(2))
 

@@ -169,6 +169,22 @@ struct GrantTests {
     #expect(run.ends.count == 4)
   }
 
+  @Test("D1: an authority that was away before any limits were set, and says so to who asks, holds nothing up")
+  func awayBefore() async throws {
+    let (run, authority) = (try ManualRun(), Authority())
+    let origin = try Origin(fallback: .body([1]))
+    run.fetcher.downloader.authorityIsAway(workers: 2)
+    run.fetcher.downloader.setLimits(DownloadLimits(rate: 1), grantedBy: authority)
+    run.fetcher.submit((0..<2).map { origin.url("/\($0)") })
+    try await run.settle()
+    #expect(authority.takeRequests() == [request("", milliseconds: 1000)] && origin.requests.isEmpty)
+    run.fetcher.downloader.authorityIsAway(workers: 2)
+    try await run.settle()
+    #expect(origin.requests.count == 1)
+    try await run.advance(by: .seconds(2))
+    #expect(run.ends.count == 2)
+  }
+
   @Test("an authority is let go of with the limits that it came with, and with the downloader")
   func letGo() async throws {
     let run = try ManualRun()

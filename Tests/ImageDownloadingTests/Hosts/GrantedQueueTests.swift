@@ -225,6 +225,22 @@ struct GrantedQueueTests {
     #expect(startAll(&queue, at(950)) == [2])
   }
 
+  @Test("D1: an authority that is away and back in turns lets nobody begin more than its part of the rates")
+  func awayInTurns() {
+    var queue = makeQueue(rate: 20, perHostRate: 10)
+    add(5, to: &queue)
+    _ = startAll(&queue, start)
+    var starts: [Int] = []
+    for time in stride(from: 0, to: 1000, by: 50) {
+      queue.setAuthority(.away(workers: 4), now: at(time))
+      if !startAll(&queue, at(time)).isEmpty { starts.append(time) }
+      queue.setAuthority(.granting, now: at(time + 10))
+      #expect(startAll(&queue, at(time + 10)) == [])
+      _ = queue.takeDemands(startsNew: true)
+    }
+    #expect(starts == [0, 400, 800])
+  }
+
   @Test("without an authority nobody is asked, and a rate is one's own")
   func noAuthority() {
     var queue = makeQueue(perHostRate: 10)

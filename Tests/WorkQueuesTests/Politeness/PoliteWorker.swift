@@ -16,6 +16,9 @@ final class PoliteWorker: Sendable {
     /// Each time that Redis was away: how many workers there were.
     var away: [Int] = []
     var returns = 0
+    /// The sentences of refusals, and how many workers there were.
+    var refusals: [String] = []
+    var workersAtRefusal: [Int] = []
   }
 
   /// What it was told.
@@ -27,6 +30,12 @@ final class PoliteWorker: Sendable {
       state.withLock { $0.rests.append(Rest(origin: origin, duration: duration, status: status)) }
     }
     func becameUnavailable(workers: Int) { state.withLock { $0.away.append(workers) } }
+    func wasRefused(_ why: String, workers: Int) {
+      state.withLock { state in
+        state.refusals.append(why)
+        state.workersAtRefusal.append(workers)
+      }
+    }
     func becameAvailable() { state.withLock { $0.returns += 1 } }
   }
 

@@ -138,7 +138,7 @@ struct SharedPolitenessTests {
     }
   }
 
-  @Test("D1: where Redis goes away it says so once, with the number of workers, and once it is back answers again")
+  @Test("D1: where Redis goes away it says so, with the number of workers, anew to who asks, and once it is back answers again")
   func away() async throws {
     let fixture = try await QueueFixture()
     var options = SharedPoliteness.Options()
@@ -154,10 +154,10 @@ struct SharedPolitenessTests {
       worker.politeness.rest("https://a", for: .seconds(3600), status: 429)
       worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
     }
-    #expect(workers.map(\.state.away) == [[3], [3], [3]])
+    for worker in workers { try await worker.wait(for: "the answer") { $0.away == [3, 3] } }
     try await fixture.server.start()
     for worker in workers {
-      try await worker.wait(for: "the return") { $0.returns == 1 && $0.away.count == 1 }
+      try await worker.wait(for: "the return") { $0.returns == 1 && $0.away.count == 2 }
       // What was asked for meanwhile is not answered.
       #expect(worker.state.starts.count == 2)
       #expect(try await worker.reserve(1, at: "https://b", milliseconds: 1).count == 1)
@@ -171,7 +171,7 @@ struct SharedPolitenessTests {
     try await fixture.server.kill()
     let worker = try PoliteWorker(fixture.place)
     worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
-    try await worker.wait(for: "the loss") { $0.away == [1] }
+    try await worker.wait(for: "the loss") { !$0.away.isEmpty }
     try await fixture.server.start()
     try await worker.wait(for: "the return") { $0.returns == 1 }
     #expect(try await worker.reserve(1, milliseconds: 20).count == 1)
@@ -213,7 +213,7 @@ struct SharedPolitenessTests {
   @Test("what others have written into the keys does no harm")
   func garbage() async throws {
     let fixture = try await QueueFixture()
-    let worker = try PoliteWorker(fixture.place)
+    let worker = try PoliteWorker(fixture.place, options: .undeterred)
     let rests = PolitenessKeys(fixture.place.name).rests
     let connection = try fixture.connection()
     for fields: [RedisArgument] in [
@@ -227,10 +227,66 @@ struct SharedPolitenessTests {
     try await worker.wait(for: "the only good one") { !$0.rests.isEmpty }
     #expect(worker.state.rests.map(\.origin) == ["https://b"])
     #expect(worker.state.rests[0].duration <= .seconds(10 * 365 * 86_400))
-    // A key of another kind is as if Redis were away.
+    // A key of another kind is as if Redis were away, but that it is told.
     _ = try connection.command(["SADD", PolitenessKeys(fixture.place.name).rate("https://a"), "x"])
     worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
     try await worker.wait(for: "the loss, and the return") { $0.away.count == 1 && $0.returns == 1 }
     #expect(try await worker.reserve(1, at: "https://b", milliseconds: 20).count == 1)
+    worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
+    try await worker.wait(for: "the next loss, and the return") { $0.away.count == 2 && $0.returns == 2 }
+    #expect(worker.state.refusals.count == 1 && worker.state.refusals[0].contains("choose another name"))
+  }
+
+  @Test("D1: who asks while Redis is away is told so, whoever was told before")
+  func askedWhileAway() async throws {
+    let fixture = try await QueueFixture()
+    try await fixture.server.kill()
+    let worker = try PoliteWorker(fixture.place)
+    try await worker.wait(for: "the loss") { $0.away == [1] }
+    worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
+    try await worker.wait(for: "the answer") { $0.away == [1, 1] }
+  }
+
+  @Test("D1: a refusal is told once, with the number of workers where that may be known, and is over once it is allowed")
+  func refusal() async throws {
+    let all = "user default on nopass ~* &* +@all"
+    // One may not even say that it is there.
+    let server = try await RedisServer(users: [
+      all, "user weak on >secret ~* +@all -incr -set -zrem", "user weaker on >secret ~* +@all -zadd",
+    ])
+    let place = QueuePlace(try RedisAddress(server.url), name: .standard)
+    let boss = try RedisConnection(place.address)
+    let strong = try PoliteWorker(place)
+    _ = try await strong.reserve(1, milliseconds: 20)
+    for (name, workers) in [("weak", 2), ("weaker", 1)] {
+      let address = try RedisAddress("redis://\(name):secret@\(server.host)")
+      let worker = try PoliteWorker(QueuePlace(address, name: .standard), options: .undeterred)
+      // Asked again and again, and answered each time.
+      for count in 1...5 {
+        worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
+        try await worker.wait(for: "the answer") { $0.away.count >= count }
+      }
+      try await worker.wait(for: "the refusal") { !$0.refusals.isEmpty }
+      #expect(worker.state.refusals.count == 1 && worker.state.workersAtRefusal == [workers])
+      let why = try #require(worker.state.refusals.first)
+      #expect(why.contains("ACL") && !why.contains("secret") && why.contains(server.host), "\(why)")
+      #expect(worker.state.away.last == workers)
+      #expect(worker.state.starts.isEmpty)
+      _ = try boss.command(["ACL", "SETUSER", RedisArgument(name), "+@all"])
+      let returns = worker.state.returns
+      try await worker.wait(for: "the return") { $0.returns > returns }
+      #expect(try await worker.reserve(1, at: "https://\(name)", milliseconds: 20).count == 1)
+      // It is no worker any more, so that the next is counted as well as this one was.
+      worker.politeness.stop()
+    }
+  }
+}
+
+extension SharedPoliteness.Options {
+  /// Asks again at once where Redis refused something.
+  fileprivate static var undeterred: SharedPoliteness.Options {
+    var options = SharedPoliteness.Options()
+    options.refusedInterval = .milliseconds(1)
+    return options
   }
 }
