@@ -4,6 +4,7 @@ import ImagePrefetching
 import ImagePrimitives
 import RedisClient
 import Reporting
+import Synchronization
 import Threads
 public import WorkQueues
 
@@ -138,8 +139,9 @@ public final class QueueWorker {
     surroundings.memory = job.cache.memory.map { ImageMemory(maxCost: $0.maxCost, maxCount: $0.maxCount) }
     let consumer: QueueConsumer
     let starts: QueueStarts
+    let refusal = PolitenessRefusal()
     do throws(ThreadRefusal) {
-      starts = try QueueStarts(place, for: manager.downloader)
+      starts = try QueueStarts(place, for: manager.downloader) { refusal.set($0) }
       consumer = try QueueConsumer(queue, options: options.consuming)
     } catch {
       throw .queue(.noThread("\(error)"))
@@ -160,7 +162,8 @@ public final class QueueWorker {
         hasVariants: !job.entryVariants.isEmpty
       ),
       time: time
-    ) { [time] run in
+    ) { [time, asking] run in
+      if let sentence = refusal.take() { asking.note(sentence) }
       let now = time.monotonic()
       guard let progress, meter.isDue(now: now) else { return }
       session.sampleMemory()
@@ -219,4 +222,13 @@ public final class QueueWorker {
     }
     return summary
   }
+}
+
+/// What Redis refuses of what workers share, from its thread to the one that tells it.
+private final class PolitenessRefusal: Sendable {
+  private let sentence = Mutex<String?>(nil)
+
+  func set(_ new: String) { sentence.withLock { $0 = new } }
+
+  func take() -> String? { sentence.withLock { $0.take() } }
 }

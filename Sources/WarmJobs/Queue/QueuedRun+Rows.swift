@@ -83,8 +83,11 @@ extension QueuedRun {
     guard held.openResults == 0 else { return }
     heldEntries -= held.message.entries.count
     lookAhead.finish(held.message.entries.count)
-    // What others are to do all over is not of this worker's doing.
-    guard !held.isUnfinished else { return }
+    guard !held.isUnfinished else {
+      // What others are to do all over is not of this worker's doing; in single entries it is not lost another time.
+      if held.message.entries.count > 1, held.outcomes.contains(where: { $0.1 > 0 }) { consumer.divide(held.message.id) }
+      return
+    }
     for (outcome, count) in held.outcomes { totals.add(outcome, count) }
     consumer.acknowledge(held.settlement())
   }

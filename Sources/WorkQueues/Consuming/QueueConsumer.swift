@@ -58,6 +58,7 @@ public final class QueueConsumer: Sendable {
   enum Request: Sendable {
     case take(Int)
     case acknowledge(Settlement)
+    case divide(QueuedMessage.ID)
     case stop(until: MonotonicInstant)
   }
 
@@ -96,6 +97,10 @@ public final class QueueConsumer: Sendable {
     )
     requests.post(.acknowledge(settlement))
   }
+
+  /// Says that some entries of the message are final and others are not: given back by ``stop(patience:)`` it counts as delivered, so
+  /// that whoever takes it next divides it, and what it has finished then is kept.
+  public func divide(_ message: QueuedMessage.ID) { requests.post(.divide(message)) }
 
   /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends.
   ///

@@ -83,6 +83,7 @@ final class QueueLink {
     switch request {
     case .take(let count): credits += count
     case .acknowledge(let settlement): settlements.append(settlement)
+    case .divide(let message): if let deliveries = held[message] { held[message] = deliveries + 1 }
     case .stop(let deadline): stopDeadline = deadline
     }
   }
