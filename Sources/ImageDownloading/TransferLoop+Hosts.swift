@@ -3,8 +3,8 @@ import ImagePrimitives
 
 /// What hosts ask for and what becomes of them, beyond one job.
 extension TransferLoop {
-  /// Takes what a transfer tells of its host, before it is released. Returns for how long the host asks to be left alone, where its
-  /// answer says so.
+  /// Takes what a transfer tells of its host, before it is released. Returns for how long the host asks to be left alone, where
+  /// its answer says so.
   func hear(_ verdict: Verdict, of transfer: Transfer, _ slot: Int) -> Duration? {
     let host = jobs[slot].host
     guard case .failure(let failure) = verdict else {
@@ -24,8 +24,8 @@ extension TransferLoop {
     return nil
   }
 
-  /// Lets the host of a job rest that answers 429 or 503: for as long as it asks for, or else for a backoff that grows with the times that
-  /// it has asked in a row. Whether the job itself is tried again does not matter for that.
+  /// Lets the host of a job rest that answers 429 or 503: for as long as it asks for, or else for a backoff that grows with the
+  /// times that it has asked in a row. Whether the job itself is tried again does not matter for that.
   func hearBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
     let host = jobs[slot].host
     tell(host, .busy(begun: begun))

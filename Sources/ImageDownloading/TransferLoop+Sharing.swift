@@ -135,7 +135,8 @@ extension TransferLoop {
     place(slot, notBefore: time)
   }
 
-  /// Lets a job wait for its start; or ends it, where its host is not to be asked, or lets it wait for the host's rules for robots.
+  /// Lets a job wait for its start; or ends it, where its host is not to be asked, or lets it wait for the host's rules for
+  /// robots.
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
     if let failure = refusal(of: slot) { return end(slot, failure) }
     if jobs[slot].download.options.respectsRobots, jobs[slot].loader == nil, !admitsByRobots(slot) { return }

@@ -1,11 +1,11 @@
 /// How many transfers a host takes at once, found by trying: additive increase, multiplicative decrease, as TCP finds a path's
 /// capacity (Chiu and Jain, 1989; RFC 5681).
 ///
-/// It grows by one with each good answer at first, which doubles it a round, and by one a round once it was cut; and only where it
-/// was used up, since else nothing is learned. It is halved when a request fails in a way that may heal, when the host asks for a
-/// pause (429, 503), and when the smoothed time to the first byte is beyond twice the least ever seen: requests queue there then.
-/// What was under way at a cut says nothing of the new limit, and is passed over. At one transfer slowness is not our doing, and becomes
-/// what is compared with.
+/// It grows by one with each good answer at first, which doubles it a round, and by one a round once it was cut; and only where
+/// it was used up, since else nothing is learned. It is halved when a request fails in a way that may heal, when the host asks
+/// for a pause (429, 503), and when the smoothed time to the first byte is beyond twice the least ever seen: requests queue there
+/// then. What was under way at a cut says nothing of the new limit, and is passed over. At one transfer slowness is not our
+/// doing, and becomes what is compared with.
 struct AdaptiveLimit {
   private static let first = 2.0
   /// A part of this in the smoothed latency is new.

@@ -16,15 +16,34 @@ struct GrantedStarts {
     case asked
   }
 
-  var demand = Demand.none
+  private(set) var demand = Demand.none
+  /// When a start was last wanted that was not there.
+  private var wantedSince = MonotonicInstant(nanoseconds: 0)
   /// The moment of the first that is not used.
   private(set) var next = MonotonicInstant(nanoseconds: 0)
   private var intervalNanoseconds: UInt64 = 0
   private var left = 0
 
   /// Whether there is one, be its time still to come.
-  func isUsable(_ now: MonotonicInstant) -> Bool {
-    left > 0 && (now <= next || now.nanoseconds - next.nanoseconds <= Self.lifetimeNanoseconds)
+  ///
+  /// One that was still good when another, which is needed too, was first wanted, waits for it: each would else be lost while the
+  /// other is to come, time and again.
+  func isUsable(_ now: MonotonicInstant, with other: AwaitedStart? = nil) -> Bool {
+    guard left > 0 else { return false }
+    let end = Self.end(of: next)
+    return now <= end || other.map { $0.wantedSince <= end && now <= $0.end } ?? false
+  }
+
+  /// For what else has to wait that needs one of these; nil where none is to come.
+  var awaited: AwaitedStart? {
+    switch demand {
+    case .wanted, .asked: AwaitedStart(wantedSince: wantedSince, end: MonotonicInstant(nanoseconds: .max))
+    case .none: left > 0 ? AwaitedStart(wantedSince: wantedSince, end: Self.end(of: next)) : nil
+    }
+  }
+
+  private static func end(of moment: MonotonicInstant) -> MonotonicInstant {
+    moment.advanced(by: .nanoseconds(Int64(lifetimeNanoseconds)))
   }
 
   /// Whether there is one only since its time is to come.
@@ -34,6 +53,16 @@ struct GrantedStarts {
   static func batch(waiting: Int, intervalNanoseconds interval: UInt64) -> Int {
     max(1, min(waiting, Int(clamping: batchNanoseconds / max(1, interval))))
   }
+
+  /// Notes that a start is wanted; true where that is new.
+  mutating func want(_ now: MonotonicInstant) -> Bool {
+    guard demand == .none else { return false }
+    (demand, wantedSince) = (.wanted, now)
+    return true
+  }
+
+  /// Notes that the authority is asked; or, where nothing is to be begun after all, that it is not.
+  mutating func ask(_ isAsked: Bool) { demand = isAsked ? .asked : .none }
 
   /// Takes an answer; where some of an earlier one is left, that goes on alone.
   mutating func grant(_ grant: StartGrant, now: MonotonicInstant) {
@@ -60,4 +89,12 @@ struct GrantedStarts {
     left += 1
     next = MonotonicInstant(nanoseconds: next.nanoseconds - min(intervalNanoseconds, next.nanoseconds))
   }
+}
+
+/// A start that is to be granted, or is and has its time.
+struct AwaitedStart: Equatable {
+  /// When it was first wanted.
+  var wantedSince: MonotonicInstant
+  /// It cannot be used after this; the end of time where it is not granted.
+  var end: MonotonicInstant
 }

@@ -1,7 +1,7 @@
 import ImagePrimitives
 
-/// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): until when, and
-/// for how long in all while it answered nothing else.
+/// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): until when,
+/// and for how long in all while it answered nothing else.
 struct HostPause {
   /// Nothing is asked of it before this.
   private(set) var until = MonotonicInstant(nanoseconds: 0)
@@ -37,8 +37,8 @@ struct HostPause {
   /// What is left of the pause.
   func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }
 
-  /// What one needs the patience for that is to wait for the host: its pauses since it last answered otherwise, and at least what is
-  /// left of the last.
+  /// What one needs the patience for that is to wait for the host: its pauses since it last answered otherwise, and at least what
+  /// is left of the last.
   func total(at now: MonotonicInstant) -> Duration {
     max(.nanoseconds(Int64(clamping: totalNanoseconds)), remaining(at: now))
   }

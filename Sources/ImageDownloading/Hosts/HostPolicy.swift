@@ -72,9 +72,7 @@ struct HostPolicy {
   mutating func forgetFailures() { breaker.forget() }
 
   /// Goes on with other rules.
-  mutating func change(_ rules: HostRules, now: MonotonicInstant) {
-    pace.change(rules.pace, now: now)
-  }
+  mutating func change(_ rules: HostRules) { pace.change(rules.pace) }
 
   /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }

@@ -1,5 +1,5 @@
-/// The numbers of hosts for which something waits or runs, and of some for which nothing does but of which more is known than of a
-/// new one; another number serves another host once it is free.
+/// The numbers of hosts for which something waits or runs, and of some for which nothing does but of which more is known than of
+/// a new one; another number serves another host once it is free.
 struct HostTable {
   /// So many hosts are kept of which nothing waits or runs; beyond, what was kept first is forgotten.
   private let maximumKept: Int

@@ -6,8 +6,8 @@ public import ImagePrimitives
 /// ``ImageDownloader/setLimits(_:grantedBy:)``. How many transfers a host takes at once, by ``DownloadLimits/perHost``,
 /// ``DownloadLimits/isAdaptive`` and the ``CircuitBreaker``, stays each downloader's own.
 ///
-/// All methods are called on the transfer thread, never under a lock, and hold up all transfers while they last: they hand on what they
-/// get, and answers come later by ``ImageDownloader/grantStarts(_:)``.
+/// All methods are called on the transfer thread, never under a lock, and hold up all transfers while they last: they hand on
+/// what they get, and answers come later by ``ImageDownloader/grantStarts(_:)``.
 public protocol StartGranting: AnyObject, Sendable {
   /// Asks for starts. There is at most one request of an origin that is not answered, be it by a grant or by
   /// ``ImageDownloader/authorityIsAway(workers:)``, and no other until what was granted is used up or lost.
@@ -42,7 +42,8 @@ public struct StartGrant: Sendable, Hashable {
   public var origin: String
   /// So many starts; one below 1 is a programmer's error and traps where it is used.
   public var count: Int
-  /// The moment of the first. What has not begun a second after its moment does not begin by it any more.
+  /// The moment of the first. What has not begun a second after its moment does not begin by it any more, unless it has waited
+  /// since before that for a start over all hosts, for which it is kept until a second after that one's moment.
   public var first: MonotonicInstant
   /// From one to the next.
   public var intervalNanoseconds: UInt64
@@ -58,8 +59,8 @@ public struct StartGrant: Sendable, Hashable {
 
 /// What a ``StartGranting`` tells its downloader, from any thread.
 extension ImageDownloader {
-  /// Changes all limits, as ``setLimits(_:)`` does, and has every start within their rates granted by `authority`; nil: the rates are
-  /// this downloader's own.
+  /// Changes all limits, as ``setLimits(_:)`` does, and has every start within their rates granted by `authority`; nil: the rates
+  /// are this downloader's own.
   ///
   /// The authority is kept until limits are set without it, or the downloader is shut down.
   public func setLimits(_ limits: DownloadLimits, grantedBy authority: (any StartGranting)?) {
@@ -76,18 +77,23 @@ extension ImageDownloader {
     inbox.post(.grantStarts(grants))
   }
 
-  /// Says that the authority can grant nothing for a while: what was asked for is not answered. Until it is back, this downloader keeps to
-  /// its rates' part of one in `workers`, at least 1, so that what is held can be finished and all together stay within the rates.
+  /// Says that the authority can grant nothing for a while: what was asked for is not answered. Until it is back, this downloader
+  /// keeps to its rates' part of one in `workers`, at least 1, so that what is held can be finished; a request that it is told of
+  /// meanwhile is to be answered by this too.
+  ///
+  /// Where none of so many workers reaches the authority, all together stay within the rates, but for one start of each. Where
+  /// only some of them do not, the authority grants the whole rates to the others: `cut` of them may then begin `cut / workers`
+  /// of the rates besides, for as long as they have something left that they got before.
   public func authorityIsAway(workers: Int) {
     trap(unless: workers > 0, "rates are parted among at least 1 worker, not \(workers)")
     inbox.post(.changeAuthority(.away(workers: workers)))
   }
 
-  /// Says that the authority grants starts again; what waits asks for them anew.
+  /// Says that the authority grants starts again, as it does from the beginning; what waits asks for them anew.
   public func authorityIsBack() { inbox.post(.changeAuthority(.granting)) }
 
-  /// Lets nothing begin at `origin`, written as in a ``StartRequest``, for `duration` from now on, since it has asked another downloader
-  /// for that by `status`: as if it had asked this one. What is no origin is passed over.
+  /// Lets nothing begin at `origin`, written as in a ``StartRequest``, for `duration` from now on, since it has asked another
+  /// downloader for that by `status`: as if it had asked this one. What is no origin is passed over.
   public func rest(_ origin: String, for duration: Duration, status: Int) {
     guard let origin = URLOrigin(serialized: origin) else { return }
     inbox.post(.rest(origin, for: duration, status: status))

@@ -1,10 +1,10 @@
 import ImagePrimitives
 
-/// When the next request may begin, at one host or over all: by a rate of our own, or by what an authority grants within a rate that others
-/// share.
+/// When the next request may begin, at one host or over all: by a rate of our own, or by what an authority grants within a rate
+/// that others share.
 ///
-/// What is granted keeps to our own schedule too. So starts that are late, since the thread woke late or limits had no room, do not come
-/// in a burst.
+/// What is granted keeps to our own schedule too. So starts that are late, since the thread woke late or limits had no room, do
+/// not come in a burst.
 struct StartPace {
   private var rate = StartRate()
   private(set) var granted = GrantedStarts()
@@ -13,7 +13,9 @@ struct StartPace {
   func next(_ rule: PaceRule) -> MonotonicInstant { rule.isGranted ? max(rate.next, granted.next) : rate.next }
 
   /// Whether nothing may begin for want of a grant.
-  func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool { rule.isGranted && !granted.isUsable(now) }
+  func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool {
+    rule.isGranted && !granted.isUsable(now, with: rule.awaited)
+  }
 
   /// Whether a pace that begins now would allow more.
   func isWorthKeeping(_ rule: PaceRule, now: MonotonicInstant) -> Bool {
@@ -33,26 +35,22 @@ struct StartPace {
   }
 
   /// Goes on with another rule, be it by another's grants. What is granted stays; what was asked for may never be answered.
-  mutating func change(_ rule: PaceRule, now: MonotonicInstant) {
+  mutating func change(_ rule: PaceRule) {
     rate.change(intervalNanoseconds: rule.intervalNanoseconds)
-    granted.demand = .none
+    granted.ask(false)
   }
 
   // MARK: Grants
 
   /// Notes that a start is wanted; true where that is new.
   @discardableResult
-  mutating func want() -> Bool {
-    guard granted.demand == .none else { return false }
-    granted.demand = .wanted
-    return true
-  }
+  mutating func want(_ now: MonotonicInstant) -> Bool { granted.want(now) }
 
   /// Whether the authority is to be asked.
   var wantsGrant: Bool { granted.demand == .wanted }
 
   /// Notes that the authority is asked; or, where nothing is to be begun after all, that it is not.
-  mutating func ask(_ isAsked: Bool) { granted.demand = isAsked ? .asked : .none }
+  mutating func ask(_ isAsked: Bool) { granted.ask(isAsked) }
 
   /// Takes what the authority grants.
   mutating func grant(_ grant: StartGrant, now: MonotonicInstant) { granted.grant(grant, now: now) }
@@ -64,4 +62,6 @@ struct PaceRule {
   var intervalNanoseconds: UInt64 = 0
   /// Whether each start has to be granted.
   var isGranted = false
+  /// What a start has to wait for besides, where that is granted too.
+  var awaited: AwaitedStart?
 }

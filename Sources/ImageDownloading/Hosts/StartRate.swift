@@ -30,8 +30,8 @@ struct StartRate {
     last = MonotonicInstant(nanoseconds: last.nanoseconds - min(interval, last.nanoseconds))
   }
 
-  /// Goes on with another interval, from the last start on. So an interval that is shorter for a moment lets nothing begin early once
-  /// it is the longer one again.
+  /// Goes on with another interval, from the last start on. So an interval that is shorter for a moment lets nothing begin early
+  /// once it is the longer one again.
   mutating func change(intervalNanoseconds interval: UInt64) {
     guard last.nanoseconds > 0 else { return }
     next = last.advanced(by: .nanoseconds(Int64(clamping: interval)))

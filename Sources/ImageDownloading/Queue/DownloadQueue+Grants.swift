@@ -37,27 +37,32 @@ extension DownloadQueue {
     self.authority = authority
     paceRule = authority.rule(intervalNanoseconds: rates.wholeNanoseconds)
     rules.pace = authority.rule(intervalNanoseconds: rates.perHostNanoseconds)
-    pace.change(paceRule, now: now)
+    pace.change(paceRule)
+    rules.pace.awaited = nil
     for host in hosts.indices {
-      hosts[host].policy.change(rules, now: now)
+      hosts[host].policy.change(rules)
       countFullness(host)
       announce(host)
     }
   }
 
+  /// Lets hosts keep what they were granted until a start over all has come.
+  mutating func noteAwaited() { rules.pace.awaited = paceRule.isGranted ? pace.granted.awaited : nil }
+
   /// Lets a host sleep until it is granted a start.
   mutating func awaitGrant(_ host: Int) {
-    if hosts[host].policy.pace.want() { wanting.append(host) }
+    if hosts[host].policy.pace.want(now) { wanting.append(host) }
     sleep(host, until: MonotonicInstant(nanoseconds: .max))
   }
 
-  /// What to ask the authority for, to be answered by ``grant(_:to:now:)``: only for what could start at once, but for the grant; without
-  /// `startsNew` for hosts where something continues.
+  /// What to ask the authority for, to be answered by ``grant(_:to:now:)``: only for what could start at once, but for the grant;
+  /// without `startsNew` for hosts where something continues.
   mutating func takeDemands(startsNew: Bool) -> [StartDemand] {
     guard running < concurrency, !wanting.isEmpty || pace.wantsGrant else { return [] }
     var demands: [StartDemand] = []
     if pace.wantsGrant {
       pace.ask(waiting > 0)
+      noteAwaited()
       if waiting > 0 { demands.append(demand(nil, waiting: waiting, paceRule)) }
     }
     var later: [Int] = []
@@ -90,7 +95,10 @@ extension DownloadQueue {
 
   /// Takes an answer, for a host or, where that is nil, for all.
   mutating func grant(_ grant: StartGrant, to host: Int?, now: MonotonicInstant) {
-    guard let host else { return pace.grant(grant, now: now) }
+    guard let host else {
+      pace.grant(grant, now: now)
+      return noteAwaited()
+    }
     guard host < hosts.count else { return }
     hosts[host].policy.pace.grant(grant, now: now)
     announce(host)

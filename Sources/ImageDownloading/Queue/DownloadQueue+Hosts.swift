@@ -75,8 +75,8 @@ extension DownloadQueue {
     return (due + retrying).sorted().map(\.slot)
   }
 
-  /// Forgets what concerns transfers of a host for which nothing waits or runs. Where what is left need not be kept, its number may
-  /// serve another.
+  /// Forgets what concerns transfers of a host for which nothing waits or runs. Where what is left need not be kept, its number
+  /// may serve another.
   mutating func settle(host: Int, now: MonotonicInstant) -> Bool {
     guard host < hosts.count else { return false }
     let policy = hosts[host].policy

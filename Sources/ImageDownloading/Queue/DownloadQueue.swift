@@ -22,10 +22,10 @@ package enum StartLimit: Sendable {
 /// The order of everything that waits: which download starts next, and what may not start yet.
 ///
 /// The next one is that of the highest class, then of the lowest sequence, among those that may start now. A host that may not
-/// start more holds back only itself: each host keeps a heap of its own, and a heap of hosts orders those that could start something
-/// by the best they have. A host that has to wait for a time, by its rate or since it is left alone, sleeps in a heap by time
-/// instead. A retry waits in another, holds no slot, and keeps its sequence. Entries are removed lazily: each carries a ticket, and
-/// one whose ticket is no longer its slot's is passed over. So every operation costs O(log n).
+/// start more holds back only itself: each host keeps a heap of its own, and a heap of hosts orders those that could start
+/// something by the best they have. A host that has to wait for a time, by its rate or since it is left alone, sleeps in a heap
+/// by time instead. A retry waits in another, holds no slot, and keeps its sequence. Entries are removed lazily: each carries a
+/// ticket, and one whose ticket is no longer its slot's is passed over. So every operation costs O(log n).
 ///
 /// A host that is new starts one transfer alone, and its others once that one has connected or failed: they then find a
 /// resolved name, and with HTTP/2 a connection to share. Names that are being resolved are limited, since each costs a thread.
@@ -105,8 +105,8 @@ package struct DownloadQueue {
 
   /// Adds what waits in `slot` to `host`; before `time` it does not start.
   ///
-  /// `continues` marks what already began, the next request of an attempt: it comes before all that has not. It waits for pauses of
-  /// its host for no longer than `patience`.
+  /// `continues` marks what already began, the next request of an attempt: it comes before all that has not. It waits for pauses
+  /// of its host for no longer than `patience`.
   package mutating func insert(
     slot: Int,
     host: Int,
@@ -154,7 +154,7 @@ package struct DownloadQueue {
     guard startsNew || candidate.rank.continues else { return .none(.held) }
     guard pace.next(paceRule) <= now, !paceRule.isGranted || !pace.lacksGrant(paceRule, now: now) else {
       waitsForRate = true
-      if pace.lacksGrant(paceRule, now: now) { pace.want() }
+      if pace.lacksGrant(paceRule, now: now), pace.want(now) { noteAwaited() }
       return .none(.rate)
     }
     return start(candidate.host)
@@ -194,14 +194,15 @@ package struct DownloadQueue {
     announce(host)
   }
 
-  /// A transfer to `host` has ended; one that could not connect lets the host's others try too. One of which no request came gives
-  /// back its start.
+  /// A transfer to `host` has ended; one that could not connect lets the host's others try too. One of which no request came
+  /// gives back its start.
   package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
     running -= 1
     hosts[host].running -= 1
     hosts[host].policy.finish()
     if !wasRequested {
       pace.takeBack(paceRule)
+      noteAwaited()
       hosts[host].policy.takeBackStart(rules)
     }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
@@ -243,6 +244,7 @@ package struct DownloadQueue {
     running += 1
     hosts[host].running += 1
     pace.start(paceRule, now: now)
+    if paceRule.isGranted { noteAwaited() }
     hosts[host].policy.start(rules, now: now)
     countFullness(host)
     if resolves { resolving += 1 }

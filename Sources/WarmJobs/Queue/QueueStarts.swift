@@ -2,11 +2,11 @@ import ImageDownloading
 import Threads
 import WorkQueues
 
-/// The starts of a worker's downloader, granted by what all workers of its queue share: their rates, and the pauses that hosts have
-/// asked any of them for.
+/// The starts of a worker's downloader, granted by what all workers of its queue share: their rates, and the pauses that hosts
+/// have asked any of them for.
 ///
-/// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail, stays
-/// each worker's own.
+/// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail,
+/// stays each worker's own.
 final class QueueStarts: StartGranting {
   private let politeness: SharedPoliteness
 

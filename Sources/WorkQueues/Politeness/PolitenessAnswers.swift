@@ -23,11 +23,11 @@ struct PolitenessAnswers {
 
   /// The replies to: so many rests, those reservations, and the look for rests; which came at `now`.
   ///
-  /// A delay counts from when its reply has come, though the server measured it from when it ran the script, which was earlier. So
-  /// no start is earlier than the server has it, but later by the reply's way; all workers' starts in any time are no more than the
-  /// server has in that time and the longest such way. Were it counted from when the question was sent, starts could be early, and
-  /// a rate that the server keeps exactly would be exceeded by who has the slower connection. Only differences travel: clocks need
-  /// not agree.
+  /// A delay counts from when its reply has come, though the server measured it from when it ran the script, which was earlier.
+  /// So no start is earlier than the server has it, but later by the reply's way; all workers' starts in any time are no more
+  /// than the server has in that time and the longest such way. Were it counted from when the question was sent, starts could be
+  /// early, and a rate that the server keeps exactly would be exceeded by who has the slower connection. Only differences travel:
+  /// clocks need not agree.
   init(_ replies: ArraySlice<RedisReply>, reservations: [StartReservation], rests restCount: Int, at now: MonotonicInstant) {
     var replies = replies.dropFirst(restCount)
     for wanted in reservations {

@@ -5,8 +5,8 @@ enum PolitenessScripts {
   /// Reserves starts by the generic cell rate algorithm (ITU-T I.371) of depth 1; returns the microseconds from now to the first.
   ///
   /// The key holds the time of the first start that is free. No two starts are closer than an interval, whoever gets them; what
-  /// nobody reserves is lost. A host that rests gives none before its rest is over. Each worker holds one reservation at a time, and
-  /// after its connection broke perhaps another, so that no more than two of each can be ahead: what is further ahead is what
+  /// nobody reserves is lost. A host that rests gives none before its rest is over. Each worker holds one reservation at a time,
+  /// and after its connection broke perhaps another, so that no more than two of each can be ahead: what is further ahead is what
   /// remains of a clock that was set back, or of workers that are gone, and is given again.
   static let reserve = RedisScript(
     name: "reserve-starts",
@@ -84,8 +84,8 @@ enum PolitenessScripts {
   private static let maximumRests = 4096
 }
 
-/// The keys of what workers of a queue share to be polite. All vanish by themselves once they mean nothing, that of the workers when
-/// none of them has said for long that it is there, so that nobody has to remove them.
+/// The keys of what workers of a queue share to be polite. All vanish by themselves once they mean nothing, that of the workers
+/// when none of them has said for long that it is there, so that nobody has to remove them.
 struct PolitenessKeys: Sendable {
   let workers: RedisArgument
   let rests: RedisArgument

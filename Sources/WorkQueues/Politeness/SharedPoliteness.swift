@@ -5,8 +5,8 @@ public import Threads
 
 /// What workers of a queue share so that all together are as polite as one: rates, and pauses that hosts have asked for.
 ///
-/// It has a thread and a connection of its own. Where Redis is away, or refuses something, it says so, tries again with backoff, and
-/// meanwhile reserves nothing; the pauses that it is told of meanwhile it passes on later.
+/// It has a thread and a connection of its own. Where Redis is away, or refuses something, it says so, tries again with backoff,
+/// and meanwhile reserves nothing; the pauses that it is told of meanwhile it passes on later.
 public final class SharedPoliteness: Sendable {
   /// How often it asks for what. All have defaults that only tests change.
   public struct Options: Sendable, Hashable {

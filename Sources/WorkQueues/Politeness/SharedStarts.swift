@@ -35,8 +35,8 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   /// What was asked for is reserved.
   func reserved(_ starts: [ReservedStarts])
 
-  /// Another worker was told by `origin`, with that HTTP status, to ask nothing of it for `duration` from now on. A worker that comes
-  /// later is told of the pauses that still last.
+  /// Another worker was told by `origin`, with that HTTP status, to ask nothing of it for `duration` from now on. A worker that
+  /// comes later is told of the pauses that still last.
   func rests(_ origin: String, for duration: Duration, status: Int)
 
   /// Redis cannot be asked for the time being: what was asked for without an answer is lost, and so is what is asked for until
@@ -46,8 +46,8 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   /// ``SharedPoliteness/stop()``, which leaves them.
   func becameUnavailable(workers: Int)
 
-  /// Redis refuses what is needed, as where its user lacks a permission or a key holds something else, until somebody changes that.
-  /// It counts as unavailable meanwhile, and is asked again now and then. `why` is a sentence; the same is said once.
+  /// Redis refuses what is needed, as where its user lacks a permission or a key holds something else, until somebody changes
+  /// that. It counts as unavailable meanwhile, and is asked again now and then. `why` is a sentence; the same is said once.
   func wasRefused(_ why: String, workers: Int)
 
   /// Redis can be asked again; called only after it could not.

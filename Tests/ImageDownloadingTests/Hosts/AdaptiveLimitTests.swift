@@ -4,8 +4,8 @@ import Testing
 
 /// The number of transfers that a host bears, found by made-up answers.
 struct AdaptiveLimitTests {
-  /// Lets the host answer rounds of as many requests as are allowed, each in `latency` milliseconds for so many at once; as one ends
-  /// the next begin.
+  /// Lets the host answer rounds of as many requests as are allowed, each in `latency` milliseconds for so many at once; as one
+  /// ends the next begin.
   private func run(_ limit: inout AdaptiveLimit, rounds: Int, upTo maximum: Int = 64, latency: (Int) -> Double) -> [Int] {
     (0..<rounds).map { _ in
       let running = limit.transfers
