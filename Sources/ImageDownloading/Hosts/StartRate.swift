@@ -13,27 +13,28 @@ struct StartRate {
 
   /// Nothing may begin before this.
   private(set) var next = MonotonicInstant(nanoseconds: 0)
-  /// The moment of the last start, by the schedule; zero before there was any.
-  private var last = MonotonicInstant(nanoseconds: 0)
+  /// The moment of the last start, by the schedule.
+  private var last: MonotonicInstant?
 
   /// Counts a start; an interval of zero is no rate.
   mutating func start(at now: MonotonicInstant, intervalNanoseconds interval: UInt64) {
     guard interval > 0 else { return }
     let isInTime = now.nanoseconds &- next.nanoseconds <= Self.toleranceNanoseconds
-    last = isInTime ? next : now
-    next = last.advanced(by: .nanoseconds(Int64(clamping: interval)))
+    let start = isInTime ? next : now
+    last = start
+    next = start.advanced(by: .nanoseconds(Int64(clamping: interval)))
   }
 
   /// Takes back the last start, from which no request came.
   mutating func takeBack(intervalNanoseconds interval: UInt64) {
     next = MonotonicInstant(nanoseconds: next.nanoseconds - min(interval, next.nanoseconds))
-    last = MonotonicInstant(nanoseconds: last.nanoseconds - min(interval, last.nanoseconds))
+    last = last.map { MonotonicInstant(nanoseconds: $0.nanoseconds - min(interval, $0.nanoseconds)) }
   }
 
   /// Goes on with another interval, from the last start on. So an interval that is shorter for a moment lets nothing begin early
   /// once it is the longer one again.
   mutating func change(intervalNanoseconds interval: UInt64) {
-    guard last.nanoseconds > 0 else { return }
+    guard let last else { return }
     next = last.advanced(by: .nanoseconds(Int64(clamping: interval)))
   }
 
