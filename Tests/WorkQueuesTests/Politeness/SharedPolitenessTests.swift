@@ -272,8 +272,8 @@ struct SharedPolitenessTests {
       #expect(why.contains("ACL") && !why.contains("secret") && why.contains(server.host), "\(why)")
       #expect(worker.state.away.last == workers)
       #expect(worker.state.starts.isEmpty)
-      _ = try boss.command(["ACL", "SETUSER", RedisArgument(name), "+@all"])
       let returns = worker.state.returns
+      _ = try boss.command(["ACL", "SETUSER", RedisArgument(name), "+@all"])
       try await worker.wait(for: "the return") { $0.returns > returns }
       #expect(try await worker.reserve(1, at: "https://\(name)", milliseconds: 20).count == 1)
       // It is no worker any more, so that the next is counted as well as this one was.
