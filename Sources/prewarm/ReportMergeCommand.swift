@@ -15,8 +15,8 @@ extension ReportCommand {
         fail-on. csv, jsonl and junit are made of rows, so that each of the reports must have them.
 
         The JSON reports of a job's shards (--shard) become the report of the whole job: its duration is that of the longest \
-        shard, and it is judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, and has \
-        run to its end.
+        shard, and it is judged by the job's fail-on over all entries. Ends with 1 unless every shard is there once, has run \
+        to its end, and has read the same lists as the others.
         """
     )
 
@@ -61,6 +61,7 @@ extension ReportCommand {
     /// What is in a file; rows, which are read later, are added to `rows`.
     private func read(_ path: String, _ targets: [ReportOutputs.Target], _ rows: inout [ReportInput]) throws -> ReportPart {
       var content = ReportPart.Content.rows
+      try ReportOutputs.check(targets, against: path)
       do {
         let input = try ReportInput(path: path)
         try ReportOutputs.check(targets, against: input)

@@ -41,7 +41,15 @@ struct ReportOutputs: ParsableArguments {
     return targets
   }
 
-  /// Throws status 3 where a report of `targets` is made of rows that `input` does not have, or would be written over it.
+  /// Throws status 3 where a report of `targets` would be written over the file at `path`, which is to be read.
+  static func check(_ targets: [Target], against path: String) throws {
+    for target in targets where isSameFile(target.path, path) {
+      let message = "that is the file that is read; name another one"
+      throw CommandFailure(.misused, "--report \(target.format.rawValue)=\(target.path): \(message)")
+    }
+  }
+
+  /// Throws status 3 where a report of `targets` is made of rows that `input` does not have.
   static func check(_ targets: [Target], against input: ReportInput) throws {
     for target in targets where target.format.isMadeOfRows {
       guard input.kind == .rows else {
@@ -51,9 +59,6 @@ struct ReportOutputs: ParsableArguments {
           "\(input.path) is a JSON report, which has no rows for \(target.format.rawValue); \(advice)"
         )
       }
-      guard target.format != .jsonl || !isSameFile(target.path, input.path) else {
-        throw CommandFailure(.misused, "--report jsonl=\(target.path): that is the file that is read; name another one")
-      }
     }
   }
 
@@ -61,7 +66,8 @@ struct ReportOutputs: ParsableArguments {
     var (first, second) = (stat(), stat())
     guard left != "-", stat(left, &first) == 0 else { return false }
     guard (right == "-" ? fstat(STDIN_FILENO, &second) : stat(right, &second)) == 0 else { return false }
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    // A terminal may be read and written, and loses nothing by it.
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino && first.st_mode & S_IFMT == S_IFREG
   }
 
   /// Opens the reports; one that cannot be opened ends the command with status 1.

@@ -25,6 +25,7 @@ extension ReportCommand {
 
     func run() throws {
       let targets = try outputs.targets()
+      try ReportOutputs.check(targets, against: file)
       let input = try withReadingErrors { () throws(ReportReadingError) in try ReportInput(path: file) }
       try ReportOutputs.check(targets, against: input)
       switch input.kind {
