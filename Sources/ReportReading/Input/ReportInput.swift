@@ -92,7 +92,8 @@ public final class ReportInput {
 }
 
 extension ReportInput {
-  /// Rows begin with their URL, as ours do, or are at least a whole object in the first line that names no schema.
+  /// Rows begin with their URL, as ours do, or are at least a whole object in the first line that names no schema, and, in a file that
+  /// is called a JSON report, names a URL.
   private static func kind(of file: InputFile) throws(ReportReadingError) -> Kind {
     var isMore = true
     while isMore, file.count <= maximumRowBytes, !file.withBytes({ $0.contains(UInt8(ascii: "\n")) }) { isMore = try file.fill() }
@@ -101,7 +102,7 @@ extension ReportInput {
       if bytes.starts(with: [0x1F, 0x8B]) { return .compressed }
       guard let first = bytes.first(where: { $0 > UInt8(ascii: " ") }) else { return .nothing }
       guard first == UInt8(ascii: "{") else { return .foreign }
-      return .object(isRow: isRow(line))
+      return .object(isRow: isRow(line, mayLackURL: !file.path.hasSuffix(".json")))
     }
     switch beginning {
     case .object(let isRow): return isRow ? .rows : .report
@@ -119,11 +120,11 @@ extension ReportInput {
     case compressed, foreign, nothing
   }
 
-  private static func isRow(_ line: UnsafeRawBufferPointer) -> Bool {
+  private static func isRow(_ line: UnsafeRawBufferPointer, mayLackURL: Bool) -> Bool {
     if line.starts(with: #"{"url":"#.utf8) { return true }
     do {
       let document = try JSONDocument(line)
-      return try document.root.value("schema") == nil
+      return try document.root.value("schema") == nil && (mayLackURL || document.root.value("url") != nil)
     } catch {
       return false
     }

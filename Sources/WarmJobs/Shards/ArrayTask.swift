@@ -17,7 +17,15 @@ struct ArrayTask {
   /// Which of the tasks it is, from 1.
   private let index: Int
   /// How many there are; nil where the scheduler does not say.
-  private let count: (number: Int, variable: String)?
+  private let count: Count?
+
+  private struct Count {
+    var number: Int
+    var variable: String
+    /// Whether the scheduler says so itself. Else it only follows from the last task's number, which is as great where some are left
+    /// out.
+    var isTold = true
+  }
 
   /// Who sets which variable to tell a task from others.
   private enum Scheduler: String, CaseIterable {
@@ -50,7 +58,7 @@ struct ArrayTask {
       }
   }
 
-  private init(variable: String, index: Int, count: (number: Int, variable: String)?) {
+  private init(variable: String, index: Int, count: Count?) {
     self.variable = variable
     self.index = index
     self.count = count
@@ -61,7 +69,7 @@ struct ArrayTask {
     if let count, let own = self.count, own.number != count {
       throw ShardMistake("--shard auto/\(count): \(own.variable) says that there are \(own.number); both must be the same")
     }
-    guard let count = count ?? self.count?.number else {
+    guard let count = count ?? self.count.flatMap({ $0.isTold ? $0.number : nil }) else {
       throw ShardMistake("--shard auto: \(variable) does not tell how many shards there are; write it as auto/5")
     }
     guard (1...Shard.maximumCount).contains(count) else {
@@ -81,8 +89,10 @@ struct ArrayTask {
   ) throws(ShardMistake) -> ArrayTask {
     let index = try number(variable, variables)
     guard index >= first else { throw ShardMistake("--shard auto: \(variable) is \(index), and tasks are counted from \(first)") }
-    var count: (Int, String)?
-    if let countVariable, variables[countVariable] != nil { count = (try number(countVariable, variables), countVariable) }
+    var count: Count?
+    if let countVariable, variables[countVariable] != nil {
+      count = Count(number: try number(countVariable, variables), variable: countVariable)
+    }
     return ArrayTask(variable: variable, index: index - first + 1, count: count)
   }
 
@@ -93,16 +103,20 @@ struct ArrayTask {
     let task = try number(name, variables)
     let first = try number("SLURM_ARRAY_TASK_MIN", variables)
     let step = variables["SLURM_ARRAY_TASK_STEP"] == nil ? 1 : try number("SLURM_ARRAY_TASK_STEP", variables)
-    let count = variables["SLURM_ARRAY_TASK_COUNT"] == nil ? nil : try number("SLURM_ARRAY_TASK_COUNT", variables)
-    var isRegular = step > 0 && task >= first && (task - first) % step == 0
-    if isRegular, let count, variables["SLURM_ARRAY_TASK_MAX"] != nil {
-      isRegular = try number("SLURM_ARRAY_TASK_MAX", variables) == first + (count - 1) * step
+    let last = variables["SLURM_ARRAY_TASK_MAX"] == nil ? nil : try number("SLURM_ARRAY_TASK_MAX", variables)
+    var count: Count?
+    if variables["SLURM_ARRAY_TASK_COUNT"] != nil {
+      count = Count(number: try number("SLURM_ARRAY_TASK_COUNT", variables), variable: "SLURM_ARRAY_TASK_COUNT")
+    } else if let last, step > 0 {
+      count = Count(number: (last - first) / step + 1, variable: "SLURM_ARRAY_TASK_MAX", isTold: false)
     }
+    var isRegular = step > 0 && task >= first && (task - first) % step == 0
+    if let last, let count { isRegular = isRegular && task <= last && last == first + (count.number - 1) * step }
     guard isRegular else {
       let message = "task \(task) is no step of \(step) from \(first) in an array without gaps; write the shard as 2/5"
       throw ShardMistake("--shard auto: \(message)")
     }
-    return ArrayTask(variable: name, index: (task - first) / step + 1, count: count.map { ($0, "SLURM_ARRAY_TASK_COUNT") })
+    return ArrayTask(variable: name, index: (task - first) / step + 1, count: count)
   }
 
   private static func number(_ name: String, _ variables: [String: String]) throws(ShardMistake) -> Int {

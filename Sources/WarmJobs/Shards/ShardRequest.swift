@@ -15,10 +15,8 @@ public enum ShardRequest: Sendable, Hashable {
       self = .automatic(count: count)
       return
     }
-    guard let index = decimal(parts[0]), let count else {
-      throw ShardMistake("--shard \(text): write it as 2/5, as auto/5, or as auto where the scheduler says how many there are")
-    }
-    guard (1...count).contains(index) else {
+    guard let count, isNumber(parts[0]) else { throw Self.unreadable(text) }
+    guard let index = decimal(parts[0]), (1...count).contains(index) else {
       throw ShardMistake("--shard \(text): shards are counted from 1 to \(count)")
     }
     self = .numbered(ShardNumber(index: index, count: count))
@@ -33,10 +31,17 @@ public enum ShardRequest: Sendable, Hashable {
   }
 
   private static func count(_ part: Substring, of text: String) throws(ShardMistake) -> Int {
+    guard isNumber(part) else { throw unreadable(text) }
     guard let count = decimal(part), (1...Shard.maximumCount).contains(count) else {
       throw ShardMistake("--shard \(text): there may be 1 to \(Shard.maximumCount) shards")
     }
     return count
+  }
+
+  private static func unreadable(_ text: String) -> ShardMistake {
+    ShardMistake(
+      "--shard \(text): write it as I/N, such as 2/5; as auto/N; or as auto where the scheduler says how many there are"
+    )
   }
 }
 
@@ -64,6 +69,10 @@ public struct ShardMistake: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// A number of digits and nothing else; nil for anything that is none, or that no array of tasks reaches.
 func decimal(_ text: some StringProtocol) -> Int? {
-  guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+  guard isNumber(text), text.utf8.count <= 9 else { return nil }
   return Int(text)
+}
+
+private func isNumber(_ text: some StringProtocol) -> Bool {
+  !text.isEmpty && text.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
 }

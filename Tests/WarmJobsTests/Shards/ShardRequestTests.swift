@@ -19,11 +19,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "write it as 2/5"), ("5", "write it as 2/5"), ("/", "1 to 65536"), ("2/", "1 to 65536"), ("a/5", "write it as 2/5"),
+    ("", "write it as I/N"), ("5", "write it as I/N"), ("/", "write it as I/N"), ("2/", "write it as I/N"),
+    ("a/5", "write it as I/N"), ("auto/", "or as auto where the scheduler says"),
     ("0/5", "shards are counted from 1 to 5"), ("6/5", "shards are counted from 1 to 5"), ("1/65537", "1 to 65536"),
-    ("1/0", "1 to 65536"), ("+1/5", "write it as 2/5"), ("1/5/2", "1 to 65536"), ("auto/x", "1 to 65536"),
-    ("AUTO", "write it as"),
-    ("99999999999999999999/5", "write it as 2/5"),
+    ("1/0", "1 to 65536"), ("+1/5", "write it as I/N"), ("1/5/2", "such as 2/5; as auto/N"), ("auto/x", "write it as I/N"),
+    ("AUTO", "write it as I/N"), ("99999999999999999999/5", "shards are counted from 1 to 5"),
+    ("1/99999999999999999999", "1 to 65536"),
   ])
   func whatIsNoShardIsRefused(text: String, part: String) {
     #expect(meaning(text).hasPrefix("--shard \(text): ") && meaning(text).contains(part), "\(meaning(text))")
@@ -49,6 +50,16 @@ import Testing
     (slurm("3", min: "1", max: "7", count: "3"), "auto", "in an array without gaps"),
     (slurm("3", min: "4", max: "7", count: "4"), "auto", "in an array without gaps"),
     (["SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "1"], "auto/5", "3/5"),
+    // Without a count: 1, 3 and 7 are no 3 shards, and 7 only if none is left out.
+    (slurm("3", min: "1", max: "7", count: nil), "auto/3", "SLURM_ARRAY_TASK_MAX says that there are 7; both must be the same"),
+    (slurm("3", min: "1", max: "7", count: nil), "auto/7", "3/7"),
+    (slurm("3", min: "1", max: "7", count: nil), "auto", "SLURM_ARRAY_TASK_ID does not tell how many shards there are"),
+    (slurm("5", min: "1", max: "7", count: nil, step: "2"), "auto/4", "3/4"),
+    (slurm("4", min: "1", max: "7", count: nil, step: "2"), "auto/4", "task 4 is no step of 2 from 1"),
+    (slurm("3", min: "1", max: "8", count: nil, step: "2"), "auto/4", "in an array without gaps"),
+    (slurm("9", min: "1", max: "7", count: nil), "auto/7", "in an array without gaps"),
+    (slurm("9", min: "9", max: "7", count: nil), "auto/7", "in an array without gaps"),
+    (["SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "5"], "auto", "which is beyond 5"),
     (["SLURM_ARRAY_TASK_ID": "3"], "auto/5", "SLURM_ARRAY_TASK_MIN is not set"),
     (["SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_STEP": "0"], "auto/5", "no step of 0"),
     ([:], "auto", "none of JOB_COMPLETION_INDEX, SLURM_ARRAY_TASK_ID"), (["CI_NODE_INDEX": ""], "auto/2", "none of"),
@@ -58,10 +69,11 @@ import Testing
     (["CI_NODE_INDEX": "1", "PARALLEL_SEQ": "2"], "auto/2", "CI_NODE_INDEX and PARALLEL_SEQ are set, and only one can be meant"),
   ]
 
-  private static func slurm(_ id: String, min: String, max: String, count: String, step: String? = nil) -> [String: String] {
+  private static func slurm(_ id: String, min: String, max: String, count: String?, step: String? = nil) -> [String: String] {
     var variables = [
-      "SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_MIN": min, "SLURM_ARRAY_TASK_MAX": max, "SLURM_ARRAY_TASK_COUNT": count,
+      "SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_MIN": min, "SLURM_ARRAY_TASK_MAX": max,
     ]
+    variables["SLURM_ARRAY_TASK_COUNT"] = count
     variables["SLURM_ARRAY_TASK_STEP"] = step
     return variables
   }
