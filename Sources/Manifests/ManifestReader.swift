@@ -148,6 +148,9 @@ public final class ManifestReader {
   /// Whether other shards have entries so far that are left after `include` and `exclude`; bad lines count.
   public var othersHaveEntries: Bool { own?.othersHaveEntries ?? false }
 
+  /// What tells whether other shards have read the same lists; nil without a shard, and until all manifests were read to their end.
+  public var listFingerprint: ListFingerprint? { own.flatMap { $0.hasReadAll ? $0.list : nil } }
+
   /// What was noticed so far that is no entry, such as lines of a log in another form: a sentence each, with the manifest's name.
   public var warnings: [String] { pass.warnings }
 

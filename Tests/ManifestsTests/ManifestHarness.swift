@@ -21,6 +21,7 @@ struct ReadResult {
   var entries: [ReadEntry] = []
   var failure: ManifestError?
   var warnings: [String] = []
+  var fingerprint: ListFingerprint?
 
   var urls: [String] { entries.map(\.url) }
   var lines: [UInt64] { entries.map(\.line) }
@@ -76,6 +77,7 @@ func readAll(
   }
   precondition(batch.entries.isEmpty)
   result.warnings = reader.warnings
+  result.fingerprint = reader.listFingerprint
   precondition(reader.counts.reduce(0) { $0 + $1.read } == result.entries.count)
   return result
 }

@@ -52,6 +52,8 @@ import Testing
       for count in [1, 2, 7] {
         let shards = try (1...count).map { try readAll(list, order: order, shard: Shard(index: $0, count: count, by: rule)) }
         #expect(shards.reduce(0) { $0 + $1.entries.count } == whole.entries.count)
+        #expect(shards.allSatisfy { $0.fingerprint == shards[0].fingerprint } && whole.fingerprint == nil)
+        #expect(shards[0].fingerprint?.entries == UInt64(whole.entries.count))
         // Merged by the place of each in the whole, nothing is missing and nothing has changed places.
         var rests = shards.map { $0.entries[...] }
         for entry in whole.entries {
@@ -79,7 +81,7 @@ import Testing
       var answers = ["https://b.com/index.xml": FakeFetcher.Answer.text(index)]
       for (number, urlset) in urlsets.enumerated() { answers["https://b.com/\(number).xml"] = .text(urlset) }
       let result = try readAll([pattern, fetched], order: order, fetcher: FakeFetcher(answers), shard: shard)
-      #expect(result.failure == nil && result.warnings.isEmpty)
+      #expect(result.failure == nil && result.warnings.isEmpty && result.fingerprint?.entries == shard.map { _ in 180 })
       return result.entries
     }
     let whole = try read(nil)
@@ -106,6 +108,7 @@ import Testing
     let shards = try (1...3).map { try readAll([list], order: order, shard: Shard(index: $0, count: 3, by: .url)) }
     #expect(Set(shards.flatMap(\.lines)) == Set(whole.lines) && shards.reduce(0) { $0 + $1.lines.count } == whole.lines.count)
     #expect(whole.urls.count { !$0.isEmpty } == 30)
+    #expect(shards.allSatisfy { $0.fingerprint?.entries == UInt64(whole.lines.count) })
   }
 
   @Test func aPipeIsReadToItsEndAndOnlyOwnEntriesAreHandedOut() throws {

@@ -40,6 +40,14 @@ import Testing
       "report job.shard is shard 1 of 65537, as none is"
     ),
     (#"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 2}}}"#, "report job.shard lacks by"),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 2, "by": "url", "fingerprint": "1"}}}"#,
+      "report job.shard.fingerprint is no number of 16 hexadecimal digits"
+    ),
+    (
+      #"{"schema": "prewarm.report/1", \#(totals), "job": {"shard": {"index": 1, "count": 2, "by": "url", "fingerprint": "0123456789abcdef"}}}"#,
+      "report job.shard lacks entries"
+    ),
     (#"{"schema": "prewarm.report/1", \#(totals), "job": {"digest": 1}}"#, "report job.digest is no string"),
     (#"{"schema": "prewarm.report/1", \#(totals), "duration_seconds": -1}"#, "report duration_seconds is negative"),
     (#"{"schema": "prewarm.report/1", \#(totals), "exit_status": 7}"#, "report exit_status is no exit status of prewarm"),
@@ -153,6 +161,18 @@ import Testing
     folder.write(good + row + "\n" + good, to: "rows")
     let error = sentence(in: folder) { _ = try folder.replay("rows") }
     #expect(error?.hasPrefix(message) == true, "\(error ?? "no error")")
+  }
+
+  @Test func anObjectInAJSONFileThatNamesNothingIsNoReport() throws {
+    for text in ["{}", "{}\n", "{\"version\": 1}\n"] {
+      folder.write(text, to: "report.json")
+      #expect(
+        sentence(in: folder) { _ = try folder.report("report.json") } == "report.json is no report of prewarm: it names no schema"
+      )
+    }
+    // Rows may have any name, and their keys any order.
+    folder.write("{\"outcome\":\"checked\",\"url\":\"https://a.example/\"}\n", to: "rows.json")
+    #expect(try folder.replay("rows.json").totals.urls == 1)
   }
 
   @Test func aFileThatWasCompressedIsToldSo() {

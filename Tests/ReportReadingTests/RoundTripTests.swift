@@ -38,7 +38,8 @@ import Testing
 
   private static func makeShardReport() -> FinishedReport {
     var report = makeRichReport()
-    report.job.shard = ReportedShard(index: 2, count: 65_536, by: "host")
+    let list = ReportedList(entries: 716, fingerprint: 0x0123_4567_89AB_CDEF)
+    report.job.shard = ReportedShard(index: 2, count: 65_536, by: "host", list: list)
     report.job.digest = "0123456789abcdef0123456789abcdef"
     return report
   }

@@ -97,6 +97,7 @@ import Testing
     let twice = try merge(more: [part("again.json", shard(2))])
     expect(twice, "shard 2 of 3 is there twice, as 2.json and as again.json")
     #expect(twice.totals.urls == all)
+    expect(try merge(more: [part("2.json", shard(2))]), "2.json is named twice")
     expect(try merge([3: shard(3) { $0.interruption = .terminate }]), "shard 3 of 3 was interrupted by SIGTERM (3.json)")
     expect(
       try merge([3: shard(3) { $0.breakage = "the disk is full" }]),
@@ -128,6 +129,41 @@ import Testing
     expect(
       try merge(more: [part("6.json", shard(6, of: 6))]),
       "6.json is shard 6 of 6, and the others are of 3"
+    )
+  }
+
+  /// Shards that have read so many entries, each with that fingerprint; nil: it is not known.
+  private func merge(lists: [(entries: UInt64, fingerprint: UInt64)?]) throws -> FinishedReport {
+    let parts = lists.enumerated().map { offset, list in
+      var report = shard(offset + 1, of: lists.count)
+      report.job.shard?.list = list.map { ReportedList(entries: $0.entries, fingerprint: $0.fingerprint) }
+      return part("\(offset + 1).json", report)
+    }
+    return try #require(FinishedReport(mergingShards: parts))
+  }
+
+  @Test func shardsThatHaveReadOtherListsAreToldByTheirNumbers() throws {
+    let end = "their lists were not the same"
+    let cases: [([(entries: UInt64, fingerprint: UInt64)?], String?)] = [
+      ([(716, 1), (300, 2)], "shard 1 has read 716 entries, and shard 2 300: \(end)"),
+      ([(716, 1), (716, 2)], "shard 1 has read 716 entries, and shard 2 716 other ones: \(end)"),
+      ([(1, 1), (1, 2)], "shard 1 has read 1 entry, and shard 2 1 other one: \(end)"),
+      // Most are told first; what did not note its list is passed over.
+      ([(5, 1), (9000, 2), nil, (9000, 2)], "shards 2, 4 have read 9,000 entries, and shard 1 5: \(end)"),
+      (
+        [(5, 1), (6, 2), (6, 3), (6, 2)],
+        "shards 2, 4 have read 6 entries, shard 1 5, and shard 3 6 other ones: \(end)"
+      ),
+      ([(5, 1), (5, 1)], nil), ([nil, (5, 1)], nil), ([nil, nil], nil),
+    ]
+    for (lists, sentence) in cases {
+      let merged = try merge(lists: lists)
+      #expect(merged.end.breakage == sentence && (merged.exitStatus == .couldNotFinish) == (sentence != nil))
+    }
+    let many = try #require(try merge(lists: (0..<13).map { ($0, $0) }).end.breakage)
+    #expect(
+      many.hasPrefix("shard 1 has read 0 entries, shard 2 1, ")
+        && many.hasSuffix("shard 10 9, and the rest 3 further lists: \(end)")
     )
   }
 

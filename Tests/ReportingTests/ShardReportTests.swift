@@ -19,6 +19,10 @@ import Testing
 
   @Test func formsForProgramsTellItsNumber() {
     #expect(JSONReport().text(report).contains(#""shard": {"index": 2, "count": 1200, "by": "host"}"#))
+    var whole = report
+    whole.job.shard?.list = ReportedList(entries: 716, fingerprint: 0x0123_4567_89AB_CDEF)
+    let shard = #""shard": {"index": 2, "count": 1200, "by": "host", "entries": 716, "fingerprint": "0123456789abcdef"}"#
+    #expect(JSONReport().text(whole).contains(shard))
     #expect(JSONReport().text(report).contains(#""digest": "0123456789abcdef0123456789abcdef""#))
     #expect(PrometheusReport().text(report).contains(#"prewarm_exit_status{prewarm_job="homepage",prewarm_shard="2/1200"}"#))
     #expect(!PrometheusReport().text(RichRun.report()).contains("prewarm_shard"))

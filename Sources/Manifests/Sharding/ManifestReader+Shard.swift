@@ -66,7 +66,9 @@ extension ManifestReader {
       return isOwn ? .row(row, priority, file: file) : .others
     case .nothingYet: return .status(.more)
     case .wouldBlock: return .status(.waiting)
-    case .end: return .status(.end)
+    case .end:
+      own?.hasReadAll = true
+      return .status(.end)
     }
   }
 

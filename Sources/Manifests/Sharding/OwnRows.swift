@@ -3,8 +3,10 @@ import ImagePrimitives
 /// What reading for one shard has met so far, and which rows of the last run are its own.
 struct OwnRows {
   let shard: Shard
-  /// Rows of all shards.
-  private(set) var readCount = 0
+  /// The entries of all shards so far.
+  private(set) var list = ListFingerprint()
+  /// Whether there are no more of them.
+  var hasReadAll = false
   /// Rows of this one.
   private(set) var ownCount = 0
   /// Whether another shard has an entry that is left after include and exclude.
@@ -35,8 +37,8 @@ struct OwnRows {
     _ source: ManifestFile,
     _ assembler: EntryAssembler
   ) -> (state: ManifestEntry.State, isOwn: Bool) {
-    let (state, isOwn) = find(row, file, source, assembler)
-    readCount += 1
+    let (state, hash, isOwn) = find(row, file, source, assembler)
+    list.add(hash)
     if isOwn { ownCount += 1 } else if state != .filtered { othersHaveEntries = true }
     return (state, isOwn)
   }
@@ -46,22 +48,28 @@ struct OwnRows {
     _ file: Int,
     _ source: ManifestFile,
     _ assembler: EntryAssembler
-  ) -> (state: ManifestEntry.State, isOwn: Bool) {
+  ) -> (state: ManifestEntry.State, hash: UInt64, isOwn: Bool) {
     if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
-      return (.good, shard.owns(url: row.url, parts: parts))
+      let hash = Shard.hash(row.url)
+      return (.good, hash, shard.owns(url: row.url, parts: parts, hash: hash))
     }
     scratch.removeAll()
     let state = assembler.append(row, priority: .normal, file: file, manifest: source.manifest, base: source.base, to: &scratch)
-    if case .invalid = state { return (state, shard.owns(line: row.line, ofManifest: source.name)) }
+    if case .invalid = state {
+      let hash = Shard.hash(line: row.line, ofManifest: source.name)
+      return (state, hash, shard.owns(hash))
+    }
     let entry = scratch.entries[0]
     return scratch.bytes.withUnsafeBytes { bytes in
-      (state, shard.owns(url: UnsafeRawBufferPointer(rebasing: bytes[entry.normalized]), parts: entry.parts))
+      let url = UnsafeRawBufferPointer(rebasing: bytes[entry.normalized])
+      let hash = Shard.hash(url)
+      return (state, hash, shard.owns(url: url, parts: entry.parts, hash: hash))
     }
   }
 
   /// How many rows are likely to be its own, of so many of all shards.
   func expected(of all: Int) -> Int {
-    guard readCount > 0 else { return all / shard.count }
-    return Int(Double(all) * Double(ownCount) / Double(readCount))
+    guard list.entries > 0 else { return all / shard.count }
+    return Int(Double(all) * Double(ownCount) / Double(list.entries))
   }
 }

@@ -49,35 +49,38 @@ public struct Shard: Sendable, Hashable {
     self.rule = rule
   }
 
-  /// Whether an entry of that URL in normal form is its own.
+  /// Whether an entry of that URL in normal form is its own; `hash` is that of the URL.
   @inline(__always)
-  func owns(url: UnsafeRawBufferPointer, parts: URLParts) -> Bool {
+  func owns(url: UnsafeRawBufferPointer, parts: URLParts, hash: UInt64) -> Bool {
     switch rule {
-    case .url: owns(url)
-    case .host: owns(UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort]))
+    case .url: owns(hash)
+    case .host: owns(Self.hash(UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])))
     }
   }
 
-  /// Whether a line of which no URL can be made is its own.
-  func owns(line: UInt64, ofManifest name: String) -> Bool {
-    let shared = name.hasPrefix("/") ? name[name.index(after: name.lastIndex(of: "/") ?? name.startIndex)...] : name[...]
-    var text = "\(shared):\(line)"
-    return text.withUTF8 { owns(UnsafeRawBufferPointer($0)) }
-  }
-
-  /// Whether what goes by these bytes is its own.
+  /// Whether what has that hash is its own.
   ///
   /// It ends with the first shard that weighs more, which is found after about ln N steps, unless the entry is its own.
   @inline(__always)
-  func owns(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let hash = XXH3_64bits(bytes.baseAddress, bytes.count)
-    let own = Self.weight(hash, index)
-    for other in 1...count where Self.weight(hash, other) > own { return false }
+  func owns(_ hash: UInt64) -> Bool {
+    let own = Self.mix(hash, index)
+    for other in 1...count where Self.mix(hash, other) > own { return false }
     return true
   }
 
   @inline(__always)
-  private static func weight(_ hash: UInt64, _ index: Int) -> UInt64 {
+  static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { XXH3_64bits(bytes.baseAddress, bytes.count) }
+
+  /// The hash of a line of which no URL can be made.
+  static func hash(line: UInt64, ofManifest name: String) -> UInt64 {
+    let shared = name.hasPrefix("/") ? name[name.index(after: name.lastIndex(of: "/") ?? name.startIndex)...] : name[...]
+    var text = "\(shared):\(line)"
+    return text.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// `mix(hash + index × 0x9E3779B97F4A7C15)`: the weight of a shard.
+  @inline(__always)
+  static func mix(_ hash: UInt64, _ index: Int) -> UInt64 {
     var mixed = hash &+ UInt64(truncatingIfNeeded: index) &* 0x9E37_79B9_7F4A_7C15
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB

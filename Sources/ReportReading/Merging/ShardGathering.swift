@@ -15,10 +15,11 @@ struct ShardGathering {
     }
   }
 
-  /// How many sentences a breakage has at most, and how many numbers of shards one of them.
+  /// How many sentences a breakage has at most.
   private static let toldLimit = 10
 
   private let kin: Kin
+  /// By the number of the shard.
   private var taken: [Int: (name: String, report: FinishedReport)] = [:]
   private var problems: [String] = []
 
@@ -31,6 +32,7 @@ struct ShardGathering {
     self.kin = kin
     for part in parts { add(part) }
     addMissing()
+    if let difference = ShardLists(taken.mapValues(\.report)).difference { problems.append(difference) }
   }
 
   /// In the order of the shards.
@@ -61,7 +63,8 @@ struct ShardGathering {
       return
     }
     if let first = taken[shard.index] {
-      problems.append("\(shard.phrase) is there twice, as \(first.name) and as \(name)")
+      let isOne = first.name == name
+      problems.append(isOne ? "\(name) is named twice" : "\(shard.phrase) is there twice, as \(first.name) and as \(name)")
       return
     }
     taken[shard.index] = (name, report)
@@ -82,9 +85,7 @@ struct ShardGathering {
       problems.append("shard \(first) of \(kin.count) is missing")
       return
     }
-    let more = missing.count - Self.toldLimit
-    let numbers = missing.prefix(Self.toldLimit).map { "\($0)" }.joined(separator: ", ")
-    problems.append("shards \(numbers)\(more > 0 ? " and \(more) more" : "") of \(kin.count) are missing")
+    problems.append("shards \(numbers(of: missing)) of \(kin.count) are missing")
   }
 }
 

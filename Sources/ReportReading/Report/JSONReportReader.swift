@@ -76,7 +76,16 @@ enum JSONReportReader {
   private static func shard(_ json: JSONValue) throws(JSONProblem) -> ReportedShard {
     let (index, count) = (try json.count("index"), try json.count("count"))
     guard count <= 1 << 16, index >= 1, index <= count else { throw json.problem("is shard \(index) of \(count), as none is") }
-    return ReportedShard(index: Int(index), count: Int(count), by: try json.required("by").string())
+    let (rule, list) = (try json.required("by").string(), try list(json))
+    return ReportedShard(index: Int(index), count: Int(count), by: rule, list: list)
+  }
+
+  /// What a shard has read; nil in reports of older versions, and where it did not read all.
+  private static func list(_ json: JSONValue) throws(JSONProblem) -> ReportedList? {
+    guard let value = try json.value("fingerprint") else { return nil }
+    let digits = try value.bytes()
+    guard let fingerprint = UInt64(hexadecimal: digits[...]) else { throw value.problem("is no number of 16 hexadecimal digits") }
+    return ReportedList(entries: try json.required("entries").count(), fingerprint: fingerprint)
   }
 
   private static func end(_ json: JSONValue) throws(JSONProblem) -> RunEnd {

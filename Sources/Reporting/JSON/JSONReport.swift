@@ -8,8 +8,9 @@ import ImagePrimitives
 /// `failures_by_status` count what failed in this run, not what was blacklisted before. `bytes` and `attempts` count a shared transfer
 /// once. `formats` counts what was fetched and good. Durations and rates are by the monotonic clock.
 ///
-/// - `job.shard` is the part of the job's entries that the run had, null where it had all; `job.digest` tells whether two reports
-///   are of the same lists and rules.
+/// - `job.shard` is the part of the job's entries that the run had, null where it had all: its `entries` are those of all shards
+///   together, bad and filtered ones among them, and its `fingerprint` follows from them; both are there where all were read.
+///   `job.digest` tells whether two reports are of the same job and rules.
 /// - `signal` is the name of what interrupted the run; `breakage` a sentence on why it could not finish.
 /// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
 ///   broken, and `standings` how many failures counted, and how many were let off.
@@ -53,6 +54,10 @@ public struct JSONReport: ReportForm {
           json.write("index", UInt64(clamping: shard.index))
           json.write("count", UInt64(clamping: shard.count))
           json.write("by", shard.rule)
+          if let list = shard.list {
+            json.write("entries", list.entries)
+            json.write("fingerprint", hexadecimal(list.fingerprint))
+          }
         }
       } else {
         json.writeNull("shard")

@@ -33,13 +33,31 @@ public struct ReportedShard: Sendable, Hashable {
   /// What they were cut by: `url` or `host`.
   public var rule: String
 
+  /// What the run has read of the entries of all shards; nil where it did not read all of them, or that is not known.
+  public var list: ReportedList?
+
   /// One of `count` shards.
-  public init(index: Int, count: Int, by rule: String) {
+  public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
     self.index = index
     self.count = count
     self.rule = rule
+    self.list = list
   }
 
   /// `shard 2 of 5`.
   public var phrase: String { "shard \(grouped(UInt64(clamping: index))) of \(grouped(UInt64(clamping: count)))" }
+}
+
+/// By what shards know whether all of them have read the same lists.
+public struct ReportedList: Sendable, Hashable {
+  /// How many entries all shards together have, bad lines and those that filters left out among them.
+  public var entries: UInt64
+  /// A number that follows from them, whatever their order.
+  public var fingerprint: UInt64
+
+  /// So many entries.
+  public init(entries: UInt64, fingerprint: UInt64) {
+    self.entries = entries
+    self.fingerprint = fingerprint
+  }
 }

@@ -108,6 +108,7 @@ public final class JobRunner {
       finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)
     }
     finished.requests = job.reportedRequests
+    finished.job.shard?.list = reader.listFingerprint.map { ReportedList(entries: $0.entries, fingerprint: $0.sum) }
     return finished
   }
 

@@ -148,7 +148,7 @@ import Testing
     job.folder.write("", to: "empty.json")
     let cases: [([String], String)] = [
       (["1.json", "3.json"], "shard 2 of 3 is missing"),
-      (["1.json", "2.json", "3.json", "2.json"], "shard 2 of 3 is there twice, as 2.json and as 2.json"),
+      (["1.json", "2.json", "3.json", "2.json"], "2.json is named twice"),
       (["1.json", "2.json", "empty.json"], "empty.json is empty; a run may have been killed before it could write its report"),
       (["1.json", "2.json", "4.json"], "4.json cannot be read: No such file or directory; shard 3 of 3 is missing"),
       (["1.json", "2.json", "3.jsonl"], "3.jsonl has rows, which tell no shard"),
@@ -159,9 +159,29 @@ import Testing
       #expect(merged.outputText.hasPrefix("test: "))
       #expect(String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self).contains(sentence))
     }
+    // None of them is written over.
+    for path in ["1.json", "./empty.json"] {
+      let merged = try await job.start(["report", "merge", "1.json", "2.json", "empty.json", "--report", "json=\(path)"]).wait()
+      #expect(merged.status == 3 && merged.errorText.contains("json=\(path): that is the file that is read; name another one"))
+    }
     // One that was merged is a report of the whole.
     let shown = try await job.prewarm("report", "show", "merged.json")
     #expect(shown.outputText.contains("3.jsonl has rows"))
+  }
+
+  @Test("a merge ends with 1 where a list changed between the runs of two shards")
+  func listsThatChanged() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<30))
+    #expect(try await job.prewarm("run", "job.yaml", "--shard", "1/2", "--report", "json=1.json").status == 0)
+    job.write(urls: imageURLs(origin, 0..<30).reversed())
+    #expect(try await job.prewarm("run", "job.yaml", "--shard", "2/2", "--report", "json=2.json").status == 0)
+    #expect(try await job.prewarm("report", "merge", "1.json", "2.json").status == 0)
+    job.write(urls: imageURLs(origin, 0..<20))
+    #expect(try await job.prewarm("run", "job.yaml", "--shard", "2/2", "--report", "json=2.json").status == 0)
+    let merged = try await job.prewarm("report", "merge", "1.json", "2.json")
+    let sentence = "shard 1 has read 30 entries, and shard 2 20: their lists were not the same"
+    #expect(merged.status == 1 && merged.errorText.contains(sentence), "\(merged.errorText)")
   }
 
   @Test("a shard without entries is fine, and a job without any is empty in all of them")
@@ -185,7 +205,8 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     for (shard, sentence) in [
-      ("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as 2/5"),
+      ("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as I/N"),
+      ("1/5/5", "write it as I/N"),
     ] {
       let result = try await job.prewarm("run", "job.yaml", "--shard", shard)
       #expect(result.status == 3 && result.errorText.contains(sentence) && result.outputText.isEmpty, "\(result.errorText)")
