@@ -16,6 +16,8 @@ final class PoliteWorker: Sendable {
     /// Each time that Redis was away: how many workers there were.
     var away: [Int] = []
     var returns = 0
+    /// Whether it is away now.
+    var isAway = false
     /// The sentences of refusals, and how many workers there were.
     var refusals: [String] = []
     var workersAtRefusal: [Int] = []
@@ -29,14 +31,24 @@ final class PoliteWorker: Sendable {
     func rests(_ origin: String, for duration: Duration, status: Int) {
       state.withLock { $0.rests.append(Rest(origin: origin, duration: duration, status: status)) }
     }
-    func becameUnavailable(workers: Int) { state.withLock { $0.away.append(workers) } }
+    func becameUnavailable(workers: Int) {
+      state.withLock { state in
+        state.away.append(workers)
+        state.isAway = true
+      }
+    }
     func wasRefused(_ why: String, workers: Int) {
       state.withLock { state in
         state.refusals.append(why)
         state.workersAtRefusal.append(workers)
       }
     }
-    func becameAvailable() { state.withLock { $0.returns += 1 } }
+    func becameAvailable() {
+      state.withLock { state in
+        state.returns += 1
+        state.isAway = false
+      }
+    }
   }
 
   let politeness: SharedPoliteness
