@@ -192,7 +192,7 @@ import Testing
     try await worker.wait(for: "the drained queue") { $0.condition == .drained }
     let follower = QueueFollower(fixture.place)
     try follower.delete()
-    try await worker.wait(for: "its end") { $0.condition == .replaced }
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: false) }
     #expect(try fixture.connection().command(["KEYS", "*"]) == .array([]))
   }
 

@@ -80,7 +80,7 @@ import Testing
     try await other.take(64, messages: 1)
     #expect(other.messages[0].id == worker.messages[0].id)
     worker.acknowledge(worker.messages[0])
-    try await worker.wait(for: "its end") { $0.condition == .replaced }
+    try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: true) }
     #expect(try fixture.pending(other.messages[0].id).count == 4)
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 0)
   }

@@ -177,7 +177,7 @@ public final class QueueWorker {
     starts.stop()
     progress?.end()
     session.trim()
-    return summary(of: run, session, ending(end, run, consumer.takeNews().condition))
+    return summary(of: run, session, ending(end, consumer.takeNews().condition))
   }
 
   /// How many entries are held at once: enough for all transfers, even though messages have entries of one host each.
@@ -186,16 +186,12 @@ public final class QueueWorker {
     return max(leastLookAhead, 2 * job.prefetch.concurrency, entriesOfOneHost * (hosts + 1))
   }
 
-  private func ending(
-    _ end: PrefetchRun.Summary,
-    _ run: QueuedRun,
-    _ condition: QueueConsumer.Condition
-  ) -> WorkerSummary.Ending {
+  private func ending(_ end: PrefetchRun.Summary, _ condition: QueueConsumer.Condition) -> WorkerSummary.Ending {
     if let error = end.cacheError ?? end.sourceError as? CacheError { return .failed("\(error)") }
     switch end.sourceError as? QueuedRun.Ending {
     case .refused(let why): return .failed(why)
-    // It goes once its job is reported on.
-    case .replaced: return run.wasReplacedWhileHolding ? .replaced : .drained
+    // It goes once its job is reported on; then nothing is held.
+    case .replaced: return condition == .replaced(isHolding: true) ? .replaced : .drained
     case nil: break
     }
     if let interruption = control.interruption { return .interrupted(interruption) }

@@ -59,9 +59,6 @@ final class QueuedRun: PrefetchDelegate {
   /// Messages that others have taken over.
   private(set) var lostMessages: UInt64 = 0
 
-  /// Whether the queue was deleted or filled anew while messages of it were held here.
-  private(set) var wasReplacedWhileHolding = false
-
   init(
     _ consumer: QueueConsumer,
     maximumDeliveries: Int,
@@ -149,9 +146,7 @@ final class QueuedRun: PrefetchDelegate {
     case .working, .stopped: break
     case .waiting(let why): waitingNote = why
     case .drained: isDrained = true
-    case .replaced:
-      if ending == nil { wasReplacedWhileHolding = heldEntries > 0 }
-      ending = .replaced
+    case .replaced: ending = .replaced
     case .refused(let why): ending = .refused(why)
     }
     demand()

@@ -35,9 +35,9 @@ public final class QueueConsumer: Sendable {
     case waiting(String)
     /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
     case drained
-    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held counts
-    /// no more. Final.
-    case replaced
+    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held, or was
+    /// acknowledged and not written down, counts no more. Final.
+    case replaced(isHolding: Bool)
     /// Redis refuses, for the reason in the sentence. Final.
     case refused(String)
     /// It was stopped, and what could be said was said. Final.

@@ -19,7 +19,7 @@ extension QueueLink {
       switch reply {
       case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))
       case .integer: if let settled = settlements.popFirst() { held[settled.message] = nil }
-      default: throw .final(.replaced)
+      default: throw .final(.replaced(isHolding: !held.isEmpty))
       }
     }
   }
@@ -60,7 +60,7 @@ extension QueueLink {
     } catch {
       throw .redis(error)
     }
-    if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced) }
+    if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced(isHolding: !held.isEmpty)) }
     return reply
   }
 

@@ -48,6 +48,7 @@ public final class QueueFollower {
     else { throw .unreadable(place, what: "it answered a script in an unknown way") }
     if job[0] == .null { return nil }
     var progress = QueueProgress()
+    progress.filling = job[0].text
     progress.written = QueueSize(entries: job[2].count, messages: job[1].count)
     progress.isSealed = job[3] != .null
     progress.isReported = job[4] != .null

@@ -3,6 +3,8 @@ import RedisClient
 
 /// How far a queue is.
 public struct QueueProgress: Sendable, Hashable {
+  /// What tells the filling from others; nil where that is unknown.
+  var filling: String?
   /// How many entries ended how, by `Outcome`'s raw value.
   public var counts: [UInt64] = []
   /// Entries that are final.
@@ -24,6 +26,9 @@ public struct QueueProgress: Sendable, Hashable {
 
   /// Whether all that was written is final. Then ``finalEntries`` is what was written, unless somebody meddled with the streams.
   public var isDrained: Bool { isSealed && openMessages == 0 }
+
+  /// Whether this is how far `queue` is, and not what the queue was filled with since.
+  public func isOf(_ queue: OpenQueue) -> Bool { filling == queue.filling }
 }
 
 extension QueueProgress {
