@@ -132,7 +132,7 @@ struct EnqueueCommand: ParsableCommand {
       try ending(
         on: control,
         "the reports are written, but \(place) does not know",
-        { () throws(QueueJobError) in try follower.close() }
+        { () throws(QueueJobError) in try follower.close(report) }
       )
     }
     return status

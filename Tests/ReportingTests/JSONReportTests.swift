@@ -68,9 +68,9 @@ let hostileTexts = [
     #expect(
       keys == [
         "schema", "prewarm", "job", "started_at", "finished_at", "duration_seconds", "interrupted", "signal", "deadline_passed",
-        "breakage", "manifests_read", "empty", "exit_status", "fail_on", "verdict", "standings", "totals", "hit_ratio",
-        "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts", "formats",
-        "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups", "failures",
+        "breakage", "manifests_read", "empty", "outstanding", "exit_status", "fail_on", "verdict", "standings", "totals",
+        "hit_ratio", "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts",
+        "formats", "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups", "failures",
         "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by", "bound_shares",
       ]
     )
@@ -105,6 +105,7 @@ let hostileTexts = [
           "breakage": null,
           "manifests_read": true,
           "empty": false,
+          "outstanding": 0,
           "exit_status": 2,
           "fail_on": {"failures": 0, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
           "verdict": {"reasons": ["1 bad: more than fail-on.failures (0)"]},

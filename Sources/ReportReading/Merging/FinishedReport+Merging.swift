@@ -68,6 +68,7 @@ extension RunEnd {
     isPastDeadline = ends.contains(where: \.isPastDeadline)
     areManifestsRead = ends.allSatisfy(\.areManifestsRead)
     isEmpty = ends.allSatisfy(\.isEmpty)
+    outstanding = ends.sum(\.outstanding)
     boundedBy = ends.common(\.boundedBy).flatMap { $0 }
     boundShares = BoundShare.merged(ends)
     peakMemoryBytes = ends.compactMap(\.peakMemoryBytes).max()

@@ -98,6 +98,7 @@ enum JSONReportReader {
     end.breakage = try json.string("breakage")
     end.areManifestsRead = try json.boolean("manifests_read") ?? true
     end.isEmpty = try json.boolean("empty") ?? false
+    end.outstanding = try json.value("outstanding")?.count() ?? 0
     end.cache = try json.value("cache").map(cache)
     end.blacklist = try json.value("blacklist").map { json throws(JSONProblem) in
       BlacklistSummary(entries: try json.count("entries"), added: try json.count("added"), removed: try json.count("removed"))

@@ -60,6 +60,7 @@ extension HTMLPage {
         page.fact("Bounded by", end.boundedBy)
         page.fact("Of its time", end.boundWords)
         page.fact("Most memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
+        page.fact("Not finished by workers", count: end.outstanding)
         page.fact("Manifests read", end.areManifestsRead ? nil : "not to their end")
         page.fact("Exit status", report.exitStatus.words)
         page.fact("Version", "prewarm \(report.version)")

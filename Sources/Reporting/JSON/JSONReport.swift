@@ -12,6 +12,7 @@ import ImagePrimitives
 ///   together, bad and filtered ones among them, and its `fingerprint` follows from them; both are there where all were read.
 ///   `job.digest` tells whether two reports are of the same job and rules.
 /// - `signal` is the name of what interrupted the run; `breakage` a sentence on why it could not finish.
+/// - `outstanding` are entries of a queue that workers had not finished when the wait for them ended.
 /// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
 ///   broken, and `standings` how many failures counted, and how many were let off.
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
@@ -74,6 +75,7 @@ public struct JSONReport: ReportForm {
     json.write("breakage", report.end.breakage)
     json.write("manifests_read", report.end.areManifestsRead)
     json.write("empty", report.end.isEmpty)
+    json.write("outstanding", report.end.outstanding)
     json.write("exit_status", UInt64(report.exitStatus.rawValue))
   }
 

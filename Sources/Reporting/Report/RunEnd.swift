@@ -27,6 +27,8 @@ public struct RunEnd: Sendable {
   public var areManifestsRead = true
   /// Whether no entry was left after include and exclude.
   public var isEmpty = false
+  /// Entries of a queue that workers had not finished when the wait for them ended, and of which the report has nothing else.
+  public var outstanding: UInt64 = 0
   /// The cache as it is now; nil where the run had none.
   public var cache: CacheSummary?
   /// The blacklist as it is now; nil where the run had none.

@@ -11,8 +11,9 @@ extension FinishedReport {
     let urls = counted(totals.urls, "URL")
     if let interruption = end.interruption {
       let done = totals.urls - totals.cancelled
+      let known = counted(totals.urls + end.outstanding, "URL")
       let bad = totals.bad > 0 ? ", \(badPhrase)" : ""
-      let progress = "\(grouped(done)) of \(urls) done in \(duration)\(bad)"
+      let progress = "\(grouped(done)) of \(known) done in \(duration)\(bad)"
       return ("\(name): interrupted by \(interruption.signalName): \(progress), so exit status \(exitStatus.rawValue)", .failure)
     }
     if let breakage = end.breakage {

@@ -42,18 +42,21 @@ public final class JobReports {
     writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
   }
 
-  /// Writes what `report` has counted so far of the rows, and keeps what the run tells for the next one; errors become the end's
-  /// breakage.
-  func close(_ report: RunReport, _ end: inout RunEnd) {
+  /// Writes the rows that `report` has counted so far; an error becomes the end's breakage.
+  func flushJournals(of report: RunReport, _ end: inout RunEnd) {
     do throws(ReportError) {
       try report.flushJournals()
     } catch {
       end.breakage = end.breakage ?? "\(error)"
     }
+  }
+
+  /// Keeps what a run that ended so tells for the next one; to be called once.
+  func keepState(after end: RunEnd) throws(JobError) {
     do throws(GraceStateError) {
       try earlierRuns.keep(after: end)
     } catch {
-      end.breakage = end.breakage ?? "\(error)"
+      throw .grace(error)
     }
   }
 

@@ -99,7 +99,12 @@ public final class JobRunner {
     end.peakMemoryBytes = session.peakMemoryBytes
     describeCache(session, run, freshUntil: report.freshUntil, &end)
     end.warnings = prepared.reports.earlierRuns.warnings + reader.warnings + session.context.warnings
-    prepared.reports.close(report, &end)
+    prepared.reports.flushJournals(of: report, &end)
+    do throws(JobError) {
+      try prepared.reports.keepState(after: end)
+    } catch {
+      end.breakage = end.breakage ?? "\(error)"
+    }
     end.finishedAt = time.wall()
     end.duration = session.elapsed
     var finished = report.finish(end, failOn: job.failOnRules)

@@ -37,7 +37,7 @@ public final class QueueReport {
 
   /// Waits until all entries are final, and gives the report; a signal ends it early, and the report says so.
   ///
-  /// The queue stays as it is until ``close()``.
+  /// The queue, and what is kept for the job's next run, stay as they are until ``close(_:)``.
   ///
   /// - Parameter size: what the queue was filled with: where it has less, Redis has lost some of it, and the report says so.
   public func follow(_ size: QueueSize, progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
@@ -58,6 +58,8 @@ public final class QueueReport {
     } catch {
       guard case .interrupted = error else { throw error }
       end.interruption = control.interruption
+      let expected = job.expectedOutcomes(of: size.entries)
+      end.outstanding = expected - min(expected, report.totals.urls)
     }
     progress?.end()
     end.isEmpty = end.areManifestsRead && end.interruption == nil && end.breakage == nil && replay.remarks.kept == 0
@@ -65,15 +67,21 @@ public final class QueueReport {
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
     end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
-    reports.close(report, &end)
+    reports.flushJournals(of: report, &end)
     var finished = report.finish(end, failOn: job.failOnRules)
     finished.requests = job.reportedRequests
     return finished
   }
 
-  /// Says that the reports are written: the results are removed, and the queue may be filled anew.
-  public func close() throws(QueueJobError) {
+  /// Says that the reports are written: the results are removed, the queue may be filled anew, and the run counts for the next one.
+  public func close(_ report: FinishedReport) throws(QueueJobError) {
+    // In this order, a run of which the queue does not know that it is reported never counts twice.
     try asking.ask { follower throws(QueueError) in try follower.markReported() }
+    do throws(JobError) {
+      try reports.keepState(after: report.end)
+    } catch {
+      throw .job(error)
+    }
   }
 
   private func makeReplay(into report: RunReport) throws(QueueJobError) -> RowReplay {
@@ -102,7 +110,7 @@ public final class QueueReport {
     end.areManifestsRead = false
     while true {
       let state = try asking.ask { follower throws(QueueError) in try follower.progress() }
-      guard let state, try asking.ask({ follower throws(QueueError) in try follower.open() }) == queue else {
+      guard let state, state.isOf(queue) else {
         end.breakage = "\(place) was deleted, or filled anew, before its job was done"
         return
       }
@@ -121,13 +129,12 @@ public final class QueueReport {
         let now = self.time.monotonic()
         report.sample(elapsed: now.since(start))
         guard let progress, meter.isDue(now: now) else { return }
-        let expected = Int(clamping: state.written.entries).multipliedReportingOverflow(by: max(1, job.entryVariants.count))
         let note = state.openMessages == 0 ? nil : state.workersNote
         progress.show(
           meter.snapshot(
             totals: report.totals,
             receivedBytes: report.receivedBytes,
-            expected: expected.overflow ? nil : expected.partialValue,
+            expected: Int(clamping: job.expectedOutcomes(of: state.written.entries)),
             note: note,
             now: now
           )
@@ -163,6 +170,14 @@ public final class QueueReport {
       if results.isEmpty { return }
       if control.signal != nil { throw .interrupted }
     }
+  }
+}
+
+extension Job {
+  /// How many outcomes `entries` of a queue have in the end, each once for each variant.
+  fileprivate func expectedOutcomes(of entries: UInt64) -> UInt64 {
+    let (count, overflow) = entries.multipliedReportingOverflow(by: UInt64(max(1, entryVariants.count)))
+    return overflow ? .max : count
   }
 }
 

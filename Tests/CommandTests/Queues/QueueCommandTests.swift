@@ -173,6 +173,10 @@ import Testing
     waiting.send(SIGINT)
     let interrupted = try scene.job.finishedRun(try await waiting.wait())
     #expect(interrupted.status == 130 && interrupted.report["interrupted"] as? Bool == true)
+    let outstanding = try #require(interrupted.report["outstanding"] as? Int)
+    #expect(outstanding >= 100 && interrupted.totals["urls"] == 102 - outstanding)
+    let shown = try await scene.job.prewarm("report", "show", "report.json").outputText
+    #expect(shown.contains(" of 102 URLs done"), "\(shown)")
     gate.open()
     #expect(try await worker.wait().status == 0)
     let run = try await scene.report()
