@@ -1,8 +1,15 @@
 import Foundation
 import Glibc
+import Synchronization
 
-/// A folder of a test's own, removed with all it holds when the last reference goes.
+/// A folder of a test's own, removed with all it holds when the last reference goes, at the latest when the process ends.
 public final class TemporaryDirectory: Sendable {
+  /// Those that are there: what statics hold is never let go.
+  private static let living = Mutex<Set<String>>([])
+  private static let removesAtExit: Void = {
+    atexit { for path in TemporaryDirectory.living.withLock({ $0 }) { TemporaryDirectory.remove(path) } }
+  }()
+
   /// The absolute path, without a slash at its end.
   public let path: String
 
@@ -11,7 +18,10 @@ public final class TemporaryDirectory: Sendable {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/prewarm-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { fatalError("mkdtemp in \(parent): \(String(cString: strerror(errno)))") }
-    path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    let path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    self.path = path
+    Self.removesAtExit
+    Self.living.withLock { _ = $0.insert(path) }
   }
 
   /// The path of `name` in this folder.
@@ -44,8 +54,12 @@ public final class TemporaryDirectory: Sendable {
     }
   }
 
+  private static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+
   deinit {
-    try? FileManager.default.removeItem(atPath: path)
+    Self.remove(path)
+    let path = path
+    Self.living.withLock { _ = $0.remove(path) }
   }
 }
 

@@ -5,7 +5,8 @@ extension FinishedReport {
   /// One report of several runs, such as those of a week; see ``init(mergingShards:)`` for those of a job's shards.
   ///
   /// - Counts, bytes, requests and histograms are added up exactly; manifests of the same path and hosts of the same name are joined.
-  ///   The 1,000 hosts with most entries, the first 1,000 failures and ten examples of each group are kept, the others told as omitted.
+  ///   The 1,000 hosts with most entries, the first 1,000 failures and ten examples of each group are kept, the others told as omitted:
+  ///   a host that several of them omit as often.
   /// - It begins with the first of them and ends with the last. The duration is the sum of theirs, so that rates are those of a run,
   ///   whether they ran at once or one after another; it is unknown, zero, where one of theirs is.
   /// - It was interrupted where one was, lacks what one lacks, and breaks every rule that one broke: the exit status is the worst.
