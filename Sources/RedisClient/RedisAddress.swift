@@ -33,14 +33,10 @@ public struct RedisAddress: Sendable, Hashable, CustomStringConvertible, CustomR
     }
   }
 
-  /// The text without user and password, where it holds them: servers name users in errors.
-  func masked(_ text: String) -> String {
-    var text = text
-    // The default user's name is no secret, but a word; a password is one whatever it is.
-    for case let secret? in [user == "default" ? nil : user, password] {
-      text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
-    }
-    return text
+  /// Whether user or password stand in the text. The default user's name is no secret, but a word; a password is one whatever it
+  /// is.
+  func hasSecret(in text: some StringProtocol) -> Bool {
+    [user == "default" ? nil : user, password].contains { secret in secret.map { !$0.isEmpty && text.contains($0) } ?? false }
   }
 
   /// What `dump` and debuggers show: ``description`` and nothing more.

@@ -13,53 +13,53 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What a caller may do about it.
   public let kind: Kind
-  /// The word in capitals that the server's error begins with, such as `NOSCRIPT`; nil where the server said nothing.
+  /// The word in capitals that the server's error begins with, such as `NOSCRIPT`; `MAXCLIENTS` where it has as many clients as it
+  /// admits, for which it has no word. Nil where the server said nothing.
   public let code: String?
   /// One sentence: what failed, where (user and password masked), and what to do.
   public let description: String
 
   init(_ kind: Kind, _ what: String, at address: RedisAddress, advice: String) {
+    self.init(kind, code: nil, what, at: address, advice: advice)
+  }
+
+  private init(_ kind: Kind, code: Substring?, _ what: String, at address: RedisAddress, advice: String) {
     self.kind = kind
-    code = nil
+    self.code = code.map(String.init)
     description = "Redis at \(address) \(what); \(advice)"
   }
 
-  /// What the server's error text means; it is quoted, without user and password.
+  /// What the server's error text means. Only one that nothing is known of is quoted, and that not where user or password stand
+  /// in it.
   public init(answer: String, from address: RedisAddress) {
-    let code = Self.code(of: answer)
-    self.code = String(code)
-    let advice: String
-    (kind, advice) = Self.meaning(of: code, answer: answer)
-    description = "Redis at \(address) answered \"\(address.masked(answer).quotable)\"; \(advice)"
-  }
-
-  /// The word in capitals that says what is wrong; before Redis 7 an error within a script stands behind words about the script.
-  private static func code(of answer: String) -> Substring {
-    let first = answer.prefix { $0 != " " }
-    guard answer.hasPrefix("ERR Error running script") else { return first }
-    let inner = answer.split(separator: " ").dropFirst().lazy.map { $0.drop { $0 == "-" } }
-    return inner.first { $0.count > 2 && $0.allSatisfy { $0.isASCII && $0.isUppercase } } ?? first
-  }
-
-  private static func meaning(of code: Substring, answer: String) -> (Kind, String) {
-    switch code {
-    case "LOADING": (.unavailable, "it is loading its data")
-    case "OOM":
-      (.unavailable, "it has no memory left: raise its maxmemory; nothing is removed before the job is done and reported on")
-    case "BUSY": (.unavailable, "it is busy with a script")
-    case "READONLY": (.unavailable, "it is a replica: give the address of the primary")
-    case "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS": (.unavailable, "its cluster is not whole at the moment")
-    case "MISCONF": (.unavailable, "it cannot write to its disk")
-    case "NOAUTH", "WRONGPASS": (.refused, "check user and password in the address, or in REDISCLI_AUTH")
-    case "NOPERM": (.refused, "its user lacks a permission (ACL)")
-    case "MOVED", "ASK", "CROSSSLOT": (.refused, "give the address of the cluster's node that holds the key")
-    case "DENIED": (.refused, "it admits local clients alone (protected-mode)")
-    case "WRONGTYPE": (.refused, "a key is used by something else: choose another name or another database")
-    case "ERR" where answer.contains("max number of clients"): (.unavailable, "raise its maxclients")
-    // What a script may not do is told in this way.
-    case "ERR" where answer.contains("can't run this command"): (.refused, "its user lacks a permission (ACL)")
-    case "ERR" where answer.contains("unknown command"): (.refused, "Redis \(RedisConnection.requiredVersion) or later is needed")
-    default: (.refused, "check what the server is set to")
+    let error = ServerError(answer)
+    self.init(error, from: address) {
+      guard !address.hasSecret(in: error.text) else {
+        return "answered with an error that is not shown, as its text holds user or password"
+      }
+      return "answered \"\(error.text.quotable)\""
     }
   }
+
+  /// What the server's error text means where it answers `AUTH`: that may repeat what it was asked with, and is never quoted.
+  init(answerToAUTH answer: String, from address: RedisAddress) {
+    self.init(ServerError(answer), from: address) { "lets nobody sign in (AUTH)" }
+  }
+
+  private init(_ error: ServerError, from address: RedisAddress, _ quoted: () -> String) {
+    if let meaning = error.meaning(isSecret: { address.hasSecret(in: $0) }) {
+      self.init(meaning.kind, code: error.code, meaning.what, at: address, advice: meaning.advice)
+    } else {
+      let isTaken = error.code == "WRONGTYPE"
+      let advice =
+        isTaken ? "a key is used by something else: choose another name or another database" : "check what the server is set to"
+      self.init(.refused, code: error.code, quoted(), at: address, advice: advice)
+    }
+  }
+
+  /// Whether to wait and to try again helps. A replica that was never a primary is a wrong address; one that has taken writes has lost
+  /// its part to another server, and clients are led there, or it gets it back.
+  ///
+  /// - Parameter hasWritten: whether the caller has written there before.
+  public func passes(hasWritten: Bool) -> Bool { kind == .unavailable && (hasWritten || code != "READONLY") }
 }

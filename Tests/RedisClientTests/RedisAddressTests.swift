@@ -29,10 +29,12 @@ import Testing
     #expect(!shown.contains("@/:") && !"\(address)".contains("@/:") && !String(reflecting: address).contains("@/:"))
   }
 
-  @Test func thePasswordIsMaskedWhateverItIs() throws {
-    #expect(try RedisAddress("redis://default:secret@host").masked("no default, no secret") == "no default, no ***")
-    #expect(try RedisAddress("redis://default:default@host").masked("no default") == "no ***")
-    #expect(try RedisAddress("redis://me:default@host").masked("me: default") == "***: ***")
+  @Test func thePasswordIsASecretWhateverItIsAndTheDefaultUserIsNone() throws {
+    #expect(try RedisAddress("redis://default:secret@host").hasSecret(in: "a secret"))
+    #expect(try !RedisAddress("redis://default:secret@host").hasSecret(in: "a default"))
+    #expect(try RedisAddress("redis://default:default@host").hasSecret(in: "a default"))
+    #expect(try RedisAddress("redis://me:secret@host").hasSecret(in: "for me"))
+    #expect(try !RedisAddress("redis://me:secret@host").hasSecret(in: "for you"))
   }
 
   @Test func thePasswordComesFromTheEnvironmentWhereTheAddressHasNone() throws {

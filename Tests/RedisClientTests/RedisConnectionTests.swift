@@ -149,39 +149,3 @@ import Testing
     _ = try RedisConnection(try FalseServer(says: FalseServer.greeting(version: version)).address)
   }
 }
-
-@Suite struct RedisErrorTests {
-  @Test(arguments: [
-    "LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
-    "OOM command not allowed",
-    "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down",
-    "BUSY Redis is busy",
-    "MISCONF Redis is configured to save",
-    "ERR Error running script (call to f_9a): @user_script:1: @user_script: 1: -OOM command not allowed",
-    "ERR max number of clients reached",
-  ])
-  func whatPassesIsWaitedFor(answer: String) throws {
-    #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .unavailable)
-  }
-
-  @Test(arguments: [
-    "NOAUTH Authentication required.", "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions",
-    "WRONGTYPE Operation",
-    "ERR unknown command 'XAUTOCLAIM'", "MOVED 3999 127.0.0.1:6381", "DENIED Redis is running in protected mode", "whatever",
-  ])
-  func whatLastsIsFinal(answer: String) throws {
-    #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .refused)
-  }
-
-  @Test func anErrorWithinAScriptHasItsOwnCode() throws {
-    let answer =
-      "ERR Error running script (call to f_0123456789ABCDEF): @user_script:8: NOGROUP No such key 'a' or consumer group"
-    #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).code == "NOGROUP")
-  }
-
-  @Test func anAnswerIsQuotedWithoutUserAndPassword() throws {
-    let address = try RedisAddress("redis://alice:secret@host")
-    let error = RedisError(answer: "NOPERM User alice has no permissions, secret or not", from: address)
-    #expect(!error.description.contains("alice") && !error.description.contains("secret"))
-  }
-}
