@@ -169,6 +169,9 @@ final class PolitenessLink {
       // It may answer all but one question, and so be back at once.
       wait = max(wait, options.refusedInterval)
       tellRefusal(error.description)
+    } else if let error, error.code == "MAXCLIENTS" {
+      // The queue's own connection may have been admitted, and then nobody else tells it.
+      tellRefusal(error.description)
     }
     nextTry = time.monotonic().advanced(by: wait)
     if !isToldAway { receiver.becameUnavailable(workers: workers) }

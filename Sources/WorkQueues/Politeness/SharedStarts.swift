@@ -46,8 +46,8 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   /// ``SharedPoliteness/stop()``, which leaves them.
   func becameUnavailable(workers: Int)
 
-  /// Redis refuses what is needed, as where its user lacks a permission or a key holds something else, until somebody changes
-  /// that. It counts as unavailable meanwhile, and is asked again now and then. `why` is a sentence; the same is said once.
+  /// Redis refuses what is needed, as where its user lacks a permission, a key holds something else, or it admits no more clients,
+  /// until somebody changes that. It counts as unavailable meanwhile, and is asked again now and then. `why` is a sentence; the same is said once.
   func wasRefused(_ why: String, workers: Int)
 
   /// Redis can be asked again; called only after it could not.

@@ -281,6 +281,23 @@ struct SharedPolitenessTests {
       worker.politeness.stop()
     }
   }
+
+  @Test("D1: where Redis admits no more clients, that is told once")
+  func oneClientTooMany() async throws {
+    let server = try await RedisServer(settings: ["--maxclients", "1"])
+    let place = QueuePlace(try RedisAddress(server.url), name: .standard)
+    let other = try RedisConnection(place.address)
+    let worker = try PoliteWorker(place)
+    try await worker.wait(for: "the refusal") { !$0.refusals.isEmpty }
+    #expect(worker.state.refusals[0].contains("raise its maxclients") && worker.state.away == [1])
+    for count in 2...4 {
+      worker.politeness.reserve([StartReservation(origin: "https://a", count: 1, intervalNanoseconds: 1)])
+      try await worker.wait(for: "the answer") { $0.away.count >= count }
+    }
+    _ = try other.command(["CONFIG", "SET", "maxclients", "10"])
+    try await worker.wait(for: "the return") { $0.returns == 1 }
+    #expect(worker.state.refusals.count == 1)
+  }
 }
 
 extension SharedPoliteness.Options {
