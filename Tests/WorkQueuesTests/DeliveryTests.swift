@@ -144,21 +144,6 @@ import Testing
     #expect(try fixture.pending(id)[3] == .integer(1))
   }
 
-  @Test func whatIsGivenBackIsDeliveredAsIfForTheFirstTime() async throws {
-    let fixture = try await QueueFixture()
-    let queue = try fixture.fill(TestEntry.many(10))
-    let first = try TestConsumer(queue)
-    try await first.take(10, messages: 1)
-    first.consumer.stop()
-    try await first.wait(for: "its end") { $0.condition == .stopped }
-    first.consumer.join()
-    var options = QueueConsumer.Options()
-    options.takeOverInterval = .milliseconds(1)
-    let second = try TestConsumer(queue, options)
-    try await second.take(10, messages: 1)
-    #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
-  }
-
   @Test func acknowledgementsThatWaitAreSaidBeforeAStop() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(640))

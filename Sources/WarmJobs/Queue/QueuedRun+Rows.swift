@@ -85,7 +85,7 @@ extension QueuedRun {
     lookAhead.finish(held.message.entries.count)
     guard !held.isUnfinished else {
       // What others are to do all over is not of this worker's doing; in single entries it is not lost another time.
-      if held.message.entries.count > 1, held.outcomes.contains(where: { $0.1 > 0 }) { consumer.divide(held.message.id) }
+      if held.message.entries.count > 1, held.outcomes.contains(where: { $0.1 > 0 }) { consumer.divide(held.message) }
       return
     }
     for (outcome, count) in held.outcomes { totals.add(outcome, count) }

@@ -6,7 +6,7 @@ final class ConsumerInbox: Sendable {
   private struct State {
     var messages: [QueuedMessage] = []
     var lost: [QueuedMessage.ID] = []
-    var condition = QueueConsumer.Condition.waiting("not connected yet")
+    var condition = QueueConsumer.Condition.waiting("Redis has not answered yet")
   }
 
   private let state = Mutex(State())
@@ -16,6 +16,8 @@ final class ConsumerInbox: Sendable {
 
   /// Readable while there is something to be taken.
   var descriptor: Int32 { event.descriptor }
+
+  var condition: QueueConsumer.Condition { state.withLock { $0.condition } }
 
   func add(_ messages: [QueuedMessage]) {
     guard !messages.isEmpty else { return }

@@ -58,7 +58,7 @@ public final class QueueConsumer: Sendable {
   enum Request: Sendable {
     case take(Int)
     case acknowledge(Settlement)
-    case divide(QueuedMessage.ID)
+    case divide(QueuedMessage)
     case stop(until: MonotonicInstant)
   }
 
@@ -89,6 +89,9 @@ public final class QueueConsumer: Sendable {
   /// Takes what came since the last call.
   public func takeNews() -> News { inbox.take() }
 
+  /// How it stands now, whether that is taken or not.
+  public var condition: Condition { inbox.condition }
+
   /// Says that the message's entries are all final.
   public func acknowledge(_ settlement: Settlement) {
     trap(
@@ -98,12 +101,14 @@ public final class QueueConsumer: Sendable {
     requests.post(.acknowledge(settlement))
   }
 
-  /// Says that some entries of the message are final and others are not: given back by ``stop(patience:)`` it counts as delivered, so
-  /// that whoever takes it next divides it, and what it has finished then is kept.
-  public func divide(_ message: QueuedMessage.ID) { requests.post(.divide(message)) }
+  /// Says that some entries of the message are final and others are not: ``stop(patience:)`` gives it back in single entries, so
+  /// that what whoever takes them finishes is kept.
+  public func divide(_ message: QueuedMessage) { requests.post(.divide(message)) }
 
-  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends.
+  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends. What is
+  /// given back does not count as delivered.
   ///
+  /// Where Redis takes no results for all of `patience`, as at its memory limit, what was acknowledged is given back as well.
   /// Where Redis is away it tries for `patience`, and ends then in any case. An answer that a connection is waiting for is waited
   /// for until the timeouts of ``Options``, even if `patience` ends before.
   public func stop(patience: Duration = .seconds(5)) {

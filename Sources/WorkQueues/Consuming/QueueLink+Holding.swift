@@ -1,9 +1,12 @@
 import DequeModule
+import Glibc
+import ImagePrimitives
 import RedisClient
 
 /// What a link says of the messages that it holds.
 extension QueueLink {
   private static let settlementsAtOnce = 64
+  private static let pauseMicroseconds: UInt32 = 50_000
 
   /// Makes the groups that are missing.
   func join(_ connection: RedisConnection) throws(End) {
@@ -20,6 +23,19 @@ extension QueueLink {
       case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))
       case .integer: if let settled = settlements.popFirst() { held[settled.message] = nil }
       default: throw .final(.replaced(isHolding: !held.isEmpty))
+      }
+    }
+  }
+
+  /// Says all settlements; what a server that is there refuses to take until `deadline`, others are to do again.
+  func settle(_ connection: RedisConnection, until deadline: MonotonicInstant) throws(End) {
+    while !settlements.isEmpty {
+      do throws(End) {
+        try settle(connection)
+      } catch {
+        guard error.isRefusalForNow else { throw error }
+        if TimeSource.system.monotonic() >= deadline { return }
+        usleep(Self.pauseMicroseconds)
       }
     }
   }
@@ -41,10 +57,31 @@ extension QueueLink {
     return !found.isEmpty
   }
 
-  /// Gives back what is held.
+  /// Gives back what is held, so that this delivery does not count.
   func leave(_ connection: RedisConnection) throws(End) {
+    do throws(End) {
+      for message in divided {
+        guard let deliveries = held[message.id] else { continue }
+        try split(message, deliveries: deliveries, connection)
+        held[message.id] = nil
+      }
+    } catch {
+      // What a server has no room for in pieces it keeps as it is.
+      guard error.isRefusalForNow else { throw error }
+    }
     let arguments = held.flatMap { message, deliveries in named([message]) + [RedisArgument(deliveries)] }
     _ = try run(ConsumerScripts.leave, keys: [keys.workers] + keys.streams, [consumer] + arguments, on: connection)
+  }
+
+  /// Puts the entries of a message into the stream of those that are tried alone; its last delivery does not count.
+  func split(_ message: QueuedMessage, deliveries: Int, _ connection: RedisConnection) throws(End) {
+    let retries = QueueStream(priority: message.priority, isRetry: true)
+    _ = try run(
+      ConsumerScripts.split,
+      keys: [keys.stream(message.id.stream), keys.stream(retries)],
+      [consumer, RedisArgument(message.id.text), RedisArgument(deliveries - 1)] + message.singles.map { RedisArgument($0) },
+      on: connection
+    )
   }
 
   /// Runs a script of ``ConsumerScripts``, whose first key and first argument are added.

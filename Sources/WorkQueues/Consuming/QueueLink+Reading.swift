@@ -41,6 +41,11 @@ extension QueueLink {
     var messages: [QueuedMessage] = []
     var batches: [(DeliveredMessage, QueuedMessage)] = []
     for delivery in delivered where held[delivery.id] == nil {
+      guard stopDeadline == nil else {
+        // It goes back with the rest.
+        held[delivery.id] = delivery.deliveries
+        continue
+      }
       let message = delivery.read(maximumDeliveries: options.maximumDeliveries)
       if delivery.deliveries > 1, message.entries.count > 1 {
         batches.append((delivery, message))
@@ -50,17 +55,8 @@ extension QueueLink {
       }
     }
     try handOut(messages, hasBlacklist: hasBlacklist, connection)
-    for (delivery, message) in batches {
-      let retries = QueueStream(priority: message.priority, isRetry: true)
-      _ = try run(
-        ConsumerScripts.split,
-        keys: [keys.stream(message.id.stream), keys.stream(retries)],
-        // This delivery is not counted: nobody has tried them.
-        [consumer, RedisArgument(message.id.text), RedisArgument(delivery.deliveries - 1)]
-          + message.singles.map { RedisArgument($0) },
-        on: connection
-      )
-    }
+    // Nobody has tried the entries in this delivery.
+    for (delivery, message) in batches { try split(message, deliveries: delivery.deliveries, connection) }
   }
 
   private func handOut(_ messages: [QueuedMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {

@@ -13,6 +13,11 @@ final class QueueLink {
   enum End: Error {
     case redis(RedisError)
     case final(QueueConsumer.Condition)
+
+    /// Whether the server is there, and takes nothing for the time being.
+    var isRefusalForNow: Bool {
+      if case .redis(let error) = self { error.kind == .unavailable && error.code != nil } else { false }
+    }
   }
 
   private static let pollInterval = Duration.milliseconds(100)
@@ -31,11 +36,15 @@ final class QueueLink {
   var credits = 0
   /// What was handed out and is not settled, with how often it was delivered.
   var held: [QueuedMessage.ID: Int] = [:]
+  /// Of what is held, what is given back in single entries.
+  var divided: [QueuedMessage] = []
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
   /// Where looking for what others have lost goes on, by stream, see ``ConsumerScripts/takeOver``.
   var cursors = firstCursors
   var isDrained = false
+  /// When to end; nil until it is told to.
+  private(set) var stopDeadline: MonotonicInstant?
 
   private let requests: Mailbox<QueueConsumer.Request>
   private var connection: RedisConnection?
@@ -46,7 +55,8 @@ final class QueueLink {
   private var nextTakeOver = MonotonicInstant(nanoseconds: 0)
   /// Whether a look for what others have lost has begun, and has not come to the end of all streams.
   private var isLookUnfinished = false
-  private var stopDeadline: MonotonicInstant?
+  /// Whether the server was ever one that takes writes.
+  private var hasJoined = false
 
   init(
     _ queue: OpenQueue,
@@ -83,19 +93,22 @@ final class QueueLink {
     switch request {
     case .take(let count): credits += count
     case .acknowledge(let settlement): settlements.append(settlement)
-    case .divide(let message): if let deliveries = held[message] { held[message] = deliveries + 1 }
-    case .stop(let deadline): stopDeadline = deadline
+    case .divide(let message): divided.append(message)
+    case .stop(let deadline):
+      stopDeadline = deadline
+      nextConnect = TimeSource.system.monotonic()
     }
   }
 
   /// One round of all that is due.
   private func turn(_ now: MonotonicInstant) throws(End) {
     let connection = try connected(now)
-    while !settlements.isEmpty { try settle(connection) }
-    if stopDeadline != nil {
+    if let stopDeadline {
+      try settle(connection, until: stopDeadline)
       try leave(connection)
       throw .final(.stopped)
     }
+    while !settlements.isEmpty { try settle(connection) }
     let isTakingOver = nextTakeOver <= now && credits > 0
     // After a standstill, what is held here is not to be taken over from here. Once for a look, which may take many steps.
     if nextRenewal <= now || (isTakingOver && !isLookUnfinished) {
@@ -142,9 +155,13 @@ final class QueueLink {
     }
     let new: RedisConnection
     do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: timeouts) } catch { throw .redis(error) }
-    try join(new)
-    try renew(new)
-    nextRenewal = now.advanced(by: renewInterval)
+    // What a server refuses that takes nothing more is not needed to end.
+    if stopDeadline == nil {
+      try join(new)
+      try renew(new)
+      hasJoined = true
+      nextRenewal = now.advanced(by: renewInterval)
+    }
     while try recover(new) {}
     // After the server was away all messages seem to be forsaken: their workers are to renew them first.
     nextTakeOver = now.advanced(by: options.takeOverInterval)
@@ -161,7 +178,7 @@ final class QueueLink {
       return true
     case .redis(let error):
       // A stream that somebody removed comes back with the next joining.
-      guard error.kind == .unavailable || error.code == "NOGROUP" else {
+      guard error.passes(hasWritten: hasJoined) || error.code == "NOGROUP" else {
         inbox.set(.refused(error.description))
         return true
       }
