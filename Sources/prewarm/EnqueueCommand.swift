@@ -62,7 +62,7 @@ struct EnqueueCommand: ParsableCommand {
       place: place,
       options: options,
       control: control
-    ) { progress.note($0) }
+    ) { progress.warn($0) }
     let size: QueueSize
     switch try ending(
       on: control,
@@ -112,7 +112,7 @@ struct EnqueueCommand: ParsableCommand {
     _ progress: ProgressPrinter
   ) throws -> ExitStatus {
     let follower = QueueReport(job, at: place, reports: reports, version: PrewarmVersion.current, control: control) {
-      progress.note($0)
+      progress.warn($0)
     }
     let report = try ending(
       on: control,

@@ -73,7 +73,13 @@ final class ProgressPrinter: JobProgress, Sendable {
 
   /// Tells something, above the bar where one is drawn; from any thread.
   func note(_ text: String) {
-    guard !isQuiet else { return }
+    if !isQuiet { write(text) }
+  }
+
+  /// Tells what somebody may have to do something about, also where it is to be quiet; as ``note(_:)`` does.
+  func warn(_ text: String) { write("prewarm: \(text)") }
+
+  private func write(_ text: String) {
     screen.withLock { screen in
       writeToStandardError(screen.eraser + "\(escapedForTerminal(text))\n" + screen.drawnBar)
     }

@@ -82,8 +82,10 @@ struct WorkerCommand: ParsableCommand {
       overrides: overrides,
       environment: JobLoading.environment(),
       options: options,
-      control: control
-    ) { progress.note($0) }
+      control: control,
+      note: { progress.note($0) },
+      warn: { progress.warn($0) }
+    )
     var status = ExitStatus.withinLimits
     do throws(QueueWorker.Refusal) {
       try worker.run(progress: progress) { status = max(status, told($0)) }

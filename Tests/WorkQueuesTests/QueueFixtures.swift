@@ -19,7 +19,7 @@ struct QueueFixture {
 
   func connection() throws -> RedisConnection { try RedisConnection(place.address) }
 
-  func writer(_ options: QueueWriter.Options = .init(), waiting: @escaping (String) -> Bool = { _ in true }) -> QueueWriter {
+  func writer(_ options: QueueWriter.Options = .init(), waiting: @escaping (QueueWait) -> Bool = { _ in true }) -> QueueWriter {
     QueueWriter(place, options: options, waiting: waiting)
   }
 

@@ -1,6 +1,7 @@
 import ImageDownloading
 import ImagePrimitives
 import Manifests
+import RedisClient
 import Reporting
 public import WorkQueues
 
@@ -37,7 +38,7 @@ public final class JobEnqueuer {
 
   /// - Parameters:
   ///   - path: the job file's path, `contents` its text and `overrides` what stands over it, of which `job` was made.
-  ///   - note: told what a person may want to know, such as why it waits.
+  ///   - note: told why it waits for Redis, where that lasts.
   public init(
     _ job: Job,
     path: String,
@@ -58,7 +59,7 @@ public final class JobEnqueuer {
   /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it
   /// does not tell yet.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
-    let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
+    let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note, refusesReplicas: true)
     let found = try look(asking)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
     let manifests = try openManifests(now: created)
@@ -69,16 +70,21 @@ public final class JobEnqueuer {
       }
     }
     let meter = ProgressMeter(jobName: job.name, start: TimeSource.system.monotonic())
-    let show = { [job] (why: String) in
+    var notice = WaitNotice()
+    let show = { [job, note] (phase: String, wait: RedisError?) in
       let now = TimeSource.system.monotonic()
+      if let sentence = notice.sentence(wait?.description, now: now) { note(sentence) }
       guard let progress, meter.isDue(now: now) else { return }
       let variants = max(1, job.entryVariants.count)
       let expected = manifests.reader.expectedEntries.map { $0 * variants }
-      progress.show(meter.snapshot(totals: Totals(), receivedBytes: 0, expected: expected, note: why, now: now))
+      progress.show(meter.snapshot(totals: Totals(), receivedBytes: 0, expected: expected, note: phase, now: now))
     }
     defer { progress?.end() }
-    let writer = QueueWriter(place, options: options.writing) { [control] why in
-      show(why)
+    let writer = QueueWriter(place, options: options.writing) { [control] wait in
+      switch wait {
+      case .forRedis(let error): show("waiting for Redis", error)
+      case .forWorkers(let entries): show("the queue holds \(grouped(entries)) URLs: waiting for workers to finish some", nil)
+      }
       return control.signal == nil
     }
     let queued = QueuedJob(
@@ -89,7 +95,7 @@ public final class JobEnqueuer {
     )
     if case .sealed(let size) = try beginning(writer, queued) { return .wasFull(size) }
     let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
-      show("\(grouped(read)) URLs put into the queue")
+      show("\(grouped(read)) URLs put into the queue", nil)
     }
     let downloader: ImageDownloader
     do throws(DownloaderError) {

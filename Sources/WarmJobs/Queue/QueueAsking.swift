@@ -12,19 +12,20 @@ struct QueueAsking {
 
   let follower: QueueFollower
   let control: RunControl
-  /// Told why it waits, as often as it begins to.
+  /// Told why it waits, see ``WaitNotice``.
   let note: (String) -> Void
+  /// Whether a replica that was never anything else is a wrong address.
+  var refusesReplicas = false
 
   func ask<Result>(_ body: (QueueFollower) throws(QueueError) -> Result) throws(QueueJobError) -> Result {
     var pause = Self.shortestPause
-    var isTold = false
+    var notice = WaitNotice()
     while true {
       do throws(QueueError) {
         return try body(follower)
       } catch {
-        guard case .redis(let refusal) = error, refusal.kind == .unavailable else { throw .queue(error) }
-        if !isTold { note("\(error): waiting for it") }
-        isTold = true
+        guard case .redis(let refusal) = error, refusal.passes(hasWritten: !refusesReplicas) else { throw .queue(error) }
+        if let sentence = notice.sentence("\(error)", now: TimeSource.system.monotonic()) { note(sentence) }
       }
       try sleep(pause)
       pause = min(pause * 2, Self.longestPause)

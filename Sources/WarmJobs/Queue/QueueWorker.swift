@@ -55,6 +55,7 @@ public final class QueueWorker {
   private let environment: [String: String]
   private let options: Options
   private let control: RunControl
+  private let note: (String) -> Void
   private let asking: QueueAsking
   private let time = TimeSource.system
 
@@ -64,7 +65,8 @@ public final class QueueWorker {
   ///   - manager: who loads; for the time of a job its downloader keeps to the job's limits.
   ///   - overrides: what this machine sets over the job.
   ///   - environment: where the job's variables come from.
-  ///   - note: told why it waits.
+  ///   - note: told that it waits for a job.
+  ///   - warn: told why it waits for Redis, where that lasts, and what it cannot share with other workers.
   public init(
     _ place: QueuePlace,
     manager: ImageManager,
@@ -72,11 +74,12 @@ public final class QueueWorker {
     environment: [String: String],
     options: Options,
     control: RunControl,
-    note: @escaping (String) -> Void
+    note: @escaping (String) -> Void,
+    warn: @escaping (String) -> Void
   ) {
     (self.place, self.manager, self.overrides, self.environment) = (place, manager, overrides, environment)
-    (self.options, self.control) = (options, control)
-    asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
+    (self.options, self.control, self.note) = (options, control, note)
+    asking = QueueAsking(follower: QueueFollower(place), control: control, note: warn)
   }
 
   /// Works until the queue is drained, a signal comes, or it cannot go on; tells of each job when it is over.
@@ -102,7 +105,7 @@ public final class QueueWorker {
     while true {
       let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
       if let queue, queue != last { return queue }
-      if !isTold { asking.note("\(place) holds no \(last == nil ? "" : "other ")job yet: waiting for one") }
+      if !isTold { note("\(place) holds no \(last == nil ? "" : "other ")job yet: waiting for one") }
       isTold = true
       try asking.sleep(Self.pollInterval)
     }
@@ -150,6 +153,7 @@ public final class QueueWorker {
     surroundings.starts = starts
     let session = JobSession(stores, over: manager, surroundings)
     let meter = session.meter()
+    var notice = WaitNotice()
     let run = QueuedRun(
       consumer,
       maximumDeliveries: options.consuming.maximumDeliveries,
@@ -165,9 +169,12 @@ public final class QueueWorker {
     ) { [time, asking] run in
       if let sentence = refusal.take() { asking.note(sentence) }
       let now = time.monotonic()
-      guard let progress, meter.isDue(now: now) else { return }
+      guard meter.isDue(now: now) else { return }
+      let wait: String? = if case .waiting(let why) = consumer.condition { why } else { nil }
+      if let sentence = notice.sentence(wait, now: now) { asking.note(sentence) }
+      guard let progress else { return }
       session.sampleMemory()
-      let note = run.waitingNote ?? session.pauseNote
+      let note = wait == nil ? session.pauseNote : "waiting for Redis"
       progress.show(meter.snapshot(totals: run.totals, receivedBytes: run.receivedBytes, expected: nil, note: note, now: now))
     }
     let end = session.load(run, deadline: nil, control)

@@ -54,8 +54,6 @@ final class QueuedRun: PrefetchDelegate {
   /// them.
   var totals = Totals()
   var receivedBytes: UInt64 = 0
-  /// Why it waits for Redis; nil where it does not.
-  private(set) var waitingNote: String?
   /// Messages that others have taken over.
   private(set) var lostMessages: UInt64 = 0
 
@@ -141,10 +139,8 @@ final class QueuedRun: PrefetchDelegate {
       arrived.append(HeldMessage(message))
     }
     lostMessages += UInt64(news.lost.count)
-    waitingNote = nil
     switch news.condition {
-    case .working, .stopped: break
-    case .waiting(let why): waitingNote = why
+    case .working, .waiting, .stopped: break
     case .drained: isDrained = true
     case .replaced: ending = .replaced
     case .refused(let why): ending = .refused(why)

@@ -48,9 +48,9 @@ public final class QueueWriter {
 
   /// A writer for the queue at `place`.
   ///
-  /// - Parameter waiting: Called about ten times a second while a call waits, with a sentence on what for; where it returns
-  ///   false, the call throws ``QueueError/interrupted``.
-  public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (_ why: String) -> Bool) {
+  /// - Parameter waiting: Called about ten times a second while a call waits, with what for; where it returns false, the call
+  ///   throws ``QueueError/interrupted``.
+  public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (QueueWait) -> Bool) {
     link = WriterLink(place, options: options, waiting: waiting)
     gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
   }
@@ -150,7 +150,7 @@ public final class QueueWriter {
       }
       finalEntries = answer.count
       guard size.entries > finalEntries, size.entries - finalEntries > maximum else { return }
-      try link.nap(.milliseconds(200), "the queue holds \(maximum) entries: waiting for workers to finish some")
+      try link.nap(.milliseconds(200), .forWorkers(maximumEntries: maximum))
     }
   }
 }

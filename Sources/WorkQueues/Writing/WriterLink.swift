@@ -10,15 +10,17 @@ struct WriterLink {
   let place: QueuePlace
   let options: QueueWriter.Options
   let keys: QueueKeys
-  let waiting: (String) -> Bool
+  let waiting: (QueueWait) -> Bool
 
   private var connection: RedisConnection?
   private var backoff = ReconnectBackoff()
   /// Sent or to be sent, not answered.
   private var inFlight = Deque<ScriptCall>()
   private var answersOnConnection = 0
+  /// Whether the server was ever one that takes writes.
+  private var hasWritten = false
 
-  init(_ place: QueuePlace, options: QueueWriter.Options, waiting: @escaping (String) -> Bool) {
+  init(_ place: QueuePlace, options: QueueWriter.Options, waiting: @escaping (QueueWait) -> Bool) {
     self.place = place
     self.options = options
     self.waiting = waiting
@@ -70,14 +72,14 @@ struct WriterLink {
         return
       } catch {
         connection = nil
-        guard error.kind == .unavailable else { throw .redis(error) }
-        try nap(backoff.next(), error.description)
+        guard error.passes(hasWritten: hasWritten) else { throw .redis(error) }
+        try nap(backoff.next(), .forRedis(error))
       }
     }
   }
 
   /// Waits, and asks several times a second whether to go on.
-  func nap(_ duration: Duration, _ why: String) throws(QueueError) {
+  func nap(_ duration: Duration, _ why: QueueWait) throws(QueueError) {
     var left = duration.wholeMilliseconds
     repeat {
       guard waiting(why) else { throw .interrupted }
@@ -87,9 +89,9 @@ struct WriterLink {
   }
 
   /// Throws where an answer says that the queue is not what it was.
-  func check(_ answer: RedisReply) throws(QueueError) {
+  mutating func check(_ answer: RedisReply) throws(QueueError) {
     switch answer.text {
-    case "WRITTEN": return
+    case "WRITTEN": hasWritten = true
     case "CHANGED": throw .manifestsChanged(place)
     case "REPLACED": throw .holdsAnotherJob(place)
     case "GAP": throw .unreadable(place, what: "Redis has lost messages that it had written")

@@ -1,0 +1,81 @@
+import Foundation
+import RedisClient
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What a person reads where Redis refuses, and how the commands end.
+@Suite struct QueueRefusalTests {
+  private let origin: Origin
+
+  init() throws { origin = try makeImageOrigin() }
+
+  /// What is told: no more than one sentence of each wait, and nothing of scripts.
+  private func expectPlain(_ text: String, sentences: Int) {
+    let told = text.split(separator: "\n").filter { $0.hasPrefix("prewarm: ") }
+    #expect(told.count == sentences, "\(text)")
+    #expect(!text.contains("script") && text.firstMatch(of: /[0-9a-f]{40}/) == nil, "\(text)")
+  }
+
+  @Test func atTheMemoryLimitBothWaitAndSaySoEvenWhereTheyAreQuiet() async throws {
+    let scene = try await QueueScene(urls: (1...20).map { origin.url("/images/\($0).jpg") })
+    let redis = try scene.connect()
+    _ = try redis.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"])
+    _ = try redis.command(["CONFIG", "SET", "maxmemory", "1"])
+    let words = "has reached its memory limit and refuses writes (OOM); raise its maxmemory"
+    let filling = try scene.enqueue("-q")
+    try await filling.waitForError(words)
+    _ = try redis.command(["CONFIG", "SET", "maxmemory", "0"])
+    let filled = try await filling.wait()
+    #expect(filled.status == 0, "\(filled.errorText)")
+    #expect(filled.errorText.contains("going on by itself"), "\(filled.errorText)")
+    expectPlain(filled.errorText, sentences: 1)
+
+    let gate = origin.holdAll()
+    let working = try scene.worker(0, "-q")
+    try await gate.waitForWaiting(1)
+    _ = try redis.command(["CONFIG", "SET", "maxmemory", "1"])
+    gate.open()
+    try await working.waitForError(words)
+    _ = try redis.command(["CONFIG", "SET", "maxmemory", "0"])
+    let worked = try await working.wait()
+    #expect(worked.status == 0, "\(worked.errorText)")
+    expectPlain(worked.errorText, sentences: 1)
+    #expect(try await scene.report().totals["downloaded"] == 20)
+  }
+
+  @Test func aReplicaEndsBothAtOnce() async throws {
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    #expect(try await scene.enqueue().wait().status == 0)
+    _ = try scene.connect().command(["REPLICAOF", "127.0.0.1", "1"])
+    for command in [try scene.enqueue("--name", "other"), try scene.enqueue("--replace"), try scene.worker()] {
+      let ended = try await command.wait()
+      #expect(ended.status == 1 && ended.errorText.contains("give the address of the primary"), "\(ended.errorText)")
+      expectPlain(ended.errorText, sentences: 1)
+    }
+  }
+
+  @Test func aPermissionThatLacksEndsBothAtOnce() async throws {
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
+    #expect(try await scene.enqueue().wait().status == 0)
+    let redis = try scene.connect()
+    _ = try redis.command(["ACL", "SETUSER", "weak", "on", ">secret", "~*", "+@all", "-xadd", "-xreadgroup"])
+    let address = scene.redis.url.replacing("redis://", with: "redis://weak:secret@")
+    for command in [["enqueue", "job.yaml", "--name", "other"], ["worker"]] {
+      let ended = try await scene.job.start(command + ["--queue", address]).wait()
+      #expect(ended.status == 1 && ended.errorText.contains("forbids its user a command (NOPERM); give"), "\(ended.errorText)")
+      #expect(!ended.errorText.contains("secret") && !ended.errorText.contains("weak"), "\(ended.errorText)")
+      expectPlain(ended.errorText, sentences: 1)
+    }
+  }
+
+  @Test func aPasswordThatIsAWordMasksNoSentence() async throws {
+    let redis = try await RedisServer(password: "right")
+    let job = JobFolder(urls: [origin.url("/images/1.jpg")])
+    let address = redis.url.replacing("redis://", with: "redis://:password@")
+    let ended = try await job.start(["enqueue", "job.yaml", "--queue", address]).wait()
+    let words =
+      "Redis at redis://***@\(redis.host):6379/0 does not accept user and password (WRONGPASS); check them in the address"
+    #expect(ended.status == 1 && ended.errorText.contains(words), "\(ended.errorText)")
+  }
+}

@@ -1,0 +1,47 @@
+import ImagePrimitives
+import Testing
+
+@testable import WarmJobs
+
+@Suite struct WaitNoticeTests {
+  private func at(_ milliseconds: Int64) -> MonotonicInstant {
+    MonotonicInstant(nanoseconds: 0).advanced(by: .milliseconds(milliseconds))
+  }
+
+  @Test func whatLastsASecondIsToldOnce() {
+    var notice = WaitNotice()
+    #expect(notice.sentence("full", now: at(0)) == nil)
+    #expect(notice.sentence("full", now: at(999)) == nil)
+    #expect(notice.sentence("full", now: at(1000)) == "full: waiting for it, and going on by itself")
+    for moment in stride(from: Int64(1100), to: 100_000, by: 100) { #expect(notice.sentence("full", now: at(moment)) == nil) }
+  }
+
+  @Test func whatPassesBeforeIsNotTold() {
+    var notice = WaitNotice()
+    for begin in stride(from: Int64(0), to: 10_000, by: 1000) {
+      #expect(notice.sentence("away", now: at(begin)) == nil)
+      #expect(notice.sentence("away", now: at(begin + 900)) == nil)
+      #expect(notice.sentence(nil, now: at(begin + 950)) == nil)
+    }
+  }
+
+  @Test func anotherReasonIsToldAtOnceAndNoneTwice() {
+    var notice = WaitNotice()
+    _ = notice.sentence("away", now: at(0))
+    #expect(notice.sentence("away", now: at(1000)) != nil)
+    #expect(notice.sentence("loading", now: at(1100)) != nil)
+    #expect(notice.sentence("away", now: at(1200)) == nil)
+  }
+
+  @Test func whatComesBackIsToldAgainOnlyAfterAWhile() {
+    var notice = WaitNotice()
+    func tells(from begin: Int64) -> Bool {
+      defer { _ = notice.sentence(nil, now: at(begin + 1100)) }
+      return notice.sentence("full", now: at(begin)) == nil && notice.sentence("full", now: at(begin + 1000)) != nil
+    }
+    #expect(tells(from: 0))
+    #expect(!tells(from: 5000))
+    #expect(!tells(from: 35_900))
+    #expect(tells(from: 66_900))
+  }
+}
