@@ -3,6 +3,12 @@ import Glibc
 import ImagePrimitives
 import RedisClient
 
+/// A message whose entries go back one by one, with how often it was delivered.
+struct DividedMessage {
+  let message: QueuedMessage
+  let deliveries: Int
+}
+
 /// What a link says of the messages that it holds.
 extension QueueLink {
   private static let settlementsAtOnce = 64
@@ -16,14 +22,9 @@ extension QueueLink {
   /// Says the next settlements; those that were answered are forgotten.
   func settle(_ connection: RedisConnection) throws(End) {
     let calls = settlements.prefix(Self.settlementsAtOnce).map { $0.call(keys, filling: queue.filling) }
-    let replies: [RedisReply]
-    do throws(RedisError) { replies = try connection.command(run: calls) } catch { throw .redis(error) }
-    for reply in replies {
-      switch reply {
-      case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))
-      case .integer: if let settled = settlements.popFirst() { held[settled.message] = nil }
-      default: throw .final(.replaced(isHolding: !held.isEmpty))
-      }
+    for reply in try replies(to: calls, connection) {
+      try check(reply, connection)
+      if let settled = settlements.popFirst() { held[settled.message] = nil }
     }
   }
 
@@ -60,11 +61,10 @@ extension QueueLink {
   /// Gives back what is held, so that this delivery does not count.
   func leave(_ connection: RedisConnection) throws(End) {
     do throws(End) {
-      for message in divided {
-        guard let deliveries = held[message.id] else { continue }
-        try split(message, deliveries: deliveries, connection)
-        held[message.id] = nil
+      let begun = divided.compactMap { message in
+        held[message.id].map { DividedMessage(message: message, deliveries: $0) }
       }
+      try divide(begun, connection)
     } catch {
       // What a server has no room for in pieces it keeps as it is.
       guard error.isRefusalForNow else { throw error }
@@ -73,15 +73,22 @@ extension QueueLink {
     _ = try run(ConsumerScripts.leave, keys: [keys.workers] + keys.streams, [consumer] + arguments, on: connection)
   }
 
-  /// Puts the entries of a message into the stream of those that are tried alone; its last delivery does not count.
-  func split(_ message: QueuedMessage, deliveries: Int, _ connection: RedisConnection) throws(End) {
-    let retries = QueueStream(priority: message.priority, isRetry: true)
-    _ = try run(
-      ConsumerScripts.split,
-      keys: [keys.stream(message.id.stream), keys.stream(retries)],
-      [consumer, RedisArgument(message.id.text), RedisArgument(deliveries - 1)] + message.singles.map { RedisArgument($0) },
-      on: connection
-    )
+  /// Puts the entries of messages into the streams of those that are tried alone; the last delivery of each does not count.
+  func divide(_ messages: [DividedMessage], _ connection: RedisConnection) throws(End) {
+    let calls = messages.map { divided in
+      let id = divided.message.id
+      let retries = QueueStream(priority: id.stream.priority, isRetry: true)
+      let about = [RedisArgument(queue.filling), consumer, RedisArgument(id.text), RedisArgument(divided.deliveries - 1)]
+      return ScriptCall(
+        ConsumerScripts.split,
+        keys: [keys.job, keys.stream(id.stream), keys.stream(retries)],
+        about + divided.message.singles.map { RedisArgument($0) }
+      )
+    }
+    for (divided, reply) in zip(messages, try replies(to: calls, connection)) {
+      try check(reply, connection)
+      held[divided.message.id] = nil
+    }
   }
 
   /// Runs a script of ``ConsumerScripts``, whose first key and first argument are added.
@@ -99,6 +106,20 @@ extension QueueLink {
     }
     if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced(isHolding: !held.isEmpty)) }
     return reply
+  }
+
+  private func replies(to calls: [ScriptCall], _ connection: RedisConnection) throws(End) -> [RedisReply] {
+    guard !calls.isEmpty else { return [] }
+    do throws(RedisError) { return try connection.command(run: calls) } catch { throw .redis(error) }
+  }
+
+  /// Throws what a step that answers with a number answers else.
+  private func check(_ reply: RedisReply, _ connection: RedisConnection) throws(End) {
+    switch reply {
+    case .error(let text): throw .redis(RedisError(answer: text, from: connection.address))
+    case .integer: break
+    default: throw .final(.replaced(isHolding: !held.isEmpty))
+    }
   }
 
   private func named(_ messages: some Sequence<QueuedMessage.ID>) -> [RedisArgument] {

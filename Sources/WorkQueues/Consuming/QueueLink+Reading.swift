@@ -6,40 +6,32 @@ extension QueueLink {
   /// More than this comes of no script, whatever is asked for.
   private static let maximumEntriesAtOnce = 1 << 20
 
-  /// How many entries may come.
-  private var wantedEntries: RedisArgument { RedisArgument(max(0, min(credits, Self.maximumEntriesAtOnce))) }
+  private func wanted(_ entries: Int) -> RedisArgument { RedisArgument(max(0, min(entries, Self.maximumEntriesAtOnce))) }
 
   /// Reads new messages, of higher classes first; true where there were none.
   func read(_ connection: RedisConnection) throws(End) -> Bool {
-    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, [consumer, wantedEntries], on: connection)
+    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, [consumer, wanted(credits)], on: connection)
     guard let parts = reply.array, parts.count == 3, let taken = parts[2].array else { return true }
     isDrained = parts[0] == .integer(1)
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: parts[1] == .integer(1), connection)
     return taken.isEmpty
   }
 
-  /// Takes over messages that were not renewed; true where not all streams have been looked through to their ends.
-  func takeOver(_ connection: RedisConnection) throws(End) -> Bool {
+  /// Takes over messages that were not renewed, of at most so many entries and the rest of a message; returns where to go on.
+  func takeOver(_ entries: Int, from cursors: [RedisArgument], _ connection: RedisConnection) throws(End) -> [RedisArgument] {
     let idle = RedisArgument(max(1, options.takeOverAfter.wholeMilliseconds))
-    let reply = try run(
-      ConsumerScripts.takeOver,
-      keys: keys.streams,
-      [consumer, idle, wantedEntries] + cursors,
-      on: connection
-    )
-    guard let parts = reply.array, parts.count == 2, let taken = parts[1].array else { return false }
-    let next = (parts[0].array ?? []).compactMap { $0.bytes.map { RedisArgument($0) } }
-    let isUnfinished = next.count == cursors.count && next.contains { $0 != "" }
-    cursors = isUnfinished ? next : Self.firstCursors
+    let arguments = [consumer, idle, wanted(entries)] + cursors
+    let reply = try run(ConsumerScripts.takeOver, keys: keys.streams, arguments, on: connection)
+    guard let parts = reply.array, parts.count == 2, let taken = parts[1].array else { return [] }
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: true, connection)
-    return isUnfinished
+    return (parts[0].array ?? []).compactMap { $0.bytes.map { RedisArgument($0) } }
   }
 
   /// Hands out messages, but batches that were delivered before: their entries go back one by one, so that an entry that makes
-  /// workers fail meets only itself.
+  /// workers fail does not take others with it.
   func receive(_ delivered: [DeliveredMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {
     var messages: [QueuedMessage] = []
-    var batches: [(DeliveredMessage, QueuedMessage)] = []
+    var batches: [DividedMessage] = []
     for delivery in delivered where held[delivery.id] == nil {
       guard stopDeadline == nil else {
         // It goes back with the rest.
@@ -47,8 +39,8 @@ extension QueueLink {
         continue
       }
       let message = delivery.read(maximumDeliveries: options.maximumDeliveries)
-      if delivery.deliveries > 1, message.entries.count > 1 {
-        batches.append((delivery, message))
+      if delivery.deliveries > 1, !message.id.stream.isRetry, !message.entries.isEmpty {
+        batches.append(DividedMessage(message: message, deliveries: delivery.deliveries))
       } else {
         held[delivery.id] = delivery.deliveries
         messages.append(message)
@@ -56,7 +48,7 @@ extension QueueLink {
     }
     try handOut(messages, hasBlacklist: hasBlacklist, connection)
     // Nobody has tried the entries in this delivery.
-    for (delivery, message) in batches { try split(message, deliveries: delivery.deliveries, connection) }
+    try divide(batches, connection)
   }
 
   private func handOut(_ messages: [QueuedMessage], hasBlacklist: Bool, _ connection: RedisConnection) throws(End) {

@@ -23,9 +23,6 @@ final class QueueLink {
   private static let pollInterval = Duration.milliseconds(100)
   private static let longestRenewInterval = Duration.seconds(10)
 
-  /// At the beginning of every stream.
-  static let firstCursors = [RedisArgument](repeating: "0-0", count: QueueStream.all.count)
-
   let queue: OpenQueue
   let options: QueueConsumer.Options
   let keys: QueueKeys
@@ -40,8 +37,9 @@ final class QueueLink {
   var divided: [QueuedMessage] = []
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
-  /// Where looking for what others have lost goes on, by stream, see ``ConsumerScripts/takeOver``.
-  var cursors = firstCursors
+  /// The looks for what others have lost: for batches, and for single entries.
+  var batchLook = TakeOverLook(isForRetries: false)
+  var retryLook = TakeOverLook(isForRetries: true)
   var isDrained = false
   /// When to end; nil until it is told to.
   private(set) var stopDeadline: MonotonicInstant?
@@ -52,9 +50,6 @@ final class QueueLink {
   private var nextConnect = MonotonicInstant(nanoseconds: 0)
   private var nextRead = MonotonicInstant(nanoseconds: 0)
   private var nextRenewal = MonotonicInstant(nanoseconds: 0)
-  private var nextTakeOver = MonotonicInstant(nanoseconds: 0)
-  /// Whether a look for what others have lost has begun, and has not come to the end of all streams.
-  private var isLookUnfinished = false
   /// Whether the server was ever one that takes writes.
   private var hasJoined = false
 
@@ -109,17 +104,9 @@ final class QueueLink {
       throw .final(.stopped)
     }
     while !settlements.isEmpty { try settle(connection) }
-    let isTakingOver = nextTakeOver <= now && credits > 0
-    // After a standstill, what is held here is not to be taken over from here. Once for a look, which may take many steps.
-    if nextRenewal <= now || (isTakingOver && !isLookUnfinished) {
-      try renew(connection)
-      nextRenewal = now.advanced(by: renewInterval)
-    }
-    if isTakingOver {
-      isLookUnfinished = try takeOver(connection)
-      // What is forsaken comes as fast as entries are asked for.
-      nextTakeOver = isLookUnfinished ? now : now.advanced(by: options.takeOverInterval)
-    }
+    if nextRenewal <= now { try renew(connection, now) }
+    if credits > 0, batchLook.next <= now { try step(\.batchLook, entries: credits, now, connection) }
+    if credits > 0, retryLook.next <= now, !isHoldingLoneRetry { try step(\.retryLook, entries: 1, now, connection) }
     if nextRead <= now, isReading {
       let isEmpty = try read(connection)
       nextRead = isEmpty ? now.advanced(by: Self.pollInterval) : now
@@ -132,6 +119,28 @@ final class QueueLink {
     inbox.set(isDrained ? .drained : .working)
   }
 
+  private func renew(_ connection: RedisConnection, _ now: MonotonicInstant) throws(End) {
+    try renew(connection)
+    nextRenewal = now.advanced(by: renewInterval)
+  }
+
+  /// A step of a look for what others have lost, which takes over `entries` at most and the rest of a message.
+  private func step(
+    _ look: ReferenceWritableKeyPath<QueueLink, TakeOverLook>,
+    entries: Int,
+    _ now: MonotonicInstant,
+    _ connection: RedisConnection
+  ) throws(End) {
+    // After a standstill, what is held here is not to be taken over from here.
+    if !self[keyPath: look].isUnfinished { try renew(connection, now) }
+    let cursors = try takeOver(entries, from: self[keyPath: look].cursors, connection)
+    self[keyPath: look].advance(to: cursors, now: now, interval: options.takeOverInterval)
+  }
+
+  /// Whether an entry is held that two workers or more have lost. There is never a second beside it: the next that is lost with
+  /// its worker is lost by itself, and what others of them count is not for that.
+  private var isHoldingLoneRetry: Bool { held.contains { $0.key.stream.isRetry && $0.value > 1 } }
+
   /// Whether there is reason to look into the streams: for entries, or for whether there are any left.
   private var isReading: Bool { credits > 0 || held.isEmpty }
 
@@ -141,8 +150,9 @@ final class QueueLink {
     guard connection != nil else { return min(nextConnect, stopDeadline ?? nextConnect) }
     var next = nextRenewal
     if isReading { next = min(next, nextRead) }
-    if credits > 0 { next = min(next, nextTakeOver) }
-    return next
+    guard credits > 0 else { return next }
+    next = min(next, batchLook.next)
+    return isHoldingLoneRetry ? next : min(next, retryLook.next)
   }
 
   /// The connection; a new one joins the workers, renews what is held, and finds what was delivered to nobody.
@@ -158,13 +168,13 @@ final class QueueLink {
     // What a server refuses that takes nothing more is not needed to end.
     if stopDeadline == nil {
       try join(new)
-      try renew(new)
+      try renew(new, now)
       hasJoined = true
-      nextRenewal = now.advanced(by: renewInterval)
     }
     while try recover(new) {}
     // After the server was away all messages seem to be forsaken: their workers are to renew them first.
-    nextTakeOver = now.advanced(by: options.takeOverInterval)
+    batchLook.next = now.advanced(by: options.takeOverInterval)
+    retryLook.next = batchLook.next
     connection = new
     return new
   }

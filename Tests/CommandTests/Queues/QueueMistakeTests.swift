@@ -178,6 +178,24 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
+  @Test func anEntryThatWorkersDieOfTakesNoOtherWithIt() async throws {
+    let origin = try makeImageOrigin()
+    origin.set("/deadly.jpg", .stall)
+    let urls = (0..<40).map { origin.url("/images/\($0).jpg") }
+    let scene = try await QueueScene(urls: urls[..<20] + [origin.url("/deadly.jpg")] + urls[20...])
+    #expect(try await scene.enqueue().wait().status == 0)
+    for death in 1...10 {
+      let worker = try scene.worker(0, "--take-over-after", "1s")
+      try await origin.waitForRequests(death, of: "/deadly.jpg")
+      worker.kill()
+      #expect(try await worker.wait().ending == .signalled(SIGKILL))
+    }
+    #expect(try await scene.worker(0, "--take-over-after", "1s").wait().status == 0)
+    let run = try await scene.report()
+    #expect(run.totals["urls"] == 41 && run.failuresByKind == ["internal": 1], "\(run.totals)")
+    #expect(run.rows.filter { $0.outcome == "failed" }.map(\.url) == [origin.url("/deadly.jpg")])
+  }
+
   @Test func standardInputCannotBeGoneOnWith() async throws {
     let scene = try await QueueScene(urls: [])
     scene.job.folder.write("version: 1\nname: test\nmanifests: [{path: '-'}]\n", to: "job.yaml")
