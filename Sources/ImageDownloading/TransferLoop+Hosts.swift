@@ -31,7 +31,8 @@ extension TransferLoop {
     tell(host, .busy(begun: begun))
     let backoff = jobs[slot].download.options.backoff
     let wait = asked ?? retries.jitter(backoff.limit(beforeRetry: queue.timesAsked(of: host) - 1))
-    rest(host, until: turn.now.advanced(by: wait), status: status)
+    // The turn may have begun before the answer came.
+    rest(host, until: time.monotonic().advanced(by: wait), status: status)
     if wait > .zero { authority?.noteRest(of: hosts.origin(host).serialized, for: wait, status: status) }
   }
 

@@ -64,6 +64,7 @@ struct EnqueueCommand: ParsableCommand {
       control: control
     ) { progress.warn($0) }
     let size: QueueSize
+    let remarks: ListRemarks
     switch try ending(
       on: control,
       "\(place) is not filled; the same command goes on",
@@ -71,14 +72,18 @@ struct EnqueueCommand: ParsableCommand {
         try enqueuer.fill(progress: progress)
       }
     ) {
-    case .filled(let filled):
-      size = filled
+    case .filled(let filled, let told):
+      (size, remarks) = (filled, told)
       progress.note("\(loaded.name): \(counted(size.entries, "URL")) put into \(place) in \(counted(size.messages, "message"))")
-    case .wasFull(let filled):
-      size = filled
+    case .wasFull(let filled, let told):
+      (size, remarks) = (filled, told)
       progress.note("\(loaded.name): \(place) was filled before, with \(counted(size.entries, "URL"))")
     }
-    guard let reports else { return }
+    guard let reports else {
+      for warning in remarks.warnings { progress.note("\(loaded.name): \(warning)") }
+      guard let breakage = remarks.breakage else { return }
+      throw CommandFailure(.couldNotFinish, "\(loaded.name): \(breakage); what was read before is in \(place)")
+    }
     throw ExitCode(try report(on: loaded, at: place, of: size, reports, control, progress).rawValue)
   }
 
@@ -123,12 +128,13 @@ struct EnqueueCommand: ParsableCommand {
     )
     var status = report.exitStatus
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
-    for error in reports.write(report) {
+    let failures = reports.write(report)
+    for error in failures {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)
     }
-    // What could not be told is told by the next try.
-    if status == .withinLimits || status == .beyondLimits {
+    // What could not be written is written by the next try.
+    if follower.isFinal, failures.isEmpty {
       try ending(
         on: control,
         "the reports are written, but \(place) does not know",

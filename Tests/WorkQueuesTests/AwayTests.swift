@@ -169,7 +169,7 @@ import Testing
       return true
     }
     #expect(try begun.begin(.test) == .sealed(QueueSize(entries: 64, messages: 1)))
-    try begun.add(QueuedManifest(name: "a", file: nil), index: 0)
+    try begun.add([QueuedManifest(name: "a", file: nil)], from: 0)
 
     // Nothing answers there: it holds what it held, and takes no writes.
     _ = try connection.command(["REPLICAOF", "127.0.0.1", "1"])
@@ -182,11 +182,11 @@ import Testing
     let error = #expect(throws: QueueError.self) {
       let writer = fixture.writer()
       _ = try writer.begin(.test)
-      try writer.add(QueuedManifest(name: "a", file: nil), index: 0)
+      try writer.add([QueuedManifest(name: "a", file: nil)], from: 0)
     }
     #expect(error.map { "\($0)".contains("give the address of the primary") } == true)
 
-    try begun.add(QueuedManifest(name: "b", file: nil), index: 1)
+    try begun.add([QueuedManifest(name: "b", file: nil)], from: 1)
     try await worker.wait(for: "the end") { $0.condition == .drained }
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
   }

@@ -217,7 +217,7 @@ import Testing
     _ = try writer.begin(.test)
     for entry in TestEntry.many(64) { try writer.append(entry) }
     // Waits for the answer.
-    try writer.add(QueuedManifest(name: "list.txt", file: nil), index: 0)
+    try writer.add([QueuedManifest(name: "list.txt", file: nil)], from: 0)
     _ = try fixture.connection().command(["HSET", fixture.keys.job, "written", 0])
     let error = #expect(throws: QueueError.self) { try writer.seal() }
     #expect(error?.description.contains("lost messages") == true)
@@ -227,7 +227,7 @@ import Testing
     let fixture = try await QueueFixture()
     let writer = fixture.writer()
     _ = try writer.begin(.test)
-    try writer.add(QueuedManifest(name: "list.txt", file: nil), index: 0)
+    try writer.add([QueuedManifest(name: "list.txt", file: nil)], from: 0)
     for (manifest, name) in [(UInt32(0), "list.txt"), (1, "manifest 2")] {
       let url = String(repeating: "u", count: QueuedMessage.maximumURLBytes + 1)
       let error = #expect(throws: QueueError.self) { try writer.append(TestEntry(url: url, manifest: manifest, line: 7)) }

@@ -23,10 +23,10 @@ public final class JobEnqueuer {
 
   /// What became of the queue.
   public enum Result: Sendable {
-    /// It was filled with that much, or with the rest of it.
-    case filled(QueueSize)
-    /// It was filled with this job before, with that much.
-    case wasFull(QueueSize)
+    /// It was filled with that much, or with the rest of it, and there is that to tell of the lists.
+    case filled(QueueSize, ListRemarks)
+    /// It was filled with this job before, with that much, and there was that to tell.
+    case wasFull(QueueSize, ListRemarks)
   }
 
   private let job: Job
@@ -93,7 +93,9 @@ public final class JobEnqueuer {
       variantCount: max(1, job.entryVariants.count),
       created: created
     )
-    if case .sealed(let size) = try beginning(writer, queued) { return .wasFull(size) }
+    if case .sealed(let size) = try beginning(writer, queued) {
+      return .wasFull(size, try asking.ask { follower throws(QueueError) in try follower.remarks() })
+    }
     let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
       show("\(grouped(read)) URLs put into the queue", nil)
     }
@@ -104,7 +106,8 @@ public final class JobEnqueuer {
       throw .noThread(error.message)
     }
     defer { downloader.shutDown() }
-    return .filled(try manifests.fetching(with: downloader) { () throws(QueueJobError) in try filling.fill() })
+    let (size, remarks) = try manifests.fetching(with: downloader) { () throws(QueueJobError) in try filling.fill() }
+    return .filled(size, remarks)
   }
 
   /// What the queue holds before anything is written.

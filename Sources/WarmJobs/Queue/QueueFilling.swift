@@ -18,21 +18,24 @@ struct QueueFilling {
   /// Told now and then how many entries were read.
   let progressed: (UInt64) -> Void
 
-  /// Reads all manifests into the queue, which has begun, and seals it.
+  /// Reads all manifests into the queue, which has begun, and seals it; a manifest that breaks off ends that, as it ends a run: what
+  /// was read is to be done. Where nothing was read, the queue stays unsealed, so that the next try goes on.
   ///
-  /// A manifest that breaks off leaves the queue unsealed: mended, it is gone on with.
-  func fill() throws(QueueJobError) -> QueueSize {
+  /// - Returns: What was read, and what there is to tell of it.
+  func fill() throws(QueueJobError) -> (QueueSize, ListRemarks) {
     var batch = EntryBatch()
     var read: UInt64 = 0
     var named = 0
     var status = ManifestReader.Status.more
-    while status != .end {
+    var remarks = ListRemarks()
+    while status != .end, remarks.breakage == nil {
       if control.signal != nil { throw .interrupted }
       batch.removeAll()
       do throws(ManifestError) {
         status = try manifests.reader.nextAvailable(&batch, maximum: Self.batchEntryCount)
       } catch {
-        throw .job(.manifest(error))
+        if read == 0, batch.entries.isEmpty { throw .job(.manifest(error)) }
+        remarks.breakage = "\(error)"
       }
       do throws(QueueError) {
         try name(&named)
@@ -43,10 +46,11 @@ struct QueueFilling {
       guard named <= DetailedRows.maximumManifests else { throw .tooManyManifests(DetailedRows.maximumManifests) }
       read += UInt64(batch.entries.count)
       progressed(read)
-      if status == .waiting { wait() }
+      if status == .waiting, remarks.breakage == nil { wait() }
     }
+    remarks.warnings = manifests.reader.warnings
     do throws(QueueError) {
-      return try writer.seal()
+      return (try writer.seal(remarks), remarks)
     } catch {
       throw error == .interrupted ? .interrupted : .queue(error)
     }
@@ -55,11 +59,13 @@ struct QueueFilling {
   /// Tells the names of further manifests, before any entry of theirs.
   private func name(_ named: inout Int) throws(QueueError) {
     let names = manifests.reader.manifestNames
-    while named < min(names.count, DetailedRows.maximumManifests + 1) {
-      let file = manifests.reader.file(ofManifest: named, jobFile: job.absoluteFile)
-      try writer.add(QueuedManifest(name: names[named], file: file), index: named)
-      named += 1
+    let new = named..<min(names.count, DetailedRows.maximumManifests + 1)
+    guard !new.isEmpty else { return }
+    let told = new.map { index in
+      QueuedManifest(name: names[index], file: manifests.reader.file(ofManifest: index, jobFile: job.absoluteFile))
     }
+    try writer.add(told, from: named)
+    named = new.upperBound
   }
 
   private func append(_ batch: EntryBatch) throws(QueueError) {

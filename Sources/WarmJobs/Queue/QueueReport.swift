@@ -20,6 +20,9 @@ public final class QueueReport {
   private let asking: QueueAsking
   private let time = TimeSource.system
 
+  /// Whether ``follow(_:progress:)`` has given a report of all entries, after which nothing else comes.
+  public private(set) var isFinal = false
+
   /// A report on `job`, which was put into the queue at `place`.
   ///
   /// - Parameter note: told why it waits.
@@ -52,6 +55,7 @@ public final class QueueReport {
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let replay = try makeReplay(into: report)
+    let remarks = try asking.ask { follower throws(QueueError) in try follower.remarks() }
     var end = RunEnd(finishedAt: nil, duration: .zero)
     do throws(QueueJobError) {
       try follow(queue, of: size, report, replay, progress, &end)
@@ -62,12 +66,15 @@ public final class QueueReport {
       end.outstanding = expected - min(expected, report.totals.urls)
     }
     progress?.end()
+    reports.flushJournals(of: report, &end)
+    isFinal = end.interruption == nil && end.breakage == nil
+    end.breakage = end.breakage ?? remarks.breakage
+    if remarks.breakage != nil { end.areManifestsRead = false }
     end.isEmpty = end.areManifestsRead && end.interruption == nil && end.breakage == nil && replay.remarks.kept == 0
-    end.warnings = reports.earlierRuns.warnings
+    end.warnings = reports.earlierRuns.warnings + remarks.warnings
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
     end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
-    reports.flushJournals(of: report, &end)
     var finished = report.finish(end, failOn: job.failOnRules)
     finished.requests = job.reportedRequests
     return finished

@@ -18,4 +18,9 @@ extension QueueFollower {
       if answer.count < 2 * Self.manifestsAtOnce { return manifests }
     }
   }
+
+  /// What there is to tell of the lists of a queue that is sealed.
+  public func remarks() throws(QueueError) -> ListRemarks {
+    try ListRemarks { fields throws(QueueError) in try command(["HMGET", keys.job] + fields).array ?? [] }
+  }
 }

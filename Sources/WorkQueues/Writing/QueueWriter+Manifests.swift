@@ -1,12 +1,26 @@
 import RedisClient
 
 extension QueueWriter {
-  /// Writes down what the manifest of that index is called, to be done before its entries are added; a second time does no harm.
-  public func add(_ manifest: QueuedManifest, index: Int) throws(QueueError) {
-    manifestNames[index] = manifest.name
+  /// So many manifests are told at a time.
+  private static let manifestsAtOnce = 1000
+
+  /// Writes down what manifests are called, the first of which has that index, to be done before their entries are added; a second
+  /// time does no harm.
+  public func add(_ manifests: [QueuedManifest], from first: Int) throws(QueueError) {
+    for start in stride(from: 0, to: manifests.count, by: Self.manifestsAtOnce) {
+      var arguments = [RedisArgument(filling)]
+      for (place, manifest) in manifests.enumerated().dropFirst(start).prefix(Self.manifestsAtOnce) {
+        manifestNames[first + place] = manifest.name
+        arguments += [RedisArgument(QueuedManifest.nameField(first + place)), RedisArgument(manifest.name)]
+        guard let file = manifest.file else { continue }
+        arguments += [RedisArgument(QueuedManifest.fileField(first + place)), RedisArgument(file)]
+      }
+      try describe(arguments)
+    }
+  }
+
+  private func describe(_ arguments: [RedisArgument]) throws(QueueError) {
     try link.finish()
-    var arguments = [RedisArgument(filling), RedisArgument(QueuedManifest.nameField(index)), RedisArgument(manifest.name)]
-    if let file = manifest.file { arguments += [RedisArgument(QueuedManifest.fileField(index)), RedisArgument(file)] }
     let keys = link.keys
     var answer = RedisReply.null
     try link.retrying { _, connection throws(RedisError) in

@@ -97,13 +97,14 @@ public final class QueueWriter {
 
   /// Sends what is gathered, and writes down that this is all: nothing can be added any more.
   ///
+  /// - Parameter remarks: what there is to tell of the lists; see ``QueueFollower/remarks()``.
   /// - Returns: What the queue has been given, over all its writers.
-  public func seal() throws(QueueError) -> QueueSize {
+  public func seal(_ remarks: ListRemarks = ListRemarks()) throws(QueueError) -> QueueSize {
     while let message = gatherer.takeOldest() { try send(message) }
     try link.finish()
     guard size.messages >= found.messages else { throw .manifestsChanged(link.place) }
     let keys = link.keys
-    let arguments = [RedisArgument(filling), RedisArgument(size.messages), RedisArgument(chain)]
+    let arguments = [RedisArgument(filling), RedisArgument(size.messages), RedisArgument(chain)] + remarks.fields
     var answer = RedisReply.null
     try link.retrying { _, connection throws(RedisError) in
       answer = try connection.run(WriterScripts.seal, keys: [keys.job], arguments)

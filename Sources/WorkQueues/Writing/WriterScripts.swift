@@ -38,7 +38,7 @@ enum WriterScripts {
       """
   )
 
-  /// `KEYS`: job. `ARGV`: filling, number of messages, their chain.
+  /// `KEYS`: job. `ARGV`: filling, number of messages, their chain, then fields of the job and their values.
   static let seal = RedisScript(
     name: "seal",
     source: """
@@ -46,7 +46,7 @@ enum WriterScripts {
       if job[1] ~= ARGV[1] then return 'REPLACED' end
       if tonumber(job[2]) < tonumber(ARGV[2]) then return 'GAP' end
       if job[2] ~= ARGV[2] or job[3] ~= ARGV[3] then return 'CHANGED' end
-      redis.call('HSET', KEYS[1], 'sealed', 1)
+      redis.call('HSET', KEYS[1], 'sealed', 1, unpack(ARGV, 4))
       return 'WRITTEN'
       """
   )

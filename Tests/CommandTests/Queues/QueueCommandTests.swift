@@ -57,6 +57,58 @@ import Testing
     #expect(run.section("job")["name"] as? String == "test")
   }
 
+  @Test func aListThatBreaksOffEndsTheReadingAsItEndsARun() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: makeURLs(origin, 20))
+    let folder = scene.job.folder
+    folder.write("<urlset><url><loc>\(origin.url("/about"))</loc></url></urlset>", to: "pages.xml")
+    folder.write(makeURLs(origin, 20).joined(separator: "\n"), to: "more.txt")
+    _ = try await Command.run("/bin/gzip", [folder.file("more.txt")])
+    let packed = try #require(folder.read("more.txt.gz"))
+    folder.write(packed.prefix(40), to: "more.txt.gz")
+    folder.write(
+      """
+      version: 1
+      name: test
+      manifests: [{path: urls.txt}, {path: pages.xml}, {path: more.txt.gz}, {urls: ['\(origin.url("/images/900.jpg"))']}]
+      \(Self.keys)
+      report: [{json: report.json}, {jsonl: rows.jsonl}]
+      """,
+      to: "job.yaml"
+    )
+    let expected = try await scene.run()
+    #expect(expected.status == 1 && (expected.totals["urls"] ?? 0) >= 22)
+
+    let filled = try await scene.enqueue().wait()
+    #expect(filled.status == 1 && filled.errorText.contains("what was read before is in"), "\(filled.errorText)")
+    #expect(filled.errorText.contains("none of its 1 location names an image"), "\(filled.errorText)")
+    #expect(try await scene.worker().wait().status == 0)
+    let run = try await scene.report()
+    #expect(run.status == 1 && run.facts == expected.facts)
+    for key in ["breakage", "warnings", "manifests_read", "exit_status"] {
+      #expect("\(run.report[key] ?? "none")" == "\(expected.report[key] ?? "none")")
+    }
+
+    // It is reported on, so that the next try reads the lists anew.
+    folder.write(packed, to: "more.txt.gz")
+    let whole = try await scene.enqueue().wait()
+    #expect(whole.status == 0 && whole.errorText.contains("45 URLs put into"), "\(whole.errorText)")
+  }
+
+  @Test func aListOfWhichNothingCanBeReadIsTriedAgain() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: [])
+    scene.job.folder.write(
+      "version: 1\nname: test\nmanifests: [{url: '\(origin.url("/list.txt"))'}]\nrequest: {retries: 0}\n",
+      to: "job.yaml"
+    )
+    let failed = try await scene.enqueue().wait()
+    #expect(failed.status == 1 && failed.errorText.contains("list.txt"), "\(failed.errorText)")
+    origin.set("/list.txt", .body(Array(origin.url("/images/901.jpg").utf8), type: "text/plain"))
+    let whole = try await scene.enqueue().wait()
+    #expect(whole.status == 0 && whole.errorText.contains("1 URL put into"), "\(whole.errorText)")
+  }
+
   @Test func fourWorkersShareAQueueAndReportEachEntryOnce() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: makeURLs(origin, 600), keys: Self.keys)

@@ -182,7 +182,8 @@ import Testing
     let origin = try makeImageOrigin()
     origin.set("/deadly.jpg", .stall)
     let urls = (0..<40).map { origin.url("/images/\($0).jpg") }
-    let scene = try await QueueScene(urls: urls[..<20] + [origin.url("/deadly.jpg")] + urls[20...])
+    let patience = "request: {retries: 0, timeout: 10m, stall-timeout: 10m}"
+    let scene = try await QueueScene(urls: urls[..<20] + [origin.url("/deadly.jpg")] + urls[20...], keys: patience)
     #expect(try await scene.enqueue().wait().status == 0)
     for death in 1...10 {
       let worker = try scene.worker(0, "--take-over-after", "1s")
