@@ -196,7 +196,8 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding", "Reporting", "ReportReading"] + avif.map { .init(stringLiteral: $0) },
+      dependencies: ["ImagePrimitives", "ImageCoding", "Reporting", "ReportReading", "WorkQueues"]
+        + avif.map { .init(stringLiteral: $0) },
       path: "Tests/Fuzzing",
       swiftSettings: strictAboutAVIF + [.unsafeFlags(["-parse-as-library"])]
     )

@@ -17,15 +17,15 @@ struct ReportChecks {
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   func run() {
-    let path = write(bytes)
+    let path = Self.write(bytes)
     do {
       let input = try ReportInput(path: path)
       switch input.kind {
-      case .report: check(try input.report())
+      case .report: Self.check(try input.report())
       case .rows:
         let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil))
         try replay.add(input)
-        check(try replay.finish())
+        Self.check(try replay.finish())
         _ = try ReportComparison(from: path, to: path) { demand($0.url.isEmpty, "\($0.change) from itself") }
       }
       _ = try FailureBaseline(path: path)
@@ -34,7 +34,8 @@ struct ReportChecks {
     }
   }
 
-  private func check(_ report: FinishedReport) {
+  /// A report can be rendered and joined with itself, and is the same when its JSON is read back.
+  static func check(_ report: FinishedReport) {
     let text = json(report)
     _ = json(FinishedReport(merging: [report, report]))
     let again = Array(text.utf8).withUnsafeBytes { write($0) }
@@ -45,9 +46,9 @@ struct ReportChecks {
     }
   }
 
-  private func json(_ report: FinishedReport) -> String {
+  /// A report as JSON; as text it is rendered too.
+  static func json(_ report: FinishedReport) -> String {
     var output = OutputBuffer()
-    JSONReport().write(report, to: &output)
     TextReport().write(report, to: &output)
     output.removeAll()
     JSONReport().write(report, to: &output)
@@ -55,9 +56,9 @@ struct ReportChecks {
   }
 
   /// Writes the file anew and returns its path.
-  private func write(_ bytes: UnsafeRawBufferPointer) -> String {
-    ftruncate(Self.file, 0)
-    guard pwrite(Self.file, bytes.baseAddress, bytes.count, 0) == bytes.count else { fatalError("the file cannot be written") }
-    return "/proc/self/fd/\(Self.file)"
+  private static func write(_ bytes: UnsafeRawBufferPointer) -> String {
+    ftruncate(file, 0)
+    guard pwrite(file, bytes.baseAddress, bytes.count, 0) == bytes.count else { fatalError("the file cannot be written") }
+    return "/proc/self/fd/\(file)"
   }
 }
