@@ -96,4 +96,13 @@ import Testing
     }
     #expect(report.totals.hitDisk == 1)
   }
+
+  @Test(arguments: ["received_bytes", "waited_ns"])
+  func rowsThatTellOfMoreThanThereCanBeAreRefused(member: String) {
+    let report = RunReport(version: "1", job: identity, startedAt: nil)
+    let replay = RowReplay(into: report)
+    let row = "{\"url\":\"https://a/1.jpg\",\"outcome\":\"downloaded\",\"attempts\":1,\"\(member)\":\(1 << 50)}\n"
+    let rows = Array(String(repeating: row, count: 1 << 14).utf8)
+    #expect(throws: ReportReadingError.self) { try rows.withUnsafeBytes { bytes in try replay.add(bytes, from: "rows") } }
+  }
 }

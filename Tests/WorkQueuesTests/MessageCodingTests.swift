@@ -65,6 +65,7 @@ import Testing
       [1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 0, 0, 0],  // a manifest of more than 32 bits
       [1, 0, 0] + Array(repeating: 0xFF, count: 10) + [0, 0],  // a line of more than 64 bits
       [1, 2, 0, 0, 0, 0, 1, 0xFF],  // a sentence that is no text
+      [1, 2, 0, 0, 0, 0, 201, 1] + [UInt8](repeating: 65, count: 201),  // a sentence that a writer would have cut
       [1] + Array(repeating: [0, 0, 0, 0, 0], count: 257).flatMap { $0 },
     ]
     for bytes in wrong { #expect(throws: MessageProblem.self) { try Self.decoded(bytes) } }

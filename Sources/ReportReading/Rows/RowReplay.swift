@@ -19,8 +19,9 @@ public final class RowReplay {
   private var variants: [ReportedVariant: Int] = [:]
   private var lastManifest: (path: [UInt8], index: Int)?
   private var normalized: [UInt8] = []
-  /// Bytes that the rows told of so far, so that nothing overflows that adds them up.
+  /// Bytes and waits that the rows told of so far, so that nothing overflows that adds them up.
   private var claimedBytes: UInt64 = 0
+  private var claimedWaits: UInt64 = 0
 
   /// What tells the image of a normalised URL from those of others, see ``ReportedEntry/imageHash``; nil: the URL does.
   public var imageHash: ((UnsafeRawBufferPointer, URLParts) -> UInt64)?
@@ -83,8 +84,7 @@ public final class RowReplay {
   private func record(_ row: ReportRow) throws(JSONProblem) { try record(row, try row.result()) }
 
   private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONProblem) {
-    claimedBytes += result.bytes + (result.storedBytes ?? 0)
-    guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
+    try claim(result)
     let url = try row.url()
     let variant = try variant(of: row)
     let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
@@ -104,6 +104,14 @@ public final class RowReplay {
         )
       )
     }
+  }
+
+  private func claim(_ result: EntryResult) throws(JSONProblem) {
+    claimedBytes += result.bytes + (result.storedBytes ?? 0) + result.receivedBytes
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
+    let (waits, overflows) = claimedWaits.addingReportingOverflow(result.waitedNanoseconds)
+    guard !overflows else { throw JSONProblem("the rows tell of longer waits than there can be") }
+    claimedWaits = waits
   }
 
   /// Where the parts of the URL lie in `normalized` afterwards; empty for what is no URL.

@@ -58,7 +58,8 @@ struct MessageDecoder {
 
   private mutating func readSentence(_ bytes: UnsafeRawBufferPointer, at offset: inout Int) throws(MessageProblem) -> Range<Int> {
     guard let length = Varint.read(bytes, at: &offset), length <= min(Self.maximumSentenceBytes, bytes.count - offset),
-      String(validating: bytes[offset..<offset + Int(length)], as: UTF8.self) != nil
+      let sentence = String(validating: bytes[offset..<offset + Int(length)], as: UTF8.self),
+      sentence.quotable.utf8.elementsEqual(sentence.utf8)
     else { throw Self.problem("the sentence of entry \(entries.count + 1) is none") }
     let start = texts.count
     texts.append(contentsOf: bytes[offset..<offset + Int(length)])
