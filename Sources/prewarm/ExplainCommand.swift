@@ -14,6 +14,8 @@ struct ExplainCommand: ParsableCommand {
     discussion: """
       With --job, as that job asks for it: each variant and edge is told by itself. No network is used, and nothing is changed. Ends with 0 \
       also where nothing is known of the URL, and where there is no cache yet; with 3 where it is no URL of an image.
+
+      With --shard it tells which part of the job has the URL, and what the run of the named one does with it.
       """
   )
 
@@ -22,7 +24,16 @@ struct ExplainCommand: ParsableCommand {
 
   @OptionGroup var options: CacheOptions
 
+  @Option(
+    help: ArgumentHelp(
+      "Tell which of N parts has the URL, and what a run of the named one does: 2/5, auto/5 or auto, as prewarm run takes it.",
+      valueName: "shard"
+    )
+  )
+  var shard: String?
+
   func run() throws {
+    let number = try shard.map { try ShardOptions.number($0) }
     let opened = try options.openIfThere()
     let normalized: BaseURL
     let ways: [EntryWay]
@@ -32,7 +43,8 @@ struct ExplainCommand: ParsableCommand {
     } catch {
       throw CommandFailure(.misused, "\(named(url)): \(error.message)")
     }
-    var explained = try explain(ways, in: opened.cache)
+    let shard = number.flatMap { ExplainedShard(of: normalized, opened.job.sharded($0)) }
+    var explained = try explain(ways, shard, in: opened.cache)
     if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {
       // Without the cache's own key, credentials hash to nothing that any cache knows.
       for index in explained.indices { explained[index].key = nil }
@@ -41,6 +53,7 @@ struct ExplainCommand: ParsableCommand {
     let explanation = Explanation(
       url: shown(url),
       sentURL: sent,
+      shard: shard,
       cachePath: opened.cache?.path,
       missingCache: opened.job.cache.directory,
       ways: explained
@@ -49,8 +62,9 @@ struct ExplainCommand: ParsableCommand {
     try printData(explanation.text)
   }
 
-  private func explain(_ ways: [EntryWay], in cache: ImageCache?) throws -> [ExplainedWay] {
-    let expectations = try expectations(of: ways)
+  private func explain(_ ways: [EntryWay], _ shard: ExplainedShard?, in cache: ImageCache?) throws -> [ExplainedWay] {
+    let isOther = shard.map { !$0.isOwn } ?? false
+    let expectations = isOther ? ways.map { _ in .otherShard } : try expectations(of: ways)
     return try withCacheErrors { () throws(CacheError) in
       let transformed = try cache?.transformedEntries(of: Set(ways.map(\.identity))) ?? [:]
       var explained: [ExplainedWay] = []

@@ -8,6 +8,7 @@ struct ExplainedWay {
   /// What a run would do now.
   enum Expectation: String {
     case hit, blacklisted, fetch, skip
+    case otherShard = "other-shard"
 
     /// What a dry run of that job found of its one entry.
     init(_ report: FinishedReport, _ job: Job) {
@@ -90,6 +91,8 @@ struct Explanation {
   let url: String
   /// As it is sent, credentials masked.
   let sentURL: String
+  /// Which part of the job has it; nil where no part was asked about.
+  let shard: ExplainedShard?
   /// Where the cache is; nil where there is none.
   let cachePath: String?
   /// Where there would be one.

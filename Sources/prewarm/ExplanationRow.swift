@@ -23,14 +23,25 @@ struct ExplanationRow: Encodable {
     let vary: [String]
   }
 
+  struct Shard: Encodable {
+    let index: Int
+    let count: Int
+    let by: String
+    let own: Bool
+  }
+
   let url: String
   let sent_url: String
+  let shard: Shard?
   let cache: String?
   let ways: [Way]
 
   init(_ explanation: Explanation) {
     url = explanation.url
     sent_url = explanation.sentURL
+    shard = explanation.shard.map {
+      Shard(index: $0.holder.index, count: $0.holder.count, by: $0.holder.rule, own: $0.isOwn)
+    }
     cache = explanation.cachePath
     ways = explanation.ways.map { way in
       Way(

@@ -7,11 +7,12 @@ extension Explanation {
   var text: String {
     var lines = [fact("URL", sentURL)]
     if url != sentURL { lines.append(fact("written", url)) }
+    if let shard { lines.append(fact("shard", shard.sentence)) }
     lines.append(fact("cache", cachePath ?? "there is none in \(missingCache)"))
     for way in ways {
       lines.append("")
       if let title = way.variant.title { lines.append(escapedForTerminal(title)) }
-      lines += way.facts(cached: cachePath != nil, url: sentURL)
+      lines += way.facts(cached: cachePath != nil, url: sentURL, shard)
     }
     return lines.map { "\($0)\n" }.joined()
   }
@@ -21,7 +22,7 @@ extension Explanation {
 private func fact(_ name: String, _ text: String) -> String { name.padded(to: 10) + " " + escapedForTerminal(text) }
 
 extension ExplainedWay {
-  fileprivate func facts(cached: Bool, url: String) -> [String] {
+  fileprivate func facts(cached: Bool, url: String, _ shard: ExplainedShard?) -> [String] {
     var lines = [fact("key", key ?? "not known without the cache, under whose own key credentials are hashed")]
     if key != nil, identity != url { lines.append(fact("identity", identity)) }
     if cached {
@@ -29,7 +30,7 @@ extension ExplainedWay {
       for image in stored { lines += image.facts }
       lines.append(fact("blacklist", blacklisted?.sentence ?? "not on it"))
     }
-    lines.append(fact("a run", expectation.sentence(stored, isExpired: stored.contains(where: \.isExpired))))
+    lines.append(fact("a run", expectation.sentence(stored, isExpired: stored.contains(where: \.isExpired), shard)))
     lines.append(fact("request", curl))
     return lines
   }
@@ -60,6 +61,15 @@ extension ExplainedWay.Stored {
   }
 }
 
+extension ExplainedShard {
+  /// `2/5, by its URL`, and where that is another than the one asked about: `2/5, by its host; not in 3/5`.
+  fileprivate var sentence: String {
+    let rule = holder.rule == "url" ? "URL" : holder.rule
+    let place = "\(holder.index)/\(holder.count), by its \(rule)"
+    return isOwn ? place : "\(place); not in \(asked.index)/\(asked.count)"
+  }
+}
+
 extension ProofDepth {
   fileprivate var phrase: String {
     switch self {
@@ -84,11 +94,12 @@ extension BlacklistRecord {
 }
 
 extension ExplainedWay.Expectation {
-  fileprivate func sentence(_ stored: [ExplainedWay.Stored], isExpired: Bool) -> String {
+  fileprivate func sentence(_ stored: [ExplainedWay.Stored], isExpired: Bool, _ shard: ExplainedShard?) -> String {
     switch self {
     case .hit: "would find it: a hit"
     case .blacklisted: "would not ask: it is known bad (prewarm blacklist remove; --retry-blacklisted)"
     case .skip: "would skip it: cache.mode is only"
+    case .otherShard: "would leave it to \(shard?.holder.phrase ?? "another shard")"
     case .fetch where stored.isEmpty: "would fetch it"
     case .fetch: isExpired ? "would ask for it again: it has expired" : "would ask for it again"
     }

@@ -20,12 +20,16 @@ struct ShardOptions: ParsableArguments {
   /// The jobs, each with the entries of the shard alone; all of them where none is named.
   func parts(of jobs: [Job]) throws -> [Job] {
     guard let shard else { return jobs }
-    let number: ShardNumber
+    let number = try Self.number(shard)
+    return jobs.map { $0.sharded(number) }
+  }
+
+  /// The shard that `text` means here.
+  static func number(_ text: String) throws -> ShardNumber {
     do throws(ShardMistake) {
-      number = try ShardRequest(shard).number(environment: JobLoading.environment())
+      return try ShardRequest(text).number(environment: JobLoading.environment())
     } catch {
       throw CommandFailure(.misused, "\(error)")
     }
-    return jobs.map { $0.sharded(number) }
   }
 }

@@ -56,6 +56,16 @@ import Testing
     )
   }
 
+  @Test(arguments: Shard.Rule.allCases) func theHolderOfAURLIsTheShardThatOwnsIt(rule: Shard.Rule) throws {
+    for number in 0..<200 {
+      let url = try BaseURL("HTTP://h\(number % 40).Example:8080/a b/\(number).jpg#top")
+      let owners = url.bytes.withUnsafeBytes { bytes in
+        (1...7).filter { Shard(index: $0, count: 7, by: rule).owns(url: bytes, parts: url.parts, hash: Shard.hash(bytes)) }
+      }
+      #expect(owners == [Shard(index: 1 + number % 7, count: 7, by: rule).holder(of: url).index])
+    }
+  }
+
   @Test func aBadLineGoesByWhatMachinesHaveAlike() {
     func owners(_ name: String) -> [Int] {
       (1...1000).filter { Shard(index: $0, count: 1000, by: .url).owns(Shard.hash(line: 17, ofManifest: name)) }

@@ -1,6 +1,6 @@
 import CXXHash
 import ImagePrimitives
-import ImageURLs
+public import ImageURLs
 
 /// One of several runs that share the entries of a job: every entry belongs to exactly one of them.
 ///
@@ -52,10 +52,23 @@ public struct Shard: Sendable, Hashable {
   /// Whether an entry of that URL in normal form is its own; `hash` is that of the URL.
   @inline(__always)
   func owns(url: UnsafeRawBufferPointer, parts: URLParts, hash: UInt64) -> Bool {
+    owns(self.hash(url: url, parts: parts, ofURL: hash))
+  }
+
+  /// The hash of what an entry goes by; `hash` is that of its URL in normal form.
+  @inline(__always)
+  private func hash(url: UnsafeRawBufferPointer, parts: URLParts, ofURL hash: UInt64) -> UInt64 {
     switch rule {
-    case .url: owns(hash)
-    case .host: owns(Self.hash(UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])))
+    case .url: hash
+    case .host: Self.hash(UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort]))
     }
+  }
+
+  /// The one of the shards that an entry of that URL is in.
+  public func holder(of url: BaseURL) -> Shard {
+    let hash = url.bytes.withUnsafeBytes { self.hash(url: $0, parts: url.parts, ofURL: Self.hash($0)) }
+    let heaviest = (1...count).max { Self.mix(hash, $0) < Self.mix(hash, $1) }
+    return Shard(index: heaviest ?? index, count: count, by: rule)
   }
 
   /// Whether what has that hash is its own.

@@ -1,5 +1,6 @@
+public import ImageURLs
 import Manifests
-import Reporting
+public import Reporting
 
 extension Job {
   /// The job as one of its shards runs it: with its entries alone, and slower where all of them ask the same hosts.
@@ -14,13 +15,16 @@ extension Job {
     return job
   }
 
+  /// The shard that this job runs, as reports name it; nil: all of its entries.
+  public var reportedShard: ReportedShard? { shard.map { ReportedShard($0) } }
+
+  /// The shard that an entry of that URL is in, of those that the job is cut into; nil where it is not cut.
+  public func reportedShard(of url: BaseURL) -> ReportedShard? { shard.map { ReportedShard($0.holder(of: url)) } }
+
   /// How reports name it.
-  var identity: JobIdentity {
-    JobIdentity(
-      name: name,
-      file: file,
-      shard: shard.map { ReportedShard(index: $0.index, count: $0.count, by: $0.rule.rawValue) },
-      digest: digest
-    )
-  }
+  var identity: JobIdentity { JobIdentity(name: name, file: file, shard: reportedShard, digest: digest) }
+}
+
+extension ReportedShard {
+  fileprivate init(_ shard: Shard) { self.init(index: shard.index, count: shard.count, by: shard.rule.rawValue) }
 }
