@@ -10,11 +10,7 @@ struct KeyOptions: ParsableArguments {
   )
   var order: String?
 
-  @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count"))
-  var concurrency: String?
-
-  @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))
-  var perHost: String?
+  @OptionGroup var machine: MachineOptions
 
   @Option(help: ArgumentHelp("prefetch.rate: requests begun over all hosts, such as 200/s.", valueName: "rate"))
   var rate: String?
@@ -61,9 +57,6 @@ struct KeyOptions: ParsableArguments {
   @Flag(help: "cache.verify-hits: read every hit's body and check its sum.")
   var verifyHits = false
 
-  @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
-  var cacheDirectory: String?
-
   @Option(help: ArgumentHelp("cache.namespace.", valueName: "name"))
   var namespace: String?
 
@@ -82,18 +75,12 @@ struct KeyOptions: ParsableArguments {
   )
   var report: [String] = []
 
-  @Option(
-    help: ArgumentHelp("Any key by its dotted path, such as request.max-bytes=1MiB; may be repeated.", valueName: "key=value"),
-    completion: KeyCompletions.settings
-  )
-  var set: [String] = []
+  @OptionGroup var settings: SettingOptions
 
-  /// What they set, in the order of the options above; `--set` last, since it is the most exact.
+  /// What they set; `--set` last, since it is the most exact.
   func overrides() throws -> [JobOverride] {
     let plain: [(option: String, key: String, value: String?)] = [
       ("--order", "prefetch.order", order),
-      ("--concurrency", "prefetch.concurrency", concurrency),
-      ("--per-host", "prefetch.per-host", perHost),
       ("--rate", "prefetch.rate", rate),
       ("--per-host-rate", "prefetch.per-host-rate", perHostRate),
       ("--adaptive", "prefetch.adaptive", adaptive ? "true" : nil),
@@ -109,12 +96,11 @@ struct KeyOptions: ParsableArguments {
       ("--namespace", "cache.namespace", namespace),
       ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
     ]
-    var overrides = plain.compactMap { option, key, value in
-      value.map { JobOverride(path: key, value: $0, origin: option) }
-    }
-    if let cacheDirectory {
-      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
-    }
+    var overrides =
+      machine.overrides
+      + plain.compactMap { option, key, value in
+        value.map { JobOverride(path: key, value: $0, origin: option) }
+      }
     for rule in failOn {
       let (name, value) = try Self.pair(rule, option: "--fail-on", example: "failures=1%")
       overrides.append(JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)"))
@@ -130,17 +116,7 @@ struct KeyOptions: ParsableArguments {
         )
       )
     }
-    return try overrides + Self.overrides(settings: set)
-  }
-
-  /// What `--set` sets.
-  static func overrides(settings: [String]) throws -> [JobOverride] {
-    try settings.map { setting in
-      guard let override = JobOverride(setting: setting) else {
-        throw CommandFailure(.misused, "--set \(setting): write KEY=VALUE, such as prefetch.order=lifo")
-      }
-      return override
-    }
+    return try overrides + settings.overrides()
   }
 
   private static func pair(_ text: String, option: String, example: String) throws -> (String, String) {

@@ -11,8 +11,8 @@ struct WorkerCommand: ParsableCommand {
     abstract: "Work on the job in a queue on Redis, beside workers on other machines.",
     discussion: """
       The job comes from the queue, where prewarm enqueue put it; until there is one, it is waited for. Relative paths in it start at the \
-      current folder, variables come from this environment, and the cache is this machine's own. Any number of workers may come and go: what one \
-      that died had begun, others take over; each URL is reported once.
+      current folder, variables come from this environment, the cache is this machine's own, and what options set holds here alone. Any number \
+      of workers may come and go: what one that died had begun, others take over; each URL is reported once.
 
         0          nothing is left in the queue; failures are judged by prewarm enqueue --wait
         1          it could not go on: cache unusable, Redis refuses
@@ -35,20 +35,11 @@ struct WorkerCommand: ParsableCommand {
   )
   var takeOverAfter = "30s"
 
-  @Option(help: ArgumentHelp("cache.directory on this machine.", valueName: "folder"), completion: .directory)
-  var cacheDirectory: String?
+  @OptionGroup(title: "Options that set keys of the job, on this machine")
+  var machine: MachineOptions
 
-  @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight here.", valueName: "count"))
-  var concurrency: String?
-
-  @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host from here.", valueName: "count"))
-  var perHost: String?
-
-  @Option(
-    help: ArgumentHelp("Any key by its dotted path, such as cache.max-size=2GiB; may be repeated.", valueName: "key=value"),
-    completion: KeyCompletions.settings
-  )
-  var set: [String] = []
+  @OptionGroup(title: "Options that set keys of the job, on this machine")
+  var settings: SettingOptions
 
   @OptionGroup(title: "Display")
   var display: DisplayOptions
@@ -63,7 +54,7 @@ struct WorkerCommand: ParsableCommand {
     guard options.setTakeOverAfter(takeOverAfter) else {
       throw CommandFailure(.misused, "--take-over-after \(takeOverAfter): write a duration of at least 1s, such as 30s")
     }
-    let overrides = try overrides()
+    let overrides = try machine.overrides + settings.overrides()
     let control = RunControl()
     let progress = ProgressPrinter(display)
     let manager: ImageManager
@@ -94,19 +85,6 @@ struct WorkerCommand: ParsableCommand {
     }
     manager.shutDown()
     throw ExitCode(status.rawValue)
-  }
-
-  /// What this machine sets over the job.
-  private func overrides() throws -> [JobOverride] {
-    var overrides: [JobOverride] = []
-    if let concurrency {
-      overrides.append(JobOverride(path: "prefetch.concurrency", value: concurrency, origin: "--concurrency"))
-    }
-    if let perHost { overrides.append(JobOverride(path: "prefetch.per-host", value: perHost, origin: "--per-host")) }
-    if let cacheDirectory {
-      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
-    }
-    return try overrides + KeyOptions.overrides(settings: set)
   }
 
   /// Prints what was done of a job, and returns the status that it ends with.
