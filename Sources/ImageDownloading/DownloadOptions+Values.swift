@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 extension DownloadOptions {
   /// All options, by which copies are made.
   struct Values {

@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// How the downloads of one job are made: what is sent, how long is waited, what is accepted.
 ///
@@ -37,7 +37,8 @@ public final class DownloadOptions: Sendable {
   public var stallTimeout: Duration { values.stallTimeout }
   /// How often a transient failure is tried again; 2 by default.
   public var retries: Int { values.retries }
-  /// How long to wait before a retry.
+  /// How long to wait before a retry: drawn evenly from zero to its limit (full jitter), which is 500 ms before the first by
+  /// default, and 30 s at most.
   public var backoff: Backoff { values.backoff }
   /// How long it may wait in all because hosts ask for that (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such a wait
   /// is no retry. A host that asks for more than is left fails it at once.
@@ -98,7 +99,7 @@ public final class DownloadOptions: Sendable {
     connectTimeout: Duration = .seconds(10),
     stallTimeout: Duration = .seconds(15),
     retries: Int = 2,
-    backoff: Backoff = Backoff(),
+    backoff: Backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30)),
     retryAfterMaximum: Duration = .seconds(120),
     redirects: Int = 10,
     acceptStatus: Set<Int> = [200],

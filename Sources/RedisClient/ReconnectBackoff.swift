@@ -1,14 +1,14 @@
-/// How long to wait before the next try to reach a server: from 50 ms, doubled up to 5 s, and drawn evenly from the upper half of
-/// that.
-///
-/// The draw spreads clients that lost their server together; the lower half is left out so that none of them hammers it.
-public struct ReconnectBackoff: Sendable {
-  /// The wait before the first try is at most this.
-  public static let initial = Duration.milliseconds(50)
-  /// No wait is longer.
-  public static let maximum = Duration.seconds(5)
+public import ImagePrimitives
 
-  private var limit = initial
+/// How long to wait before the next try to reach a server: drawn evenly from the upper half of what the backoff allows.
+///
+/// The lower half is left out so that no client hammers a server that many have lost together.
+public struct ReconnectBackoff: Sendable {
+  /// From 50 ms up to 5 s.
+  public static let limits = Backoff(initial: .milliseconds(50), maximum: .seconds(5))
+
+  /// Tries since the server answered last.
+  private var tries = 0
 
   /// A backoff before its first wait.
   public init() {}
@@ -21,11 +21,10 @@ public struct ReconnectBackoff: Sendable {
 
   /// The next wait, drawn from `generator`.
   public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-    let wait = limit / 2 * Double.random(in: 1...2, using: &generator)
-    limit = min(limit * 2, Self.maximum)
-    return wait
+    defer { tries += 1 }
+    return Self.limits.limit(beforeRetry: tries) / 2 * Double.random(in: 1...2, using: &generator)
   }
 
   /// The server has answered: the next wait is the first again.
-  public mutating func reset() { limit = Self.initial }
+  public mutating func reset() { tries = 0 }
 }

@@ -126,7 +126,7 @@ struct ClientTests {
     let clock = ManualClock()
     let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(time: clock.source)
-    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))
     try origin.waitForRequests(1)
     try origin.waitForInFlight(0)

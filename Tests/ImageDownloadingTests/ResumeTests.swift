@@ -224,7 +224,7 @@ struct ResumeTests {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let origin = try Origin(["/a": .sequence([ranged.brokenOff(afterBytes: 600_000), ranged])])
     let fetcher = try Fetcher(time: clock.source)
-    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     let options = DownloadOptions.forTests(retries: 1, backoff: backoff)
     let download = { (id: UInt64) in Download(id: id, url: Array(origin.url("/a").utf8), options: options) }
     fetcher.client.submit([download(1)])

@@ -61,7 +61,7 @@ struct RetryTests {
     let clock = ManualClock()
     let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(concurrency: 1, time: clock.source)
-    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: backoff))
     try fetcher.recorder.waitForEnd(of: 2)
     try fetcher.settle()
@@ -81,7 +81,7 @@ struct RetryTests {
   func cancelWaitingRetry() throws {
     let origin = try Origin(["/a": .status(503)])
     let fetcher = try Fetcher(time: ManualClock().source)
-    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     fetcher.submit([origin.url("/a")], options: .forTests(retries: 1, backoff: backoff))
     try origin.waitForRequests(1)
     try origin.waitForInFlight(0)
@@ -89,16 +89,6 @@ struct RetryTests {
     let end = try fetcher.recorder.waitForEnds(1)[0]
     #expect(end.isCancelled)
     #expect(end.summary.attempts == 1)
-  }
-
-  @Test("D15: backoff doubles up to its maximum")
-  func backoffDoubles() {
-    let backoff = DownloadOptions.Backoff(initial: .milliseconds(500), maximum: .seconds(3))
-    #expect(
-      (0..<5).map { backoff.limit(beforeRetry: $0) } == [.milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3)]
-    )
-    #expect(backoff.limit(beforeRetry: 1_000_000) == .seconds(3))
-    #expect(DownloadOptions.Backoff(initial: .zero, maximum: .seconds(3)).limit(beforeRetry: 9) == .zero)
   }
 
   @Test("D15: the default jitter draws from zero to the limit")

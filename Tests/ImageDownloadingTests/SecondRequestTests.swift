@@ -20,7 +20,7 @@ struct SecondRequestTests {
       timeout: .seconds(600),
       stallTimeout: .seconds(600),
       retries: retries,
-      backoff: DownloadOptions.Backoff(initial: .zero, maximum: .zero),
+      backoff: Backoff(initial: .zero, maximum: .zero),
       streamAbove: streamAbove,
       checksRemoteCache: true,
       requestModifier: requestModifier

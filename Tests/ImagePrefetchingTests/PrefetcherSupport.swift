@@ -30,7 +30,7 @@ struct Warehouse {
           timeout: .seconds(600),
           stallTimeout: .seconds(600),
           retries: retries,
-          backoff: DownloadOptions.Backoff(initial: .zero, maximum: .zero)
+          backoff: Backoff(initial: .zero, maximum: .zero)
         )
       )
     )

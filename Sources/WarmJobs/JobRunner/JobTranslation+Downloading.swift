@@ -1,4 +1,5 @@
 import ImageDownloading
+import ImagePrimitives
 
 extension Job {
   /// Longer than any transfer, and short enough for libcurl's milliseconds.
@@ -19,7 +20,7 @@ extension Job {
       connectTimeout: request.connectTimeout,
       stallTimeout: request.stallTimeout ?? Self.noLimit,
       retries: request.retries,
-      backoff: DownloadOptions.Backoff(initial: request.backoffInitial, maximum: request.backoffMaximum),
+      backoff: Backoff(initial: request.backoffInitial, maximum: request.backoffMaximum),
       retryAfterMaximum: request.retryAfterMaximum,
       redirects: request.redirects,
       acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },

@@ -165,7 +165,7 @@ struct PauseTests {
     let run = try ManualRun(concurrency: 4)
     let headers: HeaderFields = tellsWhen ? ["Retry-After": "10"] : [:]
     let origin = try Origin(fallback: .status(503, headers: headers))
-    let backoff = DownloadOptions.Backoff(initial: .seconds(10), maximum: .seconds(10))
+    let backoff = Backoff(initial: .seconds(10), maximum: .seconds(10))
     run.fetcher.submit((0..<2000).map { origin.url("/\($0)") }, options: .forTests(retries: 2, backoff: backoff))
     let seconds = try await run.advance(untilEnds: 2000, atMost: 1000)
     #expect((100...150).contains(seconds))
@@ -179,7 +179,7 @@ struct PauseTests {
   func backoffPauses() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(["/0": .status(503)], fallback: .body([1]))
-    let backoff = DownloadOptions.Backoff(initial: .seconds(20), maximum: .seconds(20))
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
     run.fetcher.submit((0..<3).map { origin.url("/\($0)") }, options: .forTests(retries: 1, backoff: backoff))
     try await run.settle()
     try await run.advance(by: .seconds(19))
@@ -198,7 +198,7 @@ struct PauseTests {
   func restsWithoutRetries() async throws {
     let run = try ManualRun(concurrency: 4)
     let origin = try Origin(fallback: .status(429))
-    let backoff = DownloadOptions.Backoff(initial: .seconds(1), maximum: .seconds(30))
+    let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30))
     run.fetcher.submit((0..<1000).map { origin.url("/\($0)") }, options: .forTests(retries: 0, backoff: backoff))
     // 1, 2, 4, 8, 16, 30, 30 seconds, and with 30 more it would be longer than any may wait.
     #expect(try await run.advance(untilEnds: 1000, atMost: 1000) == 91)
