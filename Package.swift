@@ -105,7 +105,12 @@ let package = Package(
     ),
 
     // What tests share: folders, clocks, fixtures, processes; and servers that misbehave on purpose.
-    .target(name: "TestSupport", dependencies: ["ImagePrimitives"], path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "TestSupport",
+      dependencies: ["ImagePrimitives", "ImageCoding"],
+      path: "Tests/TestSupport",
+      swiftSettings: strict
+    ),
     .target(
       name: "TestOrigin",
       dependencies: [

@@ -145,18 +145,11 @@ import Testing
   }
 }
 
-/// Reads JPEG like the standard coder, and counts.
-final class CountingCoder: ImageCoder {
-  private let jpeg = JPEGCoder()
+/// Counts what it decodes.
+final class CountingCoder: JPEGReading {
   private let count = Atomic(0)
 
   var decodes: Int { count.load(ordering: .sequentiallyConsistent) }
-
-  func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
-
-  func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    try jpeg.header(of: prefix, isComplete: isComplete)
-  }
 
   func decode(
     _ bytes: UnsafeRawBufferPointer,
@@ -164,10 +157,6 @@ final class CountingCoder: ImageCoder {
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
     count.add(1, ordering: .sequentiallyConsistent)
-    return try jpeg.decode(bytes, options: options, limits: limits)
-  }
-
-  func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-    try jpeg.proveDecodable(bytes, limits: limits)
+    return try JPEGCoder().decode(bytes, options: options, limits: limits)
   }
 }

@@ -11,8 +11,7 @@ import Testing
 /// What a context makes of images, encoded and kept on disk.
 @Suite struct TransformedOnDiskTests {
   /// Writes black PNGs of the right size, counts, and counts what is decoded.
-  private final class Writer: ImageCoder {
-    private let jpeg = JPEGCoder()
+  private final class Writer: JPEGReading {
     private let written = Atomic(0)
     private let read = Atomic(0)
     private let lastOptions = Mutex(DecodingOptions())
@@ -22,14 +21,10 @@ import Testing
     var options: DecodingOptions { lastOptions.withLock { $0 } }
     var decodes: Int { read.load(ordering: .sequentiallyConsistent) }
 
-    func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
     func canEncode(_ format: ImageFormat) -> Bool { format == .png }
     func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
       written.add(1, ordering: .sequentiallyConsistent)
       return SampleImages.makePNG(width: image.pixels.size.width, height: image.pixels.size.height)
-    }
-    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      try jpeg.header(of: prefix, isComplete: isComplete)
     }
     func decode(
       _ bytes: UnsafeRawBufferPointer,
@@ -38,10 +33,7 @@ import Testing
     ) throws(ImageError) -> DecodedImage {
       read.add(1, ordering: .sequentiallyConsistent)
       lastOptions.withLock { $0 = options }
-      return try jpeg.decode(bytes, options: options, limits: limits)
-    }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-      try jpeg.proveDecodable(bytes, limits: limits)
+      return try JPEGCoder().decode(bytes, options: options, limits: limits)
     }
   }
 

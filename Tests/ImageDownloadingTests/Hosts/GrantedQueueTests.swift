@@ -30,6 +30,15 @@ struct GrantedQueueTests {
     for slot in 0..<count { queue.insert(slot: slot, host: slot % hosts, priority: .normal, sequence: Int64(slot)) }
   }
 
+  /// A queue of one host, at which so many wait and have asked for their starts.
+  private func makeAskingQueue(waiting count: Int, rate: Double? = nil, perHostRate: Double) -> DownloadQueue {
+    var queue = makeQueue(rate: rate, perHostRate: perHostRate)
+    add(count, to: &queue)
+    _ = queue.next(now: start)
+    _ = queue.takeDemands(startsNew: true)
+    return queue
+  }
+
   private func startAll(_ queue: inout DownloadQueue, _ now: MonotonicInstant, startsNew: Bool = true) -> [Int] {
     var slots: [Int] = []
     while case .start(let slot, _) = queue.next(now: now, startsNew: startsNew) { slots.append(slot) }
@@ -117,10 +126,7 @@ struct GrantedQueueTests {
 
   @Test("D1: starts that have come late come no closer to one another")
   func noBursts() {
-    var queue = makeQueue(perHostRate: 50)
-    add(5, to: &queue)
-    _ = queue.next(now: start)
-    _ = queue.takeDemands(startsNew: true)
+    var queue = makeAskingQueue(waiting: 5, perHostRate: 50)
     queue.grant(grant(5, from: start, milliseconds: 20), to: 0, now: start)
     // The thread wakes when all have been due for long.
     #expect(startAll(&queue, at(500)) == [0])
@@ -161,10 +167,7 @@ struct GrantedQueueTests {
 
   @Test("D1: a start of which no request came is used by another")
   func takenBack() {
-    var queue = makeQueue(rate: 10, perHostRate: 10)
-    add(2, to: &queue)
-    _ = queue.next(now: start)
-    _ = queue.takeDemands(startsNew: true)
+    var queue = makeAskingQueue(waiting: 2, rate: 10, perHostRate: 10)
     queue.grant(grant(1, from: start, milliseconds: 100), to: 0, now: start)
     queue.grant(grant(1, from: start, milliseconds: 100), to: nil, now: start)
     #expect(queue.next(now: start) == .start(slot: 0, resolves: false))
@@ -174,10 +177,7 @@ struct GrantedQueueTests {
 
   @Test("D15: a host that rests asks for nothing, and what it was granted is lost meanwhile")
   func rest() {
-    var queue = makeQueue(perHostRate: 10)
-    add(2, to: &queue)
-    _ = queue.next(now: start)
-    _ = queue.takeDemands(startsNew: true)
+    var queue = makeAskingQueue(waiting: 2, perHostRate: 10)
     queue.grant(grant(1, from: at(10), milliseconds: 100), to: 0, now: start)
     queue.rest(0, until: at(5000), status: 429, now: start)
     #expect(startAll(&queue, at(4999)) == [])
@@ -253,10 +253,7 @@ struct GrantedQueueTests {
 
   @Test("a host with a request for starts under way is kept until it is answered")
   func keptWhileAsked() {
-    var queue = makeQueue(perHostRate: 10)
-    add(1, to: &queue)
-    _ = queue.next(now: start)
-    _ = queue.takeDemands(startsNew: true)
+    var queue = makeAskingQueue(waiting: 1, perHostRate: 10)
     queue.remove(slot: 0, host: 0)
     #expect(queue.settle(host: 0, now: start) == true)
     queue.grant(grant(1, from: at(50), milliseconds: 100), to: 0, now: start)
