@@ -23,7 +23,10 @@ import Testing
     var probed = EntryResult(.checked, details: EntryResult.Details(prefixChecksum: Checksum(high: .max, low: 9)))
     (probed.attempts, probed.receivedBytes, probed.bytes) = (1, 65_536, 1 << 20)
     let invalid = EntryResult(.failed, details: EntryResult.Details(failure: Failure(.invalidURL, message: "no URL")))
-    return [downloaded, failed, probed, EntryResult(.hitDisk), EntryResult(.skipped), invalid, EntryResult(.blacklisted)]
+    var unkept = downloaded
+    unkept.storedBytes = 0
+    let plain = (hit: EntryResult(.hitDisk), skipped: EntryResult(.skipped), blacklisted: EntryResult(.blacklisted))
+    return [downloaded, failed, probed, plain.hit, plain.skipped, invalid, plain.blacklisted, unkept]
   }
 
   private func record(_ record: (EntryResult, ReportedEntry) -> Void) {

@@ -54,7 +54,8 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     appendDuration(result.durationNanoseconds)
     remoteCaches.append(result.remoteCache?.number, to: &buffer)
     append(.message, failure?.message)
-    append(.storedBytes, result.newBytes ?? 0)
+    // Zero is told where something came, since without it all of that counts as stored.
+    append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
     appendShared(result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
     append(.finalURL, details?.finalURL)
@@ -66,8 +67,11 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 
   /// Zero stands for "not known".
   @inline(__always)
-  private mutating func append(_ column: RowColumn, _ value: UInt64) {
-    guard value > 0 else { return Syntax.skip(column, in: &buffer) }
+  private mutating func append(_ column: RowColumn, _ value: UInt64) { append(column, known: value > 0 ? value : nil) }
+
+  @inline(__always)
+  private mutating func append(_ column: RowColumn, known value: UInt64?) {
+    guard let value else { return Syntax.skip(column, in: &buffer) }
     Syntax.begin(column, in: &buffer)
     buffer.append(decimal: value)
   }
