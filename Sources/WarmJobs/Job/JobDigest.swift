@@ -6,7 +6,7 @@ import Reporting
 
 extension Job {
   /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged: its manifests,
-  /// variants and edges, how shards are cut, and the rules of `verify` and `fail-on`.
+  /// which of them are asked for and how, how shards are cut, and the rules of `verify` and `fail-on`.
   ///
   /// They are the same on every machine: of an absolute path the file's name counts, of a relative one all of it. What is in the
   /// lists is not read. Values of header fields, users and passwords are left out.
@@ -15,6 +15,7 @@ extension Job {
     for manifest in manifests { manifest.add(to: &text) }
     text.add("shard-by", shardBy.rawValue)
     request.add(to: &text)
+    cache.add(to: &text)
     verify.add(to: &text)
     failOn.add(to: &text)
     return text.bytes.withUnsafeBytes { checksum(of: $0) }.hexadecimal
@@ -81,10 +82,23 @@ extension Job.Manifest {
 extension Job.Request {
   fileprivate func add(to text: inout DigestText) {
     text.add("method", method.rawValue)
+    text.add("robots", robots.rawValue)
+    text.add("addresses", addresses.rawValue)
     text.add("accept-status", acceptStatus.map { "\($0.lowerBound)-\($0.upperBound)" })
     text.add("max-bytes", maxBytes)
     text.add("variants", variants.flatMap { [$0.name] + $0.headers.map(\.name) })
     text.add("edges", edges.map { "\($0.name) \($0.host):\($0.port)" })
+  }
+}
+
+extension Job.Cache {
+  fileprivate func add(to text: inout DigestText) {
+    text.add("mode", mode.rawValue)
+    switch key {
+    case .url: text.add("key", "url")
+    case .urlWithoutQuery: text.add("key", "url-without-query")
+    case .droppingQuery(let names): text.add("key", names.sorted())
+    }
   }
 }
 

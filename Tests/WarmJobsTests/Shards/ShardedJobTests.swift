@@ -39,6 +39,8 @@ import Testing
       "fail-on: {failures: 1}\n", "fail-on: {failures: 1%}\n", "fail-on: {kinds: {dns: 1}}\n", "fail-on: {latency: {p99: 2s}}\n",
       "fail-on: {empty: false}\n", "request: {method: head}\n", "request: {variants: {a: {Accept: b}}}\n",
       "request: {edges: {a: \"b:80\"}}\n", "request: {accept-status: [200, 404]}\n",
+      "request: {robots: respect}\n", "request: {addresses: public}\n", "cache: {mode: only}\n",
+      "cache: {key: url-without-query}\n", "cache: {key: {drop-query: [a]}}\n",
     ].map { shortestJob + $0 }
     let manifests = [
       "path: b.txt", "path: a.txt, limit: 3", "path: a.txt, include: [a]", "path: a.txt, exclude: [a]",
