@@ -55,6 +55,7 @@ struct WorkerCommand: ParsableCommand {
       throw CommandFailure(.misused, "--take-over-after \(takeOverAfter): write a duration of at least 1s, such as 30s")
     }
     let overrides = try machine.overrides + settings.overrides()
+    if let refusal = overrides.compactMap(\.refusalByWorkers).first { throw CommandFailure(.misused, refusal) }
     let control = RunControl()
     let progress = ProgressPrinter(display)
     let manager: ImageManager

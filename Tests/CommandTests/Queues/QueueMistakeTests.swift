@@ -150,6 +150,12 @@ import Testing
     #expect(run.result.errorText.contains("a result in queue 'default'"), "\(run.result.errorText)")
   }
 
+  @Test(arguments: ["report=[{json: a.json}]", "manifests.0.limit=3", "name=other", "fail-on.failures=3", "prefetch.order=lifo"])
+  func whatAWorkerHasNoPartInItDoesNotTake(setting: String) async throws {
+    let ended = try await JobFolder(urls: []).prewarm("worker", "--queue", "redis://127.0.0.1:1", "--set", setting)
+    #expect(ended.status == 3 && ended.errorText.contains("a worker has no part in that"), "\(ended.errorText)")
+  }
+
   @Test func aJobThatIsNoneIsRefused() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     #expect(try await scene.enqueue().wait().status == 0)
