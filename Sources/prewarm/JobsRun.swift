@@ -118,6 +118,7 @@ struct JobsRun {
       (totals.skipped - misses, others),
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-    return "\(report.job.name): \(counted(totals.urls, "URL")): \(parts.joined(separator: ", ")); nothing was fetched"
+    let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
+    return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); nothing was fetched"
   }
 }

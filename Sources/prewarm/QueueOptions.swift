@@ -8,7 +8,7 @@ struct QueueOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      The Redis server: redis://[user@]host[:port][/database], or redis+unix:///path. Its password comes from the variable REDISCLI_AUTH, as \
+      The Redis server: redis://[user@]host[:port][/database], or redis+unix:///path[?db=number]. Its password comes from the variable REDISCLI_AUTH, as \
       redis-cli has it, so that no list of processes shows it; redis://user:password@host works, too.
       """,
       valueName: "url"
