@@ -38,7 +38,7 @@ public final class JobEnqueuer {
 
   /// - Parameters:
   ///   - path: the job file's path, `contents` its text and `overrides` what stands over it, of which `job` was made.
-  ///   - note: told why it waits for Redis, where that lasts.
+  ///   - note: told why it waits for Redis, where that lasts, and what is wrong with it.
   public init(
     _ job: Job,
     path: String,
@@ -62,6 +62,10 @@ public final class JobEnqueuer {
     let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note, refusesReplicas: true)
     let found = try look(asking)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
+    if let policy = try asking.ask({ follower throws(QueueError) in try follower.evictionPolicy() }) {
+      let cure = "set its maxmemory-policy, \(policy), to noeviction"
+      note("\(place.address) throws away what a queue holds once its memory is full; \(cure)")
+    }
     let manifests = try openManifests(now: created)
     if case .obsolete(let queue) = found {
       // Where somebody else has filled it anew meanwhile, that stays.

@@ -208,7 +208,7 @@ extension QueueProgress {
     }
     guard zip(Outcome.allCases, counts).contains(where: { totals[$0] != $1 }) else { return nil }
     let said = "counts \(counts.reduce(0, &+)) results, and has \(totals.urls): Redis has lost some, or has them twice"
-    return said + ", as it may where it is not set to appendfsync always; wait again, and where it is the same then, begin anew with "
-      + "--replace"
+    return said + ", as it may where it is not set to appendfsync always; wait again, and where that tells the same, "
+      + "begin anew with --replace"
   }
 }

@@ -93,6 +93,14 @@ import Testing
     #expect(try await scene.report().status == 2)
   }
 
+  @Test(arguments: [("allkeys-lru", true), ("volatile-lru", false), ("noeviction", false)])
+  func aServerThatThrowsAwayWhatItHoldsIsWarnedOf(policy: String, isTold: Bool) async throws {
+    let server = try await RedisServer(settings: ["--maxmemory", "64mb", "--maxmemory-policy", policy])
+    let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], redis: server)
+    let filled = try await scene.enqueue("-q").wait()
+    #expect(filled.status == 0 && filled.errorText.contains("set its maxmemory-policy, \(policy), to noeviction") == isTold)
+  }
+
   @Test func aSealThatIsLostEndsTheWait() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     let waiting = try scene.enqueue("--wait", "--progress", "lines")
