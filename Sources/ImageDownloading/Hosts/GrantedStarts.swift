@@ -73,6 +73,9 @@ struct GrantedStarts {
     dropExpired(now)
   }
 
+  /// Forgets all.
+  mutating func drop() { (left, next) = (0, MonotonicInstant(nanoseconds: 0)) }
+
   /// Forgets those that are too late.
   mutating func dropExpired(_ now: MonotonicInstant) {
     while left > 0, !isUsable(now) { use() }

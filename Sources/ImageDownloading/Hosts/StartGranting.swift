@@ -9,8 +9,9 @@ public import ImagePrimitives
 /// All methods are called on the transfer thread, never under a lock, and hold up all transfers while they last: they hand on
 /// what they get, and answers come later by ``ImageDownloader/grantStarts(_:)``.
 public protocol StartGranting: AnyObject, Sendable {
-  /// Asks for starts. There is at most one request of an origin that is not answered, be it by a grant or by
-  /// ``ImageDownloader/authorityIsAway(workers:)``, and no other until what was granted is used up or lost.
+  /// Asks for starts. There is at most one request of an origin that is not answered, be it by a grant, by
+  /// ``ImageDownloader/authorityIsAway(workers:phase:)`` or ``ImageDownloader/authorityIsBack(workers:)``, and no other until what
+  /// was granted is used up or lost.
   func requestStarts(_ requests: [StartRequest])
 
   /// Says that a host has asked this downloader for a pause of `duration`, from now on, by that status; for pauses that came by
@@ -81,16 +82,27 @@ extension ImageDownloader {
   /// keeps to its rates' part of one in `workers`, at least 1, so that what is held can be finished; a request that it is told of
   /// meanwhile is to be answered by this too.
   ///
-  /// Where none of so many workers reaches the authority, all together stay within the rates, but for one start of each. Where
-  /// only some of them do not, the authority grants the whole rates to the others: `cut` of them may then begin `cut / workers`
-  /// of the rates besides, for as long as they have something left that they got before.
-  public func authorityIsAway(workers: Int) {
+  /// What was granted and is not used is lost. `phase`, from 0 to below 1 and another for each worker, is what part of the time
+  /// between two of its starts this one waits before it begins by itself, so that not all workers begin at once; 0: none.
+  ///
+  /// Where none of so many workers reaches the authority, all together stay within the rates, but for a few starts at hosts that
+  /// are new to them. Where only some of them do not, the authority grants the whole rates to the others: `cut` of them may then
+  /// begin `cut / workers` of the rates besides, for as long as they have something left that they got before.
+  public func authorityIsAway(workers: Int, phase: Double = 0) {
     trap(unless: workers > 0, "rates are parted among at least 1 worker, not \(workers)")
-    inbox.post(.changeAuthority(.away(workers: workers)))
+    trap(unless: (0..<1).contains(phase), "a phase is from 0 to below 1, not \(phase)")
+    inbox.post(.changeAuthority(.away(workers: workers, phase: phase)))
   }
 
   /// Says that the authority grants starts again, as it does from the beginning; what waits asks for them anew.
-  public func authorityIsBack() { inbox.post(.changeAuthority(.granting)) }
+  ///
+  /// Above 1, `workers` is in how many parts the rates are while some of them may still be without the authority: besides what it
+  /// is granted this downloader then keeps to one of those, as while the authority was away, until it is called with another
+  /// number.
+  public func authorityIsBack(workers: Int = 1) {
+    trap(unless: workers > 0, "rates are parted among at least 1 worker, not \(workers)")
+    inbox.post(.changeAuthority(workers > 1 ? .returning(workers: workers) : .granting))
+  }
 
   /// Lets nothing begin at `origin`, written as in a ``StartRequest``, for `duration` from now on, since it has asked another
   /// downloader for that by `status`: as if it had asked this one. What is no origin is passed over.

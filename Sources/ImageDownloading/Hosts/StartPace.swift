@@ -12,9 +12,11 @@ struct StartPace {
   /// Nothing may begin before this; where starts are granted, it holds once there are any.
   func next(_ rule: PaceRule) -> MonotonicInstant { rule.isGranted ? max(rate.next, granted.next) : rate.next }
 
-  /// Whether nothing may begin for want of a grant.
+  /// Whether nothing may begin for want of a grant. One who keeps to a part needs none before its time by that: what is granted
+  /// long before would be lost until then.
   func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool {
-    rule.isGranted && !granted.isUsable(now, with: rule.awaited)
+    guard rule.isGranted, !rule.isPart || rate.next <= now else { return false }
+    return !granted.isUsable(now, with: rule.awaited)
   }
 
   /// Whether a pace that begins now would allow more.
@@ -40,6 +42,13 @@ struct StartPace {
     granted.ask(false)
   }
 
+  /// Goes on by another authority: what was granted before is for times when the others may count on what this one has now.
+  mutating func change(_ rule: PaceRule, notBefore time: MonotonicInstant) {
+    change(rule)
+    granted.drop()
+    rate.postpone(until: time)
+  }
+
   // MARK: Grants
 
   /// Notes that a start is wanted; true where that is new.
@@ -58,10 +67,15 @@ struct StartPace {
 
 /// What a ``StartPace`` keeps to.
 struct PaceRule {
-  /// Between two starts; zero without a rate.
+  /// Between two starts of one's own; zero without a rate.
   var intervalNanoseconds: UInt64 = 0
   /// Whether each start has to be granted.
   var isGranted = false
+  /// Between two starts of all that share the rate.
+  var sharedNanoseconds: UInt64 = 0
   /// What a start has to wait for besides, where that is granted too.
   var awaited: AwaitedStart?
+
+  /// Whether it keeps to a part of what may be granted.
+  var isPart: Bool { isGranted && intervalNanoseconds > sharedNanoseconds }
 }

@@ -38,6 +38,9 @@ struct StartRate {
     next = last.advanced(by: .nanoseconds(Int64(clamping: interval)))
   }
 
+  /// Lets nothing begin before `time`.
+  mutating func postpone(until time: MonotonicInstant) { next = max(next, time) }
+
   /// The interval of a number of starts a second; zero where there is no limit.
   static func intervalNanoseconds(ofRate rate: Double?) -> UInt64 {
     guard let rate else { return 0 }

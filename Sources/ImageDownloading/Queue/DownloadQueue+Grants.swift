@@ -6,8 +6,10 @@ enum StartAuthority: Equatable {
   case own
   /// Another, who is asked.
   case granting
-  /// That other would, but is away: this downloader keeps to its rates' part of one in so many.
-  case away(workers: Int)
+  /// That other grants, but some of so many downloaders may not know it yet: this one keeps to its part of the rates besides.
+  case returning(workers: Int)
+  /// That other would, but is away: this downloader keeps to its rates' part of one in so many, from that part of an interval on.
+  case away(workers: Int, phase: Double = 0)
 }
 
 /// The times between two starts at one host and over all, by the rates that were set; zero without a rate.
@@ -34,13 +36,23 @@ extension DownloadQueue {
 
   /// Goes on by another's grants, or without them.
   mutating func setAuthority(_ authority: StartAuthority, now: MonotonicInstant) {
+    let isOther = authority != self.authority
     self.authority = authority
     paceRule = authority.rule(intervalNanoseconds: rates.wholeNanoseconds)
     rules.pace = authority.rule(intervalNanoseconds: rates.perHostNanoseconds)
-    pace.change(paceRule)
     rules.pace.awaited = nil
+    if isOther {
+      pace.change(paceRule, notBefore: authority.begin(now, intervalNanoseconds: rates.wholeNanoseconds))
+    } else {
+      pace.change(paceRule)
+    }
+    let begin = authority.begin(now, intervalNanoseconds: rates.perHostNanoseconds)
     for host in hosts.indices {
-      hosts[host].policy.change(rules)
+      if isOther {
+        hosts[host].policy.pace.change(rules.pace, notBefore: begin)
+      } else {
+        hosts[host].policy.change(rules)
+      }
       countFullness(host)
       announce(host)
     }
@@ -89,7 +101,7 @@ extension DownloadQueue {
     StartDemand(
       host: host,
       count: GrantedStarts.batch(waiting: waiting, intervalNanoseconds: rule.intervalNanoseconds),
-      intervalNanoseconds: rule.intervalNanoseconds
+      intervalNanoseconds: rule.sharedNanoseconds
     )
   }
 
@@ -109,10 +121,22 @@ extension StartAuthority {
   fileprivate func rule(intervalNanoseconds interval: UInt64) -> PaceRule {
     switch self {
     case .own: return PaceRule(intervalNanoseconds: interval)
-    case .granting: return PaceRule(intervalNanoseconds: interval, isGranted: interval > 0)
-    case .away(let workers):
-      let (product, overflow) = interval.multipliedReportingOverflow(by: UInt64(workers))
-      return PaceRule(intervalNanoseconds: overflow ? .max : product)
+    case .granting: return PaceRule(intervalNanoseconds: interval, isGranted: interval > 0, sharedNanoseconds: interval)
+    case .returning(let workers):
+      let part = part(of: interval, workers)
+      return PaceRule(intervalNanoseconds: part, isGranted: interval > 0, sharedNanoseconds: interval)
+    case .away(let workers, _): return PaceRule(intervalNanoseconds: part(of: interval, workers))
     }
+  }
+
+  private func part(of interval: UInt64, _ workers: Int) -> UInt64 {
+    let (product, overflow) = interval.multipliedReportingOverflow(by: UInt64(workers))
+    return overflow ? .max : product
+  }
+
+  /// Nothing begins before this that was not granted. One alone need not wait, who comes after nobody else's starts.
+  fileprivate func begin(_ now: MonotonicInstant, intervalNanoseconds interval: UInt64) -> MonotonicInstant {
+    guard case .away(let workers, let phase) = self else { return now }
+    return now.advanced(by: .nanoseconds(Int64(min(Double(interval) * Double(workers - 1) * phase, 1e18))))
   }
 }

@@ -41,6 +41,8 @@ final class QueueStarts: StartGranting {
 private final class DownloaderPoliteness: PolitenessReceiver {
   private let downloader: ImageDownloader
   private let onRefusal: @Sendable (String) -> Void
+  /// Any other than that of the other workers will do.
+  private let phase = Double.random(in: 0..<1)
 
   init(_ downloader: ImageDownloader, onRefusal: @escaping @Sendable (String) -> Void) {
     self.downloader = downloader
@@ -57,12 +59,14 @@ private final class DownloaderPoliteness: PolitenessReceiver {
 
   func rests(_ origin: String, for duration: Duration, status: Int) { downloader.rest(origin, for: duration, status: status) }
 
-  func becameUnavailable(workers: Int) { downloader.authorityIsAway(workers: workers) }
+  func becameUnavailable(workers: Int) { downloader.authorityIsAway(workers: workers, phase: phase) }
 
   func wasRefused(_ why: String, workers: Int) {
     let part = workers == 1 ? "as if it were alone" : "to its part of one in \(workers)"
     onRefusal("rates and pauses are not shared with other workers, and this one keeps to the rates \(part): \(why)")
   }
 
-  func becameAvailable() { downloader.authorityIsBack() }
+  func becameAvailable(workers: Int) { downloader.authorityIsBack(workers: workers) }
+
+  func othersReturned() { downloader.authorityIsBack() }
 }

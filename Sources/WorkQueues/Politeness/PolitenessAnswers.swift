@@ -18,8 +18,11 @@ struct PolitenessAnswers {
   var rests: [Rest] = []
   var lastRest: RedisArgument?
 
-  /// What a beat is answered with.
-  static func workers(_ reply: RedisReply?) -> Int? { reply?.integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil } }
+  /// How many workers there are, as the look for rests tells it, whose reply is the last.
+  static func workers(_ replies: [RedisReply]) -> Int? {
+    guard let found = replies.last?.array, found.count == 3 else { return nil }
+    return found[2].integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil }
+  }
 
   /// The replies to: so many rests, those reservations, and the look for rests; which came at `now`.
   ///
@@ -41,7 +44,7 @@ struct PolitenessAnswers {
         )
       )
     }
-    guard let found = replies.popFirst()?.array, found.count == 2 else { return }
+    guard let found = replies.popFirst()?.array, found.count == 3 else { return }
     lastRest = found[0].bytes.map { RedisArgument($0) }
     let fields = found[1].array ?? []
     for place in stride(from: 0, to: fields.count - 2, by: 3) {

@@ -22,14 +22,12 @@ final class PolitenessLink {
 
   private var connection: RedisConnection?
   private var backoff = ReconnectBackoff()
-  /// Whether the receiver knows that Redis is away.
-  private var isToldAway = false
+  private var attendance: Attendance
   /// The sentences of refusals that were told, so that each is told once.
   private var toldRefusals: Set<String> = []
   private var nextTry = MonotonicInstant(nanoseconds: 0)
   private var nextBeat = MonotonicInstant(nanoseconds: 0)
   private var nextLook = MonotonicInstant(nanoseconds: 0)
-  private var workers = 1
   private var lastRest = PolitenessAnswers.firstRest
 
   private var messages: [SharedPoliteness.Message] = []
@@ -49,6 +47,7 @@ final class PolitenessLink {
     self.mailbox = mailbox
     self.receiver = receiver
     keys = PolitenessKeys(place.name)
+    attendance = Attendance(returnInterval: options.returnInterval)
   }
 
   /// Runs until told to stop.
@@ -78,9 +77,9 @@ final class PolitenessLink {
       }
     }
     // Who asks before Redis is back may have been none that heard of its absence, and would wait for an answer for ever.
-    if connection == nil, isToldAway, !reservations.isEmpty {
+    if connection == nil, attendance.isAway, !reservations.isEmpty {
       reservations.removeAll()
-      receiver.becameUnavailable(workers: workers)
+      receiver.becameUnavailable(workers: attendance.workers)
     }
   }
 
@@ -97,11 +96,11 @@ final class PolitenessLink {
   private func askAll() throws(RedisError) {
     guard let connection else { return }
     let now = time.monotonic()
-    guard isToldAway || !reservations.isEmpty || !rests.isEmpty || now >= nextLook else { return }
+    guard attendance.isAway || !reservations.isEmpty || !rests.isEmpty || now >= nextLook else { return }
     let beats = now >= nextBeat
     let replies = try connection.command(run: calls(beats: beats, now: now))
     // How many workers there are is known, and with it the part of each, also where something else is refused.
-    if beats, let count = PolitenessAnswers.workers(replies.first) { workers = count }
+    if let count = PolitenessAnswers.workers(replies) { attendance.hear(workers: count) }
     for case .error(let text) in replies { throw RedisError(answer: text, from: place.address) }
     let answers = PolitenessAnswers(
       replies.dropFirst(beats ? 1 : 0),
@@ -145,15 +144,18 @@ final class PolitenessLink {
         )
       )
     }
-    calls.append(ScriptCall(PolitenessScripts.newRests, keys: [keys.rests], [lastRest, worker]))
+    calls.append(ScriptCall(PolitenessScripts.newRests, keys: [keys.rests, keys.workers], [lastRest, worker]))
     return calls
   }
 
   private func handOn(_ answers: PolitenessAnswers) {
     lastRest = answers.lastRest ?? lastRest
     // What is asked for anew once Redis is back comes after this.
-    if isToldAway { receiver.becameAvailable() }
-    isToldAway = false
+    switch attendance.answer(now: time.monotonic()) {
+    case .none: break
+    case .returned(let workers): receiver.becameAvailable(workers: workers)
+    case .othersReturned: receiver.othersReturned()
+    }
     for rest in answers.rests { receiver.rests(rest.origin, for: rest.duration, status: rest.status) }
     if !answers.starts.isEmpty { receiver.reserved(answers.starts) }
   }
@@ -174,13 +176,12 @@ final class PolitenessLink {
       tellRefusal(error.description)
     }
     nextTry = time.monotonic().advanced(by: wait)
-    if !isToldAway { receiver.becameUnavailable(workers: workers) }
-    isToldAway = true
+    if attendance.lose() { receiver.becameUnavailable(workers: attendance.workers) }
   }
 
   private func tellRefusal(_ why: String) {
     guard toldRefusals.count < Self.maximumToldRefusals, toldRefusals.insert(why).inserted else { return }
-    receiver.wasRefused(why, workers: workers)
+    receiver.wasRefused(why, workers: attendance.workers)
   }
 
   /// Passes on what was still said, and is no worker any more.

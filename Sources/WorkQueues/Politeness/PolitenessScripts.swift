@@ -44,11 +44,12 @@ enum PolitenessScripts {
   )
 
   /// Tells of the rests that other workers have left word of since, and that still last: the last of them that was seen, then of
-  /// each its origin, the milliseconds that are left of it, and the status.
+  /// each its origin, the milliseconds that are left of it, and the status; then how many workers there are, whoever asks among
+  /// them.
   static let newRests = RedisScript(
     name: "new-rests",
     source: """
-      -- KEYS: rests; ARGV: the last one seen, worker
+      -- KEYS: rests, workers; ARGV: the last one seen, worker
       local clock = redis.call('TIME')
       local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
       local last, found = ARGV[1], {}
@@ -62,11 +63,12 @@ enum PolitenessScripts {
           found[#found + 1] = fields[6] or ''
         end
       end
-      return {last, found}
+      local others = redis.call('ZCARD', KEYS[2]) - (redis.call('ZSCORE', KEYS[2], ARGV[2]) and 1 or 0)
+      return {last, found, others + 1}
       """
   )
 
-  /// Says that a worker is there, and returns how many are.
+  /// Says that a worker is there.
   static let beat = RedisScript(
     name: "worker-beat",
     source: """
@@ -75,8 +77,7 @@ enum PolitenessScripts {
       local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
       redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
       redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now - ARGV[2]))
-      redis.call('PEXPIRE', KEYS[1], ARGV[2])
-      return redis.call('ZCARD', KEYS[1])
+      return redis.call('PEXPIRE', KEYS[1], ARGV[2])
       """
   )
 

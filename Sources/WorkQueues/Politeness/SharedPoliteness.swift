@@ -10,7 +10,8 @@ public import Threads
 public final class SharedPoliteness: Sendable {
   /// How often it asks for what. All have defaults that only tests change.
   public struct Options: Sendable, Hashable {
-    /// How often it looks for pauses that others were asked for; 100 ms. They also come with each answer.
+    /// How often it looks for pauses that others were asked for, and how many workers there are; 100 ms. Both also come with
+    /// each answer.
     public var restInterval = Duration.milliseconds(100)
     /// How often it says that this worker is there; 5 s.
     public var beatInterval = Duration.seconds(5)
@@ -18,6 +19,9 @@ public final class SharedPoliteness: Sendable {
     public var goneAfter = Duration.seconds(30)
     /// After so long at least it asks again where Redis refused something; 5 s.
     public var refusedInterval = Duration.seconds(5)
+    /// So long after it has reached Redis again it counts on the other workers to have done so; 7 s, which is the longest
+    /// wait of a ``ReconnectBackoff`` and what a try takes.
+    public var returnInterval = ReconnectBackoff.maximum + .seconds(2)
     /// How long to wait for Redis before it counts as away; 2 s each.
     public var timeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(2))
 

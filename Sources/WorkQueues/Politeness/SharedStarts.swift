@@ -40,10 +40,10 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   func rests(_ origin: String, for duration: Duration, status: Int)
 
   /// Redis cannot be asked for the time being: what was asked for without an answer is lost, and so is what is asked for until
-  /// ``becameAvailable()``, which is answered by this anew. So every question gets an answer, whoever listened before.
+  /// ``becameAvailable(workers:)``, which is answered by this anew. So every question gets an answer, whoever listened before.
   ///
   /// There were `workers` of them when it was last heard of, this one included; 1 where that was never told, and after
-  /// ``SharedPoliteness/stop()``, which leaves them.
+  /// ``SharedPoliteness/stop()``, which leaves them. Where that is told anew, there are more.
   func becameUnavailable(workers: Int)
 
   /// Redis refuses what is needed, as where its user lacks a permission, a key holds something else, or it admits no more clients,
@@ -51,5 +51,11 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   func wasRefused(_ why: String, workers: Int)
 
   /// Redis can be asked again; called only after it could not.
-  func becameAvailable()
+  ///
+  /// Others may not know it yet, and each of them begins its part of one in `workers` by itself. So this one is to keep to such a
+  /// part too, besides what is reserved for it, until ``othersReturned()``. Where it is told anew, there are more.
+  func becameAvailable(workers: Int)
+
+  /// Since ``becameAvailable(workers:)`` so much time is over that the other workers know of it too.
+  func othersReturned()
 }

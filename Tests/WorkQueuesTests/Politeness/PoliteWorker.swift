@@ -15,7 +15,11 @@ final class PoliteWorker: Sendable {
     var rests: [Rest] = []
     /// Each time that Redis was away: how many workers there were.
     var away: [Int] = []
-    var returns = 0
+    /// Each time that it was back: how many workers there were.
+    var back: [Int] = []
+    var returns: Int { back.count }
+    /// How often the others were back too.
+    var othersReturns = 0
     /// Whether it is away now.
     var isAway = false
     /// The sentences of refusals, and how many workers there were.
@@ -43,12 +47,13 @@ final class PoliteWorker: Sendable {
         state.workersAtRefusal.append(workers)
       }
     }
-    func becameAvailable() {
+    func becameAvailable(workers: Int) {
       state.withLock { state in
-        state.returns += 1
+        state.back.append(workers)
         state.isAway = false
       }
     }
+    func othersReturned() { state.withLock { $0.othersReturns += 1 } }
   }
 
   let politeness: SharedPoliteness
