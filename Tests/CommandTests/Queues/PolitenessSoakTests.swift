@@ -26,16 +26,31 @@ import Testing
         counts[Int(moments[0].duration(to: moment).components.seconds)] += 1
       }
     }
+
+    /// The most that came in any second.
+    var mostInASecond: Int {
+      var first = 0
+      return moments.indices.reduce(0) { most, last in
+        while moments[first] <= moments[last].advanced(by: .seconds(-1)) { first += 1 }
+        return max(most, last - first + 1)
+      }
+    }
   }
 
-  /// Puts a job into a queue, lets four workers do it, and looks that each entry was done once.
-  private func work(_ origin: Origin, entries: Int, keys: String) async throws -> Arrivals {
+  /// Puts a job into a queue, lets four workers do it while that is done to Redis, and looks that each entry was done once.
+  private func work(
+    _ origin: Origin,
+    entries: Int,
+    keys: String,
+    meanwhile: (RedisServer) async throws -> Void = { _ in }
+  ) async throws -> Arrivals {
     let scene = try await QueueScene(urls: imageURLs(origin, 0..<entries), keys: keys)
     // They wait for the job, so that none has it for itself.
     let commands = try (0..<Self.workers).map { try scene.worker($0) }
     for command in commands { try await command.waitForError("waiting for one") }
     let filled = try await scene.enqueue().wait()
     try #require(filled.status == 0, "\(filled.errorText)")
+    try await meanwhile(scene.redis)
     for command in commands {
       let result = try await command.wait()
       #expect(result.status == 0, "\(result.errorText)")
@@ -64,6 +79,29 @@ import Testing
     print("\(entries) requests in \(arrivals.span), \(average) a second; second by second: \(arrivals.bySecond)")
     // A start may be late by the way of its grant, the first as well as the last.
     #expect(average <= Double(rate) * 1.005 && average >= 45)
+  }
+
+  @Test("D1: nor while Redis is away, just after the workers have come and later, nor when it returns")
+  func restarts() async throws {
+    let rate = 40
+    let origin = try makeImageOrigin()
+    let entries = 10 * rate * (SoakCounts.isLong ? 3 : 1)
+    let begin = ContinuousClock.now
+    let arrivals = try await work(origin, entries: entries, keys: "prefetch: {per-host-rate: \(rate)/s, concurrency: 8}") {
+      redis in
+      for (kill, start) in [(1, 3), (5, 6), (7, 8)] {
+        try await poll("requests before the loss") { origin.requests.count >= kill * entries / 10 }
+        try await redis.kill()
+        try await poll("requests while Redis is away") { origin.requests.count >= start * entries / 10 }
+        try await redis.start()
+      }
+    }
+    let last = try #require(arrivals.moments.last)
+    #expect(arrivals.moments.count == entries && arrivals.connections > 1)
+    #expect(begin.duration(to: last) >= .milliseconds((entries - 1) * 950 / rate))
+    guard SoakCounts.isLong else { return }
+    print("\(entries) requests; second by second: \(arrivals.bySecond); most of any: \(arrivals.mostInASecond)")
+    #expect(arrivals.mostInASecond <= rate * 115 / 100)
   }
 
   @Test("D15: a pause that one worker was asked for is kept by all", .enabled(if: SoakCounts.isLong, "takes half a minute"))

@@ -163,6 +163,16 @@ struct GrantTests {
     #expect(authority.state.value.requests == [request(origin.base, milliseconds: 1000)])
     try await answer(authority, run)
     #expect(origin.requests.count == 3)
+    // While others may miss it, each keeps to its part besides.
+    try await run.advance(by: .seconds(1))
+    _ = authority.takeRequests()
+    run.fetcher.downloader.authorityIsAway(workers: 3, phase: 0.5)
+    run.fetcher.downloader.authorityIsBack(workers: 3)
+    try await run.advance(by: .milliseconds(1999))
+    #expect(authority.takeRequests() == [])
+    try await run.advance(by: .milliseconds(1))
+    #expect(authority.state.value.requests == [request(origin.base, milliseconds: 1000)])
+    #expect(origin.requests.count == 3)
     // Without an authority the rates are one's own again.
     run.fetcher.downloader.setLimits(DownloadLimits(), grantedBy: nil)
     try await run.settle()
@@ -202,15 +212,17 @@ struct GrantTests {
     #expect(second == nil)
   }
 
-  @Test("a grant of no start, and no worker, are a programmer's error", arguments: [true, false])
-  func misuse(isGrant: Bool) async {
-    if isGrant {
+  @Test("a grant of no start, no worker, and a phase that is none are a programmer's error", arguments: 0...3)
+  func misuse(number: Int) async {
+    switch number {
+    case 0:
       await #expect(processExitsWith: .failure) {
         let none = StartGrant(origin: "", count: 0, first: MonotonicInstant(nanoseconds: 0), intervalNanoseconds: 0)
         try ImageDownloader().grantStarts([none])
       }
-    } else {
-      await #expect(processExitsWith: .failure) { try ImageDownloader().authorityIsAway(workers: 0) }
+    case 1: await #expect(processExitsWith: .failure) { try ImageDownloader().authorityIsAway(workers: 0) }
+    case 2: await #expect(processExitsWith: .failure) { try ImageDownloader().authorityIsAway(workers: 1, phase: 1) }
+    default: await #expect(processExitsWith: .failure) { try ImageDownloader().authorityIsBack(workers: 0) }
     }
   }
 }
