@@ -10,8 +10,8 @@ public import ImagePrimitives
 /// what they get, and answers come later by ``ImageDownloader/grantStarts(_:)``.
 public protocol StartGranting: AnyObject, Sendable {
   /// Asks for starts. There is at most one request of an origin that is not answered, be it by a grant, by
-  /// ``ImageDownloader/authorityIsAway(workers:phase:)`` or ``ImageDownloader/authorityIsBack(workers:)``, and no other until what
-  /// was granted is used up or lost.
+  /// ``ImageDownloader/authorityIsAway(workers:phase:)`` or ``ImageDownloader/authorityIsBack(workers:)``, and no other until
+  /// what was granted is used up or lost.
   func requestStarts(_ requests: [StartRequest])
 
   /// Says that a host has asked this downloader for a pause of `duration`, from now on, by that status; for pauses that came by

@@ -46,8 +46,9 @@ public protocol PolitenessReceiver: AnyObject, Sendable {
   /// ``SharedPoliteness/stop()``, which leaves them. Where that is told anew, there are more.
   func becameUnavailable(workers: Int)
 
-  /// Redis refuses what is needed, as where its user lacks a permission, a key holds something else, or it admits no more clients,
-  /// until somebody changes that. It counts as unavailable meanwhile, and is asked again now and then. `why` is a sentence; the same is said once.
+  /// Redis refuses what is needed, as where its user lacks a permission, a key holds something else, or it admits no more
+  /// clients, until somebody changes that. It counts as unavailable meanwhile, and is asked again now and then. `why` is a
+  /// sentence; the same is said once.
   func wasRefused(_ why: String, workers: Int)
 
   /// Redis can be asked again; called only after it could not.
