@@ -21,7 +21,7 @@ public final class SharedPoliteness: Sendable {
     public var refusedInterval = Duration.seconds(5)
     /// So long after it has reached Redis again it counts on the other workers to have done so; 7 s, which is the longest
     /// wait of a ``ReconnectBackoff`` and what a try takes.
-    public var returnInterval = ReconnectBackoff.maximum + .seconds(2)
+    public var returnInterval = ReconnectBackoff.limits.maximum + .seconds(2)
     /// How long to wait for Redis before it counts as away; 2 s each.
     public var timeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(2))
 
