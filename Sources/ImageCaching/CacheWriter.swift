@@ -92,7 +92,9 @@ public struct CacheWriter {
   /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on. Says whether it was
   /// new, or had expired.
   ///
-  /// - Parameter moment: when the URL failed, from which on its time on the list counts; nil, the default: now.
+  /// - Parameters:
+  ///   - entry: what is known of it.
+  ///   - moment: when the URL failed, from which on its time on the list counts; nil, the default: now.
   @discardableResult
   public func blacklist(_ entry: NewBlacklistEntry, at moment: Timestamp? = nil) throws(CacheError) -> Bool {
     try transaction.blacklist(entry, at: moment ?? now, for: blacklistTTL)
