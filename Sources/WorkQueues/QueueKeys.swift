@@ -5,7 +5,7 @@ import RedisClient
 ///
 /// | key | holds |
 /// |---|---|
-/// | `job` | a hash: what is to be done with the entries, and how far the queue is written |
+/// | `job` | a hash: what is to be done with the entries, how far the queue is written, and when a worker last needed work |
 /// | `high`, … | a stream a class: messages of several entries |
 /// | `high:retry`, … | a stream a class: entries that are tried alone |
 /// | `totals` | a hash: how many entries ended how |

@@ -140,6 +140,7 @@ final class TestConsumer {
   let consumer: QueueConsumer
   var messages: [QueuedMessage] = []
   var lost: [QueuedMessage.ID] = []
+  var othersNeedWork = false
   var condition = QueueConsumer.Condition.waiting("")
 
   init(_ queue: OpenQueue, _ options: QueueConsumer.Options = .init()) throws {
@@ -150,6 +151,7 @@ final class TestConsumer {
     let news = consumer.takeNews()
     messages += news.messages
     lost += news.lost
+    othersNeedWork = othersNeedWork || news.othersNeedWork
     condition = news.condition
   }
 

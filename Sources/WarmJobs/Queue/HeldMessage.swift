@@ -7,6 +7,8 @@ import WorkQueues
 /// An object a message, of up to a few dozen entries; their rows are bytes, one after another.
 final class HeldMessage {
   let message: QueuedMessage
+  /// What tells the host of its entries from others; those that are no good URLs have none.
+  let host: Int
   /// Entries, or variants of them, whose results are to come.
   private(set) var openResults = 0
   /// Whether one of them was cancelled: then it is left to others.
@@ -18,7 +20,20 @@ final class HeldMessage {
   private var badURLs: [(key: BadURLKey, value: [UInt8])] = []
   private var goodURLs: [BadURLKey] = []
 
-  init(_ message: QueuedMessage) { self.message = message }
+  init(_ message: QueuedMessage) {
+    self.message = message
+    host = Self.host(of: message)
+  }
+
+  /// A hash of what stands between the scheme and the path, as it was written.
+  private static func host(of message: QueuedMessage) -> Int {
+    var hasher = Hasher()
+    if let entry = message.entries.first(where: { $0.state == .good }) {
+      let parts = message.bytes[entry.url].split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+      if parts.count > 2 { hasher.combine(parts[2]) }
+    }
+    return hasher.finalize()
+  }
 
   /// That many further results are to come.
   func expect(_ count: Int) { openResults += count }

@@ -9,6 +9,8 @@ struct LookAhead {
 
   private let least: Int
   private var finished = 0
+  /// How many entries were finished in the last period.
+  private(set) var pace = 0
   private var periodEnd: MonotonicInstant
   /// Entries that may be held or asked for now.
   private(set) var entries: Int
@@ -25,7 +27,8 @@ struct LookAhead {
   /// Judges by what was finished in the period that is over.
   mutating func adapt(now: MonotonicInstant) {
     guard now >= periodEnd else { return }
-    entries = max(least, min(finished, Self.most))
+    pace = min(finished, Self.most)
+    entries = max(least, pace)
     finished = 0
     periodEnd = now.advanced(by: Self.period)
   }

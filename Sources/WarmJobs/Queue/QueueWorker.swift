@@ -158,6 +158,7 @@ public final class QueueWorker {
       consumer,
       maximumDeliveries: options.consuming.maximumDeliveries,
       variants: job.entryVariants.map(\.reported),
+      line: MessageLine(concurrency: job.prefetch.concurrency, perHost: job.prefetch.perHost),
       leastLookAhead: Self.leastLookAhead(of: job),
       blacklist: SharedBlacklist(
         context: session.context,

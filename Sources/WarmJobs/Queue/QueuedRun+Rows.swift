@@ -18,6 +18,7 @@ extension QueuedRun {
 
   func finish(_ row: PendingRow, _ completion: LoadCompletion) {
     let held = row.held
+    line.change(held.host, by: -1)
     if completion.result.outcome == .cancelled {
       held.cancelOne()
     } else {

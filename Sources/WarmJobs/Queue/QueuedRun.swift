@@ -36,9 +36,13 @@ final class QueuedRun: PrefetchDelegate {
 
   private let normalizer = URLNormalizer()
   var rows: DetailedRows
-  /// Messages that came and were not read to their end, and the first entry of the first of them that was not read.
-  private var arrived: ArraySlice<HeldMessage> = []
+  /// Messages that came and were not begun.
+  var line: MessageLine
+  /// The message that was begun and not read to its end, and its first entry that was not read.
+  private var current: HeldMessage?
   private var nextEntry = 0
+  /// Whether nothing more is read before messages come, or requests have ended.
+  private var isBlocked = false
   /// Of the batch just read, by request.
   private var batchRows: [PendingRow] = []
   private var pending: [PendingRow?] = []
@@ -61,6 +65,7 @@ final class QueuedRun: PrefetchDelegate {
     _ consumer: QueueConsumer,
     maximumDeliveries: Int,
     variants: [ReportedVariant],
+    line: MessageLine,
     leastLookAhead: Int,
     blacklist: SharedBlacklist,
     time: TimeSource,
@@ -69,6 +74,7 @@ final class QueuedRun: PrefetchDelegate {
     self.consumer = consumer
     self.maximumDeliveries = maximumDeliveries
     self.variants = variants.count
+    self.line = line
     self.lookAhead = LookAhead(least: leastLookAhead, now: time.monotonic())
     self.blacklist = blacklist
     self.time = time
@@ -82,23 +88,24 @@ final class QueuedRun: PrefetchDelegate {
 
   func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
     batchRows.removeAll(keepingCapacity: true)
-    if arrived.isEmpty { try takeNews() }
-    while let held = arrived.first, batch.requests.count < maximum {
-      if nextEntry == 0 { try begin(held) }
+    takeNews()
+    while batch.requests.count < maximum, let held = try currentMessage() {
       while nextEntry < held.message.entries.count, batch.requests.count < maximum {
         add(nextEntry, of: held, to: &batch)
         nextEntry += 1
       }
       guard nextEntry == held.message.entries.count else { break }
-      arrived.removeFirst()
+      current = nil
       nextEntry = 0
       // One that keeps nothing in flight is done here.
       held.expect(-1)
       settleIfDone(held)
     }
-    if !arrived.isEmpty { return .open }
-    if let ending, batch.requests.isEmpty { throw ending }
-    return isDrained ? .ended : ending == nil ? .blocked : .open
+    if !batch.requests.isEmpty { return .open }
+    if let ending { throw ending }
+    if isDrained, line.isEmpty { return .ended }
+    isBlocked = true
+    return .blocked
   }
 
   func decided(_ index: Int, _ result: EntryResult) { finish(batchRows[index], LoadCompletion(id: 0, result: result)) }
@@ -116,6 +123,11 @@ final class QueuedRun: PrefetchDelegate {
 
   func progressed() {
     demand()
+    consumer.setNeedsWork(current == nil && line.isRunningDry)
+    if isBlocked, line.hasNext(pace: lookAhead.pace) {
+      isBlocked = false
+      consumer.wake()
+    }
     onProgress(self)
   }
 
@@ -131,12 +143,13 @@ final class QueuedRun: PrefetchDelegate {
     credits += room
   }
 
-  private func takeNews() throws {
+  private func takeNews() {
+    isBlocked = false
     let news = consumer.takeNews()
     for message in news.messages {
       heldEntries += message.entries.count
       credits -= max(1, message.entries.count)
-      arrived.append(HeldMessage(message))
+      line.add(HeldMessage(message))
     }
     lostMessages += UInt64(news.lost.count)
     switch news.condition {
@@ -145,13 +158,31 @@ final class QueuedRun: PrefetchDelegate {
     case .replaced: ending = .replaced
     case .refused(let why): ending = .refused(why)
     }
+    if news.othersNeedWork { giveBack() }
     demand()
   }
 
-  private func begin(_ held: HeldMessage) throws(CacheError) {
+  /// Gives back a part of what is not begun.
+  private func giveBack() {
+    let part = line.takePart()
+    letGo(part)
+    if !part.isEmpty { consumer.giveBack(part.map(\.message.id)) }
+  }
+
+  /// Messages are not to be begun here.
+  private func letGo(_ messages: [HeldMessage]) {
+    for held in messages { heldEntries -= held.message.entries.count }
+  }
+
+  /// The message that is read now, or the next one to be begun.
+  private func currentMessage() throws(CacheError) -> HeldMessage? {
+    if let current { return current }
+    guard let held = line.next(pace: lookAhead.pace) else { return nil }
+    current = held
     // Until it is read to its end it cannot be done.
     held.expect(1)
     try blacklist.take(held.message, now: time.wall())
+    return held
   }
 
   private func add(_ index: Int, of held: HeldMessage, to batch: inout PrefetchBatch) {
@@ -198,6 +229,7 @@ final class QueuedRun: PrefetchDelegate {
       batch.bytes.append(contentsOf: url)
     }
     held.expect(max(1, variants))
+    line.change(held.host, by: max(1, variants))
     var variant: UInt16 = variants == 0 ? 0 : 1
     repeat {
       batch.requests.append(

@@ -6,16 +6,24 @@ final class ConsumerInbox: Sendable {
   private struct State {
     var messages: [QueuedMessage] = []
     var lost: [QueuedMessage.ID] = []
+    var othersNeedWork = false
     var condition = QueueConsumer.Condition.waiting("Redis has not answered yet")
   }
 
   private let state = Mutex(State())
   private let event: WakeEvent
+  private let need = Atomic(false)
 
   init() throws(ThreadRefusal) { event = try WakeEvent() }
 
   /// Readable while there is something to be taken.
   var descriptor: Int32 { event.descriptor }
+
+  /// Whether the caller has nearly nothing left to do.
+  var needsWork: Bool {
+    get { need.load(ordering: .relaxed) }
+    set { need.store(newValue, ordering: .relaxed) }
+  }
 
   var condition: QueueConsumer.Condition { state.withLock { $0.condition } }
 
@@ -31,6 +39,15 @@ final class ConsumerInbox: Sendable {
     event.signal()
   }
 
+  /// Says that another worker needs work.
+  func noteNeed() {
+    state.withLock { $0.othersNeedWork = true }
+    event.signal()
+  }
+
+  /// Makes the descriptor readable.
+  func wake() { event.signal() }
+
   func set(_ condition: QueueConsumer.Condition) {
     let isNew = state.withLock { state in
       defer { state.condition = condition }
@@ -45,8 +62,14 @@ final class ConsumerInbox: Sendable {
       defer {
         state.messages = []
         state.lost = []
+        state.othersNeedWork = false
       }
-      return QueueConsumer.News(messages: state.messages, lost: state.lost, condition: state.condition)
+      return QueueConsumer.News(
+        messages: state.messages,
+        lost: state.lost,
+        othersNeedWork: state.othersNeedWork,
+        condition: state.condition
+      )
     }
   }
 }

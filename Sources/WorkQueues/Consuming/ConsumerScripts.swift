@@ -52,18 +52,11 @@ enum ConsumerScripts {
 
   /// `KEYS`: job, workers, streams. `ARGV`: consumer, then stream, id and deliveries of what it gives back.
   ///
-  /// What was given back is as idle as if nobody had held it for a day, and that delivery does not count. A consumer with nothing
-  /// pending is removed.
-  static let leave = script(
+  /// What was given back is as idle as if nobody had held it for a day. A consumer with nothing pending is removed.
+  static let leave = givingBack(
     "leave",
     """
-    for i = 3, #ARGV, 3 do
-      local key, id = KEYS[tonumber(ARGV[i]) + 3], ARGV[i + 1]
-      local pending = redis.call('XPENDING', key, 'workers', id, id, 1)[1]
-      if pending and pending[2] == ARGV[2] then
-        redis.call('XCLAIM', key, 'workers', ARGV[2], 0, id, 'IDLE', 86400000, 'RETRYCOUNT', ARGV[i + 2] - 1, 'JUSTID')
-      end
-    end
+    for i = 3, #ARGV, 3 do giveBack(KEYS[tonumber(ARGV[i]) + 3], ARGV[i + 1], ARGV[i + 2], 86400000) end
     for i = 3, #KEYS do
       if #redis.call('XPENDING', KEYS[i], 'workers', '-', '+', 1, ARGV[2]) == 0 then
         redis.pcall('XGROUP', 'DELCONSUMER', KEYS[i], 'workers', ARGV[2])
@@ -73,6 +66,44 @@ enum ConsumerScripts {
     return 'OK'
     """
   )
+
+  /// `KEYS`: job, streams. `ARGV`: consumer, then stream, id and deliveries of what it gives back to who has nothing to do.
+  static let giveBack = givingBack(
+    "giveBack",
+    """
+    for i = 3, #ARGV, 3 do giveBack(KEYS[tonumber(ARGV[i]) + 2], ARGV[i + 1], ARGV[i + 2], 0) end
+    return 'OK'
+    """
+  )
+
+  /// `KEYS`: job. Returns whether a worker needed work within the last second, see ``read``.
+  static let look = script(
+    "look",
+    """
+    local needed = tonumber(redis.call('HGET', KEYS[1], 'needed') or 0) or 0
+    local clock = redis.call('TIME')
+    local age = clock[1] * 1000 + math.floor(clock[2] / 1000) - needed
+    return age >= 0 and age <= 1000 and 1 or 0
+    """
+  )
+
+  /// Who holds what was given back. It is a consumer so that all of it is found without a look through what workers hold.
+  static let nobody = "given-back"
+
+  /// A script with a function by which a consumer gives back what it holds; that delivery does not count.
+  private static func givingBack(_ name: String, _ body: String) -> RedisScript {
+    script(
+      name,
+      """
+      local function giveBack(key, id, deliveries, idle)
+        local pending = redis.call('XPENDING', key, 'workers', id, id, 1)[1]
+        if not pending or pending[2] ~= ARGV[2] then return end
+        redis.call('XCLAIM', key, 'workers', '\(nobody)', 0, id, 'IDLE', idle, 'RETRYCOUNT', deliveries - 1, 'JUSTID')
+      end
+
+      """ + body
+    )
+  }
 
   /// A script that does nothing but for the filling that its caller means.
   static func script(_ name: String, _ body: String) -> RedisScript {

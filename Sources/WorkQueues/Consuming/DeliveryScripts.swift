@@ -2,13 +2,34 @@ import RedisClient
 
 /// The steps that bring messages to a consumer: each returns them as stream, id, deliveries, fields.
 extension ConsumerScripts {
-  /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many entries.
+  /// `KEYS`: job, blacklist, streams, the highest class first. `ARGV`: consumer, how many entries; 1 where it needs work, 2 where
+  /// others are to know that as well, else 0; 1 where it holds an entry that may not meet another of its kind.
   ///
-  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, and new messages.
+  /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, messages, and whether these are new.
+  /// One that needs work and finds nothing new gets of what others have given back, not more than a batch, as there may be more
+  /// who need work. Where it gets nothing it leaves word of when that was in the job.
   static let read = delivering(
     "read",
     """
     left = tonumber(ARGV[3])
+    local function takeGiven(isAlone)
+      left = math.min(left, \(EntryGatherer.maximumEntriesPerMessage))
+      for i = 3, #KEYS do
+        local isRetry = i % 2 == 1
+        local before = -1
+        while room(i - 3) > 0 and before < #taken do
+          before = #taken
+          for _, pending in ipairs(redis.call('XPENDING', KEYS[i], 'workers', '-', '+', room(i - 3), '\(nobody)')) do
+            local isLone = isRetry and pending[4] > 0
+            if not (isLone and isAlone) then
+              isAlone = isAlone or isLone
+              local claimed = redis.call('XCLAIM', KEYS[i], 'workers', ARGV[2], 0, pending[1])
+              if claimed[1] then take(i - 3, claimed[1], pending[4] + 1) end
+            end
+          end
+        end
+      end
+    end
     for i = 3, #KEYS do
       while room(i - 3) > 0 do
         local count = room(i - 3)
@@ -23,7 +44,17 @@ extension ConsumerScripts {
       drained = 1
       for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 0 end end
     end
-    return {drained, redis.call('EXISTS', KEYS[2]), taken}
+    local isNew = #taken
+    if #taken == 0 and drained == 0 and ARGV[4] ~= '0' then
+      takeGiven(ARGV[5] == '1')
+      if #taken > 0 then
+        redis.call('HDEL', KEYS[1], 'needed')
+      elseif ARGV[4] == '2' then
+        local clock = redis.call('TIME')
+        redis.pcall('HSET', KEYS[1], 'needed', string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000)))
+      end
+    end
+    return {drained, redis.call('EXISTS', KEYS[2]), taken, isNew}
     """
   )
 

@@ -50,6 +50,8 @@ public final class QueueConsumer: Sendable {
     public var messages: [QueuedMessage]
     /// Messages that have become another worker's; their results will not count.
     public var lost: [QueuedMessage.ID]
+    /// Whether another worker has nothing to do and finds nothing: what is held and not begun is best given back in part.
+    public var othersNeedWork: Bool
     /// How it stands now.
     public var condition: Condition
   }
@@ -59,6 +61,7 @@ public final class QueueConsumer: Sendable {
     case take(Int)
     case acknowledge(Settlement)
     case divide(QueuedMessage)
+    case giveBack([QueuedMessage.ID])
     case stop(until: MonotonicInstant)
   }
 
@@ -82,6 +85,16 @@ public final class QueueConsumer: Sendable {
 
   /// Asks for that many further entries; slightly more may come, since messages are not divided.
   public func take(maximumEntries: Int) { requests.post(.take(maximumEntries)) }
+
+  /// Says whether it has nearly nothing left to do: where it then finds nothing new, it takes what others give back, and they are
+  /// told so, see ``News/othersNeedWork``. False at first.
+  public func setNeedsWork(_ needsWork: Bool) { inbox.needsWork = needsWork }
+
+  /// Gives messages back that nothing was begun of, for workers that have nothing to do: that delivery does not count.
+  public func giveBack(_ messages: [QueuedMessage.ID]) { requests.post(.giveBack(messages)) }
+
+  /// Makes ``descriptor`` readable, for who waits for it and has a reason of its own to look.
+  public func wake() { inbox.wake() }
 
   /// Readable when ``takeNews()`` has something.
   public var descriptor: Int32 { inbox.descriptor }

@@ -48,7 +48,7 @@ extension QueueLink {
     guard let kept = kept.array, kept.count == messages.count else { return }
     let lost = zip(messages, kept).filter { $0.1 == .integer(0) }.map(\.0)
     for message in lost { held[message] = nil }
-    inbox.add(lost: lost)
+    inbox.add(lost: lost.filter { !given.contains($0) })
   }
 
   /// Hands out what the server believes to be held and is not; false where there was nothing.
@@ -56,6 +56,20 @@ extension QueueLink {
     let found = try run(ConsumerScripts.recover, keys: keys.streams, [consumer] + named(held.keys), on: connection).array ?? []
     try receive(found.compactMap(DeliveredMessage.init), hasBlacklist: true, connection)
     return !found.isEmpty
+  }
+
+  /// Gives back to who has nothing to do what the caller has let go of.
+  func giveBack(_ connection: RedisConnection) throws(End) {
+    let arguments = given.flatMap { message in held[message].map { named([message]) + [RedisArgument($0)] } ?? [] }
+    _ = try run(ConsumerScripts.giveBack, keys: keys.streams, [consumer] + arguments, on: connection)
+    for message in given { held[message] = nil }
+    given = []
+  }
+
+  /// Tells the caller where another worker needs work, and learns whether this is still the queue.
+  func look(_ connection: RedisConnection) throws(End) {
+    let isNeeded = try run(ConsumerScripts.look, keys: [], [], on: connection) == .integer(1)
+    if isNeeded, !held.isEmpty { inbox.noteNeed() }
   }
 
   /// Gives back what is held, so that this delivery does not count.

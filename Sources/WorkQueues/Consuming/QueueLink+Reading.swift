@@ -5,16 +5,22 @@ import RedisClient
 extension QueueLink {
   /// More than this comes of no script, whatever is asked for.
   private static let maximumEntriesAtOnce = 1 << 20
+  /// How often it says that it needs work; what is said counts for a second.
+  private static let needInterval = Duration.milliseconds(500)
 
   private func wanted(_ entries: Int) -> RedisArgument { RedisArgument(max(0, min(entries, Self.maximumEntriesAtOnce))) }
 
-  /// Reads new messages, of higher classes first; true where there were none.
-  func read(_ connection: RedisConnection) throws(End) -> Bool {
-    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, [consumer, wanted(credits)], on: connection)
-    guard let parts = reply.array, parts.count == 3, let taken = parts[2].array else { return true }
+  /// Reads new messages, of higher classes first, or those that others gave back; true where none were new.
+  func read(_ connection: RedisConnection, _ now: MonotonicInstant) throws(End) -> Bool {
+    let needsWork = credits > 0 && inbox.needsWork
+    let tells = needsWork && nextWordOfNeed <= now
+    let arguments = [consumer, wanted(credits), tells ? 2 : needsWork ? 1 : 0, isHoldingLoneRetry ? 1 : 0]
+    let reply = try run(ConsumerScripts.read, keys: [keys.blacklist] + keys.streams, arguments, on: connection)
+    guard let parts = reply.array, parts.count == 4, let taken = parts[2].array else { return true }
+    if tells, taken.isEmpty { nextWordOfNeed = now.advanced(by: Self.needInterval) }
     isDrained = parts[0] == .integer(1)
     try receive(taken.compactMap(DeliveredMessage.init), hasBlacklist: parts[1] == .integer(1), connection)
-    return taken.isEmpty
+    return parts[3] == .integer(0)
   }
 
   /// Takes over messages that were not renewed, of at most so many entries and the rest of a message; returns where to go on.

@@ -22,6 +22,7 @@ final class QueueLink {
 
   private static let pollInterval = Duration.milliseconds(100)
   private static let longestRenewInterval = Duration.seconds(10)
+  private static let lookInterval = Duration.seconds(1)
 
   let queue: OpenQueue
   let options: QueueConsumer.Options
@@ -35,12 +36,16 @@ final class QueueLink {
   var held: [QueuedMessage.ID: Int] = [:]
   /// Of what is held, what is given back in single entries.
   var divided: [QueuedMessage] = []
+  /// Of what is held, what the caller has let go of.
+  var given: Set<QueuedMessage.ID> = []
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
   /// The looks for what others have lost: for batches, and for single entries.
   var batchLook = TakeOverLook(isForRetries: false)
   var retryLook = TakeOverLook(isForRetries: true)
   var isDrained = false
+  /// When others are to be told again that it needs work.
+  var nextWordOfNeed = MonotonicInstant(nanoseconds: 0)
   /// When to end; nil until it is told to.
   private(set) var stopDeadline: MonotonicInstant?
 
@@ -50,6 +55,7 @@ final class QueueLink {
   private var nextConnect = MonotonicInstant(nanoseconds: 0)
   private var nextRead = MonotonicInstant(nanoseconds: 0)
   private var nextRenewal = MonotonicInstant(nanoseconds: 0)
+  private var nextLook = MonotonicInstant(nanoseconds: 0)
   /// Whether the server was ever one that takes writes.
   private var hasJoined = false
 
@@ -89,6 +95,7 @@ final class QueueLink {
     case .take(let count): credits += count
     case .acknowledge(let settlement): settlements.append(settlement)
     case .divide(let message): divided.append(message)
+    case .giveBack(let messages): given.formUnion(messages)
     case .stop(let deadline):
       stopDeadline = deadline
       nextConnect = TimeSource.system.monotonic()
@@ -105,11 +112,16 @@ final class QueueLink {
     }
     while !settlements.isEmpty { try settle(connection) }
     if nextRenewal <= now { try renew(connection, now) }
+    if !given.isEmpty { try giveBack(connection) }
+    if nextLook <= now {
+      try look(connection)
+      nextLook = now.advanced(by: Self.lookInterval)
+    }
     if credits > 0, batchLook.next <= now { try step(\.batchLook, entries: credits, now, connection) }
     if credits > 0, retryLook.next <= now, !isHoldingLoneRetry { try step(\.retryLook, entries: 1, now, connection) }
     if nextRead <= now, isReading {
-      let isEmpty = try read(connection)
-      nextRead = isEmpty ? now.advanced(by: Self.pollInterval) : now
+      let hasNothingNew = try read(connection, now)
+      nextRead = hasNothingNew ? now.advanced(by: Self.pollInterval) : now
     }
     if isDrained, !options.keepsWaiting {
       try leave(connection)
@@ -139,7 +151,7 @@ final class QueueLink {
 
   /// Whether an entry is held that two workers or more have lost. There is never a second beside it: the next that is lost with
   /// its worker is lost by itself, and what others of them count is not for that.
-  private var isHoldingLoneRetry: Bool { held.contains { $0.key.stream.isRetry && $0.value > 1 } }
+  var isHoldingLoneRetry: Bool { held.contains { $0.key.stream.isRetry && $0.value > 1 } }
 
   /// Whether there is reason to look into the streams: for entries, or for whether there are any left.
   private var isReading: Bool { credits > 0 || held.isEmpty }
@@ -148,7 +160,7 @@ final class QueueLink {
 
   private var nextMoment: MonotonicInstant? {
     guard connection != nil else { return min(nextConnect, stopDeadline ?? nextConnect) }
-    var next = nextRenewal
+    var next = min(nextRenewal, nextLook)
     if isReading { next = min(next, nextRead) }
     guard credits > 0 else { return next }
     next = min(next, batchLook.next)

@@ -1,0 +1,112 @@
+import ImagePrimitives
+import RedisClient
+import TestSupport
+import Testing
+
+@testable import WorkQueues
+
+/// What one worker holds and has not begun goes to others that have nothing to do.
+@Suite struct SharingTests {
+  @Test func whoHasNothingToDoGetsWhatAnotherGivesBack() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(192))
+    let first = try TestConsumer(queue, .patient)
+    try await first.take(192, messages: 3)
+    let second = try TestConsumer(queue, .patient)
+    second.consumer.setNeedsWork(true)
+    second.consumer.take(maximumEntries: 320)
+    try await first.wait(for: "word of the other's need") { $0.othersNeedWork }
+    first.consumer.giveBack([first.messages[2].id])
+    try await second.wait(for: "what was given back") { !$0.messages.isEmpty }
+    #expect(second.messages.map(\.id) == [first.messages[2].id])
+    #expect(second.messages[0].entries.count == 64 && second.messages[0].deliveries == 1)
+    second.acknowledge(second.messages[0])
+    for message in first.messages.prefix(2) { first.acknowledge(message) }
+    try await first.wait(for: "the end") { $0.condition == .drained }
+    #expect(first.lost.isEmpty)
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 192)
+  }
+
+  /// What several give back is for several: no one takes more than a batch at once, even of single entries.
+  @Test func whatIsGivenBackIsTakenABatchAtATime() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(150, hosts: 150))
+    let first = try TestConsumer(queue, .patient)
+    try await first.take(150, messages: 150)
+    first.consumer.giveBack(first.messages.map(\.id))
+    try await poll("all to be given back") {
+      try QueueFollower(fixture.place).progress()?.heldMessages == 150 && fixture.givenBackCount() == 150
+    }
+    let second = try TestConsumer(queue, .patient)
+    second.consumer.setNeedsWork(true)
+    second.consumer.take(maximumEntries: 64)
+    try await second.wait(for: "a batch") { $0.messages.count == 64 }
+    #expect(try fixture.givenBackCount() == 86)
+    #expect(second.messages.allSatisfy { $0.deliveries == 1 })
+  }
+
+  @Test func anEntryThatTwoWorkersDiedWithIsTakenBackAlone() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(5))
+    try fixture.takeAsAnother()
+    let opener = try fixture.hastyConsumer(queue)
+    try await opener.take(5, messages: 5)
+    opener.consumer.stop()
+    opener.consumer.join()
+    // Given back by a worker that has not begun them: they count two deliveries of workers that died.
+    try fixture.takeOverAsAnother()
+    try fixture.giveAllBack()
+    let worker = try TestConsumer(queue, .patient)
+    worker.consumer.setNeedsWork(true)
+    try await worker.take(5, messages: 1)
+    for held in 1...5 {
+      try await worker.take(0, messages: held)
+      #expect(worker.messages.count == held)
+      worker.acknowledge(worker.messages[held - 1])
+    }
+    #expect(worker.messages.allSatisfy { $0.deliveries == 3 })
+  }
+
+  @Test func whatAStoppedWorkerGaveBackIsFoundWithoutALookThroughWhatOthersHold() async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(10))
+    let first = try TestConsumer(queue, .patient)
+    try await first.take(10, messages: 1)
+    first.consumer.stop()
+    first.consumer.join()
+    let second = try TestConsumer(queue, .patient)
+    second.consumer.setNeedsWork(true)
+    try await second.take(10, messages: 1)
+    #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
+  }
+}
+
+extension QueueConsumer.Options {
+  /// Never looks for what others have lost.
+  fileprivate static var patient: QueueConsumer.Options {
+    var options = QueueConsumer.Options()
+    options.takeOverInterval = .seconds(600)
+    return options
+  }
+}
+
+extension QueueFixture {
+  /// How many messages nobody holds that were given back.
+  fileprivate func givenBackCount() throws -> Int {
+    let connection = try connection()
+    return try keys.streams.reduce(0) { count, stream in
+      let pending = try connection.command(["XPENDING", stream, "workers", "-", "+", "1000", "given-back"])
+      return count + (pending.array?.count ?? 0)
+    }
+  }
+
+  /// All that is held is given back, with as many deliveries as it had.
+  fileprivate func giveAllBack() throws {
+    let connection = try connection()
+    for stream in keys.streams {
+      let pending = try connection.command(["XPENDING", stream, "workers", "-", "+", "1000"]).array ?? []
+      let ids = pending.compactMap { $0.array?.first?.bytes.map { RedisArgument($0) } }
+      if !ids.isEmpty { _ = try connection.command(["XCLAIM", stream, "workers", "given-back", 0] + ids + ["JUSTID"]) }
+    }
+  }
+}
