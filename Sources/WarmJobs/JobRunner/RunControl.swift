@@ -30,6 +30,12 @@ public final class RunControl: Sendable {
     run?.stop(gracefully: true)
   }
 
+  /// Asks for the end of what runs, since nothing comes of it: nothing more starts, what is in flight gets its grace.
+  func endRun() {
+    let run = state.withLock { $0.run }
+    run?.stop(gracefully: true)
+  }
+
   /// Lets ``stop(signal:)`` reach `run` until `body` has ended.
   func running<Result>(_ run: PrefetchRun, _ body: () -> Result) -> Result {
     let isStopped = state.withLock { state in

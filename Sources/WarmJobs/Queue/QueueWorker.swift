@@ -153,6 +153,7 @@ public final class QueueWorker {
     surroundings.starts = starts
     let session = JobSession(stores, over: manager, surroundings)
     let meter = session.meter()
+    var isOver = false
     var notice = WaitNotice()
     let run = QueuedRun(
       consumer,
@@ -167,7 +168,11 @@ public final class QueueWorker {
         hasVariants: !job.entryVariants.isEmpty
       ),
       time: time
-    ) { [time, asking] run in
+    ) { [time, asking, control] run in
+      if run.ending != nil, !isOver {
+        isOver = true
+        control.endRun()
+      }
       if let sentence = refusal.take() { asking.note(sentence) }
       let now = time.monotonic()
       guard meter.isDue(now: now) else { return }
@@ -185,7 +190,7 @@ public final class QueueWorker {
     starts.stop()
     progress?.end()
     session.trim()
-    return summary(of: run, session, ending(end, consumer.takeNews().condition))
+    return summary(of: run, session, ending(run, end, consumer.takeNews().condition))
   }
 
   /// How many entries are held at once: enough for all transfers, even though messages have entries of one host each.
@@ -194,9 +199,13 @@ public final class QueueWorker {
     return max(leastLookAhead, 2 * job.prefetch.concurrency, entriesOfOneHost * (hosts + 1))
   }
 
-  private func ending(_ end: PrefetchRun.Summary, _ condition: QueueConsumer.Condition) -> WorkerSummary.Ending {
+  private func ending(
+    _ run: QueuedRun,
+    _ end: PrefetchRun.Summary,
+    _ condition: QueueConsumer.Condition
+  ) -> WorkerSummary.Ending {
     if let error = end.cacheError ?? end.sourceError as? CacheError { return .failed("\(error)") }
-    switch end.sourceError as? QueuedRun.Ending {
+    switch run.ending {
     case .refused(let why): return .failed(why)
     // It goes once its job is reported on; then nothing is held.
     case .replaced: return condition == .replaced(isHolding: true) ? .replaced : .drained

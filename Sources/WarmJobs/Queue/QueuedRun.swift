@@ -51,7 +51,8 @@ final class QueuedRun: PrefetchDelegate {
   private var credits = 0
   var lookAhead: LookAhead
   private var nextSequence: Int64 = 0
-  private var ending: Ending?
+  /// Why it ends before the queue does; nil where it does not.
+  private(set) var ending: Ending?
   private var isDrained = false
 
   /// What has become of the entries of messages that were finished here; some of those that others have taken over are among
@@ -146,17 +147,26 @@ final class QueuedRun: PrefetchDelegate {
   private func takeNews() {
     isBlocked = false
     let news = consumer.takeNews()
+    lostMessages += UInt64(news.lost.count)
+    if !news.lost.isEmpty {
+      let lost = Set(news.lost)
+      letGo(line.takeAll { lost.contains($0.message.id) })
+    }
     for message in news.messages {
       heldEntries += message.entries.count
       credits -= max(1, message.entries.count)
       line.add(HeldMessage(message))
     }
-    lostMessages += UInt64(news.lost.count)
     switch news.condition {
     case .working, .waiting, .stopped: break
     case .drained: isDrained = true
     case .replaced: ending = .replaced
     case .refused(let why): ending = .refused(why)
+    }
+    if ending != nil {
+      // None of it counts any more.
+      letGo(line.takeAll { _ in true })
+      current = nil
     }
     if news.othersNeedWork { giveBack() }
     demand()

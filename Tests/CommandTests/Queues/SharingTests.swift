@@ -29,4 +29,45 @@ import Testing
     #expect(run.totals["downloaded"] == entries && run.rows.count == entries && run.status == 0)
     #expect(origin.requests.count == entries)
   }
+  @Test func aQueueThatIsFilledAnewEndsItsWorkersAtOnce() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: imageURLs(origin, 0..<200), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let worker = try scene.worker()
+    try await gate.waitForWaiting(8)
+    scene.job.write(urls: imageURLs(origin, 500..<501))
+    #expect(try await scene.enqueue("--replace").wait().status == 0)
+    // What is in flight is not answered, and is left when its time is over.
+    let ended = try await worker.wait()
+    #expect(ended.status == 1 && ended.errorText.contains("the queue was deleted, or filled anew"), "\(ended.errorText)")
+    #expect(origin.requests.count == 8)
+    gate.open()
+  }
+
+  @Test func whatOthersHaveTakenOverIsNotBegun() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: imageURLs(origin, 0..<192), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let worker = try scene.worker(0, "--take-over-after", "1s")
+    try await gate.waitForWaiting(8)
+    // Another has finished the last message.
+    let connection = try scene.connect()
+    let stream: RedisArgument = "{prewarm:default}:normal"
+    for command: RedisArgument in ["XACK", "XDEL"] {
+      let group: [RedisArgument] = command == "XACK" ? ["workers"] : []
+      #expect(try connection.command([command, stream] + group + ["3-0"]) == .integer(1))
+    }
+    let time = try connection.command(["TIME"]).array?.first?.integer ?? 0
+    try await poll("two renewals") {
+      let seen = try connection.command(["ZRANGE", "{prewarm:default}:workers", 0, 0, "WITHSCORES"]).array
+      return seen?.last?.integer ?? 0 > time + 1
+    }
+    gate.open()
+    let ended = try await worker.wait()
+    #expect(ended.status == 0 && ended.outputText.contains("this worker finished 128 URLs"), "\(ended.outputText)")
+    #expect(ended.outputText.contains("other workers took over 1 message"), "\(ended.outputText)")
+    #expect(origin.requests.count == 128)
+  }
 }
