@@ -1,11 +1,14 @@
 import CLinux
 import Glibc
+public import ImagePrimitives
 import Synchronization
 
 /// A thread of our own: it runs one function to its end.
 ///
 /// The loops that own curl, the store and the decoders block in system calls, which Swift's cooperative pool must not.
 public final class WorkerThread: Sendable {
+  private static let napMicroseconds: UInt32 = 2000
+
   private let handle: pthread_t
   private let life: Life
   private let isLetGo = Atomic(false)
@@ -69,6 +72,20 @@ public final class WorkerThread: Sendable {
   public func join() {
     guard !isLetGo.exchange(true, ordering: .relaxed) else { return }
     if isCurrent { pthread_detach(handle) } else { pthread_join(handle, nil) }
+  }
+
+  /// Waits until the thread has ended, but not beyond `deadline`; whether it has ended. One that has not is let go of, to end by
+  /// itself, where `letsGo`.
+  public func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
+    while !life.hasEnded.load(ordering: .relaxed) {
+      if TimeSource.system.monotonic() >= deadline {
+        if letsGo, !isLetGo.exchange(true, ordering: .relaxed) { pthread_detach(handle) }
+        return false
+      }
+      usleep(Self.napMicroseconds)
+    }
+    join()
+    return true
   }
 
   // A thread that nobody waits for frees its own resources.

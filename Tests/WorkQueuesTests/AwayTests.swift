@@ -7,6 +7,32 @@ import Testing
 
 /// Redis away, restarted, out of memory, or its replies lost.
 @Suite struct AwayTests {
+  @Test func whoEndsNeedNotWaitForAServerThatIsSilent() async throws {
+    let fixture = try await QueueFixture()
+    var options = QueueConsumer.Options()
+    options.timeouts = .init(connect: .seconds(600), answer: .seconds(600))
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)), options)
+    try await worker.take(64, messages: 1)
+    try await fixture.silence()
+    worker.acknowledge(worker.messages[0])
+    worker.consumer.stop()
+    #expect(!worker.consumer.join(afterSilence: .milliseconds(20), since: TimeSource.system.monotonic()))
+    // It goes on by itself.
+    fixture.server.resume()
+    try await worker.wait(for: "its end") { $0.condition == .stopped }
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+  }
+
+  @Test func whoEndsWaitsForAServerThatAnswers() async throws {
+    let fixture = try await QueueFixture()
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
+    try await worker.take(64, messages: 1)
+    worker.acknowledge(worker.messages[0])
+    worker.consumer.stop()
+    #expect(worker.consumer.join(afterSilence: .seconds(60), since: TimeSource.system.monotonic()))
+    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+  }
+
   /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
   @Test(arguments: [UInt64(1), 2, 3])
   func lostRepliesLoseNothingAndCountNothingTwice(seed: UInt64) async throws {

@@ -57,6 +57,19 @@ extension QueueFixture {
     }
   }
 
+  /// Lets the server stand still, and waits until it does.
+  func silence() async throws {
+    server.pause()
+    try await poll("a silent server") {
+      do throws(RedisError) {
+        _ = try RedisConnection(place.address, timeouts: .init(connect: .milliseconds(100), answer: .milliseconds(100)))
+        return false
+      } catch {
+        return true
+      }
+    }
+  }
+
   /// A worker takes over all that is held, and is dead thereafter.
   func takeOverAsAnother() throws {
     let connection = try connection()

@@ -1,4 +1,5 @@
 import ImageDownloading
+import ImagePrimitives
 import Threads
 import WorkQueues
 
@@ -35,6 +36,9 @@ final class QueueStarts: StartGranting {
 
   /// Leaves the workers. The downloader goes on by rates of its own until other limits are set.
   func stop() { politeness.stop() }
+
+  /// The same at the end of all work: what Redis does not answer until `deadline` is not waited for.
+  func stop(until deadline: MonotonicInstant) { politeness.stop(until: deadline) }
 }
 
 /// Tells a downloader what the workers share.

@@ -48,6 +48,10 @@ public final class QueueWorker {
   /// A message has so many entries at most, all of one host.
   private static let entriesOfOneHost = 64
   private static let pollInterval = Duration.milliseconds(500)
+  /// How long Redis is waited for at the end, beyond what is in flight.
+  private static let patience = Duration.seconds(2)
+  /// For a job it is asked by whoever has nothing to do, and who has to end soon when a signal comes.
+  private static let askingTimeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(5))
 
   private let place: QueuePlace
   private let manager: ImageManager
@@ -79,7 +83,8 @@ public final class QueueWorker {
   ) {
     (self.place, self.manager, self.overrides, self.environment) = (place, manager, overrides, environment)
     (self.options, self.control, self.note) = (options, control, note)
-    asking = QueueAsking(follower: QueueFollower(place), control: control, note: warn)
+    let follower = QueueFollower(place, timeouts: Self.askingTimeouts)
+    asking = QueueAsking(follower: follower, control: control, note: warn)
   }
 
   /// Works until the queue is drained, a signal comes, or it cannot go on; tells of each job when it is over.
@@ -185,9 +190,16 @@ public final class QueueWorker {
     }
     let end = session.load(run, deadline: nil, control)
     // What is acknowledged is said, and what is not finished is given back.
-    consumer.stop()
-    consumer.join()
-    starts.stop()
+    consumer.stop(patience: Self.patience)
+    if control.signal == nil {
+      consumer.join()
+      starts.stop()
+    } else {
+      // Who asks for the end may kill what takes much longer than what is in flight was given.
+      let now = time.monotonic()
+      starts.stop(until: now.advanced(by: Self.patience))
+      _ = consumer.join(afterSilence: Self.patience, since: now)
+    }
     progress?.end()
     session.trim()
     return summary(of: run, session, ending(run, end, consumer.takeNews().condition))

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import Synchronization
 import Threads
 
@@ -13,6 +14,7 @@ final class ConsumerInbox: Sendable {
   private let state = Mutex(State())
   private let event: WakeEvent
   private let need = Atomic(false)
+  private let lastAnswer = Atomic(UInt64(0))
 
   init() throws(ThreadRefusal) { event = try WakeEvent() }
 
@@ -24,6 +26,11 @@ final class ConsumerInbox: Sendable {
     get { need.load(ordering: .relaxed) }
     set { need.store(newValue, ordering: .relaxed) }
   }
+
+  /// When Redis has last answered.
+  var answered: MonotonicInstant { MonotonicInstant(nanoseconds: lastAnswer.load(ordering: .relaxed)) }
+
+  func noteAnswer() { lastAnswer.store(TimeSource.system.monotonic().nanoseconds, ordering: .relaxed) }
 
   var condition: QueueConsumer.Condition { state.withLock { $0.condition } }
 

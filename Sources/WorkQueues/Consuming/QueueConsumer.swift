@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 public import RedisClient
 public import Threads
 
@@ -123,11 +123,22 @@ public final class QueueConsumer: Sendable {
   ///
   /// Where Redis takes no results for all of `patience`, as at its memory limit, what was acknowledged is given back as well.
   /// Where Redis is away it tries for `patience`, and ends then in any case. An answer that a connection is waiting for is waited
-  /// for until the timeouts of ``Options``, even if `patience` ends before.
+  /// for until the timeouts of ``Options``, even if `patience` ends before; who cannot wait as long calls ``join(afterSilence:since:)``.
   public func stop(patience: Duration = .seconds(5)) {
     requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
   }
 
   /// Waits until its thread has ended, as it does once its condition is final.
   public func join() { thread.join() }
+
+  /// Waits until its thread has ended, or Redis has said nothing for so long, from `start` on; whether it has ended. One that has
+  /// not ends by itself when its timeouts are over.
+  public func join(afterSilence silence: Duration, since start: MonotonicInstant) -> Bool {
+    var last = start
+    while !thread.join(until: last.advanced(by: silence), letsGo: false) {
+      guard inbox.answered > last else { return thread.join(until: last, letsGo: true) }
+      last = inbox.answered
+    }
+    return true
+  }
 }

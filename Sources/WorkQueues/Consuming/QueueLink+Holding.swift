@@ -118,13 +118,17 @@ extension QueueLink {
     } catch {
       throw .redis(error)
     }
+    inbox.noteAnswer()
     if reply == .bytes(Array("REPLACED".utf8)) { throw .final(.replaced(isHolding: !held.isEmpty)) }
     return reply
   }
 
   private func replies(to calls: [ScriptCall], _ connection: RedisConnection) throws(End) -> [RedisReply] {
     guard !calls.isEmpty else { return [] }
-    do throws(RedisError) { return try connection.command(run: calls) } catch { throw .redis(error) }
+    let replies: [RedisReply]
+    do throws(RedisError) { replies = try connection.command(run: calls) } catch { throw .redis(error) }
+    inbox.noteAnswer()
+    return replies
   }
 
   /// Throws what a step that answers with a number answers else.

@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 public import RedisClient
 import Synchronization
 public import Threads
@@ -57,6 +57,13 @@ public final class SharedPoliteness: Sendable {
   /// Lets nobody ask anything of `origin` for `duration` from now on, since it has asked for that by `status`; from any thread.
   public func rest(_ origin: String, for duration: Duration, status: Int) {
     mailbox.post(.rest(origin: origin, over: TimeSource.system.monotonic().advanced(by: duration), status: status))
+  }
+
+  /// Leaves the workers, and waits until the thread has ended, but not beyond `deadline`: where Redis does not answer until then,
+  /// the thread ends by itself when its timeouts are over, and the receiver is told of nothing that matters any more.
+  public func stop(until deadline: MonotonicInstant) {
+    mailbox.post(.stop)
+    _ = thread.join(until: deadline, letsGo: true)
   }
 
   /// Leaves the workers, and waits until the thread has ended; a second call does nothing.

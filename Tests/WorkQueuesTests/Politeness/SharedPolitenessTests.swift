@@ -223,6 +223,19 @@ struct SharedPolitenessTests {
     try await other.wait(for: "the pause") { $0.rests.count == 1 }
   }
 
+  @Test func whoLeavesNeedNotWaitForAServerThatIsSilent() async throws {
+    let fixture = try await QueueFixture()
+    var options = SharedPoliteness.Options()
+    options.timeouts = .init(connect: .seconds(600), answer: .seconds(600))
+    let worker = try PoliteWorker(fixture.place, options: options)
+    _ = try await worker.reserve(1, milliseconds: 1)
+    try await fixture.silence()
+    worker.politeness.stop(until: now().advanced(by: .milliseconds(20)))
+    #expect(!worker.state.isAway)
+    fixture.server.resume()
+    try await worker.wait(for: "its end") { $0.away == [1] }
+  }
+
   @Test("what is left in Redis vanishes by itself, but for the workers that say that they are there")
   func expiry() async throws {
     let fixture = try await QueueFixture()
