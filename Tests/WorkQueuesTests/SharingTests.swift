@@ -79,6 +79,35 @@ import Testing
     try await second.take(10, messages: 1)
     #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
   }
+
+  @Test func whoNeedsWorkSaysSoUntilItHasSome() async throws {
+    let fixture = try await QueueFixture()
+    let writer = fixture.writer()
+    _ = try writer.begin(.test)
+    let worker = try TestConsumer(try #require(try QueueFollower(fixture.place).open()), .patient)
+    worker.consumer.setNeedsWork(true)
+    worker.consumer.take(maximumEntries: 64)
+    let connection = try fixture.connection()
+    try await poll("word of its need") { try connection.command(["HEXISTS", fixture.keys.job, "needed"]) == .integer(1) }
+    for entry in TestEntry.many(64) { try writer.append(entry) }
+    _ = try writer.seal()
+    try await worker.wait(for: "a message") { !$0.messages.isEmpty }
+    #expect(try connection.command(["HEXISTS", fixture.keys.job, "needed"]) == .integer(0))
+  }
+
+  @Test(arguments: [("%d one", 0), ("%d two", 1), ("1 two", 0), ("no time", 0), ("", 0)])
+  func theNeedOfAnotherCountsForASecond(word: String, answer: Int64) async throws {
+    let fixture = try await QueueFixture()
+    let queue = try fixture.fill(TestEntry.many(1))
+    let connection = try fixture.connection()
+    // By the server's clock, and as if just now also on a machine that is busy.
+    let time = try #require(try connection.command(["TIME"]).array?.first?.integer) * 1000
+    let script = ConsumerScripts.look.source.replacing("redis.call('TIME')", with: "{'\(time / 1000)', '500000'}")
+    let now = RedisArgument(word.replacing("%d", with: String(time)))
+    _ = try connection.command(["HSET", fixture.keys.job, "needed", now])
+    let look = RedisScript(name: "look", source: script)
+    #expect(try connection.run(look, keys: [fixture.keys.job], [RedisArgument(queue.filling), "one"]) == .integer(answer))
+  }
 }
 
 extension QueueConsumer.Options {

@@ -76,13 +76,14 @@ enum ConsumerScripts {
     """
   )
 
-  /// `KEYS`: job. Returns whether a worker needed work within the last second, see ``read``.
+  /// `KEYS`: job. `ARGV`: consumer. Returns whether another needed work within the last second, see ``read``.
   static let look = script(
     "look",
     """
-    local needed = tonumber(redis.call('HGET', KEYS[1], 'needed') or 0) or 0
+    local needed, by = string.match(redis.call('HGET', KEYS[1], 'needed') or '', '^(%d+) (.*)$')
+    if not needed or by == ARGV[2] then return 0 end
     local clock = redis.call('TIME')
-    local age = clock[1] * 1000 + math.floor(clock[2] / 1000) - needed
+    local age = clock[1] * 1000 + math.floor(clock[2] / 1000) - tonumber(needed)
     return age >= 0 and age <= 1000 and 1 or 0
     """
   )

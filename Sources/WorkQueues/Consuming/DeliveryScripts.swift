@@ -7,7 +7,7 @@ extension ConsumerScripts {
   ///
   /// Returns whether the queue is sealed and nothing is open, whether there is a blacklist, messages, and whether these are new.
   /// One that needs work and finds nothing new gets of what others have given back, not more than a batch, as there may be more
-  /// who need work. Where it gets nothing it leaves word of when that was in the job.
+  /// who need work. Where it gets nothing it leaves word in the job of when that was, and that it was it.
   static let read = delivering(
     "read",
     """
@@ -45,13 +45,14 @@ extension ConsumerScripts {
       for i = 3, #KEYS do if redis.call('XLEN', KEYS[i]) > 0 then drained = 0 end end
     end
     local isNew = #taken
-    if #taken == 0 and drained == 0 and ARGV[4] ~= '0' then
-      takeGiven(ARGV[5] == '1')
+    if ARGV[4] ~= '0' and drained == 0 then
+      if #taken == 0 then takeGiven(ARGV[5] == '1') end
       if #taken > 0 then
         redis.call('HDEL', KEYS[1], 'needed')
       elseif ARGV[4] == '2' then
         local clock = redis.call('TIME')
-        redis.pcall('HSET', KEYS[1], 'needed', string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000)))
+        local now = string.format('%.0f', clock[1] * 1000 + math.floor(clock[2] / 1000))
+        redis.pcall('HSET', KEYS[1], 'needed', now .. ' ' .. ARGV[2])
       end
     end
     return {drained, redis.call('EXISTS', KEYS[2]), taken, isNew}

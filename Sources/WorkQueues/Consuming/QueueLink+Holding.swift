@@ -68,7 +68,7 @@ extension QueueLink {
 
   /// Tells the caller where another worker needs work, and learns whether this is still the queue.
   func look(_ connection: RedisConnection) throws(End) {
-    let isNeeded = try run(ConsumerScripts.look, keys: [], [], on: connection) == .integer(1)
+    let isNeeded = try run(ConsumerScripts.look, keys: [], [consumer], on: connection) == .integer(1)
     if isNeeded, !held.isEmpty { inbox.noteNeed() }
   }
 
