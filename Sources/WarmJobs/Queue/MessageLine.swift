@@ -25,6 +25,7 @@ struct MessageLine {
   }
 
   var isEmpty: Bool { messages.isEmpty }
+  var hasOpenRequests: Bool { !open.isEmpty }
   /// Whether nothing waits here, and transfers run out soon.
   var isRunningDry: Bool { messages.isEmpty && busy < hostLimit }
 

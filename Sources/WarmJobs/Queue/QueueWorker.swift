@@ -174,7 +174,7 @@ public final class QueueWorker {
       ),
       time: time
     ) { [time, asking, control] run in
-      if run.ending != nil, !isOver {
+      if run.isInVain, !isOver {
         isOver = true
         control.endRun()
       }

@@ -54,6 +54,8 @@ final class QueuedRun: PrefetchDelegate {
   /// Why it ends before the queue does; nil where it does not.
   private(set) var ending: Ending?
   private var isDrained = false
+  /// Whether what is still open counts no more: others have finished it, or nobody asks for it.
+  var isInVain: Bool { ending != nil || isDrained && line.hasOpenRequests }
 
   /// What has become of the entries of messages that were finished here; some of those that others have taken over are among
   /// them.

@@ -115,7 +115,7 @@ import Testing
     let workers = try (0..<4).map { try scene.worker($0) }
     let run = try await scene.report()
     for worker in workers { #expect(try await worker.wait().status == 0) }
-    #expect(run.totals["urls"] == 602 && run.sumOfTotals == 602 && run.totals["downloaded"] == 540)
+    #expect(run.totals["urls"] == 602 && run.sumOfTotals == 602 && run.totals["downloaded"] == 540, "\(run.failuresByKind)")
     #expect(Set(run.rows.map { "\($0.manifest):\($0.line ?? 0)" }).count == 602)
     #expect(run.status == 2)
   }

@@ -5,7 +5,7 @@ import Testing
 
 /// Workers that come when another holds all that is in the queue, of a host that is slow.
 @Suite struct SharingTests {
-  private static let keys = "prefetch: {concurrency: 32, per-host: 8}\nrequest: {retries: 0}"
+  private static let keys = "prefetch: {concurrency: 32, per-host: 8}\nrequest: {retries: 0, timeout: none, stall-timeout: none}"
 
   @Test(arguments: [(workers: 2, entries: 200), (workers: 4, entries: 320)])
   func workersThatComeLaterGetTheirPartOfASlowHost(workers: Int, entries: Int) async throws {
@@ -26,7 +26,7 @@ import Testing
     gate.open()
     let run = try await scene.report()
     for worker in [first] + others { #expect(try await worker.wait().status == 0) }
-    #expect(run.totals["downloaded"] == entries && run.rows.count == entries && run.status == 0)
+    #expect(run.totals["downloaded"] == entries && run.rows.count == entries && run.status == 0, "\(run.totals)")
     #expect(origin.requests.count == entries)
   }
   @Test func aQueueThatIsFilledAnewEndsItsWorkersAtOnce() async throws {
@@ -54,11 +54,7 @@ import Testing
     try await gate.waitForWaiting(8)
     // Another has finished the last message.
     let connection = try scene.connect()
-    let stream: RedisArgument = "{prewarm:default}:normal"
-    for command: RedisArgument in ["XACK", "XDEL"] {
-      let group: [RedisArgument] = command == "XACK" ? ["workers"] : []
-      #expect(try connection.command([command, stream] + group + ["3-0"]) == .integer(1))
-    }
+    try finish(["3-0"], connection)
     let time = try connection.command(["TIME"]).array?.first?.integer ?? 0
     try await poll("two renewals") {
       let seen = try connection.command(["ZRANGE", "{prewarm:default}:workers", 0, 0, "WITHSCORES"]).array
@@ -69,5 +65,26 @@ import Testing
     #expect(ended.status == 0 && ended.outputText.contains("this worker finished 128 URLs"), "\(ended.outputText)")
     #expect(ended.outputText.contains("other workers took over 1 message"), "\(ended.outputText)")
     #expect(origin.requests.count == 128)
+  }
+
+  @Test func whereOthersHaveFinishedAllAWorkerEnds() async throws {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: imageURLs(origin, 0..<192), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    let worker = try scene.worker(0, "--take-over-after", "1s")
+    try await gate.waitForWaiting(8)
+    try finish(["1-0", "2-0", "3-0"], try scene.connect())
+    let ended = try await worker.wait()
+    #expect(ended.status == 0 && ended.outputText.contains("this worker finished 0 URLs"), "\(ended.outputText)")
+    #expect(origin.requests.count == 8)
+    gate.open()
+  }
+
+  /// Messages are gone as if another worker had taken them over and finished them.
+  private func finish(_ ids: [RedisArgument], _ connection: RedisConnection) throws {
+    let stream: RedisArgument = "{prewarm:default}:normal"
+    #expect(try connection.command(["XACK", stream, "workers"] + ids) == .integer(Int64(ids.count)))
+    #expect(try connection.command(["XDEL", stream] + ids) == .integer(Int64(ids.count)))
   }
 }
