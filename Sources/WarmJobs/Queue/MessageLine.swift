@@ -66,6 +66,7 @@ struct MessageLine {
     defer { messages.removeLast(count) }
     return Array(messages.suffix(count))
   }
+
   /// Takes those that fulfil a condition.
   mutating func takeAll(where isTaken: (HeldMessage) -> Bool) -> [HeldMessage] {
     defer { messages.removeAll(where: isTaken) }
