@@ -9,7 +9,7 @@ import Testing
   /// Good and bad images of two hosts in three classes, with rows that are no URL or filtered out.
   private static let keys = """
     prefetch: {concurrency: 16, per-host: 16}
-    request: {retries: 0}
+    request: {retries: 0, timeout: 10m, stall-timeout: 10m}
     """
 
   private func makeURLs(_ origin: Origin, _ count: Int) -> [String] {
