@@ -88,14 +88,15 @@ import Testing
     job.verify.formats = [.jpeg, .png]
     job.verify.width = Job.Verify.Bounds(minimum: 1, maximum: 1)
     let failed = try thumbnails(job).filter { $0.reason == .failed }
-    #expect(failed.map(\.url) == names.map { origin.url("/\($0)") })
+    // Those that have to be decoded first may come later.
+    #expect(failed.map(\.url).sorted() == names.map { origin.url("/\($0)") }.sorted())
     #expect(failed.allSatisfy { $0.failure != nil })
     let shown = failed.filter { !$0.picture.isEmpty }.map { String($0.url.split(separator: "/").last ?? "") }
     #expect(Set(shown).isSuperset(of: ["cut.jpg", "cut.png", "rgb.png"]), "\(shown)")
     let page = try #require(failed.first { $0.url.hasSuffix("page.jpg") })
     #expect(page.picture.isEmpty && page.pictureWidth == 0 && page.format == nil && page.failure?.kind == .notAnImage)
-    let last = try #require(failed.last)
-    #expect(last.failure?.kind == .dimensions && last.format == .png && last.width > 1)
+    let large = try #require(failed.first { $0.url.hasSuffix("rgb.png") })
+    #expect(large.failure?.kind == .dimensions && large.format == .png && large.width > 1)
   }
 
   @Test("at most twelve of a kind are kept")
