@@ -106,22 +106,9 @@ import Testing
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(20, hosts: hosts)
     let queue = try fixture.fill(entries)
-    // Once in messages as they were written, once each entry alone.
-    try fixture.takeAsAnother()
-    let first = try fixture.hastyConsumer(queue)
-    try await first.take(20, messages: 20)
-    #expect(first.messages.allSatisfy { $0.entries.count == 1 && $0.deliveries == 2 })
-    first.consumer.stop()
-    first.consumer.join()
-    try fixture.takeOverAsAnother()
-
+    try await fixture.loseTwice(20, of: queue)
     let worker = try fixture.hastyConsumer(queue)
-    try await worker.take(20, messages: 1)
-    for held in 1...20 {
-      try await worker.take(0, messages: held)
-      #expect(worker.messages.count == held)
-      worker.acknowledge(worker.messages[held - 1])
-    }
+    try await worker.takeOneByOne(20)
     #expect(worker.messages.allSatisfy { $0.deliveries == 3 })
     #expect(Set(worker.messages.flatMap(\.urls)) == Set(entries.map(\.url)))
     try await worker.wait(for: "the end") { $0.condition == .drained }

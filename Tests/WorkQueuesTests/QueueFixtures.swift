@@ -78,6 +78,17 @@ extension QueueFixture {
     }
   }
 
+  /// All `count` entries of a queue were lost by two workers: in messages as they were written, and each alone.
+  func loseTwice(_ count: Int, of queue: OpenQueue) async throws {
+    try takeAsAnother()
+    let first = try hastyConsumer(queue)
+    try await first.take(count, messages: count)
+    #expect(first.messages.allSatisfy { $0.entries.count == 1 && $0.deliveries == 2 })
+    first.consumer.stop()
+    first.consumer.join()
+    try takeOverAsAnother()
+  }
+
   /// Another worker has taken that message over.
   func claimAsAnother(_ id: QueuedMessage.ID) throws {
     _ = try connection().command(["XCLAIM", keys.stream(id.stream), "workers", "other", 0, RedisArgument(id.text)])
@@ -180,6 +191,16 @@ final class TestConsumer {
   func take(_ entries: Int, messages count: Int) async throws {
     consumer.take(maximumEntries: entries)
     try await wait(for: "\(count) messages") { $0.messages.count >= count }
+  }
+
+  /// Asks for `count` entries, and acknowledges them as they come: each when the one before was, and not earlier.
+  func takeOneByOne(_ count: Int) async throws {
+    try await take(count, messages: 1)
+    for held in 1...count {
+      try await take(0, messages: held)
+      #expect(messages.count == held)
+      acknowledge(messages[held - 1])
+    }
   }
 
   /// Says that all entries of the message were downloaded; its URLs are the result.

@@ -48,22 +48,12 @@ import Testing
   @Test func anEntryThatTwoWorkersDiedWithIsTakenBackAlone() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(5))
-    try fixture.takeAsAnother()
-    let opener = try fixture.hastyConsumer(queue)
-    try await opener.take(5, messages: 5)
-    opener.consumer.stop()
-    opener.consumer.join()
+    try await fixture.loseTwice(5, of: queue)
     // Given back by a worker that has not begun them: they count two deliveries of workers that died.
-    try fixture.takeOverAsAnother()
     try fixture.giveAllBack()
     let worker = try TestConsumer(queue, .patient)
     worker.consumer.setNeedsWork(true)
-    try await worker.take(5, messages: 1)
-    for held in 1...5 {
-      try await worker.take(0, messages: held)
-      #expect(worker.messages.count == held)
-      worker.acknowledge(worker.messages[held - 1])
-    }
+    try await worker.takeOneByOne(5)
     #expect(worker.messages.allSatisfy { $0.deliveries == 3 })
   }
 

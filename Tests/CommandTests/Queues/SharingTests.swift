@@ -9,10 +9,7 @@ import Testing
 
   @Test(arguments: [(workers: 2, entries: 200), (workers: 4, entries: 320)])
   func workersThatComeLaterGetTheirPartOfASlowHost(workers: Int, entries: Int) async throws {
-    let origin = try makeImageOrigin()
-    let gate = origin.holdAll()
-    let scene = try await QueueScene(urls: imageURLs(origin, 0..<entries), keys: Self.keys)
-    #expect(try await scene.enqueue().wait().status == 0)
+    let (origin, gate, scene) = try await makeHeldQueue(entries)
     let first = try scene.worker(0)
     try await gate.waitForWaiting(8)
     let connection = try scene.connect()
@@ -29,11 +26,9 @@ import Testing
     #expect(run.totals["downloaded"] == entries && run.rows.count == entries && run.status == 0, "\(run.totals)")
     #expect(origin.requests.count == entries)
   }
+
   @Test func aQueueThatIsFilledAnewEndsItsWorkersAtOnce() async throws {
-    let origin = try makeImageOrigin()
-    let gate = origin.holdAll()
-    let scene = try await QueueScene(urls: imageURLs(origin, 0..<200), keys: Self.keys)
-    #expect(try await scene.enqueue().wait().status == 0)
+    let (origin, gate, scene) = try await makeHeldQueue(200)
     let worker = try scene.worker()
     try await gate.waitForWaiting(8)
     scene.job.write(urls: imageURLs(origin, 500..<501))
@@ -46,10 +41,7 @@ import Testing
   }
 
   @Test func whatOthersHaveTakenOverIsNotBegun() async throws {
-    let origin = try makeImageOrigin()
-    let gate = origin.holdAll()
-    let scene = try await QueueScene(urls: imageURLs(origin, 0..<192), keys: Self.keys)
-    #expect(try await scene.enqueue().wait().status == 0)
+    let (origin, gate, scene) = try await makeHeldQueue(192)
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(8)
     // Another has finished the last message.
@@ -68,10 +60,7 @@ import Testing
   }
 
   @Test func whereOthersHaveFinishedAllAWorkerEnds() async throws {
-    let origin = try makeImageOrigin()
-    let gate = origin.holdAll()
-    let scene = try await QueueScene(urls: imageURLs(origin, 0..<192), keys: Self.keys)
-    #expect(try await scene.enqueue().wait().status == 0)
+    let (origin, gate, scene) = try await makeHeldQueue(192)
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(8)
     try finish(["1-0", "2-0", "3-0"], try scene.connect())
@@ -79,6 +68,15 @@ import Testing
     #expect(ended.status == 0 && ended.outputText.contains("this worker finished 0 URLs"), "\(ended.outputText)")
     #expect(origin.requests.count == 8)
     gate.open()
+  }
+
+  /// A queue of so many images, of an origin that holds back every answer.
+  private func makeHeldQueue(_ count: Int) async throws -> (Origin, Gate, QueueScene) {
+    let origin = try makeImageOrigin()
+    let gate = origin.holdAll()
+    let scene = try await QueueScene(urls: imageURLs(origin, 0..<count), keys: Self.keys)
+    #expect(try await scene.enqueue().wait().status == 0)
+    return (origin, gate, scene)
   }
 
   /// Messages are gone as if another worker had taken them over and finished them.
