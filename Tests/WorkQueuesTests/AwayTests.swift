@@ -11,7 +11,8 @@ import Testing
     let fixture = try await QueueFixture()
     var options = QueueConsumer.Options()
     options.timeouts = .init(connect: .seconds(600), answer: .seconds(600))
-    let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)), options)
+    // More than it takes: what is left keeps the queue from being drained, which would be another end.
+    let worker = try TestConsumer(try fixture.fill(TestEntry.many(128)), options)
     try await worker.take(64, messages: 1)
     try await fixture.silence()
     worker.acknowledge(worker.messages[0])
