@@ -80,7 +80,7 @@ let package = Package(
         + avif.map { .init(stringLiteral: $0) },
       settings: strictAboutAVIF
     ),
-    library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageDownloading"]),
+    library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageCaching", "ImageDownloading"]),
     library("RedisClient", ["ImagePrimitives", "CHiredis"]),
     library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
@@ -91,7 +91,7 @@ let package = Package(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "RedisClient", "WorkQueues", "CLinux", "CXXHash",
+        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "RedisClient", "WorkQueues", "CXXHash",
       ]
     ),
     .executableTarget(
