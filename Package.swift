@@ -38,7 +38,7 @@ let package = Package(
     // What other programs use: the core without jobs, manifests and reports.
     .library(
       name: "PrewarmImages",
-      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching"] + avif
+      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"] + avif
     ),
   ],
   dependencies: [
@@ -80,7 +80,6 @@ let package = Package(
         + avif.map { .init(stringLiteral: $0) },
       settings: strictAboutAVIF
     ),
-    library("ImagePrefetching", ["ImagePrimitives", "Threads", "ImageManaging", "ImageCaching", "ImageDownloading"]),
     library("RedisClient", ["ImagePrimitives", "CHiredis"]),
     library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
@@ -90,7 +89,7 @@ let package = Package(
     library(
       "WarmJobs",
       [
-        "YAMLDocuments", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "YAMLDocuments", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
         "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "RedisClient", "WorkQueues", "CXXHash",
       ]
     ),
@@ -131,7 +130,7 @@ let package = Package(
     .executableTarget(
       name: "prewarm-benchmarks",
       dependencies: [
-        "WarmJobs", "Manifests", "ImagePrefetching", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
+        "WarmJobs", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
         "ImageURLs",
         "ImagePrimitives", "Reporting", "Threads", "CCounting",
       ],
@@ -155,18 +154,14 @@ let package = Package(
       "ImageManagingTests",
       [
         "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
-        "ImagePrefetching", "TestOrigin",
+        "TestOrigin",
       ],
       settings: strictAboutAVIF
-    ),
-    tests(
-      "ImagePrefetchingTests",
-      ["ImagePrefetching", "ImagePrimitives", "ImageURLs", "ImageCaching", "ImageDownloading", "ImageManaging", "TestOrigin"]
     ),
     // The blocks of code in the guide, which each have to compile and to run.
     tests(
       "GuideTests",
-      ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "ImagePrefetching", "TestOrigin"]
+      ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "TestOrigin"]
     ),
     tests("RedisClientTests", ["RedisClient", "ImagePrimitives"]),
     tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),

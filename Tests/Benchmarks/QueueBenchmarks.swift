@@ -1,5 +1,5 @@
 import ImageDownloading
-import ImagePrefetching
+import ImageManaging
 import ImagePrimitives
 
 /// The order of downloads, and what the prefetcher does next.

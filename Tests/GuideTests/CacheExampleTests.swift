@@ -3,7 +3,6 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import TestOrigin
 import TestSupport

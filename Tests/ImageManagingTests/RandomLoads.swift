@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImagePrefetching
 import ImagePrimitives
 import Synchronization
 import TestOrigin

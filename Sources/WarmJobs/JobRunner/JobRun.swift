@@ -1,5 +1,4 @@
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import ImageURLs
 import Manifests

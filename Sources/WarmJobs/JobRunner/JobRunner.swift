@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
 public import ImageManaging
-import ImagePrefetching
 public import ImagePrimitives
 import Manifests
 public import Reporting

@@ -2,7 +2,6 @@ import Glibc
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import Reporting
 

@@ -1,5 +1,5 @@
 import Glibc
-import ImagePrefetching
+import ImageManaging
 import Reporting
 import Synchronization
 

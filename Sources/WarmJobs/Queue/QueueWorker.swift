@@ -1,6 +1,5 @@
 import ImageCaching
 public import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import RedisClient
 import Reporting

@@ -1,6 +1,5 @@
 import ImageCaching
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import ImageURLs
 import Reporting

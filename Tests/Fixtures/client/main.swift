@@ -2,7 +2,6 @@
 // Usage: client FOLDER URL URL…
 import ImageCaching
 import ImageManaging
-import ImagePrefetching
 
 guard CommandLine.arguments.count > 2 else { fatalError("usage: client FOLDER URL URL…") }
 let urls = CommandLine.arguments[2...]

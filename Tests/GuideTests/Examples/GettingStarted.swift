@@ -2,7 +2,6 @@
 import ImageCaching
 import ImageCoding
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 
 // end

@@ -1,5 +1,4 @@
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 
 /// A list of URLs.

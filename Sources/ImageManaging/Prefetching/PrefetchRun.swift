@@ -1,6 +1,5 @@
 public import ImageCaching
 import ImageDownloading
-public import ImageManaging
 public import ImagePrimitives
 import Threads
 

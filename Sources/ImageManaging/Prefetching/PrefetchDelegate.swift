@@ -1,4 +1,3 @@
-public import ImageManaging
 public import ImagePrimitives
 
 /// The requests of one batch, with the bytes of their URLs.

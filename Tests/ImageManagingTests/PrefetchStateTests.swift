@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Testing
 
-@testable import ImagePrefetching
+@testable import ImageManaging
 
 /// The state machine alone: no threads, no sockets, a clock that only these tests move.
 @Suite struct PrefetchStateTests {

@@ -1,12 +1,10 @@
 import ImageDownloading
-import ImageManaging
+@testable import ImageManaging
 import ImagePrimitives
 import ImageURLs
 import TestOrigin
 import TestSupport
 import Testing
-
-@testable import ImagePrefetching
 
 /// A run over a real manager and a real server.
 @Suite struct PrefetchRunTests {

@@ -1,7 +1,6 @@
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import TestOrigin
 import TestSupport

@@ -1,6 +1,5 @@
 import ImageDownloading
 import ImageManaging
-import ImagePrefetching
 import ImagePrimitives
 import TestOrigin
 import TestSupport

@@ -1,4 +1,3 @@
-import ImageManaging
 import ImagePrimitives
 
 /// Reads a sequence of requests for a run, and counts how they end; on the run's thread alone.

@@ -1,4 +1,3 @@
-public import ImageManaging
 public import ImagePrimitives
 import Synchronization
 

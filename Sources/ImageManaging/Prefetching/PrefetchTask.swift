@@ -1,4 +1,3 @@
-import ImageManaging
 import ImagePrimitives
 import Synchronization
 import Threads
