@@ -84,19 +84,18 @@ let package = Package(
     library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
-    library("Reporting", ["ImagePrimitives", "CXXHash"]),
-    library("ReportReading", ["ImagePrimitives", "ImageURLs", "Reporting", "CJansson", "CXXHash"]),
+    library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
     library(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reporting", "ReportReading", "Threads", "RedisClient", "WorkQueues", "CXXHash",
+        "ImageURLs", "ImagePrimitives", "Reports", "Threads", "RedisClient", "WorkQueues", "CXXHash",
       ]
     ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "WarmJobs", "Reporting", "ReportReading", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
+        "WarmJobs", "Reports", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
         "ImagePrimitives", "RedisClient", "Threads", "WorkQueues",
         arguments,
       ],
@@ -132,7 +131,7 @@ let package = Package(
       dependencies: [
         "WarmJobs", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
         "ImageURLs",
-        "ImagePrimitives", "Reporting", "Threads", "CCounting",
+        "ImagePrimitives", "Reports", "Threads", "CCounting",
       ],
       path: "Tests/Benchmarks",
       exclude: ["counts-x86_64.txt"],
@@ -167,13 +166,12 @@ let package = Package(
     tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),
     tests("YAMLDocumentsTests", ["YAMLDocuments"]),
     tests("ManifestsTests", ["Manifests", "ImagePrimitives", "ImageURLs"]),
-    tests("ReportingTests", ["Reporting"]),
-    tests("ReportReadingTests", ["ReportReading", "Reporting", "ImagePrimitives"]),
+    tests("ReportsTests", ["Reports", "ImagePrimitives"]),
     tests(
       "WarmJobsTests",
       [
         "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
-        "ImageCaching", "ImageCoding", "RedisClient", "Reporting", "WorkQueues",
+        "ImageCaching", "ImageCoding", "RedisClient", "Reports", "WorkQueues",
         "TestOrigin",
       ]
     ),
@@ -196,7 +194,7 @@ if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding", "Reporting", "ReportReading", "WorkQueues"]
+      dependencies: ["ImagePrimitives", "ImageCoding", "Reports", "WorkQueues"]
         + avif.map { .init(stringLiteral: $0) },
       path: "Tests/Fuzzing",
       swiftSettings: strictAboutAVIF + [.unsafeFlags(["-parse-as-library"])]

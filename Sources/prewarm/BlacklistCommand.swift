@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCaching
 import ImagePrimitives
-import Reporting
+import Reports
 
 /// `prewarm blacklist`: looks at what is known to be bad, and forgets it.
 struct BlacklistCommand: ParsableCommand {

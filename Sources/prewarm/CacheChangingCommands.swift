@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCaching
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import WarmJobs
 
 extension CacheCommand {

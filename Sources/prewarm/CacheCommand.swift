@@ -1,5 +1,5 @@
 import ArgumentParser
-import Reporting
+import Reports
 
 /// `prewarm cache`: looks at a cache and tidies it, and moves images into it and out of it.
 struct CacheCommand: ParsableCommand {

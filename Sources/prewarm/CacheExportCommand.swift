@@ -1,6 +1,6 @@
 import ArgumentParser
 import ImageCaching
-import Reporting
+import Reports
 import WarmJobs
 
 extension CacheCommand {

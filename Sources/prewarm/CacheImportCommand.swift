@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCaching
 import ImageManaging
-import Reporting
+import Reports
 import WarmJobs
 
 extension CacheCommand {

@@ -4,7 +4,7 @@ import Glibc
 import ImageCaching
 import ImageManaging
 import ImageURLs
-import Reporting
+import Reports
 import WarmJobs
 
 /// Which cache a command is about.

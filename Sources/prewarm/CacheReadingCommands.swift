@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import ImageCaching
 import ImagePrimitives
-import Reporting
+import Reports
 import WarmJobs
 
 extension CacheCommand {

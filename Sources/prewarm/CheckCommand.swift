@@ -1,6 +1,6 @@
 import ArgumentParser
 import ImagePrimitives
-import Reporting
+import Reports
 import WarmJobs
 
 /// `prewarm check`: asks for images and keeps nothing.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Reporting
+import Reports
 import WarmJobs
 
 /// When colours are used.

@@ -3,7 +3,7 @@ import ImageCaching
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import WarmJobs
 
 /// `prewarm explain`: tells all that is known of a URL, without network.

@@ -1,5 +1,5 @@
 import ImageURLs
-import Reporting
+import Reports
 import WarmJobs
 
 /// Which part of a job has a URL.

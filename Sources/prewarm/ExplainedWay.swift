@@ -1,6 +1,6 @@
 import ImageCaching
 import ImagePrimitives
-import Reporting
+import Reports
 import WarmJobs
 
 /// What is known of a URL, asked for in one way.

@@ -1,5 +1,5 @@
 import ImageCaching
-import Reporting
+import Reports
 
 /// An explanation as `--json` prints it.
 struct ExplanationRow: Encodable {

@@ -1,6 +1,6 @@
 import ImageCaching
 import ImagePrimitives
-import Reporting
+import Reports
 
 extension Explanation {
   /// For a person: a fact a line.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import Reporting
+import Reports
 import WarmJobs
 
 /// Reads job files for the commands that take them.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import ImageDownloading
 import ImageManaging
-import Reporting
+import Reports
 import Threads
 import WarmJobs
 

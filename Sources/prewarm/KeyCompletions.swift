@@ -1,5 +1,5 @@
 import ArgumentParser
-import Reporting
+import Reports
 import WarmJobs
 
 /// What shells offer as values of the options that set keys of the job; made once, since options are made anew for each command.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Reporting
+import Reports
 import WarmJobs
 
 /// The options that mirror keys of the job file; they stand above what the file says.

@@ -1,5 +1,5 @@
 import Glibc
-import Reporting
+import Reports
 
 /// What a person is told beside the data: lines on standard error.
 enum Note {

@@ -1,6 +1,6 @@
 import Glibc
 import ImagePrimitives
-import Reporting
+import Reports
 import Synchronization
 import WarmJobs
 

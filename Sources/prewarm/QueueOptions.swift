@@ -1,6 +1,6 @@
 import ArgumentParser
 import RedisClient
-import Reporting
+import Reports
 import WorkQueues
 
 /// Which queue a command is about.

@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCaching
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 
 /// A URL as it may be shown.
 func shown(_ url: String) -> String { maskingCredentials(url) }

@@ -1,6 +1,5 @@
 import ArgumentParser
-import ReportReading
-import Reporting
+import Reports
 
 /// `prewarm report`: reads reports that runs have written.
 struct ReportCommand: ParsableCommand {

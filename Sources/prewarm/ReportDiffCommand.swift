@@ -1,8 +1,7 @@
 import ArgumentParser
 import Glibc
 import ImagePrimitives
-import ReportReading
-import Reporting
+import Reports
 
 extension ReportCommand {
   /// `prewarm report diff`.

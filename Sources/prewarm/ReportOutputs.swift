@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
-import ReportReading
-import Reporting
+import Reports
 
 /// Where reports go that are made of earlier ones.
 struct ReportOutputs: ParsableArguments {

@@ -1,6 +1,5 @@
 import ArgumentParser
-import ReportReading
-import Reporting
+import Reports
 import WarmJobs
 
 extension ReportCommand {

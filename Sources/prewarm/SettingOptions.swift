@@ -1,5 +1,5 @@
 import ArgumentParser
-import Reporting
+import Reports
 import WarmJobs
 
 /// `--set`, which sets any key of the job.

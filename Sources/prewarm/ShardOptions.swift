@@ -1,5 +1,5 @@
 import ArgumentParser
-import Reporting
+import Reports
 import WarmJobs
 
 /// Which part of the jobs' entries a run has.

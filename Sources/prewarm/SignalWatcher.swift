@@ -1,6 +1,6 @@
 import Glibc
 import ImagePrimitives
-import Reporting
+import Reports
 import Threads
 
 /// Takes SIGINT and SIGTERM on a thread of its own: the first asks for the end, the second ends the process at once.

@@ -1,5 +1,5 @@
 import Glibc
-import Reporting
+import Reports
 
 /// Writes data to standard output; false where its reader is gone or the device is full.
 @discardableResult
@@ -12,7 +12,7 @@ func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: S
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   bytes.withUnsafeBytes { bytes in
     do throws(SystemError) {
-      try Reporting.writeAll(bytes, to: descriptor)
+      try Reports.writeAll(bytes, to: descriptor)
       return true
     } catch {
       return false

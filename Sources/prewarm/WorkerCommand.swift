@@ -1,6 +1,6 @@
 import ArgumentParser
 import ImageManaging
-import Reporting
+import Reports
 import Threads
 import WarmJobs
 

@@ -1,7 +1,7 @@
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 
 /// Counting entries and writing their rows, and telling same images.
 enum ReportBenchmarks {

@@ -1,6 +1,5 @@
 import ImagePrimitives
-import ReportReading
-import Reporting
+import Reports
 
 /// Rows that lie in a queue as a worker's results, which whoever may write to Redis may have written: they are refused, or
 /// counted, and written again they are the same report.

@@ -1,6 +1,5 @@
 import Glibc
-import ReportReading
-import Reporting
+import Reports
 
 /// Reports that come from anywhere: reading one tells what is wrong with it, and what is read can be rendered, read again and joined.
 struct ReportChecks {

@@ -1,6 +1,6 @@
 public import ImageURLs
 import Manifests
-public import Reporting
+public import Reports
 
 extension Job {
   /// The job as one of its shards runs it: with its entries alone, and slower where all of them ask the same hosts.

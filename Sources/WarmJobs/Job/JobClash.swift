@@ -1,5 +1,5 @@
 import Glibc
-import Reporting
+import Reports
 
 /// Why jobs cannot be run one after another, as one sentence: what one of them leaves behind, another one would write over.
 public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {

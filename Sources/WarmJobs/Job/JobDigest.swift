@@ -2,7 +2,7 @@ import ImageCaching
 import ImagePrimitives
 import ImageURLs
 import Manifests
-import Reporting
+import Reports
 
 extension Job {
   /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged: its manifests,

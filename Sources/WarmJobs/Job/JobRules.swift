@@ -1,5 +1,5 @@
 public import ImagePrimitives
-public import Reporting
+public import Reports
 
 extension Job {
   /// What is remembered as bad for good.
@@ -49,7 +49,7 @@ extension Job {
     }
 
     /// The points of the distribution of latencies that have rules.
-    public typealias Percentile = Reporting.FailOn.Percentile
+    public typealias Percentile = Reports.FailOn.Percentile
 
     /// Patience with URLs that fail now and then.
     public struct Grace: Sendable, Hashable {

@@ -1,6 +1,6 @@
 internal import ImageDownloading
 internal import ImagePrimitives
-internal import Reporting
+internal import Reports
 internal import YAMLDocuments
 
 extension Job {

@@ -1,4 +1,4 @@
-internal import Reporting
+internal import Reports
 internal import YAMLDocuments
 
 extension JobReader {

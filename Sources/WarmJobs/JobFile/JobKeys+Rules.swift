@@ -2,7 +2,7 @@ internal import ImageCoding
 internal import ImageManaging
 internal import ImagePrimitives
 internal import Manifests
-internal import Reporting
+internal import Reports
 
 extension JobKeys {
   private static let length = JobValueType.integer(0...Int.max)

@@ -1,6 +1,6 @@
 import ImageDownloading
 import ImagePrimitives
-import Reporting
+import Reports
 
 /// What held a run's speed down, and for how much of it each part did.
 struct Bound {

@@ -1,7 +1,7 @@
 import Glibc
 import ImageManaging
 import ImagePrimitives
-import Reporting
+import Reports
 import Threads
 
 /// The images of a run that its HTML report shows: the latest, the largest, those that were refused, and one of each placeholder.

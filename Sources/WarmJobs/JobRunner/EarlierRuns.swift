@@ -1,5 +1,4 @@
-import ReportReading
-import Reporting
+import Reports
 
 /// What earlier runs say of the failures of this one: which of them do not count.
 struct EarlierRuns {

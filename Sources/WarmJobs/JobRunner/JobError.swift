@@ -1,7 +1,6 @@
 public import ImageCaching
 public import Manifests
-public import ReportReading
-public import Reporting
+public import Reports
 
 /// Why a job could not begin.
 public enum JobError: Error, Sendable, CustomStringConvertible {

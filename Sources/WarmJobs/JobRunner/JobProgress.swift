@@ -1,4 +1,4 @@
-public import Reporting
+public import Reports
 
 /// Who shows how a job gets on; called on the driver thread.
 public protocol JobProgress: AnyObject {

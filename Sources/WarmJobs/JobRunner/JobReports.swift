@@ -1,5 +1,4 @@
-import ReportReading
-public import Reporting
+public import Reports
 
 /// A job's reports, open for being written, and what earlier runs say of the failures in them.
 public final class JobReports {

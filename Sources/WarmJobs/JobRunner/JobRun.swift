@@ -2,7 +2,7 @@ import ImageManaging
 import ImagePrimitives
 import ImageURLs
 import Manifests
-import Reporting
+import Reports
 
 /// One run of a job, as the prefetcher sees it: entries in, results out to the report.
 ///

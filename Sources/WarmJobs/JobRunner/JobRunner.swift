@@ -3,7 +3,7 @@ import ImageDownloading
 public import ImageManaging
 public import ImagePrimitives
 import Manifests
-public import Reporting
+public import Reports
 
 /// Runs prepared jobs, one after another, over one shared manager.
 public final class JobRunner {

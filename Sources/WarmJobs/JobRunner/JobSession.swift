@@ -3,7 +3,7 @@ import ImageCaching
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives
-import Reporting
+import Reports
 
 /// A job at work over a shared manager, wherever its entries come from: its rules in place, and what the run costs measured.
 final class JobSession {

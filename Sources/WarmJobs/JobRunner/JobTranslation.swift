@@ -5,7 +5,7 @@ import ImageManaging
 import ImagePrimitives
 import ImageURLs
 import Manifests
-import Reporting
+import Reports
 
 extension Job {
   fileprivate var verificationRules: VerificationRules {
@@ -98,8 +98,8 @@ extension JobPath {
 
 extension Job {
   /// The rules that the finished report is judged by.
-  var failOnRules: Reporting.FailOn {
-    var rules = Reporting.FailOn()
+  var failOnRules: Reports.FailOn {
+    var rules = Reports.FailOn()
     rules.failures = failOn.failures.limit
     rules.kinds = failOn.kinds.mapValues(\.limit)
     rules.latency = failOn.latency
@@ -111,7 +111,7 @@ extension Job {
 }
 
 extension Job.FailOn.Threshold {
-  fileprivate var limit: Reporting.FailOn.Limit {
+  fileprivate var limit: Reports.FailOn.Limit {
     switch self {
     case .count(let count): .count(UInt64(clamping: count))
     case .fraction(let fraction): .fraction(fraction)

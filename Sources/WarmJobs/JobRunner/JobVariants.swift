@@ -3,7 +3,7 @@ public import ImageCaching
 import ImageManaging
 import ImagePrimitives
 public import ImageURLs
-import Reporting
+import Reports
 
 extension Job {
   /// A set of headers and a server, with which each entry is asked for once.

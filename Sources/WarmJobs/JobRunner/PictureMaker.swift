@@ -1,7 +1,7 @@
 import ImageCoding
 import ImageManaging
 import ImagePrimitives
-import Reporting
+import Reports
 
 /// Makes small pictures of images, by the coders that judged them.
 struct PictureMaker: Sendable {

@@ -1,6 +1,6 @@
 public import ImagePrimitives
 import Manifests
-public import Reporting
+public import Reports
 
 /// A job with everything open that it needs: whatever can be wrong before the first request is found here.
 public final class PreparedJob {

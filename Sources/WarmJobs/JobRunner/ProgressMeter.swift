@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reporting
+import Reports
 
 /// Measures how fast a run gets on, and how long it may still take.
 final class ProgressMeter {

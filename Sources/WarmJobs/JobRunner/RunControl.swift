@@ -1,6 +1,6 @@
 import Glibc
 import ImageManaging
-import Reporting
+import Reports
 import Synchronization
 
 /// Stops what runs, from any thread, and what was to run after it.

@@ -1,4 +1,4 @@
-internal import Reporting
+internal import Reports
 
 /// A JSON value (RFC 8259) whose objects keep their members in order.
 indirect enum JSONTree: Sendable {

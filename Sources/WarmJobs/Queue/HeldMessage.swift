@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reporting
+import Reports
 import WorkQueues
 
 /// A message that this worker holds, and what has become of its entries so far.

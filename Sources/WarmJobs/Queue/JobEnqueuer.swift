@@ -2,7 +2,7 @@ import ImageDownloading
 import ImagePrimitives
 import Manifests
 import RedisClient
-import Reporting
+import Reports
 public import WorkQueues
 
 /// Puts a job into a queue for workers, and waits for what comes of it.

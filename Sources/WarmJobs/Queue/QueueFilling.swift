@@ -3,7 +3,7 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 import Manifests
-import Reporting
+import Reports
 import WorkQueues
 
 /// Puts the entries of a job's manifests into a queue, in the job's order, so that what was stopped can be gone on with.

@@ -1,7 +1,6 @@
 import ImageManaging
 import ImagePrimitives
-import ReportReading
-public import Reporting
+public import Reports
 public import WorkQueues
 
 /// Makes a job's reports of what its workers leave in the queue, as they would be of one run.

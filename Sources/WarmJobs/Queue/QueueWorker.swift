@@ -2,7 +2,7 @@ import ImageCaching
 public import ImageManaging
 import ImagePrimitives
 import RedisClient
-import Reporting
+import Reports
 import Synchronization
 import Threads
 public import WorkQueues

@@ -1,7 +1,7 @@
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import WorkQueues
 
 /// What becomes of entries, and the rows that tell it.

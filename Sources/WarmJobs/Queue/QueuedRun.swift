@@ -2,7 +2,7 @@ import ImageCaching
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import WorkQueues
 
 /// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.

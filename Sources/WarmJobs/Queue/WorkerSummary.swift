@@ -1,4 +1,4 @@
-public import Reporting
+public import Reports
 
 /// What a worker did of one job.
 public struct WorkerSummary: Sendable {

@@ -2,7 +2,7 @@ public import ImageCaching
 import ImageManaging
 import ImagePrimitives
 public import ImageURLs
-public import Reporting
+public import Reports
 
 /// One way in which a job asks for an entry, with all that tells what its runs know of it.
 public struct EntryWay: Sendable {

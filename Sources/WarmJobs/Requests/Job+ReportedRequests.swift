@@ -1,4 +1,4 @@
-public import Reporting
+public import Reports
 
 extension Job {
   /// What makes the requests of this job's entries again, secrets masked: one for each way in which they are asked for.

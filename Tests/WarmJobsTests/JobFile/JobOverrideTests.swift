@@ -1,4 +1,4 @@
-import Reporting
+import Reports
 import Glibc
 import ImagePrimitives
 import Testing

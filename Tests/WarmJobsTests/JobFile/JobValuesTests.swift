@@ -1,4 +1,4 @@
-import Reporting
+import Reports
 import Foundation
 import ImageDownloading
 import ImagePrimitives

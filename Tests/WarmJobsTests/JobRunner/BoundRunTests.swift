@@ -5,7 +5,7 @@ import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import ImageDownloading
-import Reporting
+import Reports
 import Testing
 
 @testable import WarmJobs

@@ -1,7 +1,7 @@
 import ImageCoding
 import ImageManaging
 import ImagePrimitives
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

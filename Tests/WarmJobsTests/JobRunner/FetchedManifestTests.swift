@@ -2,7 +2,7 @@ import Foundation
 import ImageDownloading
 import ImageManaging
 import ImageURLs
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import ImageDownloading
 import ImageManaging
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import ImageManaging
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import WarmJobs

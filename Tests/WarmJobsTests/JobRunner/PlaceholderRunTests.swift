@@ -1,6 +1,6 @@
 import ImagePrimitives
 import ImageURLs
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

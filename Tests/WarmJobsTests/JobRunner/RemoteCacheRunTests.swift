@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import Foundation
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
-import Reporting
+import Reports
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Manifests
-import Reporting
+import Reports
 import Testing
 
 @testable import WarmJobs

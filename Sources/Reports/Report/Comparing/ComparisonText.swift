@@ -1,0 +1,136 @@
+import ImagePrimitives
+
+/// Differences as a person reads them: counts first, then what broke, healed and changed, grouped by reason, with the first of each.
+///
+/// Text from outside is escaped. What is kept is bounded by the number of reasons times `limit`.
+public struct ComparisonText {
+  private struct Title: Hashable {
+    var change: ReportDifference.Change
+    var text: String
+  }
+
+  private struct Group {
+    var title: Title
+    var count: UInt64 = 0
+    var examples: [ReportDifference] = []
+  }
+
+  private let limit: Int
+  private let width: Int
+  private var groups: [Title: Group] = [:]
+
+  /// Nothing so far.
+  ///
+  /// - Parameters:
+  ///   - limit: how many of each group are listed.
+  ///   - width: columns to lay out for, at least 80.
+  public init(limit: Int, width: Int = 80) {
+    self.limit = limit
+    self.width = max(width, 80)
+  }
+
+  /// Takes a difference.
+  public mutating func add(_ difference: ReportDifference) {
+    let title = Title(change: difference.change, text: difference.groupTitle)
+    var group = groups.removeValue(forKey: title) ?? Group(title: title)
+    group.count += 1
+    if group.examples.count < limit { group.examples.append(difference) }
+    groups[title] = group
+  }
+
+  /// The whole page; its last line is ended.
+  public func text(_ comparison: ReportComparison, from old: String, to new: String) -> String {
+    var lines = [headline(comparison, "\(escapedForTerminal(old)) → \(escapedForTerminal(new))"), ""]
+    lines += counts(comparison)
+    for change in ReportDifference.Change.allCases {
+      let groups = self.groups.values.filter { $0.title.change == change }
+        .sorted { ($1.count, $0.title.text) < ($0.count, $1.title.text) }
+      guard !groups.isEmpty else { continue }
+      lines += ["", change.title]
+      for group in groups { lines += self.lines(group) }
+    }
+    if !comparison.untold.isEmpty { lines.append("") }
+    lines += comparison.untold.map { "Note: \(escapedForTerminal($0))" }
+    return lines.map { "\($0)\n" }.joined()
+  }
+
+  private func headline(_ comparison: ReportComparison, _ names: String) -> String {
+    let parts = [(comparison.broke, "broke"), (comparison.healed, "healed"), (comparison.changed, "changed")]
+      .filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
+    return "\(names): \(parts.isEmpty ? "nothing broke, healed or changed" : parts.joined(separator: ", "))"
+  }
+
+  private func counts(_ comparison: ReportComparison) -> [String] {
+    var rows: [(String, UInt64, String)] = [("in both", comparison.compared, "URLs of which both tell how they ended")]
+    if comparison.stillBad > 0 { rows.append(("still bad", comparison.stillBad, "")) }
+    func detail(_ bad: UInt64, _ verb: String) -> String { bad > 0 ? "\(grouped(bad)) of them \(verb) bad" : "" }
+    if let appeared = comparison.appeared, appeared > 0 {
+      rows.append(("appeared", appeared, detail(comparison.appearedBad, "are")))
+    } else if comparison.appeared == nil, comparison.appearedBad > 0 {
+      rows.append(("appeared", comparison.appearedBad, "are bad; good ones are not listed"))
+    }
+    if let disappeared = comparison.disappeared, disappeared > 0 {
+      rows.append(("disappeared", disappeared, detail(comparison.disappearedBad, "were")))
+    }
+    let countWidth = max(9, rows.map { grouped($0.1).count }.max() ?? 0)
+    return rows.map { name, count, detail in
+      let line = "  \(name.padded(to: 12))\(aligned(count, countWidth))"
+      return detail.isEmpty ? line : "\(line)   \(detail)"
+    }
+  }
+
+  private func lines(_ group: Group) -> [String] {
+    var lines = ["  \(escapedForTerminal(group.title.text).padded(to: 28)) \(aligned(group.count, 8))"]
+    for example in group.examples { lines += self.lines(example) }
+    let more = group.count - UInt64(group.examples.count)
+    if more > 0, limit > 0 { lines.append("    … \(grouped(more)) more") }
+    return lines
+  }
+
+  /// URL and place side by side where both fit.
+  private func lines(_ difference: ReportDifference) -> [String] {
+    let names = [difference.variant.name, difference.variant.edge].compactMap { $0 }.joined(separator: ", ")
+    let url = escapedForTerminal(difference.url) + (names.isEmpty ? "" : " (\(escapedForTerminal(names)))")
+    let place = escapedForTerminal(difference.manifest) + (difference.line > 0 ? ":\(difference.line)" : "")
+    let line = "    \(url.padded(to: 54))  \(place)"
+    let first = line.count <= width ? [line] : ["    \(url)", "      \(place)"]
+    guard difference.change == .changed else { return first }
+    return first + ["      \(difference.before.imageText) → \(difference.after.imageText)"]
+  }
+
+  private func aligned(_ count: UInt64, _ width: Int) -> String {
+    let text = grouped(count)
+    return String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}
+
+extension ReportDifference.Change {
+  fileprivate var title: String {
+    switch self {
+    case .broke: "Broke"
+    case .healed: "Healed"
+    case .changed: "Changed"
+    }
+  }
+}
+
+extension ReportDifference {
+  /// What it has in common with others: why it is bad, why it was, or what differs.
+  fileprivate var groupTitle: String {
+    switch change {
+    case .broke: return after.reason
+    case .healed: return "was \(before.reason)"
+    case .changed:
+      if aspects.contains(.format), let old = before.format, let new = after.format { return "\(old.name) → \(new.name)" }
+      return aspects == .content ? "same length, other bytes" : aspects.names.joined(separator: " and ")
+    }
+  }
+}
+
+extension ReportDifference.End {
+  /// Why it is bad.
+  fileprivate var reason: String { FailureGroup(kind: kind, status: kind == .httpStatus ? status : nil).title }
+
+  /// Such as `jpeg, 800 × 600, 71 kB`.
+  fileprivate var imageText: String { imagePhrase(format: format, width: width, height: height, bytes: bytes) }
+}

@@ -1,0 +1,40 @@
+extension FailureStanding {
+  /// What a person is told of it in a word or two, such as `known`; nil for what counts.
+  var phrase: String? {
+    switch self {
+    case .counts: nil
+    case .known: "known"
+    case .inGrace: "in grace"
+    }
+  }
+
+  /// The same as a sentence; nil for what counts.
+  var sentence: String? {
+    switch self {
+    case .counts: nil
+    case .known: "known: it failed before, too"
+    case .inGrace: "in grace: it has not failed often enough on end"
+    }
+  }
+}
+
+extension FailureStandings {
+  /// What counts and why the others do not, such as `18 count in the verdict; 2 known: they failed before, too`; nil where all count.
+  var phrase: String? {
+    guard known + inGrace > 0 else { return nil }
+    var parts = ["\(grouped(counting)) \(counting == 1 ? "counts" : "count") in the verdict"]
+    if known > 0 { parts.append("\(grouped(known)) known: \(known == 1 ? "it" : "they") failed before, too") }
+    if inGrace > 0 {
+      parts.append("\(grouped(inGrace)) in grace: \(inGrace == 1 ? "it has" : "they have") not failed often enough on end")
+    }
+    return parts.joined(separator: "; ")
+  }
+}
+
+extension Placeholder {
+  /// What its host did: `gave one image for 12 URLs`.
+  var findingPhrase: String { "gave one image for \(counted(urls, "URL"))" }
+
+  /// What the image is, such as `png, 1 × 1, 68 B`.
+  var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
+}

@@ -1,0 +1,84 @@
+import ImagePrimitives
+import Reports
+import Testing
+
+@Suite struct CurlLineTests {
+  @Test(arguments: [
+    ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
+    ("https://img.example.com/a b.jpg?x=1&y='2'", #"curl --head 'https://img.example.com/a%20b.jpg?x=1&y='\''2'\'''"#),
+    ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2F%25zz'"),
+    ("https://bücher.example/ä\u{202E}.jpg", "curl --head 'https://bücher.example/%C3%A4%E2%80%AE.jpg'"),
+    ("https://[::1]:8443/a.jpg", "curl --head 'https://[::1]:8443/a.jpg'"),
+    ("https://img.example.com/a[1]{2}.jpg", "curl --head --globoff 'https://img.example.com/a[1]%7B2%7D.jpg'"),
+    ("https://***@img.example.com/$(id)`id`", "curl --head 'https://***@img.example.com/$(id)%60id%60'"),
+    ("http://img.example.com/a/%2e%2E/%7ex%41", "curl --head 'http://img.example.com/a/../~xA'"),
+    ("-Kfile", "curl --head --url -Kfile"),
+    ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J%0A;id'"),
+  ])
+  func aLineHasTheURLAsItIsSent(url: String, line: String) {
+    #expect(CurlCommand(options: ["--head"]).line(for: url) == line)
+  }
+
+  private func makeReport() -> FinishedReport {
+    let webp = ReportedVariant(name: "webp", edge: "edge-a")
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      manifests: ["urls.txt"],
+      variants: [webp],
+      startedAt: nil
+    )
+    let failure = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
+    var report = run.finish(makeEnd(after: .seconds(1)))
+    report.requests = [
+      ReportedRequest(variant: webp, curl: CurlCommand(options: ["-H", "Accept: image/webp"])),
+      ReportedRequest(curl: CurlCommand(options: ["--location"])),
+    ]
+    return report
+  }
+
+  @Test func verboseTextHasAllListedFailuresWithTheirLines() {
+    let text = TextReport(isVerbose: true).text(makeReport())
+    #expect(text.split(separator: "\n").filter { $0.hasPrefix("      curl --location https://img.example.com/") }.count == 12)
+    #expect(!text.contains("more\n") && !TextReport().text(makeReport()).contains("curl"))
+  }
+
+  @Test func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
+    let run = makeRun()
+    for line in 1...1005 { run.record(.failed(Failure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
+    for line in 1...12 { run.record(.failed(Failure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
+    let text = TextReport(isVerbose: true).text(run.finish(makeEnd(after: .seconds(1))))
+    let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
+    #expect(urls.count { $0.contains("/a/") } == 1000 && urls.count { $0.contains("/b/") } == 10)
+    #expect(text.contains("    … 5 more\n") && text.contains("    … 2 more\n"))
+  }
+
+  @Test func aFailureHasTheLineOfItsVariant() {
+    let report = makeReport()
+    var failure = report.failures[0]
+    failure.variant = ReportedVariant(name: "webp", edge: "edge-a")
+    #expect(report.curlLine(of: failure) == "curl -H 'Accept: image/webp' https://img.example.com/1.jpg")
+    failure.variant = ReportedVariant(name: "other", edge: nil)
+    #expect(report.curlLine(of: failure) == nil)
+    failure = report.failures[0]
+    for url in ["-o/tmp/x", "file:///etc/passwd", "http://", "https://a.example/\u{202E}x", "https://a.example/\u{FFFD}"] {
+      failure.url = url
+      #expect(report.curlLine(of: failure) == nil, "\(url)")
+    }
+    failure.url = "HTTPS://a.example/x"
+    #expect(report.curlLine(of: failure) == "curl --location HTTPS://a.example/x")
+    failure = report.failures[0]
+    failure.failure = Failure(.invalidURL, message: "the URL has no host")
+    #expect(report.curlLine(of: failure) == nil)
+  }
+
+  @Test("what options hold is quoted when the line is made, and hidden characters make no line")
+  func options() {
+    let command = CurlCommand(options: ["-H", "X: $(id)`id`'; id", ";", ""])
+    #expect(command.line(for: "https://a.example/") == #"curl -H 'X: $(id)`id`'\''; id' ';' '' https://a.example/"#)
+    var report = makeReport()
+    report.requests = [ReportedRequest(curl: CurlCommand(options: ["-H", "Accept: \u{202E}x"]))]
+    #expect(report.curlLine(of: report.failures[0]) == nil)
+  }
+}

@@ -1,0 +1,22 @@
+import ImagePrimitives
+import Testing
+
+@testable import Reports
+
+@Suite struct FailureLogTests {
+  @Test("examples with URLs that are very long are kept within their bytes, one of each group in any case")
+  func longExamples() {
+    let run = makeRun()
+    let url = "https://img.example.com/" + String(repeating: "a", count: 64 << 10)
+    for status in 400..<450 {
+      run.record(.failed(Failure(.httpStatus, status: status, message: "refused")), url: url, count: 12)
+    }
+    let short = Failure(.dns, message: "there is no such host")
+    run.record(.failed(short), count: 12)
+    let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
+    #expect(groups.count == 51 && groups.allSatisfy { $0.failed == 12 && (1...10).contains($0.examples.count) })
+    let bytes = groups.flatMap(\.examples).reduce(0) { $0 + $1.url.utf8.count }
+    #expect(bytes > FailureLog.exampleBytes && bytes < FailureLog.exampleBytes + 51 * (65 << 10))
+    #expect(groups.first { $0.kind == .dns }?.examples.count == 10)
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+/// One run in every form that tells of it: outcomes, failures by kind and hosts are the same in all.
+@Suite struct FormsAgreeTests {
+  private let folder = TemporaryDirectory()
+  private let report = RichRun.report()
+
+  private func text(_ format: ReportFormat) throws -> String {
+    var options = ReportOptions()
+    options.listsSuccesses = true
+    return String(decoding: try format.text(at: folder.file("report.\(format.rawValue)"), options: options), as: UTF8.self)
+  }
+
+  /// Entries by outcome, those that are zero left out.
+  private var outcomes: [String: UInt64] {
+    let totals = report.totals
+    return [
+      "hit-memory": totals.hitMemory, "hit-disk": totals.hitDisk, "downloaded": totals.downloaded,
+      "revalidated": totals.revalidated,
+      "checked": totals.checked, "failed": totals.failed, "blacklisted": totals.blacklisted, "skipped": totals.skipped,
+      "cancelled": totals.cancelled,
+    ]
+  }
+
+  /// Failed and blacklisted entries by kind.
+  private var bad: [String: Int] {
+    report.failureGroups.reduce(into: [:]) { $0[$1.kind!.name, default: 0] += Int($1.count) }
+  }
+
+  /// Entries, and failed and blacklisted ones, by host.
+  private var hosts: [String: [UInt64]] {
+    Dictionary(uniqueKeysWithValues: report.hosts.map { ($0.host, [$0.totals.urls, $0.totals.bad]) })
+  }
+
+  private func expect(rows: [[String: String]]) {
+    #expect(rows.reduce(into: [:]) { $0[$1["outcome"]!, default: 0] += 1 } == outcomes)
+    let kinds = rows.compactMap { $0["kind"] }.filter { !$0.isEmpty }
+    #expect(kinds.reduce(into: [:]) { $0[$1, default: 0] += 1 } == bad)
+  }
+
+  @Test("the run's own figures are known, so that no form is compared with nothing")
+  func figures() {
+    #expect(report.totals.urls == 48 && outcomes.values.allSatisfy { $0 > 0 })
+    #expect(bad == ["http-status": 15, "timeout": 2, "not-an-image": 2, "invalid-url": 1])
+    #expect(hosts == ["img.example.com": [37, 16], "cdn.example.com": [9, 2], "slow.example.net:8443": [1, 1]])
+  }
+
+  @Test func json() throws {
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(text(.json).utf8)) as? [String: Any])
+    let totals = try #require(json["totals"] as? [String: UInt64])
+    for (outcome, count) in outcomes { #expect(totals[outcome.replacingOccurrences(of: "-", with: "_")] == count) }
+    let records = try #require(json["failures"] as? [[String: Any]])
+    #expect(records.reduce(into: [:]) { $0[$1["kind"] as! String, default: 0] += 1 } == bad)
+    let rows = try #require(json["hosts"] as? [[String: Any]])
+    for row in rows {
+      let bad = (row["failed"] as! UInt64) + (row["blacklisted"] as! UInt64)
+      #expect(hosts[row["host"] as! String] == [row["urls"] as! UInt64, bad])
+    }
+    #expect(rows.count == hosts.count)
+  }
+
+  @Test func jsonl() throws {
+    let rows = try text(.jsonl).split(separator: "\n").map { line in
+      let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as! [String: Any]
+      return object.mapValues { "\($0)" }
+    }
+    expect(rows: rows)
+  }
+
+  @Test func csv() async throws {
+    let rows = try await Readers.csv(Array(text(.csv).utf8))
+    expect(rows: rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) })
+  }
+
+  @Test func junit() throws {
+    let nodes = try XMLNodes(Array(text(.junit).utf8))
+    let suites = nodes.elements.indices.filter { nodes.elements[$0].name == "testsuite" }
+    let cases = nodes.elements.indices.filter { nodes.elements[$0].name == "testcase" && nodes.elements[$0].parent == suites[1] }
+    #expect(cases.count == Int(report.totals.urls))
+    var kinds: [String: Int] = [:]
+    var counts: [String: [UInt64]] = [:]
+    for index in cases {
+      let host = nodes.elements[index].attributes["classname"]!
+      let kind = nodes.children(of: index).first?.attributes["type"]
+      if let kind { kinds[kind, default: 0] += 1 }
+      let before = counts[host] ?? [0, 0]
+      counts[host] = [before[0] + 1, before[1] + (kind == nil ? 0 : 1)]
+    }
+    #expect(kinds == bad)
+    #expect(counts.removeValue(forKey: "(no host)") == [1, 1])
+    #expect(counts == hosts)
+  }
+
+  @Test func markdown() async throws {
+    let nodes = try await Readers.markdown(Array(text(.markdown).utf8))
+    let rows = nodes.elements.indices.filter { nodes.elements[$0].name == "table_row" }.map { row in
+      let cells = nodes.elements.indices.filter { nodes.elements[$0].parent == row }
+      return cells.map { cell in nodes.children(of: cell).map(\.text).joined() }
+    }
+    for (outcome, count) in outcomes { #expect(rows.contains { $0[0] == outcome && $0[1] == "\(count)" }) }
+    for (title, count) in [("404 Not Found", 15), ("timeout", 2), ("not an image", 2), ("invalid URL", 1)] {
+      #expect(rows.contains { $0[0] == title && $0[1] == "\(count)" })
+    }
+    for (host, counts) in hosts {
+      #expect(rows.contains { $0.count == 7 && $0[0] == host && $0[1] == "\(counts[0])" && $0[4] == "\(counts[1])" })
+    }
+  }
+
+  private struct Page: Decodable {
+    var outcomes: [[String]]
+    var kinds: [[String]]
+    var hosts: [[String]]
+    var failures: Int
+    var standings: String
+    var variants: Int
+  }
+
+  @Test func html() async throws {
+    let page: Page = try await Chromium().open(
+      text(.html),
+      """
+      const texts = (root, selector) => [...root.querySelectorAll(selector)].map(element => element.textContent.trim());
+      return {
+        outcomes: all(".legend li").map(item => [item.childNodes[1].textContent.trim(), ...texts(item, "b")]),
+        kinds: all("details.kind > summary").map(kind => [".title", "b"].map(part => texts(kind, part)[0])),
+        hosts: all("#hosts tbody tr").map(row => [0, 1, 2].map(cell => row.cells[cell].textContent)),
+        failures: all("#all-failures tbody tr").length,
+        standings: texts(page, "#failures .note").join(),
+        variants: texts(page, "#all-failures small").filter(text => text === "webp, east").length,
+      };
+      """
+    )
+    let names = ["hits in memory": "hit-memory", "hits on disk": "hit-disk"]
+    let shown = page.outcomes.map { (names[$0[0]] ?? $0[0], UInt64($0[1]) ?? 0) }
+    #expect(Dictionary(uniqueKeysWithValues: shown) == outcomes)
+    #expect(page.kinds == [["404 Not Found", "15"], ["not an image", "2"], ["timeout", "2"], ["invalid URL", "1"]])
+    #expect(Dictionary(uniqueKeysWithValues: page.hosts.map { ($0[0], [UInt64($0[1]), UInt64($0[2])]) }) == hosts)
+    #expect(page.failures == 20 && page.variants == 1)
+    #expect(page.standings.hasPrefix("18 count in the verdict; 1 known: "))
+  }
+
+  @Test func github() throws {
+    let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
+    for (title, count) in [("404 Not Found", 15), ("timeout", 2), ("not an image", 2), ("invalid URL", 1)] {
+      let own = commands.filter { $0.properties["title"] == title }
+      let more = own.compactMap { $0.message.wholeMatch(of: /(\d+) more; \d+ URLs in all/).flatMap { Int($0.1) } }
+      #expect(own.count - more.count + more.reduce(0, +) == count)
+    }
+    #expect(commands[0].message.contains("48 URLs") && commands[0].message.contains("20 bad"))
+  }
+
+  @Test func prometheus() throws {
+    let text = try text(.prometheus)
+    for (outcome, count) in outcomes {
+      #expect(text.contains("prewarm_urls{prewarm_job=\"homepage\",outcome=\"\(outcome)\"} \(count)\n"))
+    }
+    for group in report.failureGroups {
+      let failed = report.failureGroups.filter { $0.kind == group.kind }.reduce(0) { $0 + $1.failed }
+      #expect(text.contains("prewarm_failures{prewarm_job=\"homepage\",kind=\"\(group.kind!.name)\"} \(failed)\n"))
+    }
+  }
+
+  @Test func terminal() throws {
+    let text = try text(.text)
+    let lines: [(String, UInt64)] = [
+      ("hits", 10), ("downloaded", 6), ("revalidated", 1), ("checked", 2), ("failed", 19), ("blacklisted", 1), ("skipped", 4),
+      ("cancelled", 5), ("404 Not Found", 15), ("timeout", 2), ("not an image", 2), ("invalid URL", 1),
+    ]
+    let rows = lines.map { ($0.0, $0.1) } + hosts.map { ($0.key, $0.value[0]) }
+    for (name, count) in rows {
+      let row = try Regex("(?m)^ *\(NSRegularExpression.escapedPattern(for: name)) +\(count)\\b")
+      #expect(text.contains(row), "\(name) \(count) in \(text)")
+    }
+  }
+}

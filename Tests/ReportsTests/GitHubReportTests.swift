@@ -1,0 +1,224 @@
+import Foundation
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import Reports
+
+/// A workflow command as the runner of GitHub Actions reads a line: `::NAME KEY=VALUE,…::DATA`, after white space, with `%XX` for what
+/// would end a part.
+struct ReadCommand: Equatable {
+  var name: String
+  var properties: [String: String] = [:]
+  var message: String
+
+  init?(_ line: Substring) {
+    let line = line.drop { $0.isWhitespace }
+    guard line.hasPrefix("::"), let end = line.dropFirst(2).range(of: "::") else { return nil }
+    let head = line[line.index(line.startIndex, offsetBy: 2)..<end.lowerBound]
+    name = String(head.prefix { $0 != " " })
+    for pair in head.dropFirst(name.count + 1).split(separator: ",") {
+      let parts = pair.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      properties[String(parts[0])] = Self.decoded(parts[1], ["%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","])
+    }
+    message = Self.decoded(line[end.upperBound...], ["%0D": "\r", "%0A": "\n"])
+  }
+
+  private static func decoded(_ text: Substring, _ escapes: [String: String]) -> String {
+    let text = escapes.reduce(String(text)) { $0.replacingOccurrences(of: $1.key, with: $1.value) }
+    return text.replacingOccurrences(of: "%25", with: "%")
+  }
+}
+
+@Suite struct GitHubReportTests {
+  private let folder = TemporaryDirectory()
+
+  private func commands(_ report: FinishedReport, workspace: String? = RichRun.workspace) throws -> [ReadCommand] {
+    let text = GitHubReport(workspace: workspace).text(report)
+    return try text.split(separator: "\n").map { try #require(ReadCommand($0)) }
+  }
+
+  @Test("failures that count are errors with file and line, at most ten of a kind and then their count")
+  func errors() throws {
+    let commands = try commands(RichRun.report())
+    #expect(commands.allSatisfy { $0.name == "error" || $0.name == "warning" })
+    let standings = "20 bad, 1 of them known, 1 of them in grace, 18 counting"
+    #expect(
+      commands[0].message == "homepage: 48 URLs in 8.1 s, \(standings): more than fail-on.failures (0), so exit status 2"
+    )
+    let missing = commands.filter { $0.properties["title"] == "404 Not Found" }
+    #expect(missing.count == 11)
+    #expect(
+      missing[0].properties == ["title": "404 Not Found", "file": "urls/hero.txt", "line": "30"]
+        && missing[0].message == "urls/hero.txt:30: the server answered 404 Not Found: https://img.example.com/old.jpg"
+    )
+    #expect(missing[10].message == "5 more; 15 URLs in all" && missing[10].properties["file"] == nil)
+    let slow = try #require(commands.first { $0.name == "error" && $0.properties["title"] == "timeout" })
+    #expect(slow.properties == ["title": "timeout"])
+    #expect(slow.message == "-:3: no answer in 60 s: https://slow.example.net:8443/a.png?x=1&y=<2>")
+    // The first of each kind come first, errors before warnings.
+    #expect(commands[1...4].map { $0.properties["title"] } == ["404 Not Found", "not an image", "timeout", "invalid URL"])
+    let levels = commands.map(\.name)
+    #expect(levels == levels.sorted())
+  }
+
+  @Test("what is borne, placeholders and warnings are warnings")
+  func warnings() throws {
+    let warnings = try commands(RichRun.report()).filter { $0.name == "warning" }
+    #expect(
+      Set(warnings.map(\.message)) == [
+        "urls/hero.txt:51: served HTML as \"image/jpeg\" (known: it failed before, too): \(RichRun.known)",
+        "urls/hero.txt:52: no answer in 60 s (in grace: it has not failed often enough on end): \(RichRun.inGrace)",
+        "cdn.example.com gave one image for 12 URLs, first https://cdn.example.com/p/1.png",
+        "the cache is on a network file system", "2 entries, first urls/hero.txt:21: odd, but good",
+        "2 entries, first urls/hero.txt:21: two",
+      ]
+    )
+    var rules = FailOn()
+    rules.failures = .never
+    let borne = try commands(RichRun.report(failOn: rules))
+    #expect(!borne.contains { $0.name == "error" })
+    #expect(borne.count { $0.properties["title"] == "404 Not Found" } == 11)
+  }
+
+  @Test("where failures are allowed, those of a kind whose own rule is broken are errors, and no others")
+  func errorsOfBrokenRules() throws {
+    func errors(_ rules: FailOn) throws -> [String?] {
+      try commands(RichRun.report(failOn: rules)).filter { $0.name == "error" }.map { $0.properties["title"] }
+    }
+    var rules = FailOn()
+    (rules.failures, rules.latency) = (.count(20), [.max: .milliseconds(1)])
+    #expect(try errors(rules) == ["prewarm homepage"])
+    rules.kinds = [.timeout: .count(0), .notAnImage: .count(5)]
+    #expect(try errors(rules) == ["prewarm homepage", "timeout"])
+    #expect(try errors(FailOn()).count > 10)
+  }
+
+  @Test("a report that counts less than it shows, as one that was read back may, is written")
+  func inconsistentCounts() throws {
+    var report = RichRun.report()
+    for index in report.failureGroups.indices {
+      (report.failureGroups[index].failed, report.failureGroups[index].blacklisted) = (0, 0)
+      report.failureGroups[index].counting = 1
+    }
+    #expect(try commands(report).count > 10)
+    #expect(!MarkdownReport().text(report).isEmpty && !PrometheusReport().text(report).isEmpty)
+  }
+
+  @Test("a run in which all is well says nothing; one that broke off says why")
+  func wholeRun() throws {
+    #expect(try commands(makeRun().finish(makeEnd(after: .seconds(1)))).isEmpty)
+    let broken = try commands(makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "a.gz broke off" }))
+    #expect(broken.map(\.name) == ["error"])
+    #expect(broken[0].message.contains("a.gz broke off"))
+  }
+
+  @Test(
+    "a place has a file only where that is the repository's",
+    arguments: [
+      ("/work/shop/urls/a.txt", "/work/shop", "urls/a.txt"), ("/work/shop/urls/a.txt", "/work/shop/", "urls/a.txt"),
+      ("/work/shopping/a.txt", "/work/shop", nil), ("/tmp/a.txt", "/work/shop", nil), ("/work/shop/../a.txt", "/work/shop", nil),
+      ("/work/shop/a.txt", nil, nil), ("/work/shop", "/work/shop", nil), (nil, "/work/shop", nil),
+    ] as [(String?, String?, String?)]
+  )
+  func files(_ file: String?, _ workspace: String?, _ expected: String?) throws {
+    let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), startedAt: nil)
+    run.addManifest("a.txt", file: file)
+    run.record(.failed(Failure(.reset, message: "")), line: 0)
+    let commands = try commands(run.finish(makeEnd(after: .seconds(1))), workspace: workspace)
+    #expect(commands[1].properties["file"] == expected)
+    #expect(commands[1].properties["line"] == nil)
+  }
+
+  @Test(
+    "text from outside neither begins a command nor leaves its part of one",
+    arguments: [
+      hostileTexts, hostileMarkdown,
+      [
+        "a\n::set-output name=x::y", "\r\n::stop-commands::t", "::error::x", "a::b", "a,file=/etc/passwd", "%0A::debug::x", "%25",
+        "100 %", "##[error]x", "a=b",
+      ],
+    ]
+  )
+  func hostileText(_ list: [String]) throws {
+    for start in stride(from: 0, to: list.count, by: GitHubReport.limit) {
+      let texts = Array(list[start..<min(start + GitHubReport.limit, list.count)])
+      let run = RunReport(version: "", job: JobIdentity(name: texts.joined(), file: nil), startedAt: nil)
+      for text in texts {
+        let manifest = run.addManifest(text, file: "/w/\(text)")
+        run.record(.failed(Failure(.reset, message: text)), url: text, host: text, manifest: manifest)
+      }
+      var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
+      report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }
+      let text = GitHubReport(workspace: "/w").text(report)
+      #expect(!text.unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
+      let commands = try commands(report, workspace: "/w")
+      #expect(commands.count == 1 + 3 * texts.count)
+      for command in commands {
+        #expect(["error", "warning"].contains(command.name))
+        #expect(Set(command.properties.keys).isSubset(of: ["file", "line", "title"]))
+      }
+      for (command, text) in zip(commands.filter { $0.properties["title"] == "connection reset" }, texts) {
+        let shown = escapedForTerminal(text)
+        #expect(command.properties["file"] == (text.isEmpty ? nil : shown))
+        #expect(command.message == "\(shown):1: \(shown): \(shown)")
+      }
+      let warnings = commands.filter { $0.name == "warning" && $0.properties["title"] != "placeholder" }
+      #expect(warnings.map(\.message) == texts.map { escapedForTerminal($0) })
+    }
+  }
+
+  @Test("of a kind ten are told, and then how many more there are")
+  func limit() throws {
+    let run = makeRun()
+    run.record(.failed(Failure(.reset, message: "cut")), count: 5000)
+    var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = (1...30).map { "warning \($0)" } })
+    report.failureGroups[0].examples = report.failures
+    report.placeholders = Array(repeating: RichRun.placeholder, count: 12)
+    let commands = try commands(report)
+    #expect(commands.count == 1 + 3 * 11)
+    #expect(
+      commands.map(\.message).filter { $0.contains(" more; ") } == [
+        "4,990 more; 5,000 URLs in all", "2 more; 12 of these in all", "20 more; 30 of these in all",
+      ]
+    )
+  }
+
+  @Test("the step's summary gets the Markdown form after what is there already")
+  func summary() throws {
+    var options = ReportOptions()
+    options.stepSummaryPath = folder.write("# before", to: "summary.md")
+    _ = try ReportFormat.github.text(at: folder.file("commands.txt"), options: options)
+    let text = String(decoding: try #require(folder.read("summary.md")), as: UTF8.self)
+    #expect(text == "# before\n\n" + MarkdownReport().text(RichRun.report()))
+  }
+
+  @Test(
+    "the step's summary stays below 1 MiB",
+    arguments: [1_000_000, 1_046_000, 1_047_000, 1_048_300, 1_048_500, 1_048_575, 1_048_576, 2_000_000]
+  )
+  func fullSummary(taken: Int) throws {
+    var options = ReportOptions()
+    options.stepSummaryPath = folder.write(Array(repeating: UInt8(ascii: "a"), count: taken), to: "summary.md")
+    _ = try ReportFormat.github.text(at: folder.file("commands.txt"), options: options)
+    let count = try #require(folder.read("summary.md")).count
+    // Not two line feeds alone, either.
+    #expect(count == taken || (count > taken + 2 && count < 1_048_576))
+    // As much as there is room for.
+    if taken < 1_048_300 { #expect(count > taken + 500) }
+    if taken == 1_000_000 { #expect(count == taken + 2 + MarkdownReport().text(RichRun.report()).utf8.count) }
+  }
+
+  @Test("a summary that cannot be written is an error, and the commands are there")
+  func unwritableSummary() throws {
+    var options = ReportOptions()
+    options.stepSummaryPath = folder.file("missing/summary.md")
+    let path = folder.file("commands.txt")
+    let writer = try ReportFormat.github.open(path, options: options)
+    #expect(throws: ReportError(.write, path: folder.file("missing/summary.md"), code: ENOENT)) {
+      try writer.finish(RichRun.report())
+    }
+    #expect(try #require(folder.read("commands.txt")).count > 100)
+  }
+}

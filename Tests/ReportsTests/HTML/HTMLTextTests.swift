@@ -1,0 +1,112 @@
+import Foundation
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import Reports
+
+@Suite struct HTMLTextTests {
+  private func html(_ text: String) -> String {
+    var output = OutputBuffer()
+    output.appendHTML(text)
+    return output.text
+  }
+
+  @Test(arguments: [
+    ("plain żółć 画像 🦊", "plain żółć 画像 🦊"), ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
+    (#""x" 'y'"#, "&quot;x&quot; &#39;y&#39;"),
+    ("a\u{0}b\nc", #"a\u{0}b\nc"#), ("\u{202E}gnp.exe", #"\u{202E}gnp.exe"#), ("", ""),
+  ])
+  func whatMeansSomethingInHTMLIsAReferenceAndWhatIsHiddenIsShown(_ row: (text: String, html: String)) {
+    #expect(html(row.text) == row.html)
+  }
+
+  @Test func base64AgreesWithFoundation() {
+    var random = SeededRandom(seed: 5)
+    for count in 0..<67 {
+      let bytes = random.bytes(count)
+      var output = OutputBuffer()
+      output.append(base64: bytes)
+      #expect(output.text == Data(bytes).base64EncodedString())
+    }
+  }
+
+  @Test(arguments: [
+    ("https://img.example.com/a.png", true), ("HTTP://img.example.com/a'b\"c<d>.png", true),
+    ("https://żółć.example/画像.png", true),
+    ("javascript:alert(1)", false), (" https://a.example/", false), ("data:text/html,x", false), ("//a.example/x", false),
+    ("https://a.example/\u{202E}x", false), ("https://a.example/a\nb", false), ("https://a.example/a b", false),
+    ("httpsx://a", false),
+    ("https://***@a.example/x", false), ("https://a.example/\u{FFFD}", false), ("https:\\\\a.example\\x", false), ("", false),
+    ("https://a.example/" + String(repeating: "x", count: 3000), false),
+  ])
+  func onlyWhatAsksForJustWhatIsShownBecomesALink(_ row: (url: String, isLink: Bool)) {
+    #expect(row.url.isSafeLink == row.isLink)
+  }
+
+  @Test func longTextIsCutAndSaysHowLongItIs() {
+    #expect(String(repeating: "x", count: 300).shortened(to: 300).count == 300)
+    #expect(String(repeating: "ż", count: 300).shortened(to: 300).count == 300)
+    #expect(String(repeating: "x", count: 1_048_576).shortened(to: 3) == "xxx… (1 MB)")
+    // A single character of many scalars is long, too.
+    #expect(("e" + String(repeating: "\u{301}", count: 5000)).shortened(to: 10).unicodeScalars.count < 30)
+  }
+
+  @Test("the policy's hashes are those of the style and the script, and the script is small")
+  func hashes() async throws {
+    for (name, source, stated) in [
+      ("HTMLStyle", HTMLStyle.source, HTMLStyle.sha256), ("HTMLScript", HTMLScript.source, HTMLScript.sha256),
+    ] {
+      let hashed = try await Command.run("/usr/bin/sha256sum", input: .bytes(Array(source.utf8)))
+      let digits = Array(hashed.outputText.prefix(64))
+      let bytes = stride(from: 0, to: 64, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16)! }
+      #expect(stated == Data(bytes).base64EncodedString(), "write this into \(name).sha256")
+    }
+    #expect(HTMLScript.source.utf8.count < 4096)
+    #expect(!HTMLStyle.source.contains("</") && !HTMLScript.source.contains("</") && !HTMLStyle.source.contains("url("))
+  }
+
+  @Test func axesEndAtRoundNumbers() {
+    for value in [0.3, 1, 7, 9.99, 10, 12, 99, 100, 101, 15_639, 1e12] {
+      let frame = ChartFrame(upTo: value)
+      #expect(
+        frame.maximum >= value * 0.999 && frame.maximum <= value * 2 && (1...5).contains(frame.gridValues.count),
+        "\(value)"
+      )
+    }
+    #expect([0, 0.04, 0.05, 12.34, -0.5, 1e9].map(coordinate) == ["0.0", "0.0", "0.1", "12.3", "-0.5", "1000000.0"])
+  }
+
+  @Test func noPartOfTheOutcomeBarIsTooNarrowToBeSeen() {
+    let widths = HTMLPage.barWidths([1_000_000, 1, 500_000], whole: 1000, least: 5)
+    #expect(abs(widths.reduce(0, +) - 1000) < 0.001 && widths[1] > 4 && widths[0] > widths[2])
+  }
+
+  @Test("no line repeats a request of which the page does not show the very URL")
+  func curlLines() {
+    var report = makeRun().finish(makeEnd(after: .seconds(1)))
+    let edge = ReportedVariant(name: "webp", edge: "east")
+    report.requests = [
+      ReportedRequest(curl: CurlCommand(options: ["--head"])),
+      ReportedRequest(variant: edge, curl: CurlCommand(options: ["--http2"])),
+    ]
+    func line(_ url: String, kind: FailureKind = .reset, variant: ReportedVariant = .plain) -> String? {
+      var record = FailureRecord(
+        url: url,
+        manifest: "m",
+        line: 1,
+        priority: .normal,
+        outcome: .failed,
+        failure: Failure(kind, message: "")
+      )
+      record.variant = variant
+      return FailureExamples(report).curlLine(of: record)
+    }
+    #expect(line("https://a.example/'x") == #"curl --head 'https://a.example/'\''x'"#)
+    #expect(line("https://a.example/x", variant: edge) == "curl --http2 https://a.example/x")
+    #expect(line("https://a.example/x", variant: ReportedVariant(name: "png", edge: nil)) == nil)
+    #expect(line("https://a.example/\u{200B}") == nil && line("https://a.example/\u{FFFD}") == nil)
+    #expect(line("htp:/x", kind: .invalidURL) == nil)
+    #expect(line("https://a.example/" + String(repeating: "x", count: 3000)) == nil)
+  }
+}

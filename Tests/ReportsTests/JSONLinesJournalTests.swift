@@ -1,0 +1,116 @@
+import Foundation
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+@Suite struct JSONLinesJournalTests {
+  private let folder = TemporaryDirectory()
+
+  /// The rows of what `body` records.
+  private func rows(_ body: (RunReport) -> Void) throws -> [String] {
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
+    let run = makeRun(journals: [journal])
+    body(run)
+    try run.flushJournals()
+    let text = String(decoding: try #require(folder.read("rows.jsonl")), as: UTF8.self)
+    #expect(text.isEmpty || text.hasSuffix("}\n"))
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  @Test func eachOutcomeHasARow() throws {
+    let rows = try rows { run in
+      for (index, outcome) in Outcome.allCases.enumerated() { run.record(EntryResult(outcome), line: UInt64(index + 1)) }
+    }
+    let start = #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","line":"#
+    #expect(
+      rows
+        == Outcome.allCases.enumerated().map { index, outcome in
+          // A downloaded image says what was stored of it once its bytes are known.
+          "\(start)\(index + 1),\"priority\":\"normal\",\"outcome\":\"\(outcome.name)\"}"
+        }
+    )
+  }
+
+  @Test func aRowHoldsItsColumnsInTheirOrder() throws {
+    let details = EntryResult.Details(
+      finalURL: "https://cdn.example.com/a.png",
+      contentType: "image/x-png",
+      warnings: ["image/x-png means image/png", "two"]
+    )
+    let rows = try rows { run in
+      let result = EntryResult.make(.downloaded, details: details) {
+        $0.bytes = 25_000
+        $0.format = .jpegXL
+        $0.width = 800
+        $0.height = 600
+        $0.attempts = 2
+        $0.durationNanoseconds = 12_045_678
+        $0.isShared = true
+        $0.checksum = Checksum(high: 0x0123_4567_89AB_CDEF, low: 0xF)
+      }
+      run.record(result, line: 10_000_000_000, priority: .veryHigh)
+    }
+    #expect(
+      rows == [
+        #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","line":10000000000,"priority":"very-high","#
+          + #""outcome":"downloaded","bytes":25000,"format":"jpeg-xl","width":800,"height":600,"attempts":2,"#
+          + #""duration_ms":12.045,"stored_bytes":25000,"shared":true,"final_url":"https://cdn.example.com/a.png","#
+          + #""content_type":"image/x-png","body_hash":"0123456789abcdef000000000000000f","#
+          + #""warnings":["image/x-png means image/png","two"]}"#
+      ]
+    )
+  }
+
+  @Test func aFailureSaysItsKindStatusAndSentence() throws {
+    let rows = try rows { run in
+      run.record(.failed(Failure(.httpStatus, status: 404, message: "the server answered \"404\"")), line: 0)
+    }
+    #expect(
+      rows == [
+        #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","priority":"normal","outcome":"failed","#
+          + #""kind":"http-status","status":404,"attempts":1,"message":"the server answered \"404\""}"#
+      ]
+    )
+  }
+
+  @Test func hostileTextStaysInItsRow() throws {
+    let rows = try rows { run in
+      for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text) }
+      run.record(EntryResult(.skipped), urlBytes: [0x61, 0xFF])
+    }
+    #expect(rows.count == hostileTexts.count + 1)
+    for (row, text) in zip(rows, hostileTexts + ["a\u{FFFD}"]) {
+      let json = try #require(try JSONSerialization.jsonObject(with: Data(row.utf8)) as? [String: Any])
+      #expect(json["url"] as? String == text)
+    }
+  }
+
+  @Test func rowsOfManyBuffersAllArrive() throws {
+    let rows = try rows { $0.record(EntryResult(.hitDisk), count: 5000) }
+    #expect(rows.count == 5000)
+    #expect(rows.last?.contains(#""line":5000,"#) == true)
+  }
+
+  @Test func anOlderReportIsEmptiedWhenTheRunBegins() throws {
+    folder.write("an old row\n", to: "out/rows.jsonl")
+    let journal = try JSONLinesJournal(path: folder.file("out/rows.jsonl"))
+    // A later job may yet turn out to be wrong, and then this one does not run.
+    #expect(folder.read("out/rows.jsonl") == Array("an old row\n".utf8))
+    _ = makeRun(journals: [journal])
+    #expect(folder.read("out/rows.jsonl") == [])
+    try journal.flush()
+  }
+
+  @Test func aFullDeviceIsAnErrorAndStaysOne() throws {
+    let journal = try JSONLinesJournal(path: "/dev/full")
+    let run = makeRun(journals: [journal])
+    run.record(EntryResult(.hitDisk))
+    let expected = ReportError(.write, path: "/dev/full", code: ENOSPC)
+    #expect(throws: expected) { try run.flushJournals() }
+    // The rows that follow are counted, and the error is not forgotten.
+    run.record(EntryResult(.hitDisk), count: 5000)
+    #expect(throws: expected) { try run.flushJournals() }
+    #expect(run.totals.hitDisk == 5001)
+  }
+}

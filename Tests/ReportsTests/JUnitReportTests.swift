@@ -1,0 +1,165 @@
+import Foundation
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import Reports
+
+@Suite struct JUnitReportTests {
+  private let folder = TemporaryDirectory()
+
+  /// A file that keeps to the schema, and its elements.
+  private func junit(
+    successes: Bool = false,
+    _ record: ([any ReportJournal]) -> FinishedReport = { RichRun.report($0) }
+  ) async throws -> XMLNodes {
+    var options = ReportOptions()
+    options.listsSuccesses = successes
+    options.workspace = RichRun.workspace
+    let bytes = try ReportFormat.junit.text(at: folder.file("junit.xml"), options: options, record)
+    try await Readers.checkJUnit(bytes)
+    return try XMLNodes(bytes)
+  }
+
+  private func cases(_ nodes: XMLNodes, ofSuite suite: Int = 1) -> [(XMLNodes.Element, [XMLNodes.Element])] {
+    let suites = nodes.elements.indices.filter { nodes.elements[$0].name == "testsuite" }
+    return nodes.elements.indices.filter { nodes.elements[$0].name == "testcase" && nodes.elements[$0].parent == suites[suite] }
+      .map { (nodes.elements[$0], nodes.children(of: $0)) }
+  }
+
+  @Test("a failure has host, URL, seconds, place, kind and sentence; timeouts are failures, too")
+  func failures() async throws {
+    let cases = cases(try await junit())
+    #expect(cases.count == 20)
+    let (missing, result) = cases[0]
+    #expect(
+      missing.attributes == [
+        "classname": "img.example.com", "name": "https://img.example.com/old.jpg", "time": "0.0", "file": "urls/hero.txt",
+        "line": "30",
+      ]
+    )
+    #expect(result.map(\.name) == ["failure"])
+    #expect(result[0].attributes == ["type": "http-status", "message": "the server answered 404 Not Found"])
+    #expect(
+      result[0].text
+        == "urls/hero.txt:30: the server answered 404 Not Found\nHTTP status 404, 1 attempt, on the blacklist now"
+    )
+    let (slow, timeout) = try #require(cases.first { $0.0.attributes["classname"] == "slow.example.net:8443" })
+    #expect(slow.attributes["name"] == "https://slow.example.net:8443/a.png?x=1&y=<2>")
+    #expect(slow.attributes["time"] == "60.0")
+    // Standard input is no file of the repository.
+    #expect(slow.attributes["file"] == nil)
+    #expect(timeout[0].name == "failure" && timeout[0].attributes["type"] == "timeout")
+    #expect(timeout[0].text == "-:3: no answer in 60 s\n3 attempts")
+    #expect(cases.last?.0.attributes["name"] == "https://img.example.com/v.png [webp, east]")
+    #expect(cases.map(\.0.attributes["classname"]).contains("(no host)"))
+  }
+
+  @Test("a URL that is there twice makes two cases")
+  func duplicates() async throws {
+    let names = cases(try await junit(successes: true)).map { $0.0.attributes["name"]! + $0.0.attributes["classname"]! }
+    #expect(Set(names).count == names.count)
+    #expect(names.contains("https://img.example.com/old.jpg (14)img.example.com"))
+  }
+
+  @Test("failures that do not count are skipped, with their sentence")
+  func standings() async throws {
+    let cases = cases(try await junit())
+    let known = try #require(cases.first { $0.0.attributes["name"] == RichRun.known }?.1)
+    #expect(known.map(\.name) == ["skipped"])
+    #expect(known[0].attributes["message"] == "served HTML as \"image/jpeg\" (known: it failed before, too)")
+    let inGrace = try #require(cases.first { $0.0.attributes["name"] == RichRun.inGrace }?.1)
+    #expect(inGrace[0].attributes["message"] == "no answer in 60 s (in grace: it has not failed often enough on end)")
+  }
+
+  @Test("counts are those of the run, whether its successes are listed or not", arguments: [false, true])
+  func counts(successes: Bool) async throws {
+    let report = RichRun.report()
+    let nodes = try await junit(successes: successes)
+    let suite = nodes.named("testsuite")[1].attributes
+    #expect(suite["tests"] == "\(report.totals.urls)")
+    #expect(suite["failures"] == "18")
+    #expect(suite["skipped"] == "11")
+    #expect(suite["time"] == "8.1")
+    #expect(suite["timestamp"] == "2026-11-21T09:00:00Z")
+    let listed = cases(nodes)
+    #expect(listed.count == (successes ? Int(report.totals.urls) : 20))
+    #expect(listed.count { $0.1.first?.name == "failure" } == 18)
+    #expect(listed.count { $0.1.first?.name == "skipped" } == (successes ? 11 : 2))
+  }
+
+  @Test("a run that is red by a rule alone has a failed case, named after the rule; one that is good has a case, too")
+  func rules() async throws {
+    func verdict(_ change: (inout RunEnd) -> Void) async throws -> [String: String] {
+      let nodes = try await junit { makeRun(journals: $0).finish(makeEnd(after: .seconds(1), change)) }
+      return Dictionary(
+        uniqueKeysWithValues: cases(nodes, ofSuite: 0).map {
+          ($0.0.attributes["name"]!, $0.1.first?.attributes["message"] ?? "")
+        }
+      )
+    }
+    let good = ["runs to its end", "fail-on.failures", "fail-on.empty", "fail-on.unfinished", "fail-on.evicted"]
+    let passed = try await verdict { _ in }
+    #expect(passed == Dictionary(uniqueKeysWithValues: good.map { ($0, "") }))
+    let empty = try await verdict { $0.isEmpty = true }
+    #expect(empty.filter { !$0.value.isEmpty } == ["fail-on.empty": "no URL was left after include and exclude"])
+    let late = try await verdict { ($0.isPastDeadline, $0.areManifestsRead) = (true, false) }
+    #expect(late.filter { !$0.value.isEmpty }.keys.sorted() == ["fail-on.unfinished"])
+    let broken = try await verdict { $0.breakage = "urls/a.csv.gz broke off" }
+    #expect(broken["runs to its end"] == "urls/a.csv.gz broke off")
+    let stopped = try await verdict { $0.interruption = .terminate }
+    #expect(stopped["runs to its end"] == "interrupted by SIGTERM")
+  }
+
+  @Test("hostile text stays in its place, and what XML cannot hold is shown")
+  func hostileText() async throws {
+    let texts = hostileTexts + ["]]>", "<!--", "&#0;", "a\"b'c<d>&e", "\u{FFFE}\u{FFFF}", "\u{1}\u{8}\u{B}"]
+    let nodes = try await junit { journals in
+      let run = RunReport(version: "", job: JobIdentity(name: texts.joined(), file: nil), startedAt: nil, journals: journals)
+      for text in texts {
+        let manifest = run.addManifest(text, file: "\(RichRun.workspace)/\(text)")
+        run.record(.failed(Failure(.reset, message: text)), url: text, host: text, manifest: manifest)
+      }
+      run.record(.failed(Failure(.reset, message: "")), urlBytes: [0x61, 0xFF, 0x62])
+      return run.finish(makeEnd(after: .seconds(1)) { $0.breakage = texts.joined() })
+    }
+    let cases = cases(nodes)
+    #expect(cases.last?.0.attributes["name"] == "a\\xFFb")
+    for ((element, children), text) in zip(cases, texts) {
+      let shown = escapedForTerminal(text)
+      #expect(element.attributes["name"] == shown)
+      #expect(element.attributes["classname"] == shown)
+      #expect(element.attributes["file"] == shown)
+      #expect(children[0].attributes["message"] == shown)
+      #expect(children[0].text.hasPrefix("\(shown):1: \(shown)\n"))
+    }
+  }
+
+  @Test("a URL of a megabyte is cut")
+  func longURL() async throws {
+    let url = "https://img.example.com/" + String(repeating: "&", count: 1_000_000)
+    let nodes = try await junit { journals in
+      let run = makeRun(journals: journals)
+      run.record(.failed(Failure(.reset, message: url)), url: url, count: 2)
+      return run.finish(makeEnd(after: .seconds(1)))
+    }
+    let names = cases(nodes).compactMap { $0.0.attributes["name"] }
+    #expect(names.count == 2 && Set(names).count == 2)
+    #expect(names.allSatisfy { $0.utf8.count < 2100 })
+  }
+
+  @Test("parts that cannot be kept while the run goes are an error of their folder, not of the report")
+  func unusableTemporaryFolder() throws {
+    let folder = TemporaryDirectory()
+    let missing = ReportError(.spool, path: folder.file("missing"), code: ENOENT)
+    #expect(throws: missing) { _ = try ReportSpool(folder: folder.file("missing")) }
+    #expect(missing.description.hasPrefix("cannot keep parts of a report in \(folder.file("missing")): No such file"))
+    #expect(missing.description.contains("TMPDIR"))
+  }
+
+  @Test("a full device is an error of the report's path")
+  func fullDevice() throws {
+    let writer = try ReportFormat.junit.open("/dev/full")
+    #expect(throws: ReportError(.write, path: "/dev/full", code: ENOSPC)) { try writer.finish(RichRun.report()) }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import Reports
+
+/// Runs far larger than a file may be. `scripts/soak reports` makes a million rows of them, and looks at memory, for which nothing else
+/// may run.
+@Suite(.serialized) struct LargeReportSoakTests {
+  private static let isLong = ProcessInfo.processInfo.environment["PREWARM_SOAK"] != nil
+  private let folder = TemporaryDirectory()
+
+  /// Memory that is no file's, in bytes.
+  private func anonymousBytes() throws -> Int {
+    let status = String(decoding: try #require(readFile("/proc/self/status")), as: UTF8.self)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
+    return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) * 1024
+  }
+
+  @Test("a JUnit file stays below its limit, and counts what it leaves out", arguments: [false, true])
+  func junitIsCut(successes: Bool) async throws {
+    let path = folder.file("junit.xml")
+    let writer = try JUnitWriter(
+      file: try ReportFile(path: path),
+      listsSuccesses: successes,
+      workspace: nil,
+      caseBytesLimit: 900_000
+    )
+    let run = makeRun(journals: [writer])
+    // Those that are good are there first, and leave room for those that fail.
+    if successes { run.record(EntryResult(.hitDisk), count: 8000) }
+    run.record(.failed(Failure(.timeout, message: "no answer in 60 s")), count: 5000)
+    try writer.finish(run.finish(makeEnd(after: .seconds(1))))
+    let bytes = try #require(readFile(path))
+    #expect(bytes.count > 850_000 && bytes.count < 910_000)
+    try await Readers.checkJUnit(bytes)
+    let nodes = try XMLNodes(bytes)
+    let suite = nodes.named("testsuite")[1].attributes
+    #expect(suite["tests"] == (successes ? "13000" : "5000"))
+    #expect(suite["failures"] == "5000")
+    let cut = try #require(nodes.elements.lastIndex { $0.name == "testcase" })
+    #expect(nodes.elements[cut].attributes["name"] == "what is not listed")
+    let sentence = try #require(nodes.children(of: cut).first { $0.name == "failure" }?.attributes["message"])
+    let counts = sentence.matches(of: /([\d,]+) further/).compactMap { Int($0.1.replacingOccurrences(of: ",", with: "")) }
+    // But for the rule that is broken and this case itself.
+    let failures = nodes.named("failure").count - 2
+    #expect(failures + counts[0] == 5000)
+    if successes { #expect(failures > 1000 && nodes.named("testcase").count - failures - 6 + counts[1] == 8000) }
+  }
+
+  @Test("what is not listed is told without what there is none of")
+  func onlyOthersAreCut() async throws {
+    let path = folder.file("junit.xml")
+    let file = try ReportFile(path: path)
+    let writer = try JUnitWriter(file: file, listsSuccesses: true, workspace: nil, caseBytesLimit: 90_000)
+    let run = makeRun(journals: [writer])
+    run.record(EntryResult(.hitDisk), count: 4000)
+    try writer.finish(run.finish(makeEnd(after: .seconds(1))))
+    let nodes = try XMLNodes(try #require(readFile(path)))
+    let cut = try #require(nodes.named("skipped").last?.attributes["message"])
+    #expect(cut.wholeMatch(of: /[\d,]+ further cases not listed, since .*/) != nil, "\(cut)")
+  }
+
+  @Test("every form takes a run of many rows, a tenth of which failed, in flat memory")
+  func flatMemory() async throws {
+    let rows = Self.isLong ? 1_000_000 : 5000
+    let formats: [ReportFormat] = [.text, .json, .jsonl, .csv, .junit, .markdown, .github, .html, .prometheus]
+    var options = ReportOptions()
+    options.listsSuccesses = true
+    let writers = try formats.map { try $0.open(folder.file("report.\($0.rawValue)"), options: options) }
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      manifests: ["urls.txt"],
+      startedAt: nineOClock,
+      journals: writers.compactMap(\.journal),
+      judge: LenientJudge()
+    )
+    var good = EntryResult.downloaded(bytes: 25_000, milliseconds: 12)
+    let bad = EntryResult.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
+    func record(_ range: Range<Int>) {
+      for line in range {
+        let host = "img\(line % 12).example.com"
+        // Every other body came before.
+        good.checksum = Checksum(high: 1, low: UInt64(line / 2))
+        run.record(line % 10 == 0 ? bad : good, url: "https://\(host)/products/\(line).jpg", host: host, line: UInt64(line + 1))
+      }
+    }
+    // What is bounded is full when that many bodies were seen.
+    record(0..<rows / 2)
+    let before = try anonymousBytes()
+    record(rows / 2..<rows)
+    let report = run.finish(makeEnd(after: .seconds(60)))
+    for writer in writers { try writer.finish(report) }
+    let growth = try anonymousBytes() - before
+    // JUnit keeps a hash of each name that it lists.
+    if Self.isLong { #expect(growth < 8_000_000, "\(growth) bytes more") }
+    #expect(report.standings.known > 0 && report.duplicates.map { $0.bodies > 0 } == true)
+    for format in formats {
+      let count = try #require(folder.read("report.\(format.rawValue)")).count
+      switch format {
+      case .csv, .jsonl: #expect(count > rows * 100)
+      case .junit: #expect(count < 30_000_000)
+      case .html: #expect(count < 3_000_000)
+      default: #expect(count < 1_000_000)
+      }
+    }
+    try await Readers.checkJUnit(try #require(folder.read("report.junit")))
+    #expect(try await Readers.csv(try #require(folder.read("report.csv"))).count == rows + 1)
+  }
+
+  /// Every third failure is known.
+  private final class LenientJudge: FailureJudge {
+    private var count = 0
+    func standing(of entry: EntryKey) -> FailureStanding {
+      count += 1
+      return count % 3 == 0 ? .known : .counts
+    }
+    func passed(_ entry: EntryKey) {}
+    func leftOpen(_ entry: EntryKey) {}
+  }
+}

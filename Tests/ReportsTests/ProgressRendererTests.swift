@@ -1,0 +1,94 @@
+import ImagePrimitives
+import Testing
+
+@testable import Reports
+
+@Suite struct ProgressRendererTests {
+  private func makeSnapshot(_ change: (inout ProgressSnapshot) -> Void = { _ in }) -> ProgressSnapshot {
+    var totals = Totals()
+    totals.add(.hitDisk, 5803)
+    totals.add(.downloaded, 2324)
+    totals.add(.failed, 72)
+    totals.add(.blacklisted, 15)
+    var snapshot = ProgressSnapshot(
+      name: "homepage",
+      totals: totals,
+      total: 10_000,
+      urlsPerSecond: 1240,
+      bytesPerSecond: 41_200_000,
+      remaining: .milliseconds(600),
+      note: "img.example.com paused 12 s (429)"
+    )
+    change(&snapshot)
+    return snapshot
+  }
+
+  private func bar(_ width: Int, color: Bool = false, _ snapshot: ProgressSnapshot) -> String {
+    ProgressRenderer(width: width, hasColor: color).bar(snapshot).joined(separator: "\n")
+  }
+
+  @Test func theBarFillsTheTerminalButItsLastColumn() {
+    #expect(
+      bar(100, makeSnapshot()) == """
+        homepage  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╸─────── 82 %  8,214 of 10,000  1,240/s  41 MB/s  0:01 left
+                  5,803 hits   2,324 new   72 failed   15 known bad       img.example.com paused 12 s (429)
+        """
+    )
+  }
+
+  @Test func aNarrowTerminalLosesWhatMattersLeast() {
+    #expect(
+      bar(60, makeSnapshot()) == """
+        homepage  ━━━━━━━━━━━━━╸──── 82 %  8,214 of 10,000  1,240/s
+                  5,803 hits   2,324 new   72 failed   15 known bad
+        """
+    )
+  }
+
+  @Test(arguments: 1...130)
+  func noLineIsWiderThanTheTerminal(_ width: Int) {
+    let snapshot = makeSnapshot { $0.name = "画像-nightly" }
+    for line in ProgressRenderer(width: width, hasColor: false).bar(snapshot) { #expect(columns(of: line) <= max(width - 1, 1)) }
+  }
+
+  @Test func theEndIsAFullBar() {
+    let snapshot = makeSnapshot {
+      $0.done = 10_000
+      $0.remaining = nil
+      $0.note = nil
+    }
+    #expect(bar(70, snapshot).hasPrefix("homepage  ━━━━━━━━━━━━━━━━━ 100 %  10,000 of 10,000  1,240/s  41 MB/s\n"))
+  }
+
+  @Test func oneThatIsNotThereYetIsNot100Percent() {
+    #expect(ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.done = 9_999 }).contains("(99 %)"))
+  }
+
+  @Test func whileManifestsAreBeingReadThereIsNoShare() {
+    let snapshot = makeSnapshot {
+      $0.total = nil
+      $0.remaining = nil
+    }
+    #expect(bar(60, snapshot).hasPrefix("homepage  ────────────────── 8,214 so far  1,240/s  41 MB/s\n"))
+    let line = ProgressRenderer(width: 60, hasColor: false).line(snapshot)
+    #expect(line == "homepage: 8,214 so far, 5,803 hits, 2,324 new, 72 failed, 1,240/s, img.example.com paused 12 s (429)")
+  }
+
+  @Test func aLogGetsOneLine() {
+    let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot())
+    let counts = "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 72 failed, 1,240/s"
+    #expect(line == counts + ", img.example.com paused 12 s (429)")
+  }
+
+  @Test func aLineForALogTellsWhatHoldsTheRunUp() {
+    let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.note = "a.example\u{1B} paused 12 s (429)" })
+    #expect(line.hasSuffix(", 1,240/s, a.example\\u{1B} paused 12 s (429)"))
+  }
+
+  @Test func coloursOnlyUnderlineWhatTheWordsSay() {
+    let colored = bar(100, color: true, makeSnapshot())
+    #expect(colored.contains("\u{1B}[31m72 failed\u{1B}[0m"))
+    #expect(colored.contains("\u{1B}[33mimg.example.com paused 12 s (429)\u{1B}[0m"))
+    #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == bar(100, makeSnapshot()))
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+@Suite struct PrometheusReportTests {
+  /// Values by name and labels.
+  private func samples(_ text: String) -> [String: Double] {
+    let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    return Dictionary(
+      uniqueKeysWithValues: lines.map { line in
+        let space = line.lastIndex(of: " ")!
+        return (String(line[..<space]), Double(line[line.index(after: space)...])!)
+      }
+    )
+  }
+
+  @Test("promtool takes the metrics of every run without a remark")
+  func promtool() async throws {
+    let empty = makeRun().finish(makeEnd(after: .zero))
+    let named = RunReport(version: "", job: JobIdentity(name: hostileTexts.joined(), file: nil), startedAt: nil)
+    for report in [RichRun.report(), empty, named.finish(RunEnd(finishedAt: nil, duration: .seconds(1)))] {
+      try await Readers.checkMetrics(Array(PrometheusReport().text(report).utf8))
+    }
+  }
+
+  @Test("figures are those of the run, zeros included")
+  func figures() {
+    let samples = samples(PrometheusReport().text(RichRun.report()))
+    let job = #"prewarm_job="homepage""#
+    #expect(samples["prewarm_urls{\(job),outcome=\"failed\"}"] == 19)
+    #expect(samples["prewarm_urls{\(job),outcome=\"blacklisted\"}"] == 1)
+    #expect(samples["prewarm_failures{\(job),kind=\"http-status\"}"] == 15)
+    #expect(samples["prewarm_failures{\(job),kind=\"tls\"}"] == 0)
+    #expect(samples.keys.count { $0.hasPrefix("prewarm_urls{") } == Outcome.allCases.count)
+    #expect(samples.keys.count { $0.hasPrefix("prewarm_failures{") } == FailureKind.allCases.count)
+    #expect(samples["prewarm_received_bytes{\(job)}"] == 6000)
+    #expect(samples["prewarm_cache_entries{\(job)}"] == 9898)
+    #expect(samples["prewarm_blacklist_entries{\(job)}"] == 102)
+    #expect(samples["prewarm_run_duration_seconds{\(job)}"] == 8.1)
+    #expect(samples["prewarm_completion_timestamp_seconds{\(job)}"] == 1_795_251_608.1)
+    #expect(samples["prewarm_exit_status{\(job)}"] == 2)
+  }
+
+  @Test("buckets count what is below them, and are the same whatever the run")
+  func histogram() {
+    let rich = samples(PrometheusReport().text(RichRun.report()))
+    let empty = samples(PrometheusReport().text(makeRun().finish(makeEnd(after: .zero) { addStores(to: &$0) })))
+    #expect(Set(rich.keys) == Set(empty.keys))
+    func bucket(_ bound: String) -> Double? {
+      rich["prewarm_transfer_duration_seconds_bucket{prewarm_job=\"homepage\",le=\"\(bound)\"}"]
+    }
+    // Of 1, 2, 3, 4, 5, 900, 60,000 and 200,000 ms.
+    #expect(bucket("0.001") == 1)
+    #expect(bucket("0.002") == 2)
+    #expect(bucket("0.004") == 4)
+    #expect(bucket("0.512") == 5)
+    #expect(bucket("1.024") == 6)
+    #expect(bucket("131.072") == 7)
+    #expect(bucket("+Inf") == 8)
+    #expect(rich["prewarm_transfer_duration_seconds_count{prewarm_job=\"homepage\"}"] == 8)
+    #expect(rich["prewarm_transfer_duration_seconds_sum{prewarm_job=\"homepage\"}"] == 260.915)
+  }
+
+  @Test("a job's name cannot leave its label")
+  func label() {
+    let run = RunReport(version: "", job: JobIdentity(name: "a\"} 1\nb\\", file: nil), startedAt: nil)
+    let text = PrometheusReport().text(run.finish(makeEnd(after: .zero)))
+    #expect(text.contains(#"prewarm_exit_status{prewarm_job="a\"} 1\\nb\\"} 0"#))
+  }
+
+  @Test("no name on the way to the file ends in .prom")
+  func names() throws {
+    let folder = TemporaryDirectory()
+    let writer = try ReportFormat.prometheus.open(folder.file("prewarm.prom"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).allSatisfy { !$0.hasSuffix(".prom") })
+    try writer.finish(RichRun.report())
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["prewarm.prom"])
+  }
+}

@@ -1,0 +1,173 @@
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+/// What differs between two reports.
+@Suite struct ComparisonTests {
+  private let folder = TemporaryDirectory()
+
+  private func sample(_ name: String, _ outcome: Outcome, _ change: (inout EntryResult) -> Void = { _ in }) -> Sample {
+    var result = EntryResult(outcome)
+    if outcome == .failed || outcome == .blacklisted {
+      let failure = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+      result.details = .init(failure: failure)
+    }
+    change(&result)
+    return Sample(result: result, url: "https://a.example/\(name)", host: "a.example")
+  }
+
+  private func image(_ name: String, bytes: UInt64 = 5000, width: UInt32 = 800, format: ImageFormat = .jpeg, hash: UInt64 = 1)
+    -> Sample
+  {
+    sample(name, .downloaded) {
+      ($0.bytes, $0.width, $0.height, $0.format) = (bytes, width, 600, format)
+      $0.checksum = Checksum(high: 0, low: hash)
+    }
+  }
+
+  private func compare(_ old: String, _ new: String) throws -> (ReportComparison, [String]) {
+    var differences: [String] = []
+    let comparison = try ReportComparison(from: folder.file(old), to: folder.file(new)) {
+      differences.append(
+        "\($0.change.rawValue) \($0.url.split(separator: "/").last ?? "") \($0.aspects.names.joined(separator: ","))"
+      )
+    }
+    return (comparison, differences)
+  }
+
+  private func writeReport(_ samples: [Sample], to name: String) {
+    folder.write(JSONReport().text(makeRun(samples).finish(makeEnd())), to: name)
+  }
+
+  private var old: [Sample] {
+    [
+      image("same"), sample("heals", .failed), image("breaks"), sample("stays-bad", .blacklisted), image("format"), image("size"),
+      image("bytes"), image("content"), sample("gone-bad", .failed), image("gone"), sample("open", .cancelled),
+      sample("hit", .hitDisk) { $0.bytes = 5000 }, image("twice"), sample("twice", .failed),
+    ]
+  }
+
+  private var new: [Sample] {
+    [
+      image("new"), sample("new-bad", .failed), sample("new-bad", .failed), sample("open", .failed), image("content", hash: 2),
+      image("bytes", bytes: 5001, hash: 3), image("size", bytes: 4000, width: 400, hash: 3),
+      image("format", bytes: 4000, format: .webp, hash: 4), sample("stays-bad", .failed), sample("breaks", .failed),
+      image("heals"),
+      image("same"), image("hit"), image("twice"), sample("twice", .failed),
+    ]
+  }
+
+  @Test("two reports of rows tell what broke, healed and changed, and count what came and went")
+  func rows() throws {
+    try folder.writeRows(old, to: "old.jsonl")
+    try folder.writeRows(new, to: "new.jsonl")
+    let (comparison, differences) = try compare("old.jsonl", "new.jsonl")
+    #expect(
+      differences == [
+        "changed content content", "changed bytes bytes", "changed size size,bytes", "changed format format,bytes",
+        "broke breaks ",
+        "healed heals ",
+      ]
+    )
+    #expect(comparison.broke == 1 && comparison.healed == 1 && comparison.changed == 4 && comparison.stillBad == 1)
+    #expect(comparison.appeared == 2 && comparison.appearedBad == 1)
+    #expect(comparison.disappeared == 2 && comparison.disappearedBad == 1)
+    #expect(comparison.compared == 10 && comparison.untold.isEmpty)
+  }
+
+  @Test("a JSON report on either side or both tells what broke and healed, and says what it cannot tell")
+  func reportsOfFailures() throws {
+    try folder.writeRows(old, to: "old.jsonl")
+    try folder.writeRows(new, to: "new.jsonl")
+    writeReport(old.filter { $0.url.hasSuffix("twice") == false }, to: "old.json")
+    writeReport(new.filter { $0.url.hasSuffix("twice") == false }, to: "new.json")
+    let bothSides = try compare("old.json", "new.json")
+    #expect(bothSides.1 == ["broke new-bad ", "broke open ", "broke breaks ", "healed heals ", "healed gone-bad "])
+    #expect(bothSides.0.untold.count == 3 && bothSides.0.appeared == nil && bothSides.0.disappeared == nil)
+    let earlier = try compare("old.json", "new.jsonl")
+    #expect(earlier.1 == ["broke new-bad ", "broke open ", "broke breaks ", "healed heals "])
+    #expect(
+      earlier.0.disappeared == 1
+        && earlier.0.untold.first == "\(folder.file("old.json")) lists failures only: what broke may also be new in the lists"
+    )
+    let later = try compare("old.jsonl", "new.json")
+    #expect(later.1 == ["broke breaks ", "healed heals ", "healed gone-bad "])
+    #expect(later.0.appearedBad == 1 && later.0.disappeared == nil)
+    let page = ComparisonText(limit: 1).text(later.0, from: "old.jsonl", to: "new.json")
+    #expect(page.contains("\n  appeared            1   are bad; good ones are not listed\n"), "\(page)")
+    #expect(!ComparisonText(limit: 1).text(bothSides.0, from: "old.json", to: "new.json").contains("appeared"))
+  }
+
+  @Test("a JSON report that omits failures is refused with what to do")
+  func omittedFailures() throws {
+    writeReport((0..<1001).map { sample("\($0)", .failed) }, to: "old.json")
+    try folder.writeRows(new, to: "new.jsonl")
+    let error = sentence(in: folder) { _ = try compare("old.json", "new.jsonl") }
+    #expect(error == "old.json lists only 1,000 of 1,001 failures; name the JSON Lines report of that run instead")
+  }
+
+  @Test("entries of one URL are told apart by variant and edge")
+  func variants() throws {
+    var (old, new) = ([image("a"), image("a")], [image("a"), sample("a", .failed)])
+    (old[1].variant, new[1].variant) = (1, 1)
+    try folder.writeRows(old, to: "old.jsonl")
+    try folder.writeRows(new, to: "new.jsonl")
+    var broken: [ReportDifference] = []
+    let comparison = try ReportComparison(from: folder.file("old.jsonl"), to: folder.file("new.jsonl")) { broken.append($0) }
+    #expect(comparison.compared == 2 && broken.map(\.variant) == [sampleVariants[0]])
+  }
+
+  @Test("a person reads counts first, then groups with their first examples, escaped")
+  func text() throws {
+    try folder.writeRows(
+      old + [Sample(result: EntryResult(.checked), url: "https://a.example/\u{1B}[31m", host: "")],
+      to: "old.jsonl"
+    )
+    let hostile = Sample(result: sample("", .failed).result, url: "https://a.example/\u{1B}[31m", host: "")
+    try folder.writeRows(new + [hostile], to: "new.jsonl")
+    var page = ComparisonText(limit: 1)
+    let comparison = try ReportComparison(from: folder.file("old.jsonl"), to: folder.file("new.jsonl")) { page.add($0) }
+    let text = page.text(comparison, from: "old.jsonl", to: "new.jsonl")
+    let difference = firstDifference(
+      text,
+      """
+      old.jsonl → new.jsonl: 2 broke, 1 healed, 4 changed
+
+        in both            11   URLs of which both tell how they ended
+        still bad           1
+        appeared            2   1 of them are bad
+        disappeared         2   1 of them were bad
+
+      Broke
+        404 Not Found                       2
+          https://a.example/breaks                                urls/hero.txt:1
+          … 1 more
+
+      Healed
+        was 404 Not Found                   1
+          https://a.example/heals                                 urls/hero.txt:1
+
+      Changed
+        bytes                               1
+          https://a.example/bytes                                 urls/hero.txt:1
+            jpeg, 800 × 600, 5 kB → jpeg, 800 × 600, 5 kB
+        jpeg → webp                         1
+          https://a.example/format                                urls/hero.txt:1
+            jpeg, 800 × 600, 5 kB → webp, 800 × 600, 4 kB
+        same length, other bytes            1
+          https://a.example/content                               urls/hero.txt:1
+            jpeg, 800 × 600, 5 kB → jpeg, 800 × 600, 5 kB
+        size and bytes                      1
+          https://a.example/size                                  urls/hero.txt:1
+            jpeg, 800 × 600, 5 kB → jpeg, 400 × 600, 4 kB
+
+      """
+    )
+    #expect(difference == nil, "\(text)")
+    var all = ComparisonText(limit: 10)
+    _ = try ReportComparison(from: folder.file("old.jsonl"), to: folder.file("new.jsonl")) { all.add($0) }
+    let whole = all.text(comparison, from: "old.jsonl", to: "new.jsonl")
+    #expect(whole.contains("https://a.example/\\u{1B}[31m") && !whole.contains("\u{1B}"))
+  }
+}

@@ -1,0 +1,114 @@
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+/// A JSON report that is read back tells the same.
+@Suite struct RoundTripTests {
+  private let folder = TemporaryDirectory()
+
+  static let reports: [(name: String, report: FinishedReport)] = [
+    ("rich", makeRichReport()),
+    ("empty", makeRun([]).finish(makeEnd(after: .zero) { $0.isEmpty = true })),
+    ("interrupted", makeRun(makeSamples()).finish(makeEnd { $0.interruption = .interrupt })),
+    (
+      "terminated",
+      makeRun(makeSamples()).finish(
+        makeEnd {
+          $0.interruption = .terminate; $0.areManifestsRead = false
+        }
+      )
+    ),
+    (
+      "broken",
+      makeRun(makeSamples()).finish(
+        makeEnd {
+          $0.breakage = hostileText; $0.areManifestsRead = false
+        }
+      )
+    ),
+    ("past its deadline", makeRun(makeSamples()).finish(makeEnd { $0.isPastDeadline = true })),
+    ("all good", makeRun(Array(makeSamples().prefix(5))).finish(makeEnd(after: .nanoseconds(1)))),
+    ("long", makeRun(makeSamples()).finish(makeEnd(after: .nanoseconds(86_400_000_000_001)))),
+    ("of a shard", makeShardReport()),
+    ("merged", FinishedReport(merging: [makeRichReport(), makeRichReport(name: "catalog")])),
+    ("without times", FinishedReport(merging: [makeRun(makeSamples()).finish(RunEnd(finishedAt: nil, duration: .zero))])),
+  ]
+
+  private static func makeShardReport() -> FinishedReport {
+    var report = makeRichReport()
+    let list = ReportedList(entries: 716, fingerprint: 0x0123_4567_89AB_CDEF)
+    report.job.shard = ReportedShard(index: 2, count: 65_536, by: "host", list: list)
+    report.job.digest = "0123456789abcdef0123456789abcdef"
+    return report
+  }
+
+  @Test("a report that is read back renders the same JSON", arguments: reports.indices)
+  func theSameJSON(_ index: Int) throws {
+    let (name, report) = Self.reports[index]
+    let text = JSONReport().text(report)
+    folder.write(text, to: "report.json")
+    let again = try folder.report("report.json")
+    #expect(firstDifference(JSONReport().text(again), text) == nil, "\(name)")
+    #expect(again.exitStatus == report.exitStatus, "\(name)")
+  }
+
+  @Test("a report that is read back renders the same text", arguments: reports.indices)
+  func theSameText(_ index: Int) throws {
+    let (name, report) = Self.reports[index]
+    folder.write(JSONReport().text(report), to: "report.json")
+    #expect(firstDifference(TextReport().text(try folder.report("report.json")), TextReport().text(report)) == nil, "\(name)")
+  }
+
+  @Test("a report in one line, and one behind white space, is a report")
+  func layoutsOfOthers() throws {
+    let report = makeRichReport()
+    let text = JSONReport().text(report)
+    for layout in [text.replacing("\n", with: ""), "\n\n \t\(text)\n\n"] {
+      folder.write(layout, to: "report.json")
+      #expect(firstDifference(JSONReport().text(try folder.report("report.json")), text) == nil)
+    }
+  }
+
+  @Test("a report of an older version has the contract's keys only, and is read")
+  func olderVersions() throws {
+    folder.write(
+      """
+      {"schema": "prewarm.report/1", "prewarm": "0.0.9", "job": {"name": "a", "file": null, "shard": null}, "interrupted": true,
+       "exit_status": 143, "new_key": [1, {"a": null}],
+       "totals": {"urls": 3, "hit_memory": 0, "hit_disk": 1, "downloaded": 1, "revalidated": 0, "checked": 0, "failed": 1,
+                  "blacklisted": 0, "skipped": 0, "cancelled": 0},
+       "manifests": [{"path": "urls.txt", "urls": 3, "hits": 1, "downloaded": 1, "failed": 0, "blacklisted": 0}],
+       "failures": [{"url": "https://a.example/", "outcome": "failed", "kind": "dns"}]}
+      """,
+      to: "report.json"
+    )
+    let report = try folder.report("report.json")
+    #expect(report.exitStatus == .terminated && report.version == "0.0.9" && report.startedAt == nil)
+    #expect(report.manifests[0].totals.urls == 3 && report.failures[0].failure?.kind == .dns)
+    #expect(report.standings.counting == 1)
+  }
+
+  @Test("failures of a report of an older version are told by every form, and written again")
+  func olderFailures() throws {
+    folder.write(
+      """
+      {"schema": "prewarm.report/1", "totals": {"urls": 40, "failed": 30, "blacklisted": 4, "downloaded": 6},
+       "failures_by_kind": {"http-status": 20, "dns": 10}, "failures_by_status": {"404": 15, "503": 5},
+       "failures": [{"url": "https://a.example/1", "outcome": "failed", "kind": "http-status", "status": 404},
+                    {"url": "https://a.example/2", "outcome": "blacklisted", "kind": "not-an-image"}]}
+      """,
+      to: "report.json"
+    )
+    let report = try folder.report("report.json")
+    let groups = report.failureGroups.map { "\($0.kind?.name ?? "-") \($0.status ?? 0) \($0.failed) \($0.blacklisted)" }
+    #expect(groups == ["http-status 404 15 0", "dns 0 10 0", "http-status 503 5 0", "- 0 0 3", "not-an-image 0 0 1"])
+    #expect(report.failureGroups.allSatisfy { $0.counting == $0.count } && report.failureGroups[0].examples.count == 1)
+    let json = JSONReport().text(report)
+    #expect(json.contains(#""failures_by_kind": {"http-status": 20, "dns": 10}"#) && json.contains(#"{"404": 15, "503": 5}"#))
+    for form in [TextReport(), MarkdownReport(), GitHubReport(), HTMLReport()] as [any ReportForm] {
+      #expect(form.text(report).contains("404") && form.text(report).contains("https://a.example/1"), "\(form)")
+    }
+    #expect(PrometheusReport().text(report).contains("dns"))
+  }
+}

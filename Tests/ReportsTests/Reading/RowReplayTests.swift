@@ -1,0 +1,82 @@
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+/// Rows that are counted once more give what the run counted.
+@Suite struct RowReplayTests {
+  private let folder = TemporaryDirectory()
+
+  @Test("totals, hosts, groups of failures, formats, manifests and the histogram are those of the run")
+  func theSameCounts() throws {
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
+    let run = makeRun(makeSamples(), journals: [journal])
+    try run.flushJournals()
+    let (original, again) = (run.finish(makeEnd()), try folder.replay("rows.jsonl"))
+    #expect(again.totals == original.totals)
+    #expect(again.hosts.map(\.host) == original.hosts.map(\.host))
+    for (host, expected) in zip(again.hosts, original.hosts) {
+      #expect(host.totals == expected.totals && host.latency == expected.latency && host.remoteCaches == expected.remoteCaches)
+      #expect(host.receivedBytes == expected.receivedBytes)
+    }
+    let areFailuresTheSame = again.failureGroups == original.failureGroups && again.failures == original.failures
+    #expect(areFailuresTheSame)
+    #expect(again.formats == original.formats && again.warnings == original.warnings)
+    #expect(Set(again.manifests.map(\.path)) == Set(original.manifests.map(\.path)))
+    #expect(again.traffic == original.traffic)
+  }
+
+  @Test("a text of rows does not invent times")
+  func timesOfRows() throws {
+    try folder.writeRows(makeSamples(), to: "rows.jsonl")
+    let text = TextReport().text(try folder.replay("rows.jsonl"))
+    #expect(text.hasPrefix("homepage: 402 URLs in an unknown time, ") && !text.contains("0/s"), "\(text)")
+  }
+
+  @Test("rows that are written again are the same bytes")
+  func theSameRows() throws {
+    try folder.writeRows(makeSamples(), to: "rows.jsonl")
+    let journal = try JSONLinesJournal(path: folder.file("again.jsonl"))
+    _ = try folder.replay("rows.jsonl", journals: [journal])
+    let areTheSame = folder.read("again.jsonl") == folder.read("rows.jsonl")
+    #expect(areTheSame)
+  }
+
+  @Test("a last row that was cut anywhere is left out")
+  func cutRows() throws {
+    try folder.writeRows(Array(makeSamples().prefix(3)), to: "rows.jsonl")
+    let bytes = try #require(folder.read("rows.jsonl"))
+    let start = try #require(bytes.dropLast().lastIndex(of: UInt8(ascii: "\n"))) + 1
+    for end in start...bytes.count {
+      folder.write(bytes[..<end], to: "cut.jsonl")
+      #expect(try folder.replay("cut.jsonl").totals.urls == (end >= bytes.count - 1 ? 3 : 2), "cut to \(end)")
+    }
+    // The very first row, too.
+    folder.write(bytes.prefix(20), to: "cut.jsonl")
+    #expect(try folder.replay("cut.jsonl").totals.urls == 0)
+  }
+
+  @Test("a file of rows without one is a run over nothing; so are blank lines")
+  func noRows() throws {
+    folder.write("", to: "rows.jsonl")
+    #expect(try folder.replay("rows.jsonl").totals.urls == 0)
+    folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\r\n\n  \n", to: "rows.jsonl")
+    #expect(try folder.replay("rows.jsonl").totals.checked == 1)
+  }
+
+  @Test("a URL that is no UTF-8 has the key that its row has")
+  func keysOfRows() {
+    let raw: [UInt8] = Array("https://a.example/".utf8) + [0xFF, 0xC3, 0x41]
+    let shown = Array(String(decoding: raw, as: UTF8.self).utf8)
+    let keys = [raw, shown].map { bytes in bytes.withUnsafeBytes { EntryKey(url: $0) } }
+    #expect(keys[0] == keys[1])
+    let named = [raw, shown].map { bytes in bytes.withUnsafeBytes { EntryKey(url: $0, variant: sampleVariants[0]) } }
+    #expect(named[0] == named[1] && named[0] != keys[0])
+    // A key is that of the row's text, a line feed and the variant, a line feed and the edge.
+    for text in ["https://a.example/1", "https://a.example/ż🦊"] {
+      let joined = Array("\(text)\n\(sampleVariants[0].name!)\n\(sampleVariants[0].edge!)".utf8)
+      let parts = Array(text.utf8).withUnsafeBytes { EntryKey(url: $0, variant: sampleVariants[0]) }
+      #expect(joined.withUnsafeBytes { EntryKey(url: $0) } == parts)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import ImagePrimitives
+import Reports
+import Testing
+
+/// The reports of a job's shards as one of the whole job.
+@Suite struct ShardMergingTests {
+  /// A part of the samples, as one of three shards reports it.
+  private func shard(
+    _ index: Int,
+    of count: Int = 3,
+    name: String = "homepage",
+    by rule: String = "url",
+    digest: String? = "0123",
+    failOn: FailOn = FailOn(),
+    _ change: (inout RunEnd) -> Void = { _ in }
+  ) -> FinishedReport {
+    let samples = makeSamples().enumerated().filter { $0.offset % count == index - 1 }.map(\.element)
+    var report = makeRun(samples, name: name).finish(makeEnd(after: .seconds(index), change), failOn: failOn)
+    report.job.shard = ReportedShard(index: index, count: count, by: rule)
+    report.job.digest = digest
+    report.startedAt = nineOClock.advanced(by: .seconds(-index))
+    return report
+  }
+
+  private func part(_ name: String, _ report: FinishedReport) -> ReportPart { ReportPart(path: name, content: .report(report)) }
+
+  /// Three shards, some of them replaced, or further files.
+  private func merge(_ replaced: [Int: FinishedReport] = [:], more: [ReportPart] = [], without: Int? = nil) throws
+    -> FinishedReport
+  {
+    let parts = (1...3).filter { $0 != without }.map { part("\($0).json", replaced[$0] ?? shard($0)) }
+    return try #require(FinishedReport(mergingShards: parts + more))
+  }
+
+  @Test func allShardsAreTheWholeJob() throws {
+    let whole = makeRun(makeSamples()).finish(makeEnd(after: .seconds(3)))
+    let merged = try merge()
+    #expect(merged.totals == whole.totals && merged.traffic == whole.traffic && merged.formats == whole.formats)
+    #expect(merged.hosts.map(\.host) == whole.hosts.map(\.host) && merged.hosts.map(\.latency) == whole.hosts.map(\.latency))
+    #expect(merged.manifests == whole.manifests && merged.standings == whole.standings && merged.verdict == whole.verdict)
+    #expect(Set(merged.failures.map(\.url)) == Set(whole.failures.map(\.url)) && merged.failures.count == whole.failures.count)
+    #expect(merged.job == JobIdentity(name: "homepage", file: "jobs/homepage.yaml", digest: "0123"))
+    #expect(merged.startedAt == nineOClock.advanced(by: .seconds(-3)) && merged.end.finishedAt == whole.end.finishedAt)
+    #expect(merged.end.duration == .seconds(3) && merged.end.breakage == nil && merged.exitStatus == .beyondLimits)
+  }
+
+  @Test func theWholeIsJudgedAndNotItsParts() throws {
+    let bad = makeRun(makeSamples()).finish(makeEnd()).totals.bad
+    var rules = FailOn()
+    rules.failures = .count(bad)
+    // One more than each shard has would pass each of them.
+    #expect(
+      try merge([1: shard(1, failOn: rules), 2: shard(2, failOn: rules), 3: shard(3, failOn: rules)]).verdict.reasons.isEmpty
+    )
+    rules.failures = .count(bad - 1)
+    let shards = (1...3).map { shard($0, failOn: rules) }
+    #expect(shards.allSatisfy { $0.verdict.reasons.isEmpty })
+    #expect(try merge([1: shards[0], 2: shards[1], 3: shards[2]]).exitStatus == .beyondLimits)
+  }
+
+  @Test func aShardIsEmptyWhereOnlyOthersHaveEntries() throws {
+    func empty(_ index: Int, _ isEmpty: Bool) -> FinishedReport {
+      var report = makeRun([]).finish(makeEnd { $0.isEmpty = isEmpty })
+      report.job.shard = ReportedShard(index: index, count: 2, by: "url")
+      return report
+    }
+    func merged(_ first: Bool, _ second: Bool) throws -> FinishedReport {
+      try #require(FinishedReport(mergingShards: [part("1", empty(1, first)), part("2", empty(2, second))]))
+    }
+    #expect(try merged(false, true).exitStatus == .withinLimits)
+    #expect(try merged(true, true).verdict.reasons == ["no URL was left after include and exclude"])
+  }
+
+  @Test func imagesThatTrimmingTookFromAnyShardCount() throws {
+    let evicted = shard(2) {
+      $0.cache = CacheSummary(directory: "/cache", namespace: "default", entries: 1, bodyBytes: 1, diskBytes: 1)
+      $0.cache?.evictedFromThisRun = 4
+    }
+    let merged = try merge([2: evicted])
+    #expect(merged.verdict.reasons.contains { $0.hasPrefix("trimming removed 4 images") } && merged.end.cache == nil)
+  }
+
+  @Test func whatKeepsThemFromBeingTheWholeJobIsToldWithItsName() throws {
+    func expect(_ report: FinishedReport, _ sentence: String, urls: UInt64? = nil, line: Int = #line) {
+      #expect(
+        report.exitStatus == .couldNotFinish && report.end.breakage == sentence,
+        "line \(line): \(report.end.breakage ?? "")"
+      )
+      // What is there is told all the same.
+      #expect(report.totals.urls > 0)
+    }
+    let all = try merge().totals.urls
+    expect(try merge(without: 2), "shard 2 of 3 is missing")
+    let only = try #require(FinishedReport(mergingShards: [part("a", shard(7, of: 20))]))
+    expect(only, "shards 1, 2, 3, 4, 5, 6, 8, 9, 10, 11 and 9 more of 20 are missing")
+    let twice = try merge(more: [part("again.json", shard(2))])
+    expect(twice, "shard 2 of 3 is there twice, as 2.json and as again.json")
+    #expect(twice.totals.urls == all)
+    expect(try merge(more: [part("2.json", shard(2))]), "2.json is named twice")
+    expect(try merge([3: shard(3) { $0.interruption = .terminate }]), "shard 3 of 3 was interrupted by SIGTERM (3.json)")
+    expect(
+      try merge([3: shard(3) { $0.breakage = "the disk is full" }]),
+      "shard 3 of 3 could not finish: the disk is full (3.json)"
+    )
+    expect(
+      try merge([1: shard(1) { $0.areManifestsRead = false }]),
+      "shard 1 of 3 did not read its manifests to their end (1.json)"
+    )
+    let unreadable = ReportReadingError(path: "4.json", message: "is empty")
+    expect(try merge(more: [ReportPart(path: "4.json", content: .unreadable(unreadable))]), "4.json is empty")
+    expect(
+      try merge(more: [ReportPart(path: "rows.jsonl", content: .rows)]),
+      "rows.jsonl has rows, which tell no shard; name the JSON report of that run"
+    )
+    expect(
+      try merge(more: [part("all.json", makeRun([]).finish(makeEnd()))]),
+      "all.json is of a run of all entries, and of no shard"
+    )
+    expect(
+      try merge([1: shard(1, name: "catalog")]),
+      "1.json is of the job 'catalog', the others of 'homepage'; shard 1 of 3 is missing"
+    )
+    expect(
+      try merge([1: shard(1, digest: "4567")]),
+      "1.json is of another version of the job: its lists or rules differ from the others' (job.digest); shard 1 of 3 is missing"
+    )
+    expect(try merge([1: shard(1, by: "host")]), "1.json is cut by host, and the others by url; shard 1 of 3 is missing")
+    expect(
+      try merge(more: [part("6.json", shard(6, of: 6))]),
+      "6.json is shard 6 of 6, and the others are of 3"
+    )
+  }
+
+  /// Shards that have read so many entries, each with that fingerprint; nil: it is not known.
+  private func merge(lists: [(entries: UInt64, fingerprint: UInt64)?]) throws -> FinishedReport {
+    let parts = lists.enumerated().map { offset, list in
+      var report = shard(offset + 1, of: lists.count)
+      report.job.shard?.list = list.map { ReportedList(entries: $0.entries, fingerprint: $0.fingerprint) }
+      return part("\(offset + 1).json", report)
+    }
+    return try #require(FinishedReport(mergingShards: parts))
+  }
+
+  @Test func shardsThatHaveReadOtherListsAreToldByTheirNumbers() throws {
+    let end = "their lists were not the same"
+    let cases: [([(entries: UInt64, fingerprint: UInt64)?], String?)] = [
+      ([(716, 1), (300, 2)], "shard 1 has read 716 entries, and shard 2 300: \(end)"),
+      ([(716, 1), (716, 2)], "shard 1 has read 716 entries, and shard 2 716 other ones: \(end)"),
+      ([(1, 1), (1, 2)], "shard 1 has read 1 entry, and shard 2 1 other one: \(end)"),
+      // Most are told first; what did not note its list is passed over.
+      ([(5, 1), (9000, 2), nil, (9000, 2)], "shards 2, 4 have read 9,000 entries, and shard 1 5: \(end)"),
+      (
+        [(5, 1), (6, 2), (6, 3), (6, 2)],
+        "shards 2, 4 have read 6 entries, shard 1 5, and shard 3 6 other ones: \(end)"
+      ),
+      ([(5, 1), (5, 1)], nil), ([nil, (5, 1)], nil), ([nil, nil], nil),
+    ]
+    for (lists, sentence) in cases {
+      let merged = try merge(lists: lists)
+      #expect(merged.end.breakage == sentence && (merged.exitStatus == .couldNotFinish) == (sentence != nil))
+    }
+    let many = try #require(try merge(lists: (0..<13).map { ($0, $0) }).end.breakage)
+    #expect(
+      many.hasPrefix("shard 1 has read 0 entries, shard 2 1, ")
+        && many.hasSuffix("shard 10 9, and the rest 3 further lists: \(end)")
+    )
+  }
+
+  @Test func aDeadlineThatPassedIsJudgedByItsRule() throws {
+    func late(_ rules: FailOn) throws -> FinishedReport {
+      try merge(
+        Dictionary(
+          uniqueKeysWithValues: (1...3).map { index in
+            (
+              index,
+              shard(index, failOn: rules) {
+                $0.isPastDeadline = index == 2
+                $0.areManifestsRead = index != 2
+              }
+            )
+          }
+        )
+      )
+    }
+    var rules = FailOn()
+    rules.failures = .never
+    #expect(try late(rules).exitStatus == .beyondLimits)
+    rules.unfinished = false
+    #expect(try late(rules).exitStatus == .withinLimits)
+  }
+
+  @Test func placeholdersOfShardsAreAddedUp() throws {
+    func report(_ index: Int) -> FinishedReport {
+      var report = shard(index)
+      report.placeholders = [
+        Placeholder(host: "a.example", checksum: Checksum(high: 1, low: 1), urls: 10, firstURL: "https://a.example/")
+      ]
+      return report
+    }
+    #expect(try merge([1: report(1), 2: report(2)]).placeholders.map(\.urls) == [20])
+  }
+
+  @Test func withoutShardsTheyAreNoShards() {
+    #expect(FinishedReport(mergingShards: [part("a", makeRichReport()), ReportPart(path: "b", content: .rows)]) == nil)
+  }
+}

@@ -1,0 +1,157 @@
+import ImagePrimitives
+import Testing
+
+@testable import Reports
+
+@Suite struct RunReportTests {
+  @Test func theTotalsAddUpForTheRunItsManifestsAndItsHosts() {
+    let run = makeRun(manifests: ["a.txt", "b.txt"])
+    var random = SystemRandomNumberGenerator()
+    for line in 1...5000 {
+      let outcome = Outcome.allCases.randomElement(using: &random)!
+      let host = "host\(Int.random(in: 0..<40, using: &random)).example.com"
+      run.record(EntryResult(outcome), host: host, manifest: line % 2, line: UInt64(line))
+    }
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    #expect(report.totals.urls == 5000)
+    #expect(report.manifests.map(\.totals.urls) == [2500, 2500])
+    #expect(report.hosts.reduce(0) { $0 + $1.totals.urls } == 5000)
+    for part in [
+      \Totals.hitMemory, \.hitDisk, \.downloaded, \.revalidated, \.checked, \.failed, \.blacklisted, \.skipped, \.cancelled,
+    ] {
+      #expect(report.manifests.reduce(0) { $0 + $1.totals[keyPath: part] } == report.totals[keyPath: part])
+      #expect(report.hosts.reduce(0) { $0 + $1.totals[keyPath: part] } == report.totals[keyPath: part])
+    }
+  }
+
+  @Test func aSharedTransferIsCountedOnce() {
+    let run = makeRun()
+    var result = EntryResult.downloaded(bytes: 1000, milliseconds: 5)
+    run.record(result)
+    result.isShared = true
+    run.record(result, line: 2, count: 3)
+    var hit = EntryResult.make(.hitDisk) { $0.bytes = 500 }
+    run.record(hit, line: 5)
+    hit.isShared = true
+    run.record(hit, line: 6)
+    let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
+    #expect(run.totals.downloaded == 4)
+    #expect(traffic.cachedBytes == 500)
+    #expect(traffic.receivedBytes == 1000)
+    #expect(traffic.storedBytes == 1000)
+    #expect(traffic.attempts == 1)
+    #expect(traffic.latency.count == 1)
+  }
+
+  @Test func onlyTheFirstThousandFailuresAreKept() {
+    let run = makeRun()
+    run.record(.failed(Failure(.timeout, message: "no answer")), count: 1003)
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    #expect(report.failures.map(\.line) == Array(1...1000))
+    #expect(report.failuresOmitted == 3)
+    #expect(report.failureGroups.map(\.count) == [1003])
+    #expect(report.failureGroups[0].examples.map(\.line) == Array(1...10))
+  }
+
+  @Test func aBlacklistedEntryIsListedAsOnTheBlacklist() {
+    let run = makeRun()
+    run.record(.failed(Failure(.empty, message: "no bytes"), outcome: .blacklisted))
+    run.record(.failed(Failure(.empty, message: "no bytes"), isBlacklisted: true))
+    run.record(.failed(Failure(.timeout, message: "no answer")))
+    #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
+  }
+
+  @Test func theFirstGoodEntryToExpireSaysUntilWhenAllIsFresh() {
+    let run = makeRun()
+    run.record(EntryResult(.hitDisk))
+    run.record(EntryResult(.checked))
+    #expect(run.freshUntil == nil)
+    let outcomes: [(Outcome, Int)] = [(.hitMemory, 40), (.downloaded, 20), (.revalidated, 10), (.hitDisk, 30)]
+    for (outcome, seconds) in outcomes {
+      run.record(EntryResult.make(outcome) { $0.freshUntil = nineOClock.advanced(by: .seconds(seconds)) })
+    }
+    run.record(.failed(Failure(.timeout, message: "no answer")))
+    #expect(run.freshUntil == nineOClock.advanced(by: .seconds(10)))
+  }
+
+  @Test func bytesOfRevalidatedImagesCameFromTheCache() {
+    let run = makeRun()
+    run.record(EntryResult.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 1_000_000) })
+    let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
+    #expect((traffic.cachedBytes, traffic.receivedBytes, traffic.storedBytes, traffic.attempts) == (700, 0, 0, 1))
+  }
+
+  @Test func hostsBeyondTheTableAreCountedAndNotKept() {
+    let run = makeRun()
+    for host in 0..<HostTable.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
+    run.record(EntryResult(.hitDisk), host: "h5.example.com")
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    #expect(report.totals.hitDisk == UInt64(HostTable.hostLimit) + 8)
+    #expect(report.hosts.count == 1000)
+    #expect(report.hosts[0].host == "h5.example.com")
+    #expect(report.hosts[0].totals.urls == 2)
+    #expect(report.hostsOmitted == UInt64(HostTable.hostLimit) + 7 - 1000)
+  }
+
+  @Test func hostsStandByEntriesAndThenByName() {
+    let run = makeRun()
+    for (host, count) in [("b.example.com", 2), ("a.example.com", 2), ("c.example.com", 9), ("", 4)] {
+      run.record(EntryResult(.hitDisk), host: host, count: count)
+    }
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    #expect(report.hosts.map(\.host) == ["c.example.com", "a.example.com", "b.example.com"])
+  }
+
+  @Test func failuresAreGroupedByKindAndStatusTheLargestFirst() {
+    let run = makeRun()
+    let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
+    run.record(.failed(Failure(.httpStatus, status: 410, message: "gone")), count: 2)
+    run.record(.failed(missing), count: 3)
+    run.record(.failed(missing, outcome: .blacklisted), host: "b.example.com", count: 4)
+    // A status beside another kind is no reason to tell failures apart.
+    run.record(.failed(Failure(.empty, status: 200, message: "no bytes")))
+    run.record(.failed(Failure(.empty, status: 203, message: "no bytes")))
+    run.record(EntryResult(.blacklisted))
+    let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
+    #expect(groups.map(\.title) == ["404 Not Found", "empty body", "410 Gone", "known bad"])
+    #expect(groups[0].failed == 3)
+    #expect(groups[0].blacklisted == 4)
+    #expect(groups[0].hosts == [HostCount(host: "b.example.com", count: 4), HostCount(host: "img.example.com", count: 3)])
+  }
+
+  @Test func equalWarningsMakeOneLine() {
+    let run = makeRun()
+    run.record(EntryResult(.downloaded, details: .init(warnings: ["image/jpg means image/jpeg"])), line: 4, count: 3)
+    run.record(EntryResult(.downloaded, details: .init(warnings: ["no content type"])), line: 9)
+    let report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = ["the cache is on a network file system"] })
+    #expect(
+      report.warnings == [
+        "the cache is on a network file system",
+        "3 entries, first urls/hero.txt:4: image/jpg means image/jpeg",
+        "urls/hero.txt:9: no content type",
+      ]
+    )
+  }
+
+  @Test(
+    arguments: [
+      (Interruption.interrupt, "a manifest broke", Reports.ExitStatus.interrupted), (.terminate, nil, .terminated),
+      (nil, "a manifest broke", .couldNotFinish), (nil, nil, .beyondLimits),
+    ] as [(Interruption?, String?, Reports.ExitStatus)]
+  )
+  func aSignalCountsBeforeABreakageAndThatBeforeTheVerdict(_ row: (Interruption?, String?, Reports.ExitStatus)) {
+    let run = makeRun()
+    run.record(.failed(Failure(.timeout, message: "no answer")))
+    let end = makeEnd(after: .seconds(1)) {
+      $0.interruption = row.0
+      $0.breakage = row.1
+    }
+    #expect(run.finish(end).exitStatus == row.2)
+  }
+
+  @Test func ofSeveralExitStatusesTheGreatestIsTheWorst() {
+    #expect([Reports.ExitStatus.withinLimits, .couldNotFinish, .beyondLimits].max() == .couldNotFinish)
+    #expect([Reports.ExitStatus.interrupted, .couldNotFinish].max() == .interrupted)
+    #expect([Reports.ExitStatus.withinLimits, .beyondLimits].max() == .beyondLimits)
+  }
+}

@@ -1,0 +1,105 @@
+import ImagePrimitives
+import Testing
+
+@testable import Reports
+
+/// URLs with the same bytes, and images that stand for many of them.
+@Suite struct SameImagesTests {
+  private func result(_ outcome: Outcome, _ body: Int, details: EntryResult.Details? = nil) -> EntryResult {
+    .make(outcome, details: details) {
+      $0.checksum = Checksum(high: 7, low: UInt64(body))
+      ($0.format, $0.width, $0.height, $0.bytes) = (.gif, 4, 3, 43)
+    }
+  }
+
+  private func finish(_ run: RunReport) -> FinishedReport { run.finish(makeEnd(after: .seconds(1))) }
+
+  @Test func goodEntriesOfAllOutcomesCountAndNoOthers() {
+    let run = makeRun()
+    for (number, outcome) in Outcome.allCases.enumerated() { run.record(result(outcome, 1), url: "https://a/\(number)") }
+    #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 5))
+    let placeholder = EntryResult.Details(failure: Failure(.placeholder, message: "m"))
+    run.record(result(.failed, 1, details: placeholder), url: "https://a/p")
+    run.record(result(.failed, 1, details: EntryResult.Details(failure: Failure(.dimensions, message: "m"))), url: "https://a/d")
+    #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 6))
+  }
+
+  @Test func sharedEntriesAndTheSameURLAgainAreNoDuplicates() {
+    let run = makeRun()
+    var shared = result(.downloaded, 1)
+    shared.isShared = true
+    run.record(result(.downloaded, 1), url: "https://a/1")
+    run.record(shared, url: "https://a/2")
+    run.record(result(.hitDisk, 1), url: "https://a/1", count: 3)
+    run.record(result(.hitDisk, 1), url: "https://a/1#fragment")
+    #expect(finish(run).duplicates == Duplicates(bodies: 0, urls: 0))
+  }
+
+  @Test func bodiesThatNothingIsKnownOfAreNotCompared() {
+    let run = makeRun()
+    for number in 0..<20 {
+      let unknown = EntryResult.make(.checked) { $0.checksum = number % 2 == 0 ? nil : Checksum(high: 0, low: 0) }
+      run.record(unknown, url: "https://a/\(number)")
+    }
+    let report = finish(run)
+    #expect(report.duplicates == Duplicates(bodies: 0, urls: 0) && report.placeholders.isEmpty)
+  }
+
+  @Test func beginningsAreComparedWhereNoMoreCame() {
+    let run = makeRun()
+    for (number, prefix) in [1, 1, 2].enumerated() {
+      let details = EntryResult.Details(prefixChecksum: Checksum(high: 1, low: UInt64(prefix)))
+      run.record(.make(.checked, details: details), url: "https://a/\(number)")
+    }
+    #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 2))
+  }
+
+  @Test func theTenthURLOfAHostMakesAPlaceholder() {
+    let run = makeRun()
+    for number in 1...9 { run.record(result(.downloaded, 1), url: "https://a/\(number)", host: "a") }
+    for number in 1...9 { run.record(result(.downloaded, 1), url: "https://b/\(number)", host: "b") }
+    for _ in 1...5 { run.record(result(.hitDisk, 1), url: "https://a/1", host: "a") }
+    #expect(finish(run).placeholders.isEmpty)
+    run.record(result(.hitMemory, 1), url: "https://a/10", host: "a")
+    let expected = Placeholder(
+      host: "a",
+      checksum: Checksum(high: 7, low: 1),
+      urls: 10,
+      firstURL: "https://a/1",
+      format: .gif,
+      width: 4,
+      height: 3,
+      bytes: 43
+    )
+    #expect(finish(run).placeholders == [expected])
+    #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 19))
+  }
+
+  @Test func theHundredPlaceholdersOfMostURLsAreListed() {
+    let run = makeRun()
+    for body in 1...120 {
+      for number in 0..<10 + body % 50 { run.record(result(.checked, body), url: "https://a/\(body)/\(number)") }
+    }
+    let placeholders = finish(run).placeholders
+    #expect(placeholders.count == 100 && placeholders.first?.urls == 59)
+    #expect(placeholders.map(\.urls) == placeholders.map(\.urls).sorted(by: >))
+  }
+
+  @Test func entriesWithoutAHostAreNoPlaceholders() {
+    let run = makeRun()
+    for number in 0..<20 { run.record(result(.checked, 1), url: "file:\(number)", host: "") }
+    #expect(finish(run).placeholders.isEmpty && finish(run).duplicates?.urls == 20)
+  }
+
+  @Test func whoIgnoresPlaceholdersIsToldOfDuplicatesAlone() {
+    let run = RunReport(
+      version: "0",
+      job: JobIdentity(name: "a", file: nil),
+      manifests: ["m"],
+      startedAt: nil,
+      listsPlaceholders: false
+    )
+    for number in 0..<20 { run.record(result(.checked, 1), url: "https://a/\(number)") }
+    #expect(finish(run).placeholders.isEmpty && finish(run).duplicates == Duplicates(bodies: 1, urls: 20))
+  }
+}

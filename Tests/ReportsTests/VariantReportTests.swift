@@ -1,0 +1,113 @@
+import Foundation
+import ImagePrimitives
+import Reports
+import TestSupport
+import Testing
+
+/// What reports tell of jobs that ask in several ways, or ask what caches on the way have.
+@Suite struct VariantReportTests {
+  private let folder = TemporaryDirectory()
+  private static let variants = [
+    ReportedVariant(name: "webp \"2x\"", edge: "east"), ReportedVariant(name: nil, edge: "west"),
+    ReportedVariant(name: "png", edge: nil),
+  ]
+
+  /// A run in which each variant had this result, after a plain one.
+  private func run(_ results: [EntryResult], journals: [any ReportJournal] = []) -> RunReport {
+    let run = RunReport(
+      version: "0.1.0",
+      job: JobIdentity(name: "homepage", file: nil),
+      manifests: ["urls.txt"],
+      variants: Self.variants,
+      startedAt: nineOClock,
+      journals: journals
+    )
+    Array("https://img.example.com/a.png".utf8).withUnsafeBytes { url in
+      Array("img.example.com".utf8).withUnsafeBytes { host in
+        for (place, result) in results.enumerated() {
+          run.record(result, of: ReportedEntry(url: url, manifest: 0, line: 1, priority: .normal, host: host, variant: place % 4))
+        }
+      }
+    }
+    return run
+  }
+
+  private func result(_ outcome: Outcome, _ status: RemoteCacheStatus?) -> EntryResult {
+    .make(outcome) { $0.remoteCache = status }
+  }
+
+  @Test("rows name variant, edge and remote cache, each where there is one")
+  func rows() throws {
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
+    let results = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, .unknown)]
+    try run(results, journals: [journal]).flushJournals()
+    let start = #"{"url":"https://img.example.com/a.png","manifest":"urls.txt","line":1,"priority":"normal","outcome":"checked""#
+    let text = String(decoding: try #require(folder.read("rows.jsonl")), as: UTF8.self)
+    #expect(
+      text.split(separator: "\n").map(String.init) == [
+        start + "}", start + #","remote_cache":"hit","variant":"webp \"2x\"","edge":"east"}"#,
+        start + #","remote_cache":"miss","edge":"west"}"#, start + #","remote_cache":"unknown","variant":"png"}"#,
+      ]
+    )
+  }
+
+  @Test("hosts count what remote caches had by edge, shared requests once, and failures name their variant")
+  func jsonReport() throws {
+    let failure = Failure(.remoteCache, message: "no cache had it")
+    var failed = EntryResult.failed(failure)
+    failed.remoteCache = .miss
+    var shared = result(.downloaded, .hit)
+    shared.isShared = true
+    let first = [result(.downloaded, nil), result(.downloaded, .hit), failed, result(.downloaded, nil)]
+    let second = [result(.downloaded, nil), shared, result(.downloaded, .unknown), result(.downloaded, nil)]
+    let report = run(first + second).finish(makeEnd(after: .seconds(1)))
+    let text = JSONReport().text(report)
+    #expect(text.contains(#""remote_cache": {"east": {"hit": 1, "miss": 0}, "west": {"hit": 0, "miss": 1, "unknown": 1}}}"#))
+    #expect(text.contains(#""priority": "normal", "edge": "west", "outcome": "failed""#))
+    #expect(text.contains(#""attempts": 1, "remote_cache": "miss", "blacklisted": false"#))
+    #expect((try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: any Sendable]) != nil)
+  }
+
+  @Test("without edges a host has one count, and without such requests none")
+  func plainCounts() {
+    let run = makeRun()
+    run.record(result(.checked, .hit), count: 9)
+    run.record(result(.checked, .miss))
+    run.record(result(.checked, nil), host: "other.example.com")
+    let text = JSONReport().text(run.finish(makeEnd(after: .seconds(1))))
+    #expect(text.contains(#""remote_cache": {"hit": 9, "miss": 1}"#))
+    #expect(text.split(separator: "remote_cache", omittingEmptySubsequences: false).count == 2)
+  }
+
+  @Test("the text report shows the remote hit ratio by host and edge, also where all is good")
+  func textOfGoodRuns() {
+    let good = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, nil)]
+    let text = TextReport().text(
+      run(good + good + [result(.checked, nil), result(.checked, .hit), result(.checked, .hit)]).finish(
+        makeEnd(after: .seconds(1))
+      )
+    )
+    #expect(
+      text.contains(
+        """
+
+        Remote caches
+          img.example.com, east  100.0 %  3 of 3 hit
+          img.example.com, west   33.3 %  1 of 3 hit, 2 missed
+        """
+      ),
+      "\(text)"
+    )
+    #expect(!TextReport().text(run([result(.checked, nil)]).finish(makeEnd(after: .seconds(1)))).contains("Remote"))
+  }
+
+  @Test("examples of failures name their variant and edge, escaped")
+  func textOfFailures() {
+    let failed = EntryResult.failed(Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found"))
+    let text = TextReport().text(run([failed, failed]).finish(makeEnd(after: .seconds(1))))
+    #expect(
+      text.contains("https://img.example.com/a.png  ") && text.contains("https://img.example.com/a.png (webp \"2x\", east)"),
+      "\(text)"
+    )
+  }
+}
