@@ -13,18 +13,12 @@ func system(_ name: String, pkgConfig: String, debian: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
-/// What AVIF images are decoded with, by libavif, which is loaded with the first of them; empty: prewarm is built without them.
-let avif: [String] = ["AVIFCoding"]
-
-/// The settings of what has to know whether AVIF is built in.
-let strictAboutAVIF = avif.isEmpty ? strict : strict + [.define("AVIF")]
-
-func library(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = strict) -> Target {
-  .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies + ["TestSupport"], swiftSettings: strict)
 }
 
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -38,8 +32,12 @@ let package = Package(
     // What other programs use: the core without jobs, manifests and reports.
     .library(
       name: "PrewarmImages",
-      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"] + avif
+      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]
     ),
+  ],
+  traits: [
+    .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded with the first of them"),
+    .default(enabledTraits: ["AVIF"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -65,21 +63,24 @@ let package = Package(
     // Calls that begin and end in C, since `setjmp` may not cross Swift.
     .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
+    // libavif's headers (Debian: libavif-dev); it is loaded, not linked.
+    .target(name: "CAVIF"),
     // Expat (Debian: libexpat1-dev), whose memory is counted in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
 
     library("ImagePrimitives", ["CXXHash"]),
     library("Threads", ["ImagePrimitives", "CLinux", deque]),
     library("ImageURLs", ["ImagePrimitives", "CCurl"]),
-    library("ImageCoding", ["ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF"]),
+    library(
+      "ImageCoding",
+      [
+        "ImagePrimitives", "Threads", "CJPEG", "CPNG", "CWebP", "CGIF",
+        .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
+      ]
+    ),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
-    library(
-      "ImageManaging",
-      ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]
-        + avif.map { .init(stringLiteral: $0) },
-      settings: strictAboutAVIF
-    ),
+    library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
     library("RedisClient", ["ImagePrimitives", "CHiredis"]),
     library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
@@ -142,11 +143,7 @@ let package = Package(
     tests("ThreadsTests", ["Threads"]),
     tests("ImageURLsTests", ["ImageURLs"]),
     tests("ImageCodingTests", ["ImageCoding"]),
-    tests(
-      "AgreementTests",
-      ["ImageCoding", "ImagePrimitives"] + avif.map { .init(stringLiteral: $0) },
-      settings: strictAboutAVIF
-    ),
+    tests("AgreementTests", ["ImageCoding", "ImagePrimitives"]),
     tests("ImageCachingTests", ["ImageCaching"]),
     tests("ImageDownloadingTests", ["ImageDownloading", "ImageURLs", "TestOrigin", "CTestResolver"]),
     tests(
@@ -154,8 +151,7 @@ let package = Package(
       [
         "ImageManaging", "ImagePrimitives", "ImageURLs", "Threads", "ImageCaching", "ImageDownloading", "ImageCoding",
         "TestOrigin",
-      ],
-      settings: strictAboutAVIF
+      ]
     ),
     // The blocks of code in the guide, which each have to compile and to run.
     tests(
@@ -180,24 +176,14 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-if !avif.isEmpty {
-  package.targets += [
-    // It needs libavif's headers (Debian: libavif-dev) and is not linked with it.
-    .target(name: "CAVIF"),
-    library("AVIFCoding", ["ImagePrimitives", "ImageCoding", "CAVIF"]),
-    tests("AVIFCodingTests", ["AVIFCoding", "ImagePrimitives", "ImageCoding"]),
-  ]
-}
-
 // For scripts/fuzz: what libFuzzer runs. Built otherwise, it would lack a `main`.
 if Context.environment["PREWARM_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
-      dependencies: ["ImagePrimitives", "ImageCoding", "Reports", "WorkQueues"]
-        + avif.map { .init(stringLiteral: $0) },
+      dependencies: ["ImagePrimitives", "ImageCoding", "Reports", "WorkQueues"],
       path: "Tests/Fuzzing",
-      swiftSettings: strictAboutAVIF + [.unsafeFlags(["-parse-as-library"])]
+      swiftSettings: strict + [.unsafeFlags(["-parse-as-library"])]
     )
   )
 }

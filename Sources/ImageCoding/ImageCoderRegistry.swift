@@ -7,8 +7,14 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// A registry of `coders`, in order of registration.
   public init(_ coders: [any ImageCoder] = []) { self.coders = coders }
 
-  /// JPEG, PNG, WebP and GIF.
-  public static let standard = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder(), GIFCoder()])
+  /// JPEG, PNG, WebP and GIF; and AVIF unless the package is built without its trait `AVIF`.
+  public static let standard: ImageCoderRegistry = {
+    var registry = ImageCoderRegistry([JPEGCoder(), PNGCoder(), WebPCoder(), GIFCoder()])
+    #if AVIF
+      registry.add(AVIFCoder())
+    #endif
+    return registry
+  }()
 
   /// The last added of the coders that read `format`; nil where none does.
   public func coder(for format: ImageFormat) -> (any ImageCoder)? {
@@ -22,6 +28,12 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
 
   /// The types of the coders, in order of registration.
   public var description: String { coders.map { "\(type(of: $0))" }.joined(separator: " ") }
+
+  /// The value of `Accept` that asks for what these coders read best: AVIF if they do, WebP, and any other image.
+  public var acceptedTypes: String {
+    let modern = [ImageFormat.avif, .webp].filter { coder(for: $0) != nil }.map(\.mediaType)
+    return (modern + ["image/*;q=0.8"]).joined(separator: ",")
+  }
 
   /// Adds a coder, which is asked before all others.
   public mutating func add(_ coder: some ImageCoder) { coders.append(coder) }

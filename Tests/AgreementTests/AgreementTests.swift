@@ -3,10 +3,6 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-#if AVIF
-  import AVIFCoding
-#endif
-
 /// The half of `scripts/agreement` that asks the coders here: of each file in a folder, whether it is good, how large it is, and how far its
 /// pixels are from those in the file beside it.
 @Suite("Agreement with another decoder", .enabled(if: Agreement.folder != nil, "scripts/agreement runs it"))
@@ -43,22 +39,12 @@ private enum Agreement {
     var different: Int?
   }
 
-  private static let coders: ImageCoderRegistry = {
-    #if AVIF
-      var coders = ImageCoderRegistry.standard
-      coders.add(AVIFCoder())
-      return coders
-    #else
-      return .standard
-    #endif
-  }()
-
   static func judge(_ file: URL) throws -> Row {
     let bytes = try Data(contentsOf: file)
     var row = Row(name: file.lastPathComponent)
     do {
       let image = try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
-        guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else {
+        guard let format = ImageFormat(prefix: bytes), let coder = ImageCoderRegistry.standard.coder(for: format) else {
           throw ImageError(.notAnImage, "no format that is decoded here")
         }
         do throws(ImageError) {

@@ -13,7 +13,7 @@ struct EncodingChecks {
 
   func run() {
     for format in ImageFormat.allCases {
-      guard let encoder = FuzzTarget.coders.encoder(for: format), let coder = FuzzTarget.coders.coder(for: format) else {
+      guard let encoder = ImageCoderRegistry.standard.encoder(for: format), let coder = ImageCoderRegistry.standard.coder(for: format) else {
         continue
       }
       let options = EncodingOptions(quality: 50, isLossless: true)

@@ -2,10 +2,6 @@ import Glibc
 import ImageCoding
 import ImagePrimitives
 
-#if AVIF
-  import AVIFCoding
-#endif
-
 /// What one run of libFuzzer looks at: a format's coder, the header probe of all formats, the reading of reports, or of what lies
 /// in a queue on Redis.
 ///
@@ -16,17 +12,6 @@ enum FuzzTarget {
   case report
   case queueMessage
   case queueRows
-
-  /// Every coder there is.
-  static let coders: ImageCoderRegistry = {
-    #if AVIF
-      var coders = ImageCoderRegistry.standard
-      coders.add(AVIFCoder())
-      return coders
-    #else
-      return .standard
-    #endif
-  }()
 
   /// The one that the environment names.
   static let current: FuzzTarget = {
@@ -39,7 +24,7 @@ enum FuzzTarget {
     case "queue-rows": return .queueRows
     default: break
     }
-    guard let format = ImageFormat(name: name), let coder = coders.coder(for: format) else {
+    guard let format = ImageFormat(name: name), let coder = ImageCoderRegistry.standard.coder(for: format) else {
       fatalError("no coder reads '\(name)'")
     }
     return .coder(coder, format)

@@ -9,7 +9,7 @@ struct HeaderChecks {
 
   func run() {
     _ = ContentSniff(prefix: bytes)
-    guard let format = ImageFormat(prefix: bytes), let coder = FuzzTarget.coders.coder(for: format) else { return }
+    guard let format = ImageFormat(prefix: bytes), let coder = ImageCoderRegistry.standard.coder(for: format) else { return }
     Self.check(coder, format, bytes)
   }
 

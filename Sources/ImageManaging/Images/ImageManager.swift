@@ -35,7 +35,7 @@ public final class ImageManager: Sendable {
     public var downloadOptions: DownloadOptions
     /// Memory that the coding threads share for pixels and what it takes to make them; ``/ImageCoding/DecodingBudget/standard`` by default.
     public var decodingBudget: DecodingBudget
-    /// Who decodes which format; by default `ImageCoderRegistry.available`.
+    /// Who decodes which format; by default `ImageCoderRegistry.standard`.
     public var coders: ImageCoderRegistry
     /// What of a URL tells single images apart.
     public var keyRule: KeyRule
@@ -57,9 +57,9 @@ public final class ImageManager: Sendable {
       memory: ImageMemory? = nil,
       downloader: ImageDownloader? = nil,
       downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      downloadOptions: DownloadOptions = DownloadOptions(accept: ImageCoderRegistry.available.acceptedTypes),
+      downloadOptions: DownloadOptions = DownloadOptions(accept: ImageCoderRegistry.standard.acceptedTypes),
       decodingBudget: DecodingBudget = .standard,
-      coders: ImageCoderRegistry = .available,
+      coders: ImageCoderRegistry = .standard,
       keyRule: KeyRule = .url,
       transformer: (any ImageTransformer)? = nil,
       encoding: TransformEncoding? = nil,

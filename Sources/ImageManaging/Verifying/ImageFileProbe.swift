@@ -10,7 +10,7 @@ public struct ImageFileProbe: Sendable {
   private let verifier: BodyVerifier
 
   /// A probe that knows the formats of `coders`.
-  public init(coders: ImageCoderRegistry = .available) {
+  public init(coders: ImageCoderRegistry = .standard) {
     verifier = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header, contentType: .ignore))
   }
 

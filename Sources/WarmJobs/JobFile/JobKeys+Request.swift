@@ -3,7 +3,7 @@ internal import ImageManaging
 
 extension JobKeys {
   /// Asks for AVIF where it can be decoded.
-  private static let defaultAccept = "\"\(ImageCoderRegistry.available.acceptedTypes)\""
+  private static let defaultAccept = "\"\(ImageCoderRegistry.standard.acceptedTypes)\""
 
   static let request: [JobKey] = [
     JobKey("request", .section, "what is asked, how patiently, and which answers are good"),

@@ -10,7 +10,7 @@ extension JobKeys {
 
   /// The formats that can be told good or bad; AVIF where it was built in.
   private static let decodedFormats = ImageFormat.allCases
-    .filter { ImageCoderRegistry.available.coder(for: $0) != nil }
+    .filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     .map(\.name)
 
   static let verify: [JobKey] = [

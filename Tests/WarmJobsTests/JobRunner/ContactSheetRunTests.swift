@@ -25,7 +25,7 @@ import Testing
     let thumbnails = try runs.run(job).report.thumbnails
     for thumbnail in thumbnails where !thumbnail.picture.isEmpty {
       #expect(thumbnail.picture.count <= 6 << 10)
-      let coder = try #require(ImageCoderRegistry.available.coder(for: thumbnail.pictureFormat))
+      let coder = try #require(ImageCoderRegistry.standard.coder(for: thumbnail.pictureFormat))
       let image = try thumbnail.picture.withUnsafeBytes { try coder.decode($0) }
       #expect(image.animation == nil && image.header.format == thumbnail.pictureFormat)
       #expect(image.pixels.size == ImageSize(width: Int(thumbnail.pictureWidth), height: Int(thumbnail.pictureHeight)))
