@@ -15,9 +15,8 @@ struct CheckCommand: ParsableCommand {
       all other sources, which are one job named 'check'.
 
       Images are asked for by their first 64 KiB (--method probe), which tell format and size; with --decode full, or a job that \
-      proves as much, they are fetched whole and every pixel is decoded. Cache and blacklist are neither read nor written; the state \
-      of fail-on.grace is read, and a check is none of the runs that it counts. The report ends with the verdict. Exit statuses are \
-      those of prewarm run; a SOURCE that cannot be meant ends in 3, before anything is fetched.
+      proves as much, they are fetched whole and every pixel is decoded. Cache and blacklist are neither read nor written. The \
+      report ends with the verdict. Exit statuses are those of prewarm run; a SOURCE that cannot be meant ends in 3, before anything is fetched.
       """
   )
 
@@ -39,7 +38,7 @@ struct CheckCommand: ParsableCommand {
   var display: DisplayOptions
 
   func run() throws {
-    try JobsRun(display: display, isDryRun: dryRun, keepsState: false, order: .failuresFirst).run {
+    try JobsRun(display: display, isDryRun: dryRun, order: .failuresFirst).run {
       try shards.parts(of: try jobs(of: try readSources()))
     }
   }

@@ -11,8 +11,6 @@ struct JobsRun {
   let display: DisplayOptions
   /// Whether it is only told what would be fetched.
   var isDryRun = false
-  /// Whether these are runs that `fail-on.grace` counts.
-  var keepsState = true
   /// What stands first in text reports.
   var order = TextReport.Order.verdictFirst
 
@@ -63,7 +61,7 @@ struct JobsRun {
       do throws(JobError) {
         let options = display.reportOptions(order)
         prepared.append(
-          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, keepsState: keepsState) { control.signal != nil }
+          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun) { control.signal != nil }
         )
       } catch {
         // Manifests that no job file names, the command line does.

@@ -185,23 +185,6 @@ import Testing
     #expect(result.outputText.contains("::command line: ") && !result.outputText.contains("urls: "), "\(result.outputText)")
   }
 
-  @Test("a check is none of the runs that fail-on.grace counts, and judges by them")
-  func checksDoNotCountAsRuns() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(
-      urls: [origin.url("/no.jpg")],
-      keys: "cache: {mode: bypass}\nfail-on: {grace: {runs: 3, state: states/grace}}"
-    )
-    #expect(try await job.prewarm("check", "job.yaml").status == 0)
-    #expect(access(job.folder.file("states"), F_OK) != 0)
-    #expect(try await job.prewarm("run", "job.yaml").status == 0)
-    let state = job.folder.read("states/grace")
-    for _ in 0..<2 { #expect(try await job.prewarm("check", "job.yaml").status == 0) }
-    #expect(state != nil && job.folder.read("states/grace") == state)
-    #expect(try await job.prewarm("run", "job.yaml").status == 0)
-    #expect(try await job.prewarm("check", "job.yaml").status == 2)
-  }
-
   @Test func allMistakesAreToldAtOnce() async throws {
     let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
     job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")

@@ -25,11 +25,6 @@ import Testing
         "'out' is the jsonl report of the job 'a' (a.yaml) and the jsonl report"
       ),
       (
-        "fail-on: {grace: {runs: 2, state: out}}", "fail-on: {grace: {runs: 2, state: out}}",
-        "'out' is the state of fail-on.grace of the job 'a' (a.yaml) and the state of fail-on.grace of the job 'b' (b.yaml)"
-      ),
-      ("report: [{csv: out}]", "fail-on: {grace: {runs: 2, state: out}}", "'out' is the csv report of"),
-      (
         "", "report: [{junit: '-'}]",
         "the junit report of the job 'b' (b.yaml) goes to standard output, and so does that of another job"
       ),

@@ -150,24 +150,23 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1)), failOn: rules).verdict.reasons.isEmpty)
   }
 
-  @Test("what is known or in grace breaks no rule", arguments: [FailureStanding.known, .inGrace])
-  func onlyWhatCountsBreaksARule(standing: FailureStanding) {
+  @Test("what is known breaks no rule")
+  func onlyWhatCountsBreaksARule() {
     var report = makeReport(missing: 30) {
       $0.failures = .count(0)
       $0.kinds = [.httpStatus: .count(0)]
     }
     report.standings = FailureStandings()
-    if standing == .known { report.standings.known = 30 } else { report.standings.inGrace = 30 }
+    report.standings.known = 30
     report.verdict = report.failOn.verdict(of: report)
     #expect(report.exitStatus == .withinLimits)
-    let word = standing == .known ? "known" : "in grace"
-    #expect(TextReport(width: 120).text(report).hasPrefix("homepage: 100 URLs in 1.0 s, 30 bad, all of them \(word)\n"))
+    #expect(TextReport(width: 120).text(report).hasPrefix("homepage: 100 URLs in 1.0 s, 30 bad, all of them known\n"))
     report.standings.counting = 1
     report.standings.countingByKind = [.httpStatus: 1]
-    if standing == .known { report.standings.known = 29 } else { report.standings.inGrace = 29 }
+    report.standings.known = 29
     #expect(
       report.failOn.verdict(of: report).reasons == [
-        "30 bad, 29 of them \(word), 1 counting: more than fail-on.failures (0)",
+        "30 bad, 29 of them known, 1 counting: more than fail-on.failures (0)",
         "30 http-status, 1 counting: more than fail-on.kinds.http-status (0)",
       ]
     )

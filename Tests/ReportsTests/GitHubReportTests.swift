@@ -43,7 +43,7 @@ struct ReadCommand: Equatable {
   func errors() throws {
     let commands = try commands(RichRun.report())
     #expect(commands.allSatisfy { $0.name == "error" || $0.name == "warning" })
-    let standings = "20 bad, 1 of them known, 1 of them in grace, 18 counting"
+    let standings = "20 bad, 2 of them known, 18 counting"
     #expect(
       commands[0].message == "homepage: 48 URLs in 8.1 s, \(standings): more than fail-on.failures (0), so exit status 2"
     )
@@ -69,7 +69,7 @@ struct ReadCommand: Equatable {
     #expect(
       Set(warnings.map(\.message)) == [
         "urls/hero.txt:51: served HTML as \"image/jpeg\" (known: it failed before, too): \(RichRun.known)",
-        "urls/hero.txt:52: no answer in 60 s (in grace: it has not failed often enough on end): \(RichRun.inGrace)",
+        "urls/hero.txt:52: no answer in 60 s (known: it failed before, too): \(RichRun.alsoKnown)",
         "cdn.example.com gave one image for 12 URLs, first https://cdn.example.com/p/1.png",
         "the cache is on a network file system", "2 entries, first urls/hero.txt:21: odd, but good",
         "2 entries, first urls/hero.txt:21: two",

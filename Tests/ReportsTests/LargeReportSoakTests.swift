@@ -117,7 +117,5 @@ import Testing
       count += 1
       return count % 3 == 0 ? .known : .counts
     }
-    func passed(_ entry: EntryKey) {}
-    func leftOpen(_ entry: EntryKey) {}
   }
 }

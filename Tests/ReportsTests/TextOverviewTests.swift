@@ -149,8 +149,6 @@ private func makeBrokenRun() -> RunReport {
       count += 1
       return count % 2 == 1 ? .known : .counts
     }
-    func passed(_ entry: EntryKey) {}
-    func leftOpen(_ entry: EntryKey) {}
   }
 
   // MARK: The same images

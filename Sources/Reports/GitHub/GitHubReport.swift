@@ -3,7 +3,7 @@ import ImagePrimitives
 /// Annotations of a run on GitHub Actions, as workflow commands.
 ///
 /// An `error` is the run that does not end with exit status 0, and each failure that counts where `fail-on.failures` or the rule of its
-/// kind is broken; a `warning` each failure that is borne, since `fail-on` allows it, it is known or in grace, each placeholder, and what
+/// kind is broken; a `warning` each failure that is borne, since `fail-on` allows it, it is known, each placeholder, and what
 /// else the run warns of. Of a kind at most ten are told, then how many more there are. GitHub shows the first ten errors and warnings of
 /// a step alone, so the first of each kind come before the second of any.
 ///

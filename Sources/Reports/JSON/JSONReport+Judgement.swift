@@ -8,7 +8,7 @@ extension JSONReport {
     json.object("standings") { json in
       json.write("counting", report.standings.counting)
       json.write("known", report.standings.known)
-      json.write("in_grace", report.standings.inGrace)
+      json.write("in_grace", 0)
       json.object(key: "counting_by_kind") { json in
         for (kind, count) in report.standings.countingByKind.sorted(by: { $0.key.name < $1.key.name }) {
           json.write(key: kind.name, count)

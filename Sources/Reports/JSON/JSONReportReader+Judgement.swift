@@ -43,7 +43,6 @@ extension JSONReportReader {
     }
     standings.counting = try json.count("counting")
     standings.known = try json.count("known")
-    standings.inGrace = try json.count("in_grace")
     for (name, value) in try json.value("counting_by_kind")?.members() ?? [] {
       guard let kind = FailureKind(name: name) else { throw value.problem("is no kind of failure that this version knows") }
       standings.countingByKind[kind] = try value.count()

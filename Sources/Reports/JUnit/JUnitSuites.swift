@@ -88,7 +88,7 @@ private struct VerdictCase {
 
 extension FinishedReport {
   /// Entries of which nothing new is known, and failures that do not count.
-  fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known + standings.inGrace }
+  fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
 
   /// The run itself, then the rules.
   fileprivate var verdictCases: [VerdictCase] {

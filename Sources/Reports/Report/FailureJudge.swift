@@ -2,17 +2,14 @@
 public enum FailureStanding: Sendable, Hashable, CaseIterable {
   /// It counts.
   case counts
-  /// It failed in the report that `fail-on.new-failures-since` names, too.
+  /// It failed in the report that `fail-on.baseline` names, too.
   case known
-  /// It has not failed often enough on end (`fail-on.grace`).
-  case inGrace
 
-  /// The name in reports, such as `in-grace`.
+  /// The name in reports.
   public var name: String {
     switch self {
     case .counts: "counts"
     case .known: "known"
-    case .inGrace: "in-grace"
     }
   }
 
@@ -27,10 +24,4 @@ public enum FailureStanding: Sendable, Hashable, CaseIterable {
 public protocol FailureJudge: AnyObject {
   /// A failed or blacklisted entry.
   func standing(of entry: EntryKey) -> FailureStanding
-
-  /// An entry that was good.
-  func passed(_ entry: EntryKey)
-
-  /// An entry that was skipped or cancelled, of which nothing new is known.
-  func leftOpen(_ entry: EntryKey)
 }

@@ -121,8 +121,6 @@ public struct FailureStandings: Sendable, Equatable {
   public var counting: UInt64 = 0
   /// Those that failed in an earlier report, too.
   public var known: UInt64 = 0
-  /// Those that have not failed often enough on end.
-  public var inGrace: UInt64 = 0
   /// Those that count, by kind.
   public var countingByKind: [FailureKind: UInt64] = [:]
 
@@ -135,7 +133,6 @@ public struct FailureStandings: Sendable, Equatable {
       counting += 1
       if let kind { countingByKind[kind, default: 0] += 1 }
     case .known: known += 1
-    case .inGrace: inGrace += 1
     }
   }
 }

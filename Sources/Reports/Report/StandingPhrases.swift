@@ -4,7 +4,6 @@ extension FailureStanding {
     switch self {
     case .counts: nil
     case .known: "known"
-    case .inGrace: "in grace"
     }
   }
 
@@ -13,7 +12,6 @@ extension FailureStanding {
     switch self {
     case .counts: nil
     case .known: "known: it failed before, too"
-    case .inGrace: "in grace: it has not failed often enough on end"
     }
   }
 }
@@ -21,13 +19,9 @@ extension FailureStanding {
 extension FailureStandings {
   /// What counts and why the others do not, such as `18 count in the verdict; 2 known: they failed before, too`; nil where all count.
   var phrase: String? {
-    guard known + inGrace > 0 else { return nil }
-    var parts = ["\(grouped(counting)) \(counting == 1 ? "counts" : "count") in the verdict"]
-    if known > 0 { parts.append("\(grouped(known)) known: \(known == 1 ? "it" : "they") failed before, too") }
-    if inGrace > 0 {
-      parts.append("\(grouped(inGrace)) in grace: \(inGrace == 1 ? "it has" : "they have") not failed often enough on end")
-    }
-    return parts.joined(separator: "; ")
+    guard known > 0 else { return nil }
+    return "\(grouped(counting)) \(counting == 1 ? "counts" : "count") in the verdict; "
+      + "\(grouped(known)) known: \(known == 1 ? "it" : "they") failed before, too"
   }
 }
 

@@ -72,13 +72,10 @@ struct Tally {
   }
 
   private func standing(of entry: ReportedEntry, _ outcome: Outcome, by judge: any FailureJudge) -> FailureStanding {
-    let key = EntryKey(url: entry.url, variant: variants[entry.variant])
     switch outcome {
-    case .failed, .blacklisted: return judge.standing(of: key)
-    case .skipped, .cancelled: judge.leftOpen(key)
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: judge.passed(key)
+    case .failed, .blacklisted: judge.standing(of: EntryKey(url: entry.url, variant: variants[entry.variant]))
+    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked, .skipped, .cancelled: .counts
     }
-    return .counts
   }
 
   private mutating func recordTransfer(_ result: EntryResult, host: Int?) {

@@ -39,14 +39,13 @@ extension FinishedReport {
     return ("\(name): \(deadline)\(urls) in \(duration)\(unfinished)\(bad)", .warning)
   }
 
-  /// `30 bad, 25 of them known, 2 of them in grace`.
+  /// `30 bad, 25 of them known`.
   var badPhrase: String {
-    var parts = ["\(grouped(totals.bad)) bad"]
-    for (count, reason) in [(standings.known, "known"), (standings.inGrace, "in grace")] where count > 0 {
-      let share = count < totals.bad ? grouped(count) : count == 1 ? "" : "all"
-      parts.append(share.isEmpty ? reason : "\(share) of them \(reason)")
-    }
-    return parts.joined(separator: ", ")
+    let bad = "\(grouped(totals.bad)) bad"
+    let known = standings.known
+    guard known > 0 else { return bad }
+    if known == totals.bad { return known == 1 ? "\(bad), known" : "\(bad), all of them known" }
+    return "\(bad), \(grouped(known)) of them known"
   }
 
   /// ` (7,000 hits, 3,000 downloaded)`.

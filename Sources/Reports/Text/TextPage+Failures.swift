@@ -92,8 +92,7 @@ extension FinishedReport {
   /// How many of a group do not count, such as `50 known`; nil where all do.
   func letOffPhrase(of group: FailureGroup) -> String? {
     guard group.count > group.counting else { return nil }
-    let reason = standings.inGrace == 0 ? "known" : standings.known == 0 ? "in grace" : "known or in grace"
-    return group.counting == 0 ? "all \(reason)" : "\(grouped(group.count - group.counting)) \(reason)"
+    return group.counting == 0 ? "all known" : "\(grouped(group.count - group.counting)) known"
   }
 }
 

@@ -8,7 +8,7 @@ public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension [Job] {
-  /// Throws where two of the jobs write one file: a report, or the state of `fail-on.grace`.
+  /// Throws where two of the jobs write one file: a report.
   ///
   /// Paths are compared by their letters. What is no regular file, such as a pipe, may get several reports. So may standard
   /// output, where they are text, for GitHub or JSON Lines, which can follow one another.
@@ -40,14 +40,13 @@ private struct JobOutput {
 
 extension Job {
   fileprivate var outputs: [JobOutput] {
-    let reports = reports.compactMap { target in
+    reports.compactMap { target in
       if case .file(let path) = target.destination {
         JobOutput(path: path, title: "the \(target.format.rawValue) report of \(title)")
       } else {
         nil
       }
     }
-    return reports + (failOn.grace.map { [JobOutput(path: $0.state, title: "the state of fail-on.grace of \(title)")] } ?? [])
   }
 
   /// Its name and file: two jobs may have one name.

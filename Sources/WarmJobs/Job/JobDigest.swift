@@ -124,8 +124,7 @@ extension Job.FailOn {
     for (kind, threshold) in kinds.sorted(by: { $0.key.name < $1.key.name }) { text.add(kind.name, threshold) }
     for (percentile, limit) in latency.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { text.add(percentile.rawValue, limit) }
     // Each shard may have a file of its own.
-    text.add("new-failures-since", newFailuresSince != nil)
-    text.add("grace", grace?.runs)
+    text.add("baseline", baseline != nil)
     text.add("empty", empty)
     text.add("unfinished", unfinished)
     text.add("evicted", evicted)

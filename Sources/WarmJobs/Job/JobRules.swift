@@ -51,20 +51,6 @@ extension Job {
     /// The points of the distribution of latencies that have rules.
     public typealias Percentile = Reports.FailOn.Percentile
 
-    /// Patience with URLs that fail now and then.
-    public struct Grace: Sendable, Hashable {
-      /// In so many runs on end a URL has to fail to count, this one included; 2 to 1,000.
-      public var runs: Int
-      /// The file that keeps how often URLs failed so far.
-      public var state: JobPath
-
-      /// Patience for that many runs.
-      public init(runs: Int, state: JobPath) {
-        self.runs = runs
-        self.state = state
-      }
-    }
-
     /// Failed and blacklisted entries; none by default.
     public var failures: Threshold
     /// How many of a kind may fail or be blacklisted, beside ``failures``; no rule by default.
@@ -72,9 +58,7 @@ extension Job {
     /// How long transfers may take at a percentile; no rule by default.
     public var latency: [FailOn.Percentile: Duration]
     /// An earlier report, whose failures do not count; nil: all count.
-    public var newFailuresSince: JobPath?
-    /// How often on end a URL must have failed to count; nil: once.
-    public var grace: Grace?
+    public var baseline: JobPath?
     /// No entry left after include and exclude.
     public var empty: Bool
     /// The deadline cancelled something.

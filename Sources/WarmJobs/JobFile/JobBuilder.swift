@@ -239,12 +239,7 @@ extension Job.FailOn {
     for (name, value) in values.mapping("latency") {
       if let percentile = Percentile(rawValue: name), case .duration(let limit) = value { latency[percentile] = limit }
     }
-    newFailuresSince = values.unlessWord("new-failures-since", values.path)
-    // A section with a mistake in it is told, and its job is not made.
-    grace = values.unlessWord("grace", values.section).flatMap { section in
-      guard section.values["runs"] != nil, section.values["state"] != nil else { return nil }
-      return Grace(runs: section.integer("runs"), state: section.path("state"))
-    }
+    baseline = values.unlessWord("baseline", values.path)
     empty = values.unlessWord("empty", values.boolean) ?? false
     unfinished = values.unlessWord("unfinished", values.boolean) ?? false
     evicted = values.unlessWord("evicted", values.boolean) ?? false

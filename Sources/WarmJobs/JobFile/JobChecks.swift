@@ -93,17 +93,6 @@ extension JobReader {
         mistakes.add("\(place) is already the target of \(other)", at: node)
       }
     }
-    let rules = job.section("fail-on")
-    guard let grace = rules.unlessWord("grace", rules.section), grace.values["state"] != nil, let node = grace.nodes["state"]
-    else {
-      return
-    }
-    let state = grace.path("state")
-    if let other = writers[state.normalized] {
-      mistakes.add("'\(state.written)' is already the target of \(other)", at: node)
-    } else if rules.unlessWord("new-failures-since", rules.path)?.normalized == state.normalized {
-      mistakes.add("'\(state.written)' is already the report that 'new-failures-since' reads", at: node)
-    }
   }
 
   private func checkStandardInput(_ manifests: [JobSection]) {

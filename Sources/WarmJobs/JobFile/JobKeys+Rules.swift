@@ -176,18 +176,10 @@ extension JobKeys {
       "how long transfers may take, such as {p99: 2s}"
     ),
     JobKey(
-      "fail-on.new-failures-since",
+      "fail-on.baseline",
       .orNone(.text(.path)),
       default: "none",
       "an earlier report, as JSON Lines, or as JSON that omits no failure: what failed there does not count"
     ),
-    JobKey(
-      "fail-on.grace",
-      .wordOrSection(["none"], example: "{runs: 3, state: prewarm.grace}"),
-      default: "none",
-      "only URLs that failed in so many runs on end count; state: the file that counts them"
-    ),
-    JobKey("fail-on.grace.runs", .integer(2...1000), example: "3", isRequired: true, "runs on end, this one included"),
-    JobKey("fail-on.grace.state", .text(.path), example: "prewarm.grace", isRequired: true, "kept from run to run"),
   ]
 }

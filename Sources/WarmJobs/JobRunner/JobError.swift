@@ -7,10 +7,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
   case manifest(ManifestError)
   case report(ReportError)
-  /// The report that `fail-on.new-failures-since` names.
+  /// The report that `fail-on.baseline` names.
   case baseline(ReportReadingError)
-  /// The state of `fail-on.grace`.
-  case grace(GraceStateError)
   /// A file that a key of the job names cannot be read.
   case unreadable(key: String, path: String, reason: String)
   /// The job makes so many images of each entry, where a file can be one alone.
@@ -22,8 +20,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case .cache(let error): "\(error)"
     case .manifest(let error): "\(error)"
     case .report(let error): "\(error)"
-    case .baseline(let error): "fail-on.new-failures-since: \(error)"
-    case .grace(let error): "\(error)"
+    case .baseline(let error): "fail-on.baseline: \(error)"
     case .unreadable(let key, let path, let reason): "\(key): \(path) cannot be read: \(reason)"
     case .severalImages(let count):
       "the job asks for each entry in \(count) ways, by variants and edges, and a file does not tell of which it is; import with a "

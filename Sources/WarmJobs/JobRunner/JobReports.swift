@@ -1,25 +1,39 @@
 public import Reports
 
-/// A job's reports, open for being written, and what earlier runs say of the failures in them.
+/// A job's reports, open for being written, and its baseline.
 public final class JobReports {
   private let job: Job
-  /// Which failures do not count.
-  let earlierRuns: EarlierRuns
+  /// The failures of an earlier run, which do not count; nil: all count.
+  let baseline: FailureBaseline?
+  /// Sentences for the report.
+  let warnings: [String]
   /// The job's reports, in its order.
   let writers: [any ReportWriter]
 
   /// Reports of no run: none are written, and all failures count.
-  init(withoutReports job: Job) { (self.job, earlierRuns, writers) = (job, EarlierRuns(), []) }
+  init(withoutReports job: Job) { (self.job, baseline, warnings, writers) = (job, nil, [], []) }
 
-  /// Reads what earlier runs of `job` left, then opens its reports; nothing that is there already is touched.
+  /// Reads the baseline, then opens the reports, which may be the same file; nothing that is there already is touched.
   ///
   /// - Parameters:
   ///   - options: what reports have to know of the place where they are written.
-  ///   - keepsState: whether the run is one of those that `fail-on.grace` counts; else their state is read, and stays as it is.
   ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
-  public init(_ job: Job, options: ReportOptions, keepsState: Bool = true, isStopped: () -> Bool) throws(JobError) {
+  public init(_ job: Job, options: ReportOptions, isStopped: () -> Bool) throws(JobError) {
     self.job = job
-    earlierRuns = try EarlierRuns(of: job, keepsState: keepsState, isStopped: isStopped)
+    let path = job.failOn.baseline
+    do throws(ReportReadingError) {
+      baseline = try path.flatMap { path throws(ReportReadingError) in
+        try FailureBaseline(path: path.absolute, isStopped: isStopped)
+      }
+    } catch {
+      throw .baseline(error)
+    }
+    warnings =
+      if let path, baseline == nil {
+        ["fail-on.baseline: there is no \(path.written) yet, so every failure counts as new"]
+      } else {
+        []
+      }
     do throws(ReportError) {
       var writers: [any ReportWriter] = []
       for target in job.reports {
@@ -47,15 +61,6 @@ public final class JobReports {
       try report.flushJournals()
     } catch {
       end.breakage = end.breakage ?? "\(error)"
-    }
-  }
-
-  /// Keeps what a run that ended so tells for the next one; to be called once.
-  func keepState(after end: RunEnd) throws(JobError) {
-    do throws(GraceStateError) {
-      try earlierRuns.keep(after: end)
-    } catch {
-      throw .grace(error)
     }
   }
 

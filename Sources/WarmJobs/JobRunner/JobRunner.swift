@@ -52,7 +52,7 @@ public final class JobRunner {
       variants: variants.map(\.reported),
       startedAt: session.startedAt,
       journals: prepared.reports.journals,
-      judge: prepared.reports.earlierRuns.judge,
+      judge: prepared.reports.baseline,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let meter = session.meter()
@@ -97,13 +97,8 @@ public final class JobRunner {
     end.boundShares = bound.shares
     end.peakMemoryBytes = session.peakMemoryBytes
     describeCache(session, run, freshUntil: report.freshUntil, &end)
-    end.warnings = prepared.reports.earlierRuns.warnings + reader.warnings + session.context.warnings
+    end.warnings = prepared.reports.warnings + reader.warnings + session.context.warnings
     prepared.reports.flushJournals(of: report, &end)
-    do throws(JobError) {
-      try prepared.reports.keepState(after: end)
-    } catch {
-      end.breakage = end.breakage ?? "\(error)"
-    }
     end.finishedAt = time.wall()
     end.duration = session.elapsed
     var finished = report.finish(end, failOn: job.failOnRules)

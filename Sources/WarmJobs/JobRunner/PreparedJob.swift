@@ -15,14 +15,12 @@ public final class PreparedJob {
   ///   - reportOptions: what reports have to know of the place where they are written.
   ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
   ///     with a URL throws, as it does where the job's cache mode is `only`.
-  ///   - keepsState: whether the run is one of those that `fail-on.grace` counts; else their state is read, and stays as it is.
   ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
   ///   - time: the clock by which `newer-than` counts.
   public init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
     isDryRun: Bool = false,
-    keepsState: Bool = true,
     isStopped: () -> Bool = { false },
     time: TimeSource = .system
   ) throws(JobError) {
@@ -37,7 +35,7 @@ public final class PreparedJob {
     reports =
       isDryRun
       ? JobReports(withoutReports: job)
-      : try JobReports(job, options: reportOptions, keepsState: keepsState, isStopped: isStopped)
+      : try JobReports(job, options: reportOptions, isStopped: isStopped)
   }
 
   /// The job as it will run.

@@ -50,7 +50,7 @@ public final class QueueReport {
       job: job.identity,
       startedAt: queue.job.created,
       journals: reports.journals,
-      judge: reports.earlierRuns.judge,
+      judge: reports.baseline,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let replay = try makeReplay(into: report)
@@ -70,7 +70,7 @@ public final class QueueReport {
     end.breakage = end.breakage ?? remarks.breakage
     if remarks.breakage != nil { end.areManifestsRead = false }
     end.isEmpty = end.areManifestsRead && end.interruption == nil && end.breakage == nil && replay.remarks.kept == 0
-    end.warnings = reports.earlierRuns.warnings + remarks.warnings
+    end.warnings = reports.warnings + remarks.warnings
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
     end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
@@ -81,13 +81,7 @@ public final class QueueReport {
 
   /// Says that the reports are written: the results are removed, the queue may be filled anew, and the run counts for the next one.
   public func close(_ report: FinishedReport) throws(QueueJobError) {
-    // In this order, a run of which the queue does not know that it is reported never counts twice.
     try asking.ask { follower throws(QueueError) in try follower.markReported() }
-    do throws(JobError) {
-      try reports.keepState(after: report.end)
-    } catch {
-      throw .job(error)
-    }
   }
 
   private func makeReplay(into report: RunReport) throws(QueueJobError) -> RowReplay {

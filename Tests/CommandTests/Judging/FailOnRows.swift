@@ -224,7 +224,7 @@ extension FailOnRow {
       name: "known from an earlier report",
       good: 1,
       missing: 1,
-      rules: ["new-failures-since=old.jsonl"],
+      rules: ["baseline=old.jsonl"],
       options: ["--retry-blacklisted"],
       run: afterReport,
       status: 0,
@@ -235,25 +235,10 @@ extension FailOnRow {
       good: 1,
       missing: 1,
       lines: ["ftp://img.example.com/new.jpg"],
-      rules: ["new-failures-since=old.jsonl"],
+      rules: ["baseline=old.jsonl"],
       run: afterReport,
       status: 2,
       says: "2 bad, 1 of them known, 1 counting"
-    ),
-    FailOnRow(
-      name: "the first of two runs on end",
-      missing: 1,
-      keys: "fail-on: {grace: {runs: 2, state: state.grace}}",
-      status: 0,
-      says: "1 bad, in grace"
-    ),
-    FailOnRow(
-      name: "the second of two runs on end",
-      missing: 1,
-      keys: "fail-on: {grace: {runs: 2, state: state.grace}}",
-      earlierRuns: 1,
-      status: 2,
-      says: "1 bad: more than fail-on.failures (0)"
     ),
   ]
 

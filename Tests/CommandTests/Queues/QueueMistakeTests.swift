@@ -73,26 +73,6 @@ import Testing
     #expect(lost.status == 1 && lost.errorText.contains("Redis has lost some"), "\(lost.errorText)")
   }
 
-  @Test("a run whose reports could not be written at first counts once for fail-on.grace")
-  func graceOfReportsThatAreWrittenLater() async throws {
-    let scene = try await QueueScene(urls: [origin.url("/missing.jpg")], keys: "fail-on: {grace: {runs: 2, state: grace}}")
-    let waiting = try scene.enqueue("--wait", "--progress", "lines")
-    try await waiting.waitForError("put into")
-    let report = scene.job.folder.file("report.json")
-    try FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: false)
-    #expect(try await scene.worker().wait().status == 0)
-    let failed = try await waiting.wait()
-    #expect(failed.status == 1 && failed.errorText.contains("report.json"), "\(failed.errorText)")
-    try FileManager.default.removeItem(atPath: report)
-
-    let first = try await scene.report()
-    let standings = try #require(first.report["standings"] as? [String: any Sendable])
-    #expect(first.status == 0 && standings["in_grace"] as? Int == 1)
-    #expect(try await scene.enqueue().wait().status == 0)
-    #expect(try await scene.worker().wait().status == 0)
-    #expect(try await scene.report().status == 2)
-  }
-
   @Test(arguments: [("allkeys-lru", true), ("volatile-lru", false), ("noeviction", false)])
   func aServerThatThrowsAwayWhatItHoldsIsWarnedOf(policy: String, isTold: Bool) async throws {
     let server = try await RedisServer(settings: ["--maxmemory", "64mb", "--maxmemory-policy", policy])

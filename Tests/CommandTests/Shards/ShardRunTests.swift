@@ -215,13 +215,4 @@ import Testing
     for index in 1...2 { #expect(try await job.prewarm("check", "urls.txt", "--shard", "\(index)/2").status == 0) }
     #expect(origin.requests.count == 6)
   }
-
-  @Test("the state of fail-on.grace is refused to another shard")
-  func graceStates() async throws {
-    let origin = try makeImageOrigin()
-    let job = JobFolder(urls: [origin.url("/missing.jpg")], keys: "fail-on: {grace: {runs: 2, state: grace}}")
-    #expect(try await job.runJob("--shard", "1/2").status == 0)
-    let other = try await job.prewarm("run", "job.yaml", "--shard", "2/2")
-    #expect(other.status == 1 && other.errorText.contains("is of the job 'test, shard 1 of 2'"), "\(other.errorText)")
-  }
 }

@@ -271,14 +271,6 @@ import WarmJobs
     ("fail-on: {failures: 1.5.2%}", "4:21: 'failures' needs a count, or a percentage such as 1%, or never, not '1.5.2%'"),
     ("report: [{text: '-'}, {json: '-'}]", "4:30: standard output is already the target of the text report"),
     ("report: [{json: a.json}, {jsonl: ./b/../a.json}]", "4:34: './b/../a.json' is already the target of the json report"),
-    (
-      "report: [{json: a.json}]\nfail-on: {grace: {runs: 2, state: b/../a.json}}",
-      "5:35: 'b/../a.json' is already the target of the json report"
-    ),
-    (
-      "fail-on: {new-failures-since: ./a, grace: {runs: 2, state: a}}",
-      "4:60: 'a' is already the report that 'new-failures-since' reads"
-    ),
     ("request: {headers: {Accept: '*/*'}}", "4:21: 'Accept' has a key of its own; use request.accept"),
     ("request: {headers: {'Bad Name': x}}", "4:21: 'Bad Name' is not the name of a header field"),
     ("request: {headers: {X-A: 1, x-a: 2}}", "4:29: 'x-a' is given twice; the case of letters does not count"),

@@ -65,7 +65,6 @@ enum SchemaValues {
     fail-on.empty never ; true ; false
     fail-on.kinds {http-status: 1%, dns: 0, tls: never} ; {}
     fail-on.latency {p99: 2s, max: never}
-    fail-on.grace none ; {runs: 2, state: a}
     """#
 
   private static let bad = #"""
@@ -107,7 +106,6 @@ enum SchemaValues {
     fail-on.empty 0 ; always
     fail-on.kinds {http: 1} ; {dns: 1.5} ; {dns: ~}
     fail-on.latency {p95: 2s} ; {p99: 2} ; {p99: 0s}
-    fail-on.grace {runs: 1, state: a} ; 3
     """#
 
   private static let beyondASchema = #"""

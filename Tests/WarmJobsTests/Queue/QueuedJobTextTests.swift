@@ -11,7 +11,7 @@ import Testing
     manifests: [{path: '${MANIFESTS}/urls.txt'}]
     request: {headers: {X-Token: '${TOKEN}'}}
     report: [{json: '${REPORTS}/a.json'}]
-    fail-on: {new-failures-since: '${REPORTS}/b.json'}
+    fail-on: {baseline: '${REPORTS}/b.json'}
     """
 
   private var text: QueuedJobText {
@@ -39,7 +39,7 @@ import Testing
   @Test func aWorkerNeedsOnlyTheVariablesThatItUses() throws {
     let job = try text.job([], environment: ["TOKEN": "t", "HOME": "/home/w"])
     #expect(job.prefetch.concurrency == 7 && job.request.headers.first?.value == "t")
-    #expect(job.reports.isEmpty && job.failOn.newFailuresSince == nil)
+    #expect(job.reports.isEmpty && job.failOn.baseline == nil)
     #expect(throws: JobFileErrors.self) { try text.job([], environment: ["HOME": "/home/w"]) }
     let own = try text.job(
       [JobOverride(path: "prefetch.concurrency", value: "9", origin: "--concurrency")],

@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// What failed in an earlier run, so that only new failures count: `fail-on.new-failures-since`.
+/// What failed in an earlier run, so that only new failures count: `fail-on.baseline`.
 ///
 /// It knows what failed or was blacklisted by URL, variant and edge, whatever the reason was, at some 30 bytes each.
 public final class FailureBaseline: FailureJudge {
@@ -32,12 +32,6 @@ public final class FailureBaseline: FailureJudge {
 
   /// `known` for what failed then.
   public func standing(of entry: EntryKey) -> FailureStanding { known.place(of: entry) == nil ? .counts : .known }
-
-  /// Nothing is noted.
-  public func passed(_ entry: EntryKey) {}
-
-  /// Nothing is noted.
-  public func leftOpen(_ entry: EntryKey) {}
 
   private func add(_ key: EntryKey) { _ = known.placeAdding(key) }
 }

@@ -24,7 +24,6 @@ extension FailureStandings {
   mutating func add(_ other: FailureStandings) {
     counting += other.counting
     known += other.known
-    inGrace += other.inGrace
     countingByKind.merge(other.countingByKind, uniquingKeysWith: +)
   }
 }
