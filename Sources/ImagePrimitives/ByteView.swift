@@ -83,3 +83,24 @@ extension UInt8 {
   /// Whether it is a blank, a tab or a line's end.
   package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
 }
+
+extension Array where Element == UInt8 {
+  /// Calls `body` with the bytes, valid for the call; what it throws keeps its type, as with `withUnsafeBytes` it would not.
+  @inlinable
+  @inline(__always)
+  package func withRawBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try withUnsafeBufferPointer { buffer throws(Failure) in try body(UnsafeRawBufferPointer(buffer)) }
+  }
+}
+
+/// Traps with a sentence where a programmer uses the library wrongly, in release builds too, in which `precondition` keeps silent.
+package func trap(
+  unless isRight: Bool,
+  _ sentence: @autoclosure () -> String,
+  file: StaticString = #file,
+  line: UInt = #line
+) {
+  if !isRight { fatalError(sentence(), file: file, line: line) }
+}

@@ -93,3 +93,70 @@ public struct EntryResult: Sendable {
     return checksum == Checksum(high: 0, low: 0) ? nil : checksum
   }
 }
+
+/// How an entry of a run ended; every entry ends in exactly one of these.
+public enum Outcome: UInt8, Sendable, CaseIterable {
+  /// Cached in memory, fresh and good.
+  case hitMemory
+  /// Cached on disk, fresh and good.
+  case hitDisk
+  /// Fetched, good, and committed.
+  case downloaded
+  /// The server answered 304: the cached image is still right.
+  case revalidated
+  /// Fetched and good, not meant to be kept.
+  case checked
+  /// Failed, with a ``FailureKind``.
+  case failed
+  /// Known bad and not cached: not asked.
+  case blacklisted
+  /// Filtered out, or a miss where the network is not to be asked.
+  case skipped
+  /// Read, but not finished when the run was stopped.
+  case cancelled
+
+  /// The name in rows of a report, such as `hit-disk`.
+  public var name: String {
+    switch self {
+    case .hitMemory: "hit-memory"
+    case .hitDisk: "hit-disk"
+    case .downloaded: "downloaded"
+    case .revalidated: "revalidated"
+    case .checked: "checked"
+    case .failed: "failed"
+    case .blacklisted: "blacklisted"
+    case .skipped: "skipped"
+    case .cancelled: "cancelled"
+    }
+  }
+}
+
+/// How deeply the bytes of an image have been proven good; a deeper proof includes the shallower ones.
+public enum ProofDepth: UInt8, Sendable, CaseIterable, Comparable {
+  /// Taken as they came.
+  case none
+  /// The header was read: format, size.
+  case header
+  /// Every pixel was decoded.
+  case full
+
+  /// The name in job files, such as `header`.
+  public var name: String { "\(self)" }
+
+  /// Shallower proofs are less.
+  public static func < (left: ProofDepth, right: ProofDepth) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// How a server's declared content type fits the format that the bytes have.
+public enum ContentTypeMatch: UInt8, Sendable {
+  /// It is the format's registered media type.
+  case exact
+  /// It is a usual alias, such as `image/jpg`.
+  case alias
+  /// It says nothing, such as `application/octet-stream`.
+  case generic
+  /// There was none.
+  case absent
+  /// It names another format, or no image at all.
+  case mismatch
+}

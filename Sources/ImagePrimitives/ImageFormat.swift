@@ -45,3 +45,79 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 }
+
+extension ImageFormat {
+  /// The format of a file by its first bytes; nil where no known signature stands there.
+  ///
+  /// At most ``prefixLength`` bytes are looked at; fewer are enough for every binary format. The signatures are those of the
+  /// formats' own specifications: of ISO 23008-12 for `ftyp` brands, of ISO 18181-2 for JPEG XL. SVG is text, and is
+  /// recognised by its first element.
+  public init?(prefix: UnsafeRawBufferPointer) {
+    let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(Self.prefixLength)))
+    guard let first = bytes.byte(at: 0) else { return nil }
+    let match: ImageFormat? =
+      switch first {
+      case 0xFF: bytes.isJPEG ? .jpeg : bytes.isJPEGXLCodestream ? .jpegXL : nil
+      case 0x89: bytes.isPNG ? .png : nil
+      case UInt8(ascii: "G"): bytes.matches("GIF87a") || bytes.matches("GIF89a") ? .gif : nil
+      case UInt8(ascii: "R"): bytes.matches("RIFF") && bytes.matches("WEBP", at: 8) ? .webp : nil
+      case UInt8(ascii: "I"), UInt8(ascii: "M"): bytes.isTIFF ? .tiff : nil
+      case UInt8(ascii: "B"): bytes.isBMP ? .bmp : nil
+      case 0x00: bytes.isJPEGXLContainer ? .jpegXL : bytes.isICO ? .ico : bytes.formatByBrand
+      default: MarkupSniff(bytes) == .svg ? .svg : nil
+      }
+    guard let match else { return nil }
+    self = match
+  }
+}
+
+extension ByteView {
+  fileprivate var isJPEG: Bool { bigEndian16(at: 0) == 0xFFD8 && byte(at: 2) == 0xFF }
+
+  fileprivate var isPNG: Bool { bigEndian32(at: 0) == 0x8950_4E47 && bigEndian32(at: 4) == 0x0D0A_1A0A }
+
+  /// Little or big endian, classic (42) or BigTIFF (43).
+  fileprivate var isTIFF: Bool {
+    matches("II*\0") || matches("MM\0*") || matches("II+\0") || matches("MM\0+")
+  }
+
+  /// The two letters alone begin many a text; the size of the header that follows decides.
+  fileprivate var isBMP: Bool {
+    guard matches("BM"), let headerBytes = littleEndian32(at: 14) else { return false }
+    return [12, 16, 40, 52, 56, 64, 108, 124].contains(headerBytes)
+  }
+
+  /// Reserved zero, type 1, at least one picture, whose own reserved byte is zero.
+  fileprivate var isICO: Bool {
+    guard bigEndian32(at: 0) == 0x0000_0100, let pictures = littleEndian16(at: 4) else { return false }
+    return pictures > 0 && byte(at: 9) == 0
+  }
+
+  fileprivate var isJPEGXLCodestream: Bool { bigEndian16(at: 0) == 0xFF0A }
+
+  fileprivate var isJPEGXLContainer: Bool {
+    bigEndian32(at: 0) == 12 && matches("JXL ", at: 4) && bigEndian32(at: 8) == 0x0D0A_870A
+  }
+
+  /// AVIF or HEIC by the brands of the `ftyp` box: the major one, then the compatible ones.
+  ///
+  /// A major brand `mif1` or `msf1` names the container only; the codec then stands among the compatible brands.
+  fileprivate var formatByBrand: ImageFormat? {
+    guard matches("ftyp", at: 4), let boxBytes = bigEndian32(at: 0), boxBytes >= 16 else { return nil }
+    let compatible = stride(from: 16, to: min(boxBytes, count) - 3, by: 4)
+    if let format = format(ofBrandAt: 8) { return format }
+    guard isContainerBrand(at: 8) else { return nil }
+    return compatible.lazy.compactMap { format(ofBrandAt: $0) }.first ?? .heic
+  }
+
+  private func format(ofBrandAt offset: Int) -> ImageFormat? {
+    if matches("avif", at: offset) || matches("avis", at: offset) { return .avif }
+    // heic, heix, heim, heis; hevc, hevx, hevm, hevs are sequences.
+    guard matches("hei", at: offset) || matches("hev", at: offset), let last = byte(at: offset + 3) else { return nil }
+    return [UInt8(ascii: "c"), UInt8(ascii: "x"), UInt8(ascii: "m"), UInt8(ascii: "s")].contains(last) ? .heic : nil
+  }
+
+  private func isContainerBrand(at offset: Int) -> Bool {
+    matches("mif1", at: offset) || matches("msf1", at: offset)
+  }
+}
