@@ -83,3 +83,170 @@ extension GIFStream {
     return .undecodable("giflib: \(name)\(place.isEmpty ? "" : ", \(place)")")
   }
 }
+
+extension GIFStream {
+  /// Goes to the next frame; nil at the end: at the trailer, or, which is odd, where the file stops between two blocks or goes on
+  /// with something that is no block.
+  mutating func nextFrame(limits: DecodingLimits) throws(ImageError) -> Frame? {
+    var control = GIFGraphicControl()
+    var hasExtension = false
+    while true {
+      blocks += 1
+      guard blocks <= limits.maximumChunks else {
+        throw .undecodable("the GIF file has more than \(limits.maximumChunks) blocks, which is what one file may have")
+      }
+      let isAtEnd = source.pointee.offset == source.pointee.bytes.count
+      var type = UNDEFINED_RECORD_TYPE
+      let status = DGifGetRecordType(file, &type)
+      switch type {
+      case IMAGE_DESC_RECORD_TYPE:
+        try limits.check(frames: frames + 1)
+        frames += 1
+        descriptor = source.pointee.offset
+        try readDescriptor()
+        return try frame(control, limits: limits)
+      case EXTENSION_RECORD_TYPE:
+        hasExtension = true
+        try readExtension(&control)
+      default:
+        guard status == GIF_ERROR else { return nil }
+        // What announced a frame that does not come is part of a file that was cut.
+        guard frames > 0, !(isAtEnd && hasExtension) else { throw lastError("behind frame \(frames)") }
+        warnings.append(isAtEnd ? "giflib: the file ends without its trailer" : lastError("behind frame \(frames)").message)
+        return nil
+      }
+    }
+  }
+
+  /// Reads the descriptor and its colours, and makes giflib ready for the first code.
+  func readDescriptor() throws(ImageError) {
+    guard DGifGetImageHeader(file) == GIF_OK else { throw lastError("in frame \(frames)") }
+  }
+
+  private func frame(_ control: GIFGraphicControl, limits: DecodingLimits) throws(ImageError) -> Frame {
+    let image = file.pointee.Image
+    let size = ImageSize(width: Int(image.Width), height: Int(image.Height))
+    guard size.width > 0, size.height > 0 else {
+      throw .undecodable("the GIF file's frame \(frames) is of \(size.width) x \(size.height) pixels")
+    }
+    try limits.check(size)
+    return Frame(left: Int(image.Left), top: Int(image.Top), size: size, isInterlaced: image.Interlace, control: control)
+  }
+
+  private mutating func readExtension(_ control: inout GIFGraphicControl) throws(ImageError) {
+    var label: Int32 = 0
+    var block: UnsafeMutablePointer<GifByteType>?
+    var isFirst = true
+    var isLoopCount = false
+    guard DGifGetExtension(file, &label, &block) == GIF_OK else { throw lastError("in a block behind frame \(frames)") }
+    // Each sub-block comes with its length before it.
+    while let start = block {
+      let bytes = ByteView(UnsafeRawBufferPointer(start: start + 1, count: Int(start.pointee)))
+      let range = 0..<bytes.count
+      switch UInt8(truncatingIfNeeded: label) {
+      case GIFGraphicControl.label where isFirst: control = GIFGraphicControl(bytes, range) ?? control
+      case GIFLoopCount.label where isFirst: isLoopCount = GIFLoopCount.names(bytes, range)
+      case GIFLoopCount.label where isLoopCount: loopCount = GIFLoopCount.read(bytes, range) ?? loopCount
+      default: break
+      }
+      isFirst = false
+      guard DGifGetExtensionNext(file, &block) == GIF_OK else { throw lastError("in a block behind frame \(frames)") }
+    }
+  }
+}
+
+extension GIFStream {
+  /// The frame's colours as RGBA in the order of memory, 256 of them: of its own table, else of the screen's, else grey; those
+  /// beyond a table are black. The transparent one is 0.
+  func palette(_ frame: Frame) -> [UInt32] {
+    var colors = [UInt32](repeating: Self.pixel(0, 0, 0), count: 256)
+    if let map = (file.pointee.Image.ColorMap ?? file.pointee.SColorMap)?.pointee {
+      for index in 0..<min(256, Int(map.ColorCount)) {
+        let color = map.Colors[index]
+        colors[index] = Self.pixel(color.Red, color.Green, color.Blue)
+      }
+    } else {
+      for index in 0..<256 { colors[index] = Self.pixel(UInt8(index), UInt8(index), UInt8(index)) }
+    }
+    if let index = frame.control.transparentIndex { colors[index] = 0 }
+    return colors
+  }
+
+  /// The colour of the screen where no picture is, opaque: the one named in the screen's table; black where there is none.
+  var background: UInt32 {
+    let index = Int(file.pointee.SBackGroundColor)
+    guard let map = file.pointee.SColorMap?.pointee, index < map.ColorCount else { return Self.pixel(0, 0, 0) }
+    return Self.pixel(map.Colors[index].Red, map.Colors[index].Green, map.Colors[index].Blue)
+  }
+
+  private static func pixel(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> UInt32 {
+    UInt32(littleEndian: UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | 0xFF00_0000)
+  }
+}
+
+extension GIFStream {
+  /// Reads the picture's codes and sees that they make all of its pixels; none is made.
+  ///
+  /// giflib itself makes some pixels out of codes that have no meaning.
+  func checkCodes(deadline: DecodingDeadline) throws(ImageError) {
+    try deadline.check()
+    // The byte that giflib read last.
+    var codes = GIFCodeCheck(codeSize: Int(source.pointee.bytes[source.pointee.offset - 1]))
+    let pixels = Int(file.pointee.Image.Width) * Int(file.pointee.Image.Height)
+    var code: Int32 = 0
+    var count = 0
+    while codes.pixels < pixels {
+      guard DGifGetLZCodes(file, &code) == GIF_OK else { throw lastError("in frame \(frames)") }
+      guard code >= 0 else { throw Self.error(D_GIF_ERR_EOF_TOO_SOON, "in frame \(frames)") }
+      guard codes.append(Int(code)) else { throw Self.error(D_GIF_ERR_IMAGE_DEFECT, "in frame \(frames)") }
+      count += 1
+      if count % Self.codesBetweenLooks == 0 { try deadline.check() }
+    }
+  }
+
+  /// Goes to the end of a picture whose codes were checked.
+  mutating func skipPicture() {
+    var block: UnsafeMutablePointer<GifByteType>?
+    repeat {
+      guard DGifGetCodeNext(file, &block) == GIF_OK else { return endsBehindPixels() }
+    } while block != nil
+  }
+
+  /// Calls `body` with each row of a picture whose codes were checked, and its place from the top: interlaced ones come in four
+  /// passes (GIF89a, appendix E).
+  mutating func readRows(
+    deadline: DecodingDeadline,
+    _ body: (_ y: Int, _ indices: UnsafeBufferPointer<UInt8>) -> Void
+  ) throws(ImageError) {
+    try rewind()
+    let (width, height) = (Int(file.pointee.Image.Width), Int(file.pointee.Image.Height))
+    let passes = file.pointee.Image.Interlace ? [(0, 8), (4, 8), (2, 4), (1, 2)] : [(0, 1)]
+    let row = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width)
+    defer { row.deallocate() }
+    var left = height
+    for (start, step) in passes {
+      for y in stride(from: start, to: height, by: step) {
+        left -= 1
+        if DGifGetLine(file, row.baseAddress, Int32(width)) != GIF_OK {
+          // With the last row, giflib reads on to the end of the picture.
+          guard left == 0, file.pointee.Error == D_GIF_ERR_READ_FAILED else { throw lastError("in frame \(frames)") }
+          endsBehindPixels()
+        }
+        body(y, UnsafeBufferPointer(row))
+        if left % Self.rowsBetweenLooks == 0 { try deadline.check() }
+      }
+    }
+  }
+
+  private mutating func endsBehindPixels() {
+    warnings.append("giflib: the file ends behind the pixels of frame \(frames), without the picture's end")
+  }
+
+  private func rewind() throws(ImageError) {
+    source.pointee.offset = descriptor
+    try readDescriptor()
+  }
+
+  private static let codesBetweenLooks = 1 << 16
+  private static let rowsBetweenLooks = 64
+}

@@ -1,3 +1,5 @@
+import CJPEG
+import Glibc
 public import ImagePrimitives
 
 /// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits a sample, grey, RGB, YCbCr, CMYK and
@@ -71,5 +73,87 @@ extension JPEGHeader {
   fileprivate var memory: Int {
     let memory = JPEGMemory(self)
     return memory.rows + (hasSeveralScans ? memory.coefficients : 0)
+  }
+}
+
+extension JPEGCoder {
+  /// Whether `format` is this one.
+  public func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
+
+  /// Writes a baseline file of an image's first frame, laid on white: 4:2:0 below a quality of 90, 4:4:4 from there on.
+  ///
+  /// Where it takes more bytes than ``EncodingOptions/maximumBytes``, it gets the highest quality that fits.
+  public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+    guard canEncode(format) else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    let pixels = image.pixels.fitting(options)
+    if let bytes = try encoded(pixels, quality: options.quality, options) { return bytes }
+    var best: [UInt8]?
+    var (lowest, highest) = (1, options.quality - 1)
+    while lowest <= highest {
+      let quality = (lowest + highest) / 2
+      if let bytes = try encoded(pixels, quality: quality, options) {
+        best = bytes
+        lowest = quality + 1
+      } else {
+        highest = quality - 1
+      }
+    }
+    guard let best else { throw options.tooLarge("as JPEG of the lowest quality") }
+    return best
+  }
+
+  /// From this quality on colour is kept in full.
+  private static let fullColorQuality = 90
+
+  /// The file; nil where it is too large.
+  private func encoded(_ pixels: PixelBuffer, quality: Int, _ options: EncodingOptions) throws(ImageError) -> [UInt8]? {
+    let encoding = CJPEGEncoding(
+      width: UInt32(pixels.size.width),
+      height: UInt32(pixels.size.height),
+      quality: Int32(quality),
+      subsamples: quality < Self.fullColorQuality ? 1 : 0,
+      maximum_bytes: options.maximumBytes.map { max(0, $0) } ?? .max
+    )
+    var start: UnsafeMutablePointer<UInt8>?
+    var count = 0
+    var report = CJPEGReport()
+    let status = pixels.bytes.withUnsafeBufferPointer { cjpeg_encode($0.baseAddress, encoding, &start, &count, &report) }
+    defer { free(start) }
+    switch status {
+    case CJPEG_OK: return Array(UnsafeBufferPointer(start: start, count: count))
+    case CJPEG_TOO_LARGE: return nil
+    case CJPEG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libjpeg: \(LibraryText(report.message))")
+    default: throw ImageError(.unencodable, "libjpeg: \(LibraryText(report.message))")
+    }
+  }
+}
+
+/// What decoding a JPEG holds, in bytes, besides the pixels that it ends in.
+struct JPEGMemory {
+  /// libjpeg's rows, tables, and state.
+  let rows: Int
+  /// The coefficients of the whole picture, 2 bytes each, which a file of several scans needs until the last one is read.
+  let coefficients: Int
+
+  private static let blockSide = 8
+  private static let blockBytes = blockSide * blockSide * 2
+
+  init(_ header: JPEGHeader) {
+    let widest = max(1, header.components.map(\.horizontal).max() ?? 1)
+    let highest = max(1, header.components.map(\.vertical).max() ?? 1)
+    // A component's rows of one row of blocks, their neighbours' for smooth upsampling, and what comes out of that.
+    rows = (header.size.width + 64) * header.components.count * (3 * Self.blockSide / 2 * highest + 8) + 512 << 10
+    coefficients = header.components.reduce(0) { sum, component in
+      let columns = Self.blocks(header.size.width, component.horizontal, of: widest)
+      let rows = Self.blocks(header.size.height, component.vertical, of: highest)
+      return sum + columns * rows * Self.blockBytes
+    }
+  }
+
+  /// Blocks along one side, padded to whole MCUs (A.2).
+  private static func blocks(_ length: Int, _ factor: Int, of largest: Int) -> Int {
+    let factor = max(1, factor)
+    let blocks = (length * factor + largest * blockSide - 1) / (largest * blockSide)
+    return (blocks + factor - 1) / factor * factor
   }
 }

@@ -156,3 +156,114 @@ struct PNGAnimationParser {
     return Animation.Frame.duration(milliseconds: Int(milliseconds.rounded()))
   }
 }
+
+/// A frame of an animated PNG as a PNG file of its own, since libpng knows no animations: IHDR with the frame's size, the file's
+/// PLTE and tRNS, and the content of its fdAT chunks as IDAT.
+struct PNGFrameFile {
+  private(set) var bytes: [UInt8] = []
+
+  /// The file of `frame`, which is not the still picture; throws where a chunk's checksum is wrong.
+  init(_ frame: PNGAnimation.Frame, of file: UnsafeRawBufferPointer) throws(ImageError) {
+    bytes.reserveCapacity(frame.data.count + 2048)
+    bytes += file[..<8]
+    var header = Array(file[16..<29])
+    header.replaceSubrange(0..<8, with: Self.bigEndian(frame.size.width) + Self.bigEndian(frame.size.height))
+    header.withRawBytes { append("IHDR", $0) }
+    for chunk in PNGChunks(file) {
+      if chunk.isNamed("IDAT") { break }
+      if chunk.isNamed("PLTE") || chunk.isNamed("tRNS") { bytes += chunk.whole }
+    }
+    let data = UnsafeRawBufferPointer(rebasing: file[..<frame.data.upperBound])
+    for chunk in PNGChunks(data, from: frame.data.lowerBound) where chunk.isNamed("fdAT") {
+      guard chunk.isSound else {
+        throw .undecodable("the PNG file's fdAT chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
+      }
+      append("IDAT", UnsafeRawBufferPointer(rebasing: chunk.content.dropFirst(4)))
+    }
+    append("IEND", UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+
+  private mutating func append(_ name: StaticString, _ content: UnsafeRawBufferPointer) {
+    bytes += Self.bigEndian(content.count)
+    let start = bytes.count
+    bytes += UnsafeBufferPointer(start: name.utf8Start, count: 4)
+    bytes += content
+    let sum = bytes.withRawBytes { PNGChunk.checksum(of: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+    bytes += Self.bigEndian(Int(sum))
+  }
+
+  private static func bigEndian(_ number: Int) -> [UInt8] {
+    withUnsafeBytes(of: UInt32(number).bigEndian, Array.init)
+  }
+}
+
+/// What an animated PNG shows: frames are drawn one after another as their disposal and blending ask (PNG specification, third
+/// edition, section 11.3.6.2).
+struct PNGCanvas {
+  /// What is shown now; transparent at first.
+  private(set) var pixels: PixelBuffer
+  /// What was there before the last frame, where it is to come back.
+  private var saved: PixelBuffer?
+  private var last: PNGAnimation.Frame?
+
+  init(size: ImageSize) {
+    pixels = PixelBuffer(size: size, bytes: [UInt8](repeating: 0, count: size.pixels * 4))
+  }
+
+  /// Disposes of the last frame, and draws the next one.
+  mutating func draw(_ frame: PNGAnimation.Frame, _ picture: PixelBuffer) {
+    var frame = frame
+    if let last { dispose(of: last) }
+    // There is nothing to come back to before the first frame.
+    if last == nil, frame.disposal == .previous { frame.disposal = .background }
+    saved = frame.disposal == .previous ? pixels : nil
+    last = frame
+    let rowLength = frame.size.width * 4
+    let width = pixels.size.width
+    picture.bytes.withUnsafeBytes { source in
+      pixels.bytes.withUnsafeMutableBytes { target in
+        for row in 0..<frame.size.height {
+          let source = UnsafeRawBufferPointer(rebasing: source[row * rowLength..<(row + 1) * rowLength])
+          let start = ((frame.y + row) * width + frame.x) * 4
+          let target = UnsafeMutableRawBufferPointer(rebasing: target[start..<start + rowLength])
+          if frame.blending == .source { target.copyMemory(from: source) } else { target.blend(source) }
+        }
+      }
+    }
+  }
+
+  private mutating func dispose(of frame: PNGAnimation.Frame) {
+    switch frame.disposal {
+    case .none: break
+    case .previous: if let saved { pixels = saved }
+    case .background:
+      let width = pixels.size.width
+      pixels.bytes.withUnsafeMutableBytes { target in
+        for row in frame.y..<frame.y + frame.size.height {
+          let start = (row * width + frame.x) * 4
+          UnsafeMutableRawBufferPointer(rebasing: target[start..<start + frame.size.width * 4]).initializeMemory(
+            as: UInt8.self,
+            repeating: 0
+          )
+        }
+      }
+    }
+  }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  /// Lays RGBA pixels over those here, neither premultiplied (section 13.16, "Alpha channel processing").
+  fileprivate func blend(_ source: UnsafeRawBufferPointer) {
+    for offset in stride(from: 0, to: count, by: 4) {
+      let alpha = Int(source[offset + 3])
+      let below = Int(self[offset + 3]) * (255 - alpha)
+      if alpha == 0 { continue }
+      let above = alpha * 255
+      let sum = above + below
+      for channel in offset..<offset + 3 {
+        self[channel] = UInt8((Int(source[channel]) * above + Int(self[channel]) * below + sum / 2) / sum)
+      }
+      self[offset + 3] = UInt8((sum + 127) / 255)
+    }
+  }
+}

@@ -1,3 +1,5 @@
+import CPNG
+import Glibc
 public import ImagePrimitives
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Animated PNG by frames that
@@ -67,5 +69,74 @@ public struct PNGCoder: ImageCoder {
     let header = try PNGHeader(bytes, isComplete: true)
     try header.check(limits, bytes)
     return header
+  }
+}
+
+extension PNGCoder {
+  /// Whether `format` is this one.
+  public func canEncode(_ format: ImageFormat) -> Bool { format == .png }
+
+  /// Writes an image's first frame without loss: grey or RGB, with alpha or not, whatever is the least that holds its pixels.
+  ///
+  /// There is no quality to lower, so that what is larger than ``EncodingOptions/maximumBytes`` throws
+  /// ``ImageError/Kind/unencodable``.
+  public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
+    guard canEncode(format) else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    let pixels = image.pixels.fitting(options)
+    var start: UnsafeMutablePointer<UInt8>?
+    var count = 0
+    var report = CPNGReport()
+    let status = pixels.bytes.withUnsafeBufferPointer {
+      cpng_encode(
+        $0.baseAddress,
+        UInt32(pixels.size.width),
+        UInt32(pixels.size.height),
+        options.maximumBytes.map { max(0, $0) } ?? .max,
+        &start,
+        &count,
+        &report
+      )
+    }
+    defer { free(start) }
+    switch status {
+    case CPNG_OK: return Array(UnsafeBufferPointer(start: start, count: count))
+    case CPNG_TOO_LARGE: throw options.tooLarge("as PNG, which has no quality to lower")
+    case CPNG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libpng: \(LibraryText(report.message))")
+    default: throw ImageError(.unencodable, "libpng: \(LibraryText(report.message))")
+    }
+  }
+}
+
+/// What decoding a PNG holds, in bytes.
+struct PNGMemory {
+  /// libpng's rows of up to 8 bytes a pixel, zlib's window, and state.
+  let rows: Int
+  private let header: PNGHeader
+  private let canvas: Int
+
+  init(_ header: PNGHeader) {
+    self.header = header
+    rows = header.size.width * 8 * 5 + 512 << 10
+    canvas = header.size.pixels * 4
+  }
+
+  /// To decode the still picture to `target`, and turn it; an interlaced one has to be whole before it is reduced.
+  func still(_ target: ImageSize, isTurned: Bool) -> Int {
+    let result = target.pixels * 4
+    let whole = header.isInterlaced && target != header.size ? canvas : 0
+    return rows + whole + result * (isTurned ? 2 : 1) + target.width * MemoryLayout<SIMD4<Double>>.stride
+  }
+
+  /// To decode an animation's frames to `target` besides: the canvas, the one to come back to, the frame's own picture, and all
+  /// that is kept.
+  func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
+    let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
+    let largest = animation.frames.lazy.map { $0.size.pixels * 4 }.max() ?? 0
+    return overflow ? .max / 2 : kept + canvas * 2 + largest + files(of: animation)
+  }
+
+  /// To prove an animation's frames besides: the largest one's file.
+  func files(of animation: PNGAnimation) -> Int {
+    (animation.frames.lazy.map(\.data.count).max() ?? 0) + 4096
   }
 }

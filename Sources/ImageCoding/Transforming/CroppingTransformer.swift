@@ -29,3 +29,58 @@ public struct CroppingTransformer: ImageTransformer {
     return image.mapPixels { $0.cropped(to: part) }
   }
 }
+
+/// A part of an image, in pixels from its upper left corner.
+public struct PixelRectangle: Sendable, Hashable {
+  /// Its left edge.
+  public var x: Int
+  /// Its upper edge.
+  public var y: Int
+  /// Its width.
+  public var width: Int
+  /// Its height.
+  public var height: Int
+
+  /// A rectangle; a negative width or height is a programmer's error and traps.
+  public init(x: Int, y: Int, width: Int, height: Int) {
+    trap(unless: width >= 0 && height >= 0, "a rectangle of \(width)x\(height) pixels")
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+  }
+
+  /// The whole of an image.
+  public init(_ size: ImageSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
+
+  /// Its width and height.
+  public var size: ImageSize { ImageSize(width: width, height: height) }
+
+  /// What of it lies within an image of `size`; nil where nothing does.
+  func clipped(to size: ImageSize) -> PixelRectangle? {
+    let (right, bottom) = (min(size.width, x.clampedSum(width)), min(size.height, y.clampedSum(height)))
+    let (left, top) = (max(0, x), max(0, y))
+    guard left < right, top < bottom else { return nil }
+    return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
+  }
+}
+
+extension Int {
+  fileprivate func clampedSum(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}
+
+extension PixelBuffer {
+  /// The pixels of a part, which lies within.
+  func cropped(to part: PixelRectangle) -> PixelBuffer {
+    if part.size == size { return self }
+    return bytes.withUnsafeBytes { source in
+      PixelBuffer(size: part.size) { y, row in
+        let start = ((part.y + y) * size.width + part.x) * 4
+        UnsafeMutableRawBufferPointer(row).copyMemory(from: UnsafeRawBufferPointer(rebasing: source[start..<start + row.count]))
+      }
+    }
+  }
+}

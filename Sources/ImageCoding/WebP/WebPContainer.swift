@@ -86,3 +86,80 @@ extension WebPContainer.Frame {
     isDisposed = frame.dispose_method == WEBP_MUX_DISPOSE_BACKGROUND
   }
 }
+
+/// One compressed picture: a VP8 or VP8L chunk, and an ALPH chunk before it where there is one.
+struct WebPBitstream {
+  private let bytes: UnsafeRawBufferPointer
+  /// Width and height by the container's word.
+  let size: ImageSize
+
+  init(_ bytes: UnsafeRawBufferPointer, size: ImageSize) {
+    self.bytes = bytes
+    self.size = size
+  }
+
+  /// What libwebp allocates for a picture at most, beside its pixels: for a lossless one, or for alpha, all pixels once more and
+  /// a few rows; for others, rows.
+  static func workingBytes(_ size: ImageSize, isOpaqueLossy: Bool) -> Int {
+    (isOpaqueLossy ? 0 : size.pixels * 5) + size.width * 512 + 1 << 20
+  }
+
+  /// Decodes to RGBA in `target` whose rows are `stride` bytes from one another; made smaller on the way where `scaled` is
+  /// another size than its own.
+  func decode(into target: UnsafeMutableBufferPointer<UInt8>, stride: Int, scaled: ImageSize? = nil) throws(ImageError) {
+    try run { config in
+      if let scaled, scaled != size {
+        config.options.use_scaling = 1
+        config.options.scaled_width = Int32(scaled.width)
+        config.options.scaled_height = Int32(scaled.height)
+      }
+      config.output.colorspace = MODE_RGBA
+      config.output.is_external_memory = 1
+      config.output.u.RGBA.rgba = target.baseAddress
+      config.output.u.RGBA.stride = Int32(stride)
+      config.output.u.RGBA.size = target.count
+    }
+  }
+
+  /// Decodes the whole bitstream, and has just its last corner made into pixels: libwebp gets there through all that comes
+  /// before, and needs no loop filter, no colour conversion, and no memory for a picture.
+  func prove() throws(ImageError) {
+    try run { config in
+      config.options.bypass_filtering = 1
+      config.options.use_cropping = 1
+      // The corner begins at an even row, as libwebp wants it.
+      config.options.crop_top = Int32((size.height - 1) & ~1)
+      config.options.crop_height = Int32(size.height) - config.options.crop_top
+      config.options.crop_width = 1
+    }
+  }
+
+  private func run(_ configure: (inout WebPDecoderConfig) -> Void) throws(ImageError) {
+    var config = WebPDecoderConfig()
+    guard WebPInitDecoderConfig(&config) != 0 else { preconditionFailure("libwebp has another ABI than its headers") }
+    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    try WebPStatus.check(WebPGetFeatures(start, bytes.count, &config.input))
+    guard config.input.width == size.width, config.input.height == size.height else {
+      throw .undecodable(
+        "the WebP container says \(size.width) x \(size.height), its bitstream \(config.input.width) x \(config.input.height) pixels"
+      )
+    }
+    configure(&config)
+    defer { WebPFreeDecBuffer(&config.output) }
+    try WebPStatus.check(WebPDecode(start, bytes.count, &config))
+  }
+}
+
+/// libwebp's decoder has numbers, not words; these are the comments of its header.
+enum WebPStatus {
+  static func check(_ status: VP8StatusCode) throws(ImageError) {
+    switch status {
+    case VP8_STATUS_OK: return
+    case VP8_STATUS_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libwebp: out of memory")
+    case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED: throw .undecodable("libwebp: not enough data")
+    case VP8_STATUS_UNSUPPORTED_FEATURE: throw .undecodable("libwebp: unsupported feature")
+    case VP8_STATUS_BITSTREAM_ERROR: throw .undecodable("libwebp: bitstream error")
+    default: throw .undecodable("libwebp: status \(status.rawValue)")
+    }
+  }
+}
