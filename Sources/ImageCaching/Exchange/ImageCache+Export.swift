@@ -1,3 +1,6 @@
+import Glibc
+import ImagePrimitives
+
 extension ImageCache {
   /// Writes every image to a file of `directory`, which is made where it is not there, and calls `onEntry` with what became of
   /// each.
@@ -61,4 +64,152 @@ extension ImageCache {
       return (name.folders, name.file)
     }
   }
+}
+
+/// How exported files are named.
+public enum ExportLayout: Sendable, Hashable {
+  /// As SDWebImage names them: flat, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
+  ///
+  /// Without extension, every version of SDWebImage finds them in a read-only cache path. With it, they are named as it names its
+  /// own files: by the extension of the URL's path, left out above 222 characters.
+  case sdwebimage(withExtension: Bool)
+  /// As the URL says: `host/path…`, for serving the folder as it is. What such a name cannot tell, a query among it, is told by 32 digits
+  /// before the extension: MD5 of the URL.
+  case urlPath
+}
+
+/// What became of one entry of an export.
+public enum ExportEvent: Sendable, Hashable {
+  /// It was written to that file of the folder.
+  case exported(url: [UInt8], file: String, bytes: Int)
+  /// It was left out.
+  case skipped(url: [UInt8], reason: SkipReason)
+
+  /// Why an entry was left out.
+  public enum SkipReason: Sendable, Hashable {
+    /// Its body is not as it was stored, or gone.
+    case damaged(CachedBody.Damage)
+    /// Its URL has credentials, which the cache does not know, and without which nobody asks for it.
+    case hasCredentials
+    /// A newer image of the same URL was exported.
+    case superseded
+    /// It is what a transformer made of the image, and no app asks for that by the URL.
+    case transformed
+  }
+}
+
+/// What an export did.
+public struct ExportResult: Sendable, Hashable {
+  /// Images that were written.
+  public var exported = 0
+  /// Bytes of all of them.
+  public var bytes = 0
+  /// Images left out because they are damaged.
+  public var damaged = 0
+  /// Images left out because their URL has credentials.
+  public var withCredentials = 0
+  /// Images left out because a newer one of the same URL was exported.
+  public var superseded = 0
+  /// Images left out because a transformer made them.
+  public var transformed = 0
+
+  /// Nothing exported.
+  public init() {}
+
+  mutating func count(_ event: ExportEvent) {
+    switch event {
+    case .exported(_, _, let size):
+      exported += 1
+      bytes += size
+    case .skipped(_, .damaged): damaged += 1
+    case .skipped(_, .hasCredentials): withCredentials += 1
+    case .skipped(_, .superseded): superseded += 1
+    case .skipped(_, .transformed): transformed += 1
+    }
+  }
+}
+
+/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then
+/// renamed.
+struct ExportFolder: ~Copyable {
+  let path: String
+  private let descriptor: FileDescriptor
+  private let draft = ".prewarm-export-\(getpid())-\(UInt32.random(in: .min ... .max))"
+  /// The file system's time when this export began.
+  private let begin: timespec
+  private var lastFolders: [String] = []
+
+  /// Opens the folder, and makes it with those above it where it is not there, as the umask says.
+  init(path: String) throws(CacheError) {
+    self.path = path
+    for end in path.indices.dropFirst() where path[end] == "/" { mkdir(String(path[..<end]), 0o777) }
+    // What failed above matters only if the folder cannot be opened.
+    let isMade = mkdir(path, 0o777) == 0 || errno == EEXIST
+    let reason = errorSentence()
+    let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { throw .cannotExport(path: path, reason: isMade ? errorSentence() : reason) }
+    let descriptor = FileDescriptor(owning: number)
+    begin = try Self.time(in: descriptor, path: path, draft: draft)
+    self.descriptor = descriptor
+  }
+
+  /// The time that a file gets that is made now, by the clock of whoever keeps the folder.
+  private static func time(in folder: borrowing FileDescriptor, path: String, draft: String) throws(CacheError) -> timespec {
+    let number = openat(folder.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
+    let file = FileDescriptor(owning: number)
+    defer { unlinkat(folder.number, draft, 0) }
+    guard let status = file.status else { throw .cannotExport(path: path, reason: errorSentence()) }
+    return status.st_ctim
+  }
+
+  /// Whether this export has written the file already, with an image that was stored later.
+  func hasNewer(_ folders: [String], _ file: String, than storedAt: Timestamp) -> Bool {
+    var status = stat()
+    guard fstatat(descriptor.number, (folders + [file]).joined(separator: "/"), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+      return false
+    }
+    let isOurs = (status.st_ctim.tv_sec, status.st_ctim.tv_nsec) >= (begin.tv_sec, begin.tv_nsec)
+    return isOurs && Timestamp(status.st_mtim) > storedAt
+  }
+
+  /// Writes a file, over another one of its name; its time of modification is that at which the image was stored.
+  mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
+    if folders != lastFolders { try make(folders) }
+    let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard number >= 0 else { throw error() }
+    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
+    let writeError = errno
+    // The image is there whatever its time is: some file systems let only a file's owner set it.
+    if isWritten { Self.setModified(number, storedAt) }
+    // Some file systems tell only here that a write had no room.
+    let isClosed = close(number) == 0
+    let closeError = errno
+    let target = (folders + [file]).joined(separator: "/")
+    guard isWritten, isClosed, renameat(descriptor.number, draft, descriptor.number, target) == 0 else {
+      let reason = errorSentence(!isWritten ? writeError : !isClosed ? closeError : errno)
+      unlinkat(descriptor.number, draft, 0)
+      throw .cannotExport(path: "\(path)/\(target)", reason: reason)
+    }
+  }
+
+  private mutating func make(_ folders: [String]) throws(CacheError) {
+    for count in folders.indices.map({ $0 + 1 }) {
+      let folder = folders.prefix(count).joined(separator: "/")
+      guard mkdirat(descriptor.number, folder, 0o777) == 0 || errno == EEXIST else { throw error() }
+    }
+    lastFolders = folders
+  }
+
+  private static func setModified(_ file: Int32, _ time: Timestamp) {
+    let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
+    let isBelowZero = rest < 0
+    let moment = timespec(
+      tv_sec: Int(isBelowZero ? seconds - 1 : seconds),
+      tv_nsec: Int((isBelowZero ? rest + 1000 : rest) * 1_000_000)
+    )
+    futimens(file, [moment, moment])
+  }
+
+  private func error() -> CacheError { .cannotExport(path: path, reason: errorSentence()) }
 }

@@ -1,3 +1,4 @@
+import ImagePrimitives
 public import Synchronization
 
 /// Values in memory by key, within exact limits of cost and of count.
@@ -76,5 +77,63 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     configuration.check()
     var removed: [MemoryEntries<Key, Value>.Member] = []
     entries.withLock { $0.setLimits(configuration, removed: &removed) }
+  }
+}
+
+/// How much a ``MemoryCache`` may hold.
+///
+/// Both limits are exact: neither is ever passed, not even while an entry is inserted.
+public struct MemoryCacheConfiguration: Sendable, Hashable {
+  /// The most that the costs of all entries may add up to, by default 256 MiB; nil: no limit; 0: nothing is kept.
+  ///
+  /// The unit is the caller's. For decoded images it is bytes.
+  public var maxCost: Int?
+
+  /// The most entries, by default without limit (nil); 0: nothing is kept.
+  public var maxCount: Int?
+
+  /// The limits; traps where one is negative.
+  public init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
+    self.maxCost = maxCost
+    self.maxCount = maxCount
+    check()
+  }
+
+  /// Traps where a limit is negative.
+  func check() {
+    if let maxCost { trap(unless: maxCost >= 0, "a memory cache's maxCost is \(maxCost); give 0 or more, or nil for no limit") }
+    if let maxCount {
+      trap(unless: maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit")
+    }
+  }
+
+  /// Whether so many entries of that cost together are within the limits.
+  @usableFromInline
+  func allows(cost: Int, count: Int) -> Bool {
+    if count == 0 { return true }
+    if let maxCost, maxCost == 0 || cost > maxCost { return false }
+    if let maxCount, count > maxCount { return false }
+    return true
+  }
+}
+
+/// What a decoded image is found by in memory: the namespace, the image, and what was done to it.
+///
+/// Two namespaces share nothing, and an image stands beside its own thumbnails and transforms.
+public struct MemoryKey: Hashable, Sendable {
+  /// The namespace of the cache that the image belongs to.
+  public let namespace: String
+
+  /// The key of the image as it came, the same as on disk.
+  public let image: CacheKey
+
+  /// How the image was decoded and transformed, in the words of whoever does that; empty for the image as it came.
+  public let processing: String
+
+  /// The key of an image, by default as it came.
+  public init(namespace: String, image: CacheKey, processing: String = "") {
+    self.namespace = namespace
+    self.image = image
+    self.processing = processing
   }
 }

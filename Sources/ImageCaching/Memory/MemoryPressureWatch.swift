@@ -82,3 +82,109 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
     return isWatched
   }
 }
+
+/// The files in which the system tells that memory is short, the best first.
+public struct MemoryPressureSources: Sendable, Hashable {
+  /// Files of pressure stall information, which take a trigger (the kernel's `Documentation/accounting/psi.rst`).
+  public var stallFiles: [String]
+
+  /// Files `memory.events` of control groups (the kernel's `Documentation/admin-guide/cgroup-v2.rst`).
+  public var eventFiles: [String]
+
+  /// Sources of those files; each list the best first.
+  public init(stallFiles: [String], eventFiles: [String]) {
+    self.stallFiles = stallFiles
+    self.eventFiles = eventFiles
+  }
+
+  /// Those of this process: its control group's `memory.pressure`, the whole system's `/proc/pressure/memory`, and its control
+  /// group's `memory.events`.
+  public static var system: MemoryPressureSources {
+    let controlGroup = ControlGroup.folder(
+      membership: readText("/proc/self/cgroup") ?? "",
+      mounts: readText("/proc/self/mountinfo", limit: 1 << 20) ?? ""
+    )
+    return MemoryPressureSources(
+      stallFiles: (controlGroup.map { ["\($0)/memory.pressure"] } ?? []) + ["/proc/pressure/memory"],
+      eventFiles: controlGroup.map { ["\($0)/memory.events"] } ?? []
+    )
+  }
+}
+
+/// The text of a file, up to `limit` bytes of it; nil where it cannot be read.
+func readText(_ path: String, limit: Int = 4096) -> String? {
+  let number = open(path, O_RDONLY | O_CLOEXEC)
+  guard number >= 0 else { return nil }
+  let file = FileDescriptor(owning: number)
+  return readAll(file.number, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// Where the control group of this process lies, by what the system says of it.
+enum ControlGroup {
+  /// The folder of the process's group in the unified hierarchy (cgroup v2); nil where it has none that is mounted.
+  ///
+  /// - Parameters:
+  ///   - membership: The text of `/proc/self/cgroup`, where the line `0::/PATH` is the unified hierarchy's (cgroups(7)).
+  ///   - mounts: The text of `/proc/self/mountinfo` (proc(5)): fields 4 and 5 are the folder of the hierarchy that is mounted, which in a
+  ///     container need not be its root, and the mount point; behind a lone dash comes the file system's type.
+  static func folder(membership: String, mounts: String) -> String? {
+    guard let line = membership.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return nil }
+    let group = line.dropFirst("0::".count)
+    for mount in mounts.split(separator: "\n") {
+      let fields = mount.split(separator: " ")
+      guard let dash = fields.firstIndex(of: "-"), dash >= 6, dash + 1 < fields.count, fields[dash + 1] == "cgroup2" else {
+        continue
+      }
+      guard let path = path(of: group, below: fields[3]) else { continue }
+      return (String(fields[4]) + path).dropSlashes
+    }
+    return nil
+  }
+
+  /// What is left of `group` below `root`; nil where it lies elsewhere.
+  private static func path(of group: Substring, below root: Substring) -> Substring? {
+    if root == "/" { return group }
+    guard group.hasPrefix(root) else { return nil }
+    let rest = group.dropFirst(root.count)
+    return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
+  }
+}
+
+extension String {
+  /// Without slashes at its end.
+  fileprivate var dropSlashes: String {
+    var text = self[...]
+    while text.last == "/" { text = text.dropLast() }
+    return String(text)
+  }
+}
+
+/// How often a control group was short of memory, as its `memory.events` counts it (the kernel's `admin-guide/cgroup-v2.rst`).
+struct MemoryEvents: Sendable, Equatable {
+  /// How often its processes were throttled because it was above `memory.high`.
+  var high: UInt64
+  /// How often it was about to go above `memory.max`.
+  var max: UInt64
+  /// How often an allocation was about to fail.
+  var oom: UInt64
+
+  init(high: UInt64, max: UInt64, oom: UInt64) {
+    self.high = high
+    self.max = max
+    self.oom = oom
+  }
+
+  /// The counts in the text of the file, a line `NAME COUNT` each; nil where one is missing, as in a file that is being written.
+  init?(_ text: String) {
+    var counts: [Substring: UInt64] = [:]
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      if fields.count == 2, let count = UInt64(fields[1]) { counts[fields[0]] = count }
+    }
+    guard let high = counts["high"], let max = counts["max"], let oom = counts["oom"] else { return nil }
+    self.init(high: high, max: max, oom: oom)
+  }
+
+  /// Whether any count has risen since.
+  func hasRisen(since earlier: MemoryEvents) -> Bool { high > earlier.high || max > earlier.max || oom > earlier.oom }
+}

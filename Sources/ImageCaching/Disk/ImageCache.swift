@@ -1,3 +1,4 @@
+import Glibc
 public import ImagePrimitives
 
 /// The disk cache: one namespace, which is a folder with an LMDB index and large bodies beside it.
@@ -179,4 +180,139 @@ public final class ImageCache: Sendable {
   func checkWritable() throws(CacheError) {
     if configuration.access == .readOnly { throw .readOnly(path: path) }
   }
+}
+
+extension ImageCache {
+  /// Reads the body of a record that a look-up found, and checks it against the record.
+  ///
+  /// nil: the record is gone, or another one by now. Throws where the disk fails.
+  public func body(
+    of key: CacheKey,
+    identity: UnsafeRawBufferPointer,
+    as head: EntryHead
+  ) throws(CacheError) -> CachedBody? {
+    guard head.isBlob else {
+      let found = try read { (reader) throws(CacheError) -> (isSame: Bool, bytes: [UInt8]?) in
+        guard try reader.has(head, key, identity) else { return (false, nil) }
+        return (true, try reader.inlineBody(head))
+      }
+      return found.isSame ? Self.check(found.bytes, head) : nil
+    }
+    let name = BlobFolder.fileName(key, revision: head.revision, folder: head.blobFolder)
+    let size = Int(clamping: head.bodySize)
+    let body = Self.check(try BlobFolder(environment.folder).read(name, size: min(size, .max - 1)), head)
+    if case .bytes = body { return body }
+    // A file that is gone is no damage if its record is gone too.
+    let isSame = try read { (reader) throws(CacheError) in try reader.has(head, key, identity) }
+    return isSame ? body : nil
+  }
+
+  private static func check(_ bytes: [UInt8]?, _ head: EntryHead) -> CachedBody {
+    guard let bytes else { return .damaged(.missing) }
+    guard UInt64(bytes.count) == head.bodySize else { return .damaged(.wrongSize) }
+    guard bytes.withUnsafeBytes(checksum(of:)) == head.checksum else { return .damaged(.wrongChecksum) }
+    return .bytes(bytes)
+  }
+}
+
+extension CacheReader {
+  /// Whether the record of a key is still the one that was read.
+  fileprivate func has(_ head: EntryHead, _ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
+    guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return false }
+    return entry.head.revision == head.revision
+  }
+}
+
+extension EntryHead {
+  /// What the record of an image would say that is kept in memory only: stored then, with every pixel decoded.
+  public init(
+    storedAt: Timestamp,
+    freshness: Freshness,
+    format: ImageFormat?,
+    width: UInt32,
+    height: UInt32,
+    frames: UInt32,
+    bodySize: UInt64,
+    checksum: Checksum,
+    hasWarnings: Bool = false,
+    contentTypeMatch: ContentTypeMatch
+  ) {
+    self.init(
+      storedAt: storedAt,
+      accessedAt: storedAt,
+      format: format,
+      width: width,
+      height: height,
+      frames: frames,
+      bodySize: bodySize,
+      checksum: checksum,
+      proof: .full,
+      hasWarnings: hasWarnings,
+      contentTypeMatch: contentTypeMatch,
+      status: 200,
+      isBlob: false,
+      hasVary: false,
+      storedFreshness: StoredFreshness(freshness),
+      lifetimeMilliseconds: nil,
+      revision: 0,
+      blobFolder: 0
+    )
+  }
+}
+
+extension ImageCache {
+  /// Whether an entry of that head is too old at `now` by the rules of this cache, `minFresh` counted.
+  public func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
+}
+
+extension ImageCache {
+  /// The folder of a cache for which none is named: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else `~/.cache/prewarm`, as an
+  /// absolute path.
+  ///
+  /// An empty variable counts as unset, as does an `XDG_CACHE_HOME` that is not absolute (XDG Base Directory
+  /// Specification). A relative `PREWARM_CACHE_DIR` starts at the current folder. nil where this user has no home folder.
+  public static func defaultDirectory(environment: [String: String]) -> String? {
+    if let own = environment["PREWARM_CACHE_DIR"], !own.isEmpty { return own.hasPrefix("/") ? own : "\(currentFolder())/\(own)" }
+    if let shared = environment["XDG_CACHE_HOME"], shared.hasPrefix("/") { return "\(shared)/prewarm" }
+    if let home = environment["HOME"], home.hasPrefix("/") { return "\(home)/.cache/prewarm" }
+    return homeOfUser().map { "\($0)/.cache/prewarm" }
+  }
+
+  /// The cache in the default directory, for the whole process; made when it is first used.
+  ///
+  /// Where it cannot be opened, this traps with the reason: a program that wants to go on then opens one of its own.
+  public static let shared: ImageCache = {
+    var environment: [String: String] = [:]
+    for name in ["PREWARM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"] {
+      if let value = getenv(name) { environment[name] = String(cString: value) }
+    }
+    guard let directory = defaultDirectory(environment: environment) else {
+      fatalError("no shared image cache: this user has no home folder; set PREWARM_CACHE_DIR")
+    }
+    do throws(CacheError) {
+      return try ImageCache(Configuration(directory: directory))
+    } catch {
+      fatalError("no shared image cache: \(error)")
+    }
+  }()
+}
+
+/// The home folder that the system's user database gives this user.
+private func homeOfUser() -> String? {
+  var record = passwd()
+  var found: UnsafeMutablePointer<passwd>?
+  return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
+    guard let start = buffer.baseAddress, getpwuid_r(getuid(), &record, start, buffer.count, &found) == 0, found != nil else {
+      return nil
+    }
+    let home = String(cString: record.pw_dir)
+    return home.hasPrefix("/") ? home : nil
+  }
+}
+
+/// The absolute path of the current folder; `/` where it has been deleted.
+private func currentFolder() -> String {
+  guard let path = getcwd(nil, 0) else { return "/" }
+  defer { free(path) }
+  return String(cString: path)
 }
