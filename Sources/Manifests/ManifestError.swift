@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why a manifest cannot be read, or not to its end.
 public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The manifest's name, as in reports.
@@ -16,4 +18,18 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
 
   /// `manifest:line: message`, the line only where there is one.
   public var description: String { line.map { "\(manifest):\($0): \(message)" } ?? "\(manifest): \(message)" }
+}
+
+/// Why bytes could not be read or written; whoever knows the manifest's name makes a ``ManifestError`` of it.
+struct InputFailure: Error {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+
+  /// What the system said of the call that just failed.
+  init(systemCall: String) {
+    self.init("\(systemCall) failed: \(String(cString: strerror(errno)))")
+  }
+
+  func error(in manifest: String) -> ManifestError { ManifestError(manifest: manifest, message: message) }
 }

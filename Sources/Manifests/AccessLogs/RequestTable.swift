@@ -1,3 +1,5 @@
+import Glibc
+
 /// Counts of targets in memory: a hash table with open addressing over texts that lie side by side.
 final class RequestTable {
   private(set) var counts: [RequestCount] = []
@@ -57,4 +59,49 @@ final class RequestTable {
       slots[slot] = UInt32(index + 1)
     }
   }
+}
+
+/// How often one target was asked for.
+struct RequestCount {
+  var count: UInt64
+  /// Where the first request stands.
+  var place: LogPlace
+  /// Where the target stands among the bytes that it is kept in.
+  var offset: Int
+  var length: Int
+
+  /// More requests first, then what came first.
+  static func isMoreAsked(_ left: RequestCount, _ right: RequestCount) -> Bool {
+    left.count != right.count ? left.count > right.count : left.place < right.place
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// By bytes, a beginning before what goes on.
+  func isLess(than other: UnsafeRawBufferPointer) -> Bool {
+    let order = isEmpty || other.isEmpty ? 0 : memcmp(baseAddress!, other.baseAddress!, Swift.min(count, other.count))
+    return order != 0 ? order < 0 : count < other.count
+  }
+
+  func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && (isEmpty || memcmp(baseAddress!, other.baseAddress!, count) == 0)
+  }
+}
+
+/// Where a request stands, in one word: what comes in an earlier file, or on an earlier line of the same, is less.
+struct LogPlace: Comparable {
+  private static let lineBits: UInt64 = 40
+
+  private let packed: UInt64
+
+  /// A line, from 1, of a file by its index; of a log longer than 2^40 lines, the last that can be told.
+  init(file: Int, line: UInt64) {
+    packed = UInt64(file) << Self.lineBits | min(line, 1 << Self.lineBits - 1)
+  }
+
+  var file: Int { Int(packed >> Self.lineBits) }
+
+  var line: UInt64 { packed & (1 << Self.lineBits - 1) }
+
+  static func < (left: LogPlace, right: LogPlace) -> Bool { left.packed < right.packed }
 }

@@ -188,3 +188,44 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawBufferPointer(rebasing: self[start...last])
   }
 }
+
+/// The class that a sitemap's `<priority>` stands for.
+enum SitemapPriority {
+  /// The name of the class of a number from 0.0 to 1.0; nil where there is none, so that the manifest's own counts.
+  static func name(of text: [UInt8]) -> StaticString? {
+    guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }
+    return switch value {
+    case 0.9...: "very-high"
+    case 0.7...: "high"
+    case 0.4...: "normal"
+    case 0.2...: "low"
+    default: "very-low"
+    }
+  }
+}
+
+extension String {
+  /// Without the white space around it.
+  fileprivate func trimming() -> Substring {
+    let start = firstIndex { !$0.isWhitespace } ?? endIndex
+    let end = lastIndex { !$0.isWhitespace }.map(index(after:)) ?? start
+    return self[start..<end]
+  }
+}
+
+/// Tells images from pages by their URLs alone.
+enum ImageExtension {
+  private static let all: [StaticString] = [
+    "jpg", "jpeg", "png", "webp", "gif", "avif", "svg", "jpe", "jfif", "apng", "heic", "heif", "jxl", "bmp", "ico", "tif", "tiff",
+  ]
+
+  /// Whether the path of a URL, or of a reference to one, ends in an extension that images have, whatever its case.
+  static func ends(_ url: UnsafeRawBufferPointer) -> Bool {
+    let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
+    guard let dot = url[..<end].lastIndex(of: UInt8(ascii: ".")), (3...4).contains(end - dot - 1) else { return false }
+    return all.contains { name in
+      name.utf8CodeUnitCount == end - dot - 1
+        && (0..<(end - dot - 1)).allSatisfy { name.utf8Start[$0] == url[dot + 1 + $0] | 0x20 }
+    }
+  }
+}
