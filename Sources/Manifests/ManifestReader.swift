@@ -1,5 +1,6 @@
 import Glibc
 import ImagePrimitives
+public import ImageURLs
 
 /// The entries of many manifests, in the order in which they are to be fetched: by class, then FIFO or LIFO.
 ///
@@ -314,12 +315,12 @@ public final class ManifestReader {
     return run
   }
 
-  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> ManifestEntry.State {
+  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> Entry.State {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
   }
 
-  func count(_ state: ManifestEntry.State, file: Int) {
+  func count(_ state: Entry.State, file: Int) {
     addNames()
     counts[file].read += 1
     switch state {

@@ -89,11 +89,9 @@ extension ImageManager {
   /// How many of a batch are decided at once.
   fileprivate func decide(_ urls: ExampleURLs, _ context: LoadContext, _ waiter: Waiter) throws(CacheError) -> Int {
     var count = 0
-    try urls.bytes.withRawBytes { bytes throws(CacheError) in
-      try load(urls.requests, in: bytes, context: context, receiver: waiter) { _, completion in
-        keep(completion)
-        count += 1
-      }
+    try load(urls.batch, context: context, receiver: waiter) { _, completion in
+      keep(completion)
+      count += 1
     }
     return count
   }
@@ -103,7 +101,7 @@ extension ImageManager {
 private final class Waiter: LoadReceiver {
   private let completed = WaitableState(0)
 
-  func complete(_ completions: [LoadCompletion]) { completed.withLock(waking: .all) { $0 += completions.count } }
+  func complete(_ completions: [(Entry, LoadCompletion)]) { completed.withLock(waking: .all) { $0 += completions.count } }
 
   /// Returns when so many have completed.
   func wait(for count: Int) { completed.wait { $0 >= count ? () : nil } }

@@ -4,8 +4,7 @@ import ImageURLs
 
 /// URLs of a shop's images on 16 hosts, side by side as a batch has them.
 struct ExampleURLs {
-  private(set) var bytes: [UInt8] = []
-  private(set) var requests: [LoadRequest] = []
+  private(set) var batch = EntryBatch()
 
   /// The URL of that number.
   static func text(_ number: Int) -> String {
@@ -16,27 +15,19 @@ struct ExampleURLs {
   init(_ numbers: Range<Int>, suffix: String = "") throws(InvalidURL) {
     let normalizer = URLNormalizer()
     for number in numbers {
-      let start = bytes.count
+      let start = batch.bytes.count
       let text = Array((Self.text(number) + suffix).utf8)
       let parts = try text.withRawBytes { text throws(InvalidURL) in
-        try normalizer.normalize(text, relativeTo: nil, into: &bytes)
+        try normalizer.normalize(text, relativeTo: nil, into: &batch.bytes)
       }
-      requests.append(
-        LoadRequest(
-          id: UInt64(number),
-          url: start..<bytes.count,
-          parts: parts,
-          priority: .normal,
-          sequence: Int64(number)
-        )
-      )
+      batch.entries.append(Entry(sequence: Int64(number), parts: parts, requestRange: start..<batch.bytes.count))
     }
   }
 
   /// Calls `body` with each of them.
   func forEach<Problem: Error>(_ body: (UnsafeRawBufferPointer) throws(Problem) -> Void) throws(Problem) {
-    try bytes.withRawBytes { bytes throws(Problem) in
-      for request in requests { try body(UnsafeRawBufferPointer(rebasing: bytes[request.url])) }
+    try batch.bytes.withRawBytes { bytes throws(Problem) in
+      for entry in batch.entries { try body(UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])) }
     }
   }
 }

@@ -33,9 +33,9 @@ enum ReportBenchmarks {
       let urls = try ExampleURLs(0..<entries)
       let results = (0..<entries).map(result)
       return {
-        urls.bytes.withRawBytes { bytes in
-          for (index, request) in urls.requests.enumerated() {
-            let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+        urls.batch.bytes.withRawBytes { bytes in
+          for (index, request) in urls.batch.entries.enumerated() {
+            let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
             let entry = ReportedEntry(
               url: url,
               manifest: 0,

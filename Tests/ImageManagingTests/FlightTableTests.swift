@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct FlightTableTests {
   private final class Receiver: LoadReceiver {
-    func complete(_ completions: [LoadCompletion]) {}
+    func complete(_ completions: [(Entry, LoadCompletion)]) {}
   }
 
   private let table = FlightTable()
@@ -32,22 +32,14 @@ import Testing
   ) -> [FlightTable.Joined] {
     table.join(
       names.enumerated().map { index, name in
-        let flight = Array(name.utf8).withUnsafeBytes { bytes in
-          Flight(
-            key: key ?? self.key(name),
-            identity: Array(name.utf8),
-            request: LoadRequest(id: UInt64(index), url: bytes.indices, parts: .empty, priority: priority, sequence: 0),
-            in: bytes,
-            context: context ?? self.context
-          )
-        }
-        let sharer = Sharer(
-          receiver: receiver ?? self.receiver,
-          id: UInt64(index),
-          context: context ?? self.context,
-          priority: priority
+        let bytes = Array(name.utf8)
+        let entry = Entry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices, text: bytes)
+        let context = context ?? self.context
+        return FlightTable.Request(
+          flight: Flight(key: key ?? self.key(name), identity: bytes, entry: entry, context: context),
+          waiter: Waiter(receiver: receiver ?? self.receiver, entry: entry, context: context),
+          mustExist: seenInFlight
         )
-        return FlightTable.Request(flight: flight, sharer: sharer, mustExist: seenInFlight)
       }
     )
   }
@@ -58,7 +50,7 @@ import Testing
       Issue.record("joined \(joined)")
       return
     }
-    #expect(table.end([first, second]).map { $0?.sharers.map(\.id) } == [[0, 2], [1]])
+    #expect(table.end([first, second]).map { $0?.waiters.map(\.entry.line) } == [[0, 2], [1]])
   }
 
   @Test func anEndedFlightIsNotJoinedAndBeginsAnew() {
@@ -69,7 +61,7 @@ import Testing
       return
     }
     #expect(first != second)
-    #expect(table.end([first])[0]?.sharers == nil)
+    #expect(table.end([first])[0]?.waiters == nil)
   }
 
   @Test func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
@@ -107,13 +99,13 @@ import Testing
       Issue.record("two identities shared a flight")
       return
     }
-    #expect(table.end([second]).map { $0?.sharers.count } == [1])
+    #expect(table.end([second]).map { $0?.waiters.count } == [1])
     // The first is still found.
     guard case .shared = join(["a"], key: key("x"))[0] else {
       Issue.record("the end of one flight made another one unknown")
       return
     }
-    #expect(table.end([first]).map { $0?.sharers.count } == [2])
+    #expect(table.end([first]).map { $0?.waiters.count } == [2])
   }
 
   @Test func aStopIsNotTakenBack() {

@@ -15,7 +15,7 @@ final class Loader: LoadReceiver {
   let clock = ManualClock()
   private let manager: ImageManager
   private let isShutDown = Atomic(false)
-  private let completions = Watched<[LoadCompletion]>([])
+  private let completions = Watched<[(Entry, LoadCompletion)]>([])
 
   init(concurrency: Int = 8, freshness: FreshnessRule = .age, minFresh: Duration = .zero) throws {
     cache = try ImageCache(
@@ -33,7 +33,7 @@ final class Loader: LoadReceiver {
     if !isShutDown.exchange(true, ordering: .relaxed) { manager.shutDown() }
   }
 
-  func complete(_ completions: [LoadCompletion]) { self.completions.withLock { $0 += completions } }
+  func complete(_ completions: [(Entry, LoadCompletion)]) { self.completions.withLock { $0 += completions } }
 
   func context(
     mode: CacheMode = .use,
@@ -56,7 +56,7 @@ final class Loader: LoadReceiver {
   /// Somebody else who waits for what a loader asks for.
   final class Waiter: LoadReceiver {
     private let taken = Watched<[LoadCompletion]>([])
-    func complete(_ completions: [LoadCompletion]) { taken.withLock { $0 += completions } }
+    func complete(_ completions: [(Entry, LoadCompletion)]) { taken.withLock { $0 += completions.map(\.1) } }
 
     /// Waits for so many completions.
     func completions(_ count: Int) async throws -> [LoadCompletion] {
@@ -67,26 +67,21 @@ final class Loader: LoadReceiver {
 
   /// Asks for `urls`, numbered in order; what is decided at once completes like the rest.
   func ask(_ urls: [String], _ context: LoadContext, variants: [UInt16] = [], as waiter: Waiter? = nil) throws {
-    var bytes: [UInt8] = []
-    var requests: [LoadRequest] = []
+    var batch = EntryBatch()
     for (index, url) in urls.enumerated() {
-      let offset = bytes.count
-      let parts = try Array(url.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &bytes) }
-      requests.append(
-        LoadRequest(
-          id: UInt64(index),
-          url: offset..<bytes.count,
-          parts: parts,
-          priority: .normal,
+      let offset = batch.bytes.count
+      let parts = try Array(url.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes) }
+      batch.entries.append(
+        Entry(
+          variant: variants.isEmpty ? 0 : variants[index],
           sequence: Int64(index),
-          variant: variants.isEmpty ? 0 : variants[index]
+          parts: parts,
+          requestRange: offset..<batch.bytes.count
         )
       )
     }
-    try bytes.withUnsafeBytes { bytes in
-      let receiver: any LoadReceiver = waiter ?? self
-      try manager.load(requests, in: bytes, context: context, receiver: receiver) { receiver.complete([$1]) }
-    }
+    let receiver: any LoadReceiver = waiter ?? self
+    try manager.load(batch, context: context, receiver: receiver) { receiver.complete([(batch.entry($0), $1)]) }
   }
 
   /// Waits for so many completions and takes them, by the number of their request.
@@ -97,7 +92,7 @@ final class Loader: LoadReceiver {
       return all
     }
     #expect(taken.count == count)
-    return taken.sorted { $0.id < $1.id }.map(\.result)
+    return taken.sorted { $0.0.sequence < $1.0.sequence }.map(\.1.result)
   }
 
   /// Asks for one URL and waits for its result.

@@ -13,10 +13,9 @@ import Testing
     let urls: [String]
     private let perBatch: Int
     private var next = 0
-    private var firstOfBatch = 0
-    private var slots: [Int: Int] = [:]
     var outcomes: [Int: [Outcome]] = [:]
-    var onBegin: () -> Void = {}
+    /// Called where the run looks around, with how many were read.
+    var onProgress: (Int) -> Void = { _ in }
 
     init(_ urls: [String], perBatch: Int = 3) {
       self.urls = urls
@@ -25,39 +24,24 @@ import Testing
 
     var sourceDescriptor: Int32? { nil }
 
-    func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
-      firstOfBatch = next
+    func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
       for index in next..<min(next + min(perBatch, maximum), urls.count) {
         let offset = batch.bytes.count
         let parts = try Array(urls[index].utf8).withUnsafeBytes {
           try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes)
         }
-        batch.requests.append(
-          LoadRequest(
-            id: 0,
-            url: offset..<batch.bytes.count,
-            parts: parts,
-            priority: .normal,
-            sequence: Int64(index)
-          )
-        )
+        batch.entries.append(Entry(line: UInt64(index), parts: parts, requestRange: offset..<batch.bytes.count))
         next += 1
       }
       return next == urls.count ? .ended : .open
     }
 
-    func decided(_ index: Int, _ result: EntryResult) { outcomes[firstOfBatch + index, default: []].append(result.outcome) }
-
-    func began(_ index: Int, slot: Int) {
-      slots[slot] = firstOfBatch + index
-      onBegin()
+    func finished(_ entry: Entry, _ completion: LoadCompletion) {
+      #expect(entry.requestURL == Array(urls[Int(entry.line)].utf8))
+      outcomes[Int(entry.line), default: []].append(completion.result.outcome)
     }
 
-    func completed(slot: Int, _ completion: LoadCompletion) {
-      outcomes[slots[slot]!, default: []].append(completion.result.outcome)
-    }
-
-    func progressed() {}
+    func progressed() { onProgress(next) }
 
     /// The outcomes in order, each entry's exactly one.
     var each: [Outcome] {
@@ -107,7 +91,7 @@ import Testing
     let gate = origin.holdAll()
     let list = List((0..<5).map { origin.url("/\($0).jpg") }, perBatch: 5)
     let run = PrefetchRun(manager: manager, context: context)
-    list.onBegin = { run.stop(gracefully: false) }
+    list.onProgress = { read in if read == 5 { run.stop(gracefully: false) } }
     #expect(run.run(list).sourceEnded)
     #expect(list.each.allSatisfy { $0 == .cancelled })
     gate.open()

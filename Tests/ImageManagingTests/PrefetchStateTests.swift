@@ -89,12 +89,4 @@ import Testing
     state.setPaused(false)
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
   }
-
-  @Test func slotsAreUsedAgain() {
-    var slots = SlotAllocator()
-    #expect((0..<3).map { _ in slots.take() } == [0, 1, 2])
-    slots.release(1)
-    #expect(slots.take() == 1)
-    #expect(slots.take() == 3)
-  }
 }

@@ -2,6 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 import Synchronization
 import TestSupport
 import Testing
@@ -58,8 +59,8 @@ final class RandomLoad: Sendable {
 /// Batches of low requests for the disk, as a prefetcher makes them, of which all are cancelled now and then.
 final class RandomBatch: LoadReceiver {
   private struct State {
-    var asked: UInt64 = 0
-    var ends: [UInt64: Int] = [:]
+    var asked: Int64 = 0
+    var ends: [Int64: Int] = [:]
     var cancelled = 0
     var cancelCount = 0
   }
@@ -76,29 +77,27 @@ final class RandomBatch: LoadReceiver {
     self.request = request
   }
 
-  func complete(_ completions: [LoadCompletion]) {
+  func complete(_ completions: [(Entry, LoadCompletion)]) {
     state.withLock { state in
-      for completion in completions {
-        state.ends[completion.id, default: 0] += 1
+      for (entry, completion) in completions {
+        state.ends[entry.sequence, default: 0] += 1
         if completion.result.outcome == .cancelled { state.cancelled += 1 }
       }
     }
   }
 
   func ask(_ urls: [String]) throws {
-    var (bytes, requests): ([UInt8], [LoadRequest]) = ([], [])
+    var batch = EntryBatch()
     for url in urls {
-      let id = state.withLock { state in
+      let sequence = state.withLock { state in
         state.asked += 1
         return state.asked
       }
       var request = request
       request.url = url
-      #expect(manager.append(request, id: id, sequence: Int64(id), to: &requests, bytes: &bytes))
+      #expect(manager.append(request, sequence: sequence, to: &batch))
     }
-    try bytes.withUnsafeBytes { bytes in
-      try manager.load(requests, in: bytes, context: manager.context(for: request), receiver: self) { complete([$1]) }
-    }
+    try manager.load(batch, context: manager.context(for: request), receiver: self) { complete([(batch.entry($0), $1)]) }
   }
 
   func cancel() {

@@ -1,3 +1,4 @@
+import ImageURLs
 import TestSupport
 import Testing
 

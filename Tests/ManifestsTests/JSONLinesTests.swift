@@ -1,3 +1,4 @@
+import ImageURLs
 import ImagePrimitives
 import Manifests
 import TestSupport

@@ -1,3 +1,4 @@
+import ImageURLs
 import Foundation
 import ImagePrimitives
 import Manifests
@@ -34,9 +35,9 @@ extension EntryBatch {
       var problem: String?
       if case .invalid(let message) = entry.state { problem = messages[Int(message)] }
       return ReadEntry(
-        url: String(decoding: bytes[entry.normalized], as: UTF8.self),
-        written: String(decoding: bytes[entry.written], as: UTF8.self),
-        manifest: reader.manifestNames[Int(entry.manifest)],
+        url: String(decoding: bytes[entry.requestRange], as: UTF8.self),
+        written: String(decoding: bytes[entry.writtenRange], as: UTF8.self),
+        manifest: reader.manifestNames[Int(entry.source)],
         line: entry.line,
         priority: entry.priority,
         isFiltered: entry.state == .filtered,

@@ -1,3 +1,4 @@
+import ImageURLs
 import Glibc
 import ImagePrimitives
 import Manifests

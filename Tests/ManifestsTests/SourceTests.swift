@@ -1,3 +1,4 @@
+import ImageURLs
 import Glibc
 import Manifests
 import TestSupport

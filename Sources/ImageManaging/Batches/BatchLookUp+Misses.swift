@@ -1,5 +1,6 @@
 import ImageCaching
 import ImagePrimitives
+import ImageURLs
 
 // What the own cache does not have: looked for in the read-only ones, and then decided by the blacklist or sent for.
 extension BatchLookUp {
@@ -14,9 +15,9 @@ extension BatchLookUp {
     case .folder where !rules.usesOriginal: misses = asked
     case .folder(let folder):
       for var request in asked {
-        let url = UnsafeRawBufferPointer(rebasing: bytes[requests[request.index].url])
+        let url = UnsafeRawBufferPointer(rebasing: bytes[entries[request.index].requestRange])
         // A file tells by its name which URL it is of, and no more.
-        guard context.identitySuffix(requests[request.index].variant, for: url) == nil else {
+        guard context.identitySuffix(entries[request.index].variant, for: url) == nil else {
           misses.append(request)
           continue
         }

@@ -20,7 +20,7 @@ struct BatchLookUp {
     var revalidation: Revalidation?
   }
 
-  let requests: [LoadRequest]
+  let entries: [Entry]
   let bytes: UnsafeRawBufferPointer
   let context: LoadContext
   let rules: LookUpRules
@@ -35,24 +35,25 @@ struct BatchLookUp {
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
 
-  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
+  init(_ entries: [Entry], in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
     self.defaultHeaders = defaultHeaders
-    self.requests = requests
+    self.entries = entries
     self.bytes = bytes
     self.context = context
     rules = LookUpRules(context)
-    identities = RequestIdentities(requests, in: bytes, context: context)
+    identities = RequestIdentities(entries, in: bytes, context: context)
   }
 
   var keys: [CacheKey] { identities.keys }
 
+  /// The flight of an entry that this one would begin, which gets a buffer of its own for it.
   func flight(for request: Undecided) -> Flight {
     let index = request.index
+    let entry = entries[index].compact(in: bytes)
     return Flight(
       key: keys[index],
-      identity: identities.withIdentity(index) { Array($0) },
-      request: requests[index],
-      in: bytes,
+      identity: identities.other(index) ?? entry.requestURL,
+      entry: entry,
       context: context,
       known: request.known,
       copy: request.copy,
@@ -89,7 +90,7 @@ struct BatchLookUp {
   }
 
   mutating func decide(_ index: Int, as result: EntryResult) {
-    decided.append((index, LoadCompletion(id: requests[index].id, result: result)))
+    decided.append((index, LoadCompletion(result)))
   }
 
   mutating func lookIntoOwnCache(_ indices: ArraySlice<Int>) throws(CacheError) {
@@ -128,7 +129,7 @@ struct BatchLookUp {
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
     let image = context.parts.delivery.contains(.image) ? remembered.image : nil
-    return LoadCompletion(id: requests[index].id, result: result, payload: image.map { LoadPayload(image: $0) })
+    return LoadCompletion(result, payload: image.map { LoadPayload(image: $0) })
   }
 
   mutating func remembered(_ index: Int) -> RememberedImage? {
@@ -230,12 +231,12 @@ struct BatchLookUp {
   /// Whether a cached image stands for many URLs, and so breaks the job's rules.
   func isPlaceholder(_ index: Int, _ body: Checksum) -> Bool {
     guard rules.refusesPlaceholders else { return false }
-    let request = requests[index]
+    let entry = entries[index]
     let failure = context.placeholderFailure(
       body,
-      of: UnsafeRawBufferPointer(rebasing: bytes[request.url]),
-      parts: request.parts,
-      written: UnsafeRawBufferPointer(rebasing: bytes[request.written])
+      of: UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange]),
+      parts: entry.parts,
+      written: UnsafeRawBufferPointer(rebasing: bytes[entry.writtenRange])
     )
     return failure != nil
   }
@@ -244,9 +245,9 @@ struct BatchLookUp {
   /// HTTP's rules, but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
   mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
-    let url = UnsafeRawBufferPointer(rebasing: bytes[requests[index].url])
+    let url = UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange])
     let hasher = cache?.credentialHasher ?? context.credentialHasher
-    let sent = SentHeaders(options: context.download(requests[index].variant), defaults: defaultHeaders)
+    let sent = SentHeaders(options: context.download(entries[index].variant), defaults: defaultHeaders)
     return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 

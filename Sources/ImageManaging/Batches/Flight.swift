@@ -19,12 +19,8 @@ final class Flight: Sendable {
 
   let key: CacheKey
   let identity: [UInt8]
-  /// The URL that is requested, credentials included.
-  let url: [UInt8]
-  let parts: URLParts
-  let sequence: Int64
-  /// Which of the context's ways to ask is meant.
-  let variant: UInt16
+  /// The entry that began it; its URLs are those that are requested and recorded.
+  let entry: Entry
   let context: LoadContext
   /// What the blacklist says of a URL that is loaded all the same.
   let known: BlacklistHead?
@@ -32,16 +28,13 @@ final class Flight: Sendable {
   let copy: CachedCopy?
   /// The cached image that the network is asked about.
   let revalidation: Revalidation?
-  /// As it was first written, where that differs.
-  private let otherwiseWritten: [UInt8]?
   private let stopping = Atomic(Stop.no)
   private let urgency: Atomic<UInt8>
 
   init(
     key: CacheKey,
     identity: [UInt8],
-    request: LoadRequest,
-    in bytes: UnsafeRawBufferPointer,
+    entry: Entry,
     context: LoadContext,
     known: BlacklistHead? = nil,
     copy: CachedCopy? = nil,
@@ -49,29 +42,19 @@ final class Flight: Sendable {
   ) {
     self.key = key
     self.identity = identity
-    url = Array(bytes[request.url])
-    parts = request.parts
-    sequence = request.sequence
-    variant = request.variant
+    self.entry = entry
     self.context = context
     self.known = known
     self.copy = copy
     self.revalidation = revalidation
-    otherwiseWritten = request.written == request.url ? nil : Array(bytes[request.written])
-    urgency = Atomic(request.priority.rawValue)
+    urgency = Atomic(entry.priority.rawValue)
   }
 
   /// How it is fetched.
-  var options: DownloadOptions { context.download(variant) }
-
-  /// The URL as it was first written, credentials included.
-  var written: [UInt8] { otherwiseWritten ?? url }
-
-  /// The URL as it was first written and as it may be kept: without its credentials.
-  var shownURL: [UInt8] { written.withRawBytes(maskingCredentials) }
+  var options: DownloadOptions { context.download(entry.variant) }
 
   /// The URL for a sentence.
-  var shownText: String { String(decoding: shownURL, as: UTF8.self) }
+  var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// The class of the most urgent of those who share it.
   var priority: Priority { Priority(rawValue: urgency.load(ordering: .sequentiallyConsistent)) ?? .normal }
@@ -92,29 +75,10 @@ final class Flight: Sendable {
 
   /// The transfer that this flight asks for; `isConditional` false asks for the body whatever is cached.
   func download(id: UInt64, isConditional: Bool = true) -> Download {
-    var download = Download(id: id, url: url, priority: priority, sequence: sequence, options: options)
+    var download = Download(id: id, url: entry.requestURL, priority: priority, sequence: entry.sequence, options: options)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
     download.wantsProgress = context.parts.reportsProgress
     return download
-  }
-
-  /// Calls `body` with a request for the same image by another context, and the bytes that it lies in.
-  func withRequest<R>(
-    id: UInt64,
-    priority: Priority,
-    _ body: (LoadRequest, UnsafeRawBufferPointer) -> R
-  ) -> R {
-    let bytes = url + (otherwiseWritten ?? [])
-    let request = LoadRequest(
-      id: id,
-      url: 0..<url.count,
-      written: otherwiseWritten == nil ? nil : url.count..<bytes.count,
-      parts: parts,
-      priority: priority,
-      sequence: sequence,
-      variant: variant
-    )
-    return bytes.withUnsafeBytes { body(request, $0) }
   }
 }
 
@@ -124,7 +88,7 @@ extension Flight {
 
   /// Whether the hook, where there is one, lets it be fetched.
   var mayBeDownloaded: Bool {
-    context.parts.hooks.shouldDownload.map { $0(String(decoding: written, as: UTF8.self)) } ?? true
+    context.parts.hooks.shouldDownload.map { $0(String(decoding: entry.writtenURL, as: UTF8.self)) } ?? true
   }
 
   /// Whether `failure` is remembered: by the hook's word, else by the rules.
@@ -132,6 +96,6 @@ extension Flight {
     // A server's word alone, without a byte of the image, is too little to go by.
     guard context.blacklist.isEnabled, context.download.method != .head || failure.kind == .httpStatus else { return false }
     guard let decides = context.parts.hooks.shouldBlockFailedURL else { return context.blacklist.remembers(failure) }
-    return decides(String(decoding: written, as: UTF8.self), failure)
+    return decides(String(decoding: entry.writtenURL, as: UTF8.self), failure)
   }
 }

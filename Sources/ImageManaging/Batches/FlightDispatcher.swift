@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 import Threads
 
 /// Sends requests on their way: decided by a look-up, joined to a flight, or begun as one of their own.
@@ -22,26 +23,36 @@ final class FlightDispatcher: Sendable {
     clients = DownloadClients(of: downloader, receiver: inbox)
   }
 
-  /// Loads a batch; see ``ImageManager/load(_:in:context:receiver:decided:)``. False where it was closed before: then each
+  /// Loads a batch; see ``ImageManager/load(_:context:receiver:decided:)``. False where it was closed before: then each
   /// request is decided as cancelled.
   @discardableResult
   func load(
-    _ requests: [LoadRequest],
-    in bytes: UnsafeRawBufferPointer,
+    _ batch: EntryBatch,
     context: LoadContext,
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) -> Bool {
     guard gate.enter() else {
-      for (index, request) in requests.enumerated() {
-        decided(index, LoadCompletion(id: request.id, result: EntryResult(.cancelled)))
-      }
+      for index in batch.entries.indices { decided(index, LoadCompletion(EntryResult(.cancelled))) }
       return false
     }
     defer { if gate.leave() { inbox.mailbox.post(.close) } }
-    var lookUp = BatchLookUp(requests, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
-    var indices = Array(requests.indices)
-    var isTold = [Bool](repeating: false, count: requests.count)
+    try batch.bytes.withRawBytes { bytes throws(CacheError) in
+      try load(batch.entries, in: bytes, context: context, receiver: receiver, decided: decided)
+    }
+    return true
+  }
+
+  private func load(
+    _ entries: [Entry],
+    in bytes: UnsafeRawBufferPointer,
+    context: LoadContext,
+    receiver: any LoadReceiver,
+    decided: (Int, LoadCompletion) -> Void
+  ) throws(CacheError) {
+    var lookUp = BatchLookUp(entries, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
+    var indices = Array(entries.indices)
+    var isTold = [Bool](repeating: false, count: entries.count)
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
@@ -51,27 +62,22 @@ final class FlightDispatcher: Sendable {
         }
       } catch {
         for index in indices where !isTold[index] {
-          decided(index, LoadCompletion(id: requests[index].id, result: EntryResult(.cancelled)))
+          decided(index, LoadCompletion(EntryResult(.cancelled)))
         }
         throw error
       }
       note(lookUp.staleTouches, context)
       let undecided = lookUp.undecided
       let flightRequests = undecided.map { request in
-        FlightTable.Request(
-          flight: lookUp.flight(for: request),
-          sharer: Sharer(
-            receiver: receiver,
-            id: requests[request.index].id,
-            context: context,
-            priority: requests[request.index].priority
-          ),
+        let flight = lookUp.flight(for: request)
+        return FlightTable.Request(
+          flight: flight,
+          waiter: Waiter(receiver: receiver, entry: flight.entry, context: context),
           mustExist: request.wasInFlight && request.copy == nil
         )
       }
       indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
     }
-    return true
   }
 
   /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
@@ -86,14 +92,14 @@ final class FlightDispatcher: Sendable {
     var began: [(UInt64, Flight, Priority)] = []
     for (place, joined) in joined.enumerated() {
       let flight = requests[place].flight
-      let sharer = requests[place].sharer
+      let waiter = requests[place].waiter
       switch joined {
       case .shared(let number, let raises):
-        if raises { client(of: flight.context).setPriority(sharer.priority, of: number) }
-        sharer.receiver.joined(sharer.id, flight: number)
+        if raises { client(of: flight.context).setPriority(waiter.entry.priority, of: number) }
+        waiter.receiver.joined(waiter.entry, flight: number)
       case .ended: ended.append(undecided[place].index)
       case .began(let number):
-        began.append((number, flight, sharer.priority))
+        began.append((number, flight, waiter.entry.priority))
         if flight.copy != nil {
           proofs.append(.prove(number: number))
         } else if flight.context.parts.downloader == nil {
@@ -101,7 +107,7 @@ final class FlightDispatcher: Sendable {
         } else {
           client(of: flight.context).submit([flight.download(id: number)])
         }
-        sharer.receiver.joined(sharer.id, flight: number)
+        waiter.receiver.joined(waiter.entry, flight: number)
       }
     }
     if !downloads.isEmpty { clients.client(of: nil).submit(downloads) }

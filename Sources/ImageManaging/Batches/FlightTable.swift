@@ -1,14 +1,14 @@
 import ImageCaching
 import ImagePrimitives
+import ImageURLs
 import Synchronization
 
 /// Who waits for a flight.
-struct Sharer: Sendable {
+struct Waiter: Sendable {
   let receiver: any LoadReceiver
-  let id: UInt64
+  let entry: Entry
   /// Whose rules hold for this one; the flight's own, or those of a context that shares its requests.
   let context: LoadContext
-  let priority: Priority
 }
 
 /// The flights under way, found by identity and by number, each with those who share it.
@@ -24,18 +24,18 @@ final class FlightTable: Sendable {
     let isRead: Bool
   }
 
-  fileprivate struct Entry {
+  fileprivate struct Underway {
     let flight: Flight
     /// nil once the first has left.
-    var first: Sharer?
+    var first: Waiter?
     /// Mostly none, which costs nothing.
-    var others: [Sharer] = []
+    var others: [Waiter] = []
 
-    var sharers: [Sharer] { (first.map { [$0] } ?? []) + others }
+    var waiters: [Waiter] { (first.map { [$0] } ?? []) + others }
   }
 
   fileprivate struct State {
-    var entries: [UInt64: Entry] = [:]
+    var entries: [UInt64: Underway] = [:]
     var numbers: [Index: UInt64] = [:]
     /// Numbers are not used again, as late events of an ended flight could come.
     var nextNumber: UInt64 = 1
@@ -68,7 +68,7 @@ final class FlightTable: Sendable {
   /// A request with the flight that it would begin.
   struct Request {
     let flight: Flight
-    let sharer: Sharer
+    let waiter: Waiter
     /// Whether it was left out of the look-up, because its identity was in flight.
     let mustExist: Bool
   }
@@ -82,12 +82,12 @@ final class FlightTable: Sendable {
   func flight(_ number: UInt64) -> Flight? { state.withLock { $0.entries[number]?.flight } }
 
   /// Who shares the flight of that number now.
-  func sharers(_ number: UInt64) -> [Sharer] { state.withLock { $0.entries[number]?.sharers ?? [] } }
+  func waiters(_ number: UInt64) -> [Waiter] { state.withLock { $0.entries[number]?.waiters ?? [] } }
 
   /// A flight that has ended, with those who shared it, in the order in which they came.
   struct Ended {
     let flight: Flight
-    let sharers: [Sharer]
+    let waiters: [Waiter]
   }
 
   /// Ends flights; nil for one that had ended before.
@@ -104,9 +104,9 @@ final class FlightTable: Sendable {
     case last
   }
 
-  /// Takes a sharer away from a flight.
-  func leave(_ number: UInt64, id: UInt64, receiver: any LoadReceiver) -> Left {
-    state.withLock { $0.leave(number) { $0.receiver === receiver && $0.id == id } }
+  /// Takes a waiter away from a flight.
+  func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Left {
+    state.withLock { $0.leave(number) { $0.receiver === receiver } }
   }
 
   /// Tells all flights to stop, and gives their numbers. Nobody joins them any more.
@@ -122,8 +122,8 @@ final class FlightTable: Sendable {
   struct Stopped {
     /// Flights that nobody else waits for, nor joins any more.
     var numbers: [UInt64] = []
-    /// Requests that were taken away from flights which others wait for.
-    var left: [UInt64] = []
+    /// Entries that were taken away from flights which others wait for.
+    var left: [Entry] = []
   }
 
   /// Tells all flights to stop that `receiver` alone waits for; with `now` it also leaves those that it shares with others.
@@ -131,7 +131,7 @@ final class FlightTable: Sendable {
     state.withLock { state in
       var stopped = Stopped()
       for (number, entry) in state.entries {
-        let own = entry.sharers.filter { $0.receiver === receiver }
+        let own = entry.waiters.filter { $0.receiver === receiver }
         guard !own.isEmpty else { continue }
         if own.count == (entry.first == nil ? 0 : 1) + entry.others.count {
           entry.flight.stop(stop)
@@ -140,7 +140,7 @@ final class FlightTable: Sendable {
           stopped.numbers.append(number)
         } else if stop == .now {
           _ = state.leave(number) { $0.receiver === receiver }
-          stopped.left += own.map(\.id)
+          stopped.left += own.map(\.entry)
         }
       }
       return stopped
@@ -155,29 +155,29 @@ extension FlightTable.State {
     let number = numbers[index]
     // Another identity of the same hash is a flight of its own that nobody joins.
     if let number, entries[number]!.flight.identity == flight.identity {
-      entries[number]!.others.append(request.sharer)
-      return .shared(number, raises: entries[number]!.flight.raise(to: request.sharer.priority))
+      entries[number]!.others.append(request.waiter)
+      return .shared(number, raises: entries[number]!.flight.raise(to: request.waiter.entry.priority))
     }
     if request.mustExist, number == nil { return .ended }
     let newNumber = nextNumber
     nextNumber += 1
     if number == nil { numbers[index] = newNumber }
-    entries[newNumber] = FlightTable.Entry(flight: flight, first: request.sharer)
+    entries[newNumber] = FlightTable.Underway(flight: flight, first: request.waiter)
     return .began(newNumber)
   }
 
   fileprivate mutating func end(_ number: UInt64) -> FlightTable.Ended? {
     guard let entry = entries.removeValue(forKey: number) else { return nil }
     forget(number, entry)
-    return FlightTable.Ended(flight: entry.flight, sharers: entry.sharers)
+    return FlightTable.Ended(flight: entry.flight, waiters: entry.waiters)
   }
 
-  fileprivate mutating func leave(_ number: UInt64, _ isLeaving: (Sharer) -> Bool) -> FlightTable.Left {
+  fileprivate mutating func leave(_ number: UInt64, _ isLeaving: (Waiter) -> Bool) -> FlightTable.Left {
     guard var entry = entries[number] else { return .notThere }
-    let before = entry.sharers.count
+    let before = entry.waiters.count
     if let first = entry.first, isLeaving(first) { entry.first = nil }
     entry.others.removeAll(where: isLeaving)
-    let after = entry.sharers.count
+    let after = entry.waiters.count
     if after == before { return .notThere }
     entries[number] = entry
     if after > 0 { return .left }
@@ -187,7 +187,7 @@ extension FlightTable.State {
     return .last
   }
 
-  fileprivate mutating func forget(_ number: UInt64, _ entry: FlightTable.Entry) {
+  fileprivate mutating func forget(_ number: UInt64, _ entry: FlightTable.Underway) {
     let index = FlightTable.Index(entry.flight)
     if numbers[index] == number { numbers[index] = nil }
   }

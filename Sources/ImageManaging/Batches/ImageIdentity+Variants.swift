@@ -10,12 +10,12 @@ extension ImageIdentity {
     let parts = try Array(url.utf8).withRawBytes { written throws(InvalidURL) in
       try URLNormalizer().normalize(written, relativeTo: nil, into: &normalized)
     }
-    let requests = (0...UInt16(context.parts.variants.count)).map { variant in
-      LoadRequest(id: 0, url: normalized.indices, parts: parts, priority: .normal, sequence: 0, variant: variant)
+    let entries = (0...UInt16(context.parts.variants.count)).map { variant in
+      Entry(variant: variant, parts: parts, requestRange: normalized.indices)
     }
     return normalized.withRawBytes { bytes in
-      let identities = RequestIdentities(requests, in: bytes, context: context)
-      return requests.indices.map { index in identities.withIdentity(index) { Array($0) } }
+      let identities = RequestIdentities(entries, in: bytes, context: context)
+      return entries.indices.map { index in identities.withIdentity(index) { Array($0) } }
     }
   }
 }

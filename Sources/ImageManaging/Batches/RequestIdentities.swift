@@ -6,24 +6,24 @@ import ImageURLs
 /// The identities of a batch's requests and their keys; only those are kept that differ from their URL.
 struct RequestIdentities {
   let keys: [CacheKey]
-  private let requests: [LoadRequest]
+  private let entries: [Entry]
   private let bytes: UnsafeRawBufferPointer
   private let context: LoadContext
   private let others: [Int: [UInt8]]
 
-  init(_ requests: [LoadRequest], in bytes: UnsafeRawBufferPointer, context: LoadContext) {
-    self.requests = requests
+  init(_ entries: [Entry], in bytes: UnsafeRawBufferPointer, context: LoadContext) {
+    self.entries = entries
     self.bytes = bytes
     self.context = context
     var others: [Int: [UInt8]] = [:]
     let areURLs = context.usesURLsAsIdentities
-    keys = requests.indices.map { index in
-      let request = requests[index]
+    keys = entries.indices.map { index in
+      let request = entries[index]
       if areURLs, request.variant == 0, request.parts.count > 0, request.parts.userInfo.isEmpty {
-        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.url]))
+        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.requestRange]))
       }
       guard let identity = Self.identity(of: request, in: bytes, context: context, hasher: context.credentialHasher) else {
-        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.url]))
+        return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.requestRange]))
       }
       others[index] = identity
       return identity.withRawBytes { CacheKey(identity: $0) }
@@ -32,29 +32,29 @@ struct RequestIdentities {
   }
 
   private static func identity(
-    of request: LoadRequest,
+    of request: Entry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     hasher: CredentialHasher
   ) -> [UInt8]? {
     let plain = plainIdentity(of: request, in: bytes, context: context, hasher: hasher)
-    let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+    let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
     guard let suffix = context.identitySuffix(request.variant, for: url) else { return plain }
     return (plain ?? Array(url)) + suffix
   }
 
   /// The same without what tells variants apart.
   private static func plainIdentity(
-    of request: LoadRequest,
+    of request: Entry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     hasher: CredentialHasher
   ) -> [UInt8]? {
     if let filter = context.parts.hooks.cacheKeyFilter {
-      let key = Array(filter(String(decoding: bytes[request.written], as: UTF8.self)).utf8)
+      let key = Array(filter(String(decoding: bytes[request.writtenRange], as: UTF8.self)).utf8)
       return key.withRawBytes { withoutSecret($0, hasher) } ?? key
     }
-    let url = UnsafeRawBufferPointer(rebasing: bytes[request.url])
+    let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
     // What only a loader knows has no parts that could be relied on.
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
     let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
@@ -71,10 +71,13 @@ struct RequestIdentities {
     return masked + Array("#credentials=".utf8) + hasher.digest(text)
   }
 
+  /// The identity of the request at `index` where it differs from its URL.
+  func other(_ index: Int) -> [UInt8]? { others[index] }
+
   /// Calls `body` with the identity of the request at `index`.
   func withIdentity<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     guard !others.isEmpty, let identity = others[index] else {
-      return try body(UnsafeRawBufferPointer(rebasing: bytes[requests[index].url]))
+      return try body(UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange]))
     }
     return try identity.withRawBytes(body)
   }
@@ -86,13 +89,13 @@ struct RequestIdentities {
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     guard others[index] != nil else { return try withIdentity(index, body) }
-    let identity = Self.identity(of: requests[index], in: bytes, context: context, hasher: hasher)
+    let identity = Self.identity(of: entries[index], in: bytes, context: context, hasher: hasher)
     guard let identity else { return try withIdentity(index, body) }
     return try identity.withRawBytes(body)
   }
 
   /// Calls `body` with the URL as it was first written.
   func withWritten<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try body(UnsafeRawBufferPointer(rebasing: bytes[requests[index].written]))
+    try body(UnsafeRawBufferPointer(rebasing: bytes[entries[index].writtenRange]))
   }
 }

@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// The headers that requests of a context's variant are sent with.
 struct SentHeaders {
@@ -95,10 +96,12 @@ struct VaryTexts {
 
   /// What is kept of `vary` for the request of `flight`.
   mutating func text(_ vary: String, of flight: Flight, _ sent: SentHeaders) -> [UInt8] {
-    let request = flight.url.withRawBytes { VaryRequest(sent, url: $0, hasher: flight.context.credentialHasher) }
-    if context === flight.context, variant == flight.variant, self.vary == vary, credential == request.credential { return text }
+    let request = flight.entry.withRequestURL { VaryRequest(sent, url: $0, hasher: flight.context.credentialHasher) }
+    if context === flight.context, variant == flight.entry.variant, self.vary == vary, credential == request.credential {
+      return text
+    }
     context = flight.context
-    variant = flight.variant
+    variant = flight.entry.variant
     self.vary = vary
     credential = request.credential
     text = VaryFields.text(vary, request)

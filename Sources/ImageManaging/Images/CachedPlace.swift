@@ -18,9 +18,9 @@ struct CachedPlace {
     let context = manager.context(for: request)
     do throws(InvalidURL) {
       let url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
-      let load = url.request(id: 0, priority: .normal)
+      let entry = url.entry(priority: .normal)
       (key, identity, shownURL) = url.bytes.withRawBytes { bytes in
-        let identities = RequestIdentities([load], in: bytes, context: context)
+        let identities = RequestIdentities([entry], in: bytes, context: context)
         return (
           identities.keys[0], identities.withIdentity(0) { Array($0) }, identities.withWritten(0) { maskingCredentials($0) }
         )

@@ -2,7 +2,7 @@ import ImageCaching
 public import ImageCoding
 import ImageDownloading
 import ImagePrimitives
-import ImageURLs
+package import ImageURLs
 import Synchronization
 
 extension ImageManager {
@@ -51,18 +51,17 @@ extension ImageManager {
     contexts.context(for: request, mode: request.cachePolicy.mode, servesExpired: request.cachePolicy.servesExpired)
   }
 
-  /// Adds a request to a batch; false where its URL is none.
+  /// Adds a request to a batch; false if its URL isn't one.
   package func append(
     _ request: ImageRequest,
-    id: UInt64,
-    sequence: Int64,
-    to requests: inout [LoadRequest],
-    bytes: inout [UInt8]
+    sequence: Int64 = 0,
+    owner: (any AnyObject & Sendable)? = nil,
+    to batch: inout EntryBatch
   ) -> Bool {
     do throws(InvalidURL) {
       let url = try RequestedURL(request.url, loaders: loaders(for: request))
-      requests.append(url.request(id: id, priority: request.priority, sequence: sequence, at: bytes.count))
-      bytes += url.bytes
+      batch.entries.append(url.entry(priority: request.priority, sequence: sequence, at: batch.bytes.count, owner: owner))
+      batch.bytes += url.bytes
       return true
     } catch {
       return false
@@ -70,8 +69,8 @@ extension ImageManager {
   }
 
   /// Takes one request away from its flight; what others share goes on. It is not completed here.
-  func cancel(_ id: UInt64, flight: UInt64, for receiver: any LoadReceiver) {
-    if case .last = dispatcher.flights.leave(flight, id: id, receiver: receiver) {
+  func cancel(_ flight: UInt64, for receiver: any LoadReceiver) {
+    if case .last = dispatcher.flights.leave(flight, receiver) {
       dispatcher.cancelDownloads([flight], includingRunning: true)
     }
   }

@@ -2,6 +2,7 @@ public import ImageCaching
 public import ImageCoding
 public import ImageDownloading
 import ImagePrimitives
+public import ImageURLs
 import Synchronization
 import Threads
 
@@ -14,7 +15,7 @@ import Threads
 ///         decided      decided
 /// ```
 ///
-/// One image is loaded by ``image(for:)`` or ``load(_:)-(ImageRequest)``, a batch by ``load(_:in:context:receiver:decided:)``; the first two
+/// One image is loaded by ``image(for:)`` or ``load(_:)-(ImageRequest)``, a batch by ``load(_:context:receiver:decided:)``; the first two
 /// are a face of the last. A batch is looked up on the caller's thread, in one read transaction; what is decided there is handed
 /// back at once. The rest become flights: one for an identity, shared by all who ask for it until its result is committed. The
 /// blacklist gates requests only: what is cached is served, blacklisted or not.
@@ -157,34 +158,31 @@ public final class ImageManager: Sendable {
   /// Loads a batch.
   ///
   /// - Parameters:
-  ///   - requests: what to load; their URLs lie in `bytes`.
-  ///   - bytes: the URLs; borrowed for the call.
+  ///   - batch: what to load; nothing of it is kept beyond the call but copies of the entries that are not decided at once.
   ///   - context: what holds for all of them.
-  ///   - receiver: gets the completions of those that are not decided at once.
-  ///   - decided: called on this thread, before this returns, with the index of each request that is decided: hits, known bad
-  ///     ones, and misses where the network is not to be asked.
-  /// - Throws: where the cache cannot be read; what was not begun by then is decided as cancelled.
+  ///   - receiver: gets the entries that are not decided at once, with their completions.
+  ///   - decided: called on this thread, before this returns, with the index of each entry that is decided: hits, known bad ones, and misses
+  ///     if the network is not to be asked.
+  /// - Throws: if the cache cannot be read; what was not begun by then is decided as cancelled.
   public func load(
-    _ requests: [LoadRequest],
-    in bytes: UnsafeRawBufferPointer,
+    _ batch: EntryBatch,
     context: LoadContext,
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
     requireOpen()
-    try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
+    try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
   }
 
-  /// As ``load(_:in:context:receiver:decided:)``, for who cannot know whether the manager was shut down: then every request is decided
-  /// as cancelled, and this returns false.
+  /// As ``load(_:context:receiver:decided:)``, for who cannot know whether the manager was shut down: then every entry is decided as
+  /// cancelled, and this returns false.
   package func loadUnlessShutDown(
-    _ requests: [LoadRequest],
-    in bytes: UnsafeRawBufferPointer,
+    _ batch: EntryBatch,
     context: LoadContext,
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) -> Bool {
-    try dispatcher.load(requests, in: bytes, context: context, receiver: receiver, decided: decided)
+    try dispatcher.load(batch, context: context, receiver: receiver, decided: decided)
   }
 
   /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included. What others
@@ -193,7 +191,7 @@ public final class ImageManager: Sendable {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
     guard !stopped.left.isEmpty else { return }
-    receiver.complete(stopped.left.map { LoadCompletion(id: $0, result: EntryResult(.cancelled)) })
+    receiver.complete(stopped.left.map { ($0, LoadCompletion(EntryResult(.cancelled))) })
   }
 
   /// Cancels every load of this manager, whoever waits for it; each completes once, as cancelled.

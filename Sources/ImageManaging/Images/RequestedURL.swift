@@ -29,15 +29,15 @@ struct RequestedURL {
     }
   }
 
-  /// A request for it, whose bytes lie at `offset` of a batch's.
-  func request(id: UInt64, priority: Priority, sequence: Int64 = 0, at offset: Int = 0) -> LoadRequest {
-    LoadRequest(
-      id: id,
-      url: offset + normalized.lowerBound..<offset + normalized.upperBound,
-      written: offset + written.lowerBound..<offset + written.upperBound,
-      parts: parts,
+  /// An entry of it, whose bytes lie at `offset` of a batch's.
+  func entry(priority: Priority, sequence: Int64 = 0, at offset: Int = 0, owner: (any AnyObject & Sendable)? = nil) -> Entry {
+    Entry(
       priority: priority,
-      sequence: sequence
+      sequence: sequence,
+      parts: parts,
+      requestRange: offset + normalized.lowerBound..<offset + normalized.upperBound,
+      writtenRange: offset + written.lowerBound..<offset + written.upperBound,
+      owner: owner
     )
   }
 }

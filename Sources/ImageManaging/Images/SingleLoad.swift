@@ -8,9 +8,6 @@ import Synchronization
 final class SingleLoad: LoadReceiver {
   typealias Outcome = Result<ImageResponse, ImageLoadError>
 
-  /// Its number as a receiver: it asks for one image.
-  private static let id: UInt64 = 0
-
   private enum Step {
     /// What is cached is looked up, to be delivered before it is refreshed.
     case preview
@@ -66,11 +63,11 @@ final class SingleLoad: LoadReceiver {
     )
     var decided: LoadCompletion?
     do throws(CacheError) {
-      try url.bytes.withRawBytes { bytes throws(CacheError) in
-        let load = url.request(id: Self.id, priority: request.priority)
-        // A manager may be shut down between the steps of a load, which ends as cancelled then.
-        try manager.dispatcher.load([load], in: bytes, context: context, receiver: self) { decided = $1 }
-      }
+      var batch = EntryBatch()
+      batch.bytes = url.bytes
+      batch.entries.append(url.entry(priority: request.priority))
+      // A manager may be shut down between the steps of a load, which ends as cancelled then.
+      try manager.dispatcher.load(batch, context: context, receiver: self) { decided = $1 }
     } catch {
       let failure = Failure(.internal, message: "the cache could not be read: \(error)")
       finish(.failure(.failed(failure)))
@@ -81,24 +78,24 @@ final class SingleLoad: LoadReceiver {
 
   // MARK: LoadReceiver
 
-  func complete(_ completions: [LoadCompletion]) { completions.forEach(take) }
+  func complete(_ completions: [(Entry, LoadCompletion)]) { for (_, completion) in completions { take(completion) } }
 
-  func progress(_ id: UInt64, receivedBytes: Int, expectedBytes: Int?) {
+  func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?) {
     report(.progress(receivedBytes: receivedBytes, expectedBytes: expectedBytes))
   }
 
-  func partialImage(_ id: UInt64, _ image: DecodedImage) {
+  func partialImage(_ entry: Entry, _ image: DecodedImage) {
     if !isFinished { report(.preview(ImageResponse(partial: image, of: request))) }
   }
 
-  func joined(_ id: UInt64, flight: UInt64) {
+  func joined(_ entry: Entry, flight: UInt64) {
     let (hasEnded, priority) = state.withLock { state in
       state.flights.append(flight)
       return (state.outcome != nil, state.priority)
     }
     // It was cancelled or raised before it knew what to leave or to raise.
     if hasEnded {
-      manager.cancel(id, flight: flight, for: self)
+      manager.cancel(flight, for: self)
     } else if priority > request.priority {
       manager.dispatcher.raise(flight, to: priority)
     }
@@ -155,7 +152,7 @@ final class SingleLoad: LoadReceiver {
 
   func cancel() {
     finish(.failure(.cancelled))
-    for flight in state.withLock({ $0.flights }) { manager.cancel(Self.id, flight: flight, for: self) }
+    for flight in state.withLock({ $0.flights }) { manager.cancel(flight, for: self) }
   }
 
   func raise(to priority: Priority) {

@@ -1,38 +1,31 @@
-public import ImagePrimitives
+public import ImageURLs
 
-/// The requests of one batch, with the bytes of their URLs.
-public struct PrefetchBatch {
-  /// The URLs, one after another.
-  public var bytes: [UInt8] = []
-  /// The requests, in the order in which they are to start; their `id` is set by the run.
-  public var requests: [LoadRequest] = []
-  /// The context of these requests, where it is another than the run's.
-  public var context: LoadContext?
-
-  /// An empty batch.
-  public init() {}
-
-  mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
-    requests.removeAll(keepingCapacity: true)
-    context = nil
-  }
-}
-
-/// Where a run's requests come from, and where their results go; called on the run's thread alone.
+/// Where a run's entries come from, and where they go with their results; called on the run's thread alone.
 public protocol PrefetchDelegate: AnyObject {
-  /// Appends at most `maximum` requests, or few more where those of one entry belong together.
+  /// Appends at most `maximum` entries, or few more if those of one row belong together; the run numbers them in their order.
   ///
-  /// What it throws ends the reading, not the run: what was read before is finished first.
-  func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState
+  /// If it throws, that ends the reading, not the run: what was read before is finished first.
+  func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState
+  /// The context of the batch just read; nil, the default: the run's.
+  var batchContext: LoadContext? { get }
   /// A descriptor that can be read when a blocked source has something again.
   var sourceDescriptor: Int32? { get }
-  /// The request at `index` of the batch just read has this result already.
-  func decided(_ index: Int, _ result: EntryResult)
-  /// The request at `index` of the batch just read is pending, and known as `slot` until it completes.
-  func began(_ index: Int, slot: Int)
-  /// A pending request has completed.
-  func completed(slot: Int, _ completion: LoadCompletion)
+  /// An entry that was read has ended; each does once. One that was decided at once borrows the text of its batch.
+  func finished(_ entry: Entry, _ completion: LoadCompletion)
   /// Some time has passed, or something has happened: a good moment to show progress.
   func progressed()
+}
+
+extension PrefetchDelegate {
+  public var batchContext: LoadContext? { nil }
+}
+
+/// What a source of entries can say after it was read.
+public enum PrefetchSourceState: Sendable {
+  /// There may be more.
+  case open
+  /// There may be more, but not now: a pipe whose writer is slow.
+  case blocked
+  /// That was all.
+  case ended
 }

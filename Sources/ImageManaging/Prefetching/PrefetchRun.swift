@@ -1,6 +1,7 @@
 public import ImageCaching
 import ImageDownloading
 public import ImagePrimitives
+import ImageURLs
 import Threads
 
 /// Loads many images for their being kept, over one manager, bounded and in order.
@@ -24,7 +25,7 @@ public final class PrefetchRun: Sendable {
   public static let largestWindow = 16_384
 
   private enum Message: Sendable {
-    case completed([LoadCompletion])
+    case completed([(Entry, LoadCompletion)])
     case stop(gracefully: Bool)
     case setPaused(Bool)
   }
@@ -32,7 +33,7 @@ public final class PrefetchRun: Sendable {
   /// Brings the manager's completions to the run's thread.
   private final class Receiver: LoadReceiver {
     let mailbox = Mailbox<Message>()
-    func complete(_ completions: [LoadCompletion]) { mailbox.post(.completed(completions)) }
+    func complete(_ completions: [(Entry, LoadCompletion)]) { mailbox.post(.completed(completions)) }
   }
 
   private let manager: ImageManager
@@ -81,20 +82,20 @@ public final class PrefetchRun: Sendable {
   /// Stops reading until resumed, from any thread; what is pending goes on.
   public func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
 
-  /// Loads everything that `delegate` gives; returns when each request has its result.
+  /// Loads everything that `delegate` gives; returns when each entry has its result.
   ///
   /// A manager that is shut down ends the run as if it had been stopped.
   public func run(_ delegate: some PrefetchDelegate) -> Summary {
     var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
-    var slots = SlotAllocator()
-    var batch = PrefetchBatch()
+    var batch = EntryBatch()
+    var nextSequence: Int64 = 0
     var messages: [Message] = []
     var summary = Summary()
     let meter = manager.downloader.pipeline
     defer { meter.supply(.none) }
     meter.supply(.working)
     while true {
-      takeMessages(&messages, &state, &slots, delegate)
+      takeMessages(&messages, &state, delegate)
       let now = time.monotonic()
       delegate.progressed()
       switch state.next(now: now) {
@@ -109,12 +110,16 @@ public final class PrefetchRun: Sendable {
         }
         meter.supply(.working)
         // Reading may have taken long, and nothing is asked for after a request to stop.
-        takeMessages(&messages, &state, &slots, delegate)
+        takeMessages(&messages, &state, delegate)
         if state.isStopping {
-          for index in batch.requests.indices { delegate.decided(index, EntryResult(.cancelled)) }
+          for index in batch.entries.indices { delegate.finished(batch.entry(index), LoadCompletion(EntryResult(.cancelled))) }
           batch.removeAll()
         }
-        let (pending, isShutDown, error) = load(&batch, delegate, &slots)
+        for index in batch.entries.indices {
+          batch.entries[index].sequence = nextSequence
+          nextSequence += 1
+        }
+        let (pending, isShutDown, error) = load(batch, delegate)
         state.read(pending: pending, source: source)
         summary.cacheError = error
         if isShutDown || error != nil { state.stop(gracefully: false, now: now) }
@@ -140,72 +145,39 @@ public final class PrefetchRun: Sendable {
   private func takeMessages(
     _ messages: inout [Message],
     _ state: inout PrefetchState,
-    _ slots: inout SlotAllocator,
     _ delegate: some PrefetchDelegate
   ) {
     guard receiver.mailbox.takeAll(into: &messages) else { return }
-    for message in messages { take(message, &state, &slots, delegate) }
+    for message in messages { take(message, &state, delegate) }
   }
 
-  private func take(
-    _ message: Message,
-    _ state: inout PrefetchState,
-    _ slots: inout SlotAllocator,
-    _ delegate: some PrefetchDelegate
-  ) {
+  private func take(_ message: Message, _ state: inout PrefetchState, _ delegate: some PrefetchDelegate) {
     switch message {
     case .completed(let completions):
-      for completion in completions {
-        delegate.completed(slot: Int(completion.id), completion)
-        slots.release(Int(completion.id))
-      }
+      for (entry, completion) in completions { delegate.finished(entry, completion) }
       state.completed(completions.count)
     case .stop(let gracefully): state.stop(gracefully: gracefully, now: time.monotonic())
     case .setPaused(let paused): state.setPaused(paused)
     }
   }
 
-  /// Loads a batch and returns how many of its requests are pending, whether the manager was shut down, and why the cache could not be
+  /// Loads a batch and returns how many of its entries are pending, whether the manager was shut down, and why the cache could not be
   /// read.
   private func load(
-    _ batch: inout PrefetchBatch,
-    _ delegate: some PrefetchDelegate,
-    _ slots: inout SlotAllocator
+    _ batch: EntryBatch,
+    _ delegate: some PrefetchDelegate
   ) -> (pending: Int, isShutDown: Bool, error: CacheError?) {
-    let count = batch.requests.count
-    guard count > 0 else { return (0, false, nil) }
-    batch.requests.withUnsafeMutableBufferPointer { requests in
-      for index in 0..<count { requests[index].id = UInt64(slots.take()) }
-    }
-    var isDecided = [Bool](repeating: false, count: count)
-    let requests = batch.requests
-    var isShutDown = false
-    var failure: CacheError?
-    let batch = batch
-    batch.bytes.withUnsafeBytes { bytes in
-      do throws(CacheError) {
-        let context = batch.context ?? context
-        let isTaken = try manager.loadUnlessShutDown(requests, in: bytes, context: context, receiver: receiver) {
-          index,
-          completion in
-          isDecided[index] = true
-          delegate.decided(index, completion.result)
-        }
-        isShutDown = !isTaken
-      } catch {
-        failure = error
+    guard !batch.entries.isEmpty else { return (0, false, nil) }
+    var pending = batch.entries.count
+    do throws(CacheError) {
+      let context = delegate.batchContext ?? context
+      let isTaken = try manager.loadUnlessShutDown(batch, context: context, receiver: receiver) { index, completion in
+        pending -= 1
+        delegate.finished(batch.entry(index), completion)
       }
+      return (pending, !isTaken, nil)
+    } catch {
+      return (pending, false, error)
     }
-    var pending = 0
-    for index in 0..<count {
-      let slot = Int(requests[index].id)
-      if isDecided[index] {
-        slots.release(slot)
-      } else {
-        delegate.began(index, slot: slot)
-        pending += 1
-      }
-    }
-    return (pending, isShutDown, failure)
   }
 }

@@ -99,13 +99,3 @@ package struct PrefetchState {
   /// Stops reading, or goes on.
   mutating func setPaused(_ paused: Bool) { isPaused = paused }
 }
-
-/// What a source of requests can say after it was read.
-public enum PrefetchSourceState: Sendable {
-  /// There may be more.
-  case open
-  /// There may be more, but not now: a pipe whose writer is slow.
-  case blocked
-  /// That was all.
-  case ended
-}

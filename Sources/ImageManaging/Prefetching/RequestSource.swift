@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// Reads a sequence of requests for a run, and counts how they end; on the run's thread alone.
 final class RequestSource: PrefetchDelegate {
@@ -8,13 +9,10 @@ final class RequestSource: PrefetchDelegate {
   private let configuration: ImagePrefetcher.Configuration
   private let whenEnded: ((ImageRequest, EntryResult) -> Void)?
   private let report: (PrefetchProgress) -> Void
-  /// The requests of the batch just read, and those that are pending, by slot; kept only for who wants to know how each has ended.
-  private var read: [ImageRequest] = []
-  private var pending: [Int: ImageRequest] = [:]
+  private(set) var batchContext: LoadContext?
   private var nextRequest: () -> ImageRequest?
   /// A request that was read, and whose context is another than that of the batch before it.
   private var ahead: (request: ImageRequest, context: LoadContext)?
-  private var sequence: Int64 = 0
   private var reported = PrefetchProgress()
 
   init(
@@ -34,23 +32,22 @@ final class RequestSource: PrefetchDelegate {
 
   var sourceDescriptor: Int32? { nil }
 
-  func read(_ batch: inout PrefetchBatch, maximum: Int) -> PrefetchSourceState {
-    read.removeAll(keepingCapacity: true)
+  func read(_ batch: inout EntryBatch, maximum: Int) -> PrefetchSourceState {
+    batchContext = nil
     // What is no URL takes a place too, so that many of them do not keep a batch from being stopped.
     for _ in 0..<maximum {
       guard let (request, context) = take() else { return .ended }
-      if let current = batch.context, current !== context {
+      if let batchContext, batchContext !== context {
         ahead = (request, context)
         return .open
       }
-      batch.context = context
+      batchContext = context
       counts.total += 1
-      if batch.append(request, sequence: sequence, manager: manager) {
-        if whenEnded != nil { read.append(request) }
-      } else {
+      // Whoever wants to know how each has ended gets its request back.
+      let owner = whenEnded == nil ? nil : PrefetchedRequest(request)
+      if !manager.append(request, owner: owner, to: &batch) {
         end(request, EntryResult(.failed, details: EntryResult.Details(failure: .noURL)))
       }
-      sequence += 1
     }
     return .open
   }
@@ -64,13 +61,9 @@ final class RequestSource: PrefetchDelegate {
     return (request, manager.context(for: request))
   }
 
-  func decided(_ index: Int, _ result: EntryResult) { end(whenEnded == nil ? nil : read[index], result) }
-
-  func began(_ index: Int, slot: Int) {
-    if whenEnded != nil { pending[slot] = read[index] }
+  func finished(_ entry: Entry, _ completion: LoadCompletion) {
+    end((entry.owner as? PrefetchedRequest)?.request, completion.result)
   }
-
-  func completed(slot: Int, _ completion: LoadCompletion) { end(pending.removeValue(forKey: slot), completion.result) }
 
   private func end(_ request: ImageRequest?, _ result: EntryResult) {
     counts.count(result.outcome)
@@ -84,11 +77,11 @@ final class RequestSource: PrefetchDelegate {
   }
 }
 
-extension PrefetchBatch {
-  /// Adds a request; false where its URL is none.
-  fileprivate mutating func append(_ request: ImageRequest, sequence: Int64, manager: ImageManager) -> Bool {
-    manager.append(request, id: 0, sequence: sequence, to: &requests, bytes: &bytes)
-  }
+/// A request, as its entry carries it.
+private final class PrefetchedRequest: Sendable {
+  let request: ImageRequest
+
+  init(_ request: ImageRequest) { self.request = request }
 }
 
 extension Failure {

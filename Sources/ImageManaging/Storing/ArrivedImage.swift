@@ -14,9 +14,7 @@ public protocol ImageObserver: AnyObject, Sendable {
 public struct ArrivedImage: Sendable {
   private let image: FetchedImage
   private let verified: VerifiedImage?
-  private let written: [UInt8]
-  private let requested: [UInt8]
-  private let parts: URLParts
+  private let entry: Entry
   /// What tells its URL from others of the context: ``LoadContext/imageHash(of:parts:)``.
   public let urlHash: UInt64
   /// Why it was refused; nil where it was good.
@@ -28,15 +26,15 @@ public struct ArrivedImage: Sendable {
     self.image = image
     self.verified = verified
     self.failure = failure
-    (written, requested, parts) = (flight.written, flight.url, flight.parts)
-    urlHash = flight.url.withRawBytes { flight.context.imageHash(of: $0, parts: flight.parts) }
+    entry = flight.entry
+    urlHash = entry.withRequestURL { [parts = entry.parts] in flight.context.imageHash(of: $0, parts: parts) }
   }
 
   /// The URL as it was first written, credentials masked.
-  public var url: String { String(decoding: written.withRawBytes(maskingCredentials), as: UTF8.self) }
+  public var url: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// Host and port; empty where the URL has none that is known.
-  public var host: ArraySlice<UInt8> { parts.count > 0 ? requested[parts.hostAndPort] : [] }
+  public var host: ArraySlice<UInt8> { entry.parts.count > 0 ? entry.text[entry.hostRange] : [] }
 
   /// The image's format, where it was found good, or good but for what it stands for.
   public var format: ImageFormat? { verified?.format }

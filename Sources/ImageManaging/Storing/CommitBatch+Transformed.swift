@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 // What was made of an image is stored beside it, or in its place, under an identity of its own.
 extension CommitBatch {
@@ -13,7 +14,7 @@ extension CommitBatch {
     let flight = item.flight
     guard let product = item.product, let new = product.transformed, let transform = flight.context.transform else { return }
     try transform.identity(of: identity).withRawBytes { identity throws(CacheError) in
-      try flight.shownURL.withRawBytes { url throws(CacheError) in
+      try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
         try new.bytes.withRawBytes { bytes throws(CacheError) in
           let checksum = ImageCaching.checksum(of: bytes)
           var entry =

@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// What is to be written in one transaction, and the results that become final with it.
 struct CommitBatch {
@@ -87,7 +88,7 @@ struct CommitBatch {
       case .unblacklist:
         item.leftBlacklist = try writer.unblacklist(flight.key, identity: identity)
       case .blacklist(let failure):
-        try flight.shownURL.withRawBytes { url throws(CacheError) in
+        try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
           item.joinedBlacklist = try writer.blacklist(
             NewBlacklistEntry(key: flight.key, identity: identity, url: url, kind: failure.kind, status: failure.status)
           )
@@ -132,7 +133,7 @@ struct CommitBatch {
       return
     }
     guard let checksum = item.result.checksum else { preconditionFailure("only whole bodies are stored") }
-    try flight.shownURL.withRawBytes { url throws(CacheError) in
+    try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
       var entry = NewEntry(flight, identity: identity, url: url, image: image, verified: processed.verified, checksum: checksum)
       switch (processed.stored, image.body) {
       case (.nothing, _): item.result.storedBytes = 0

@@ -2,6 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// The result of a flight, once nothing can change it any more.
 struct FinalResult {
@@ -43,25 +44,25 @@ struct FlightDelivery {
   /// Those who shared a flight under other rules than its own are looked up again, as if they had come now.
   func deliver(_ results: [FinalResult], isClosing: Bool) {
     var outbox = Outbox()
-    var others: [(Sharer, Flight)] = []
+    var others: [Waiter] = []
     // Before the flights end, so that who comes after them finds what they have brought.
     for final in results { if let flight = final.flight { remember(final, flight) } }
     let ended = dispatcher.flights.end(results.map(\.number))
     for (final, ended) in zip(results, ended) {
       guard let ended else { continue }
       var isFirst = true
-      for sharer in ended.sharers {
-        let isOfSameRules = sharer.context === ended.flight.context || final.result.holdsForOtherRules
+      for waiter in ended.waiters {
+        let isOfSameRules = waiter.context === ended.flight.context || final.result.holdsForOtherRules
         guard isClosing || isOfSameRules && !final.isVoid else {
-          others.append((sharer, ended.flight))
+          others.append(waiter)
           continue
         }
-        outbox.add(final.completion(for: sharer, isFirst: isFirst), for: sharer.receiver)
+        outbox.add(final.completion(for: waiter, isFirst: isFirst), for: waiter)
         isFirst = false
       }
     }
     outbox.send()
-    for (sharer, flight) in others { loadAgain(sharer, flight) }
+    for waiter in others { loadAgain(waiter) }
   }
 
   private func remember(_ final: FinalResult, _ flight: Flight) {
@@ -89,19 +90,15 @@ struct FlightDelivery {
     }
   }
 
-  private func loadAgain(_ sharer: Sharer, _ flight: Flight) {
-    flight.withRequest(id: sharer.id, priority: sharer.priority) { request, bytes in
-      var completion: LoadCompletion?
-      do throws(CacheError) {
-        try dispatcher.load([request], in: bytes, context: sharer.context, receiver: sharer.receiver) { _, decided in
-          completion = decided
-        }
-      } catch {
-        let failure = Failure(.internal, message: "the cache could not be read: \(error)")
-        completion?.result = EntryResult(.failed, details: EntryResult.Details(failure: failure))
-      }
-      if let completion { sharer.receiver.complete([completion]) }
+  private func loadAgain(_ waiter: Waiter) {
+    var decided: LoadCompletion?
+    do throws(CacheError) {
+      try dispatcher.load(EntryBatch(waiter.entry), context: waiter.context, receiver: waiter.receiver) { decided = $1 }
+    } catch {
+      let failure = Failure(.internal, message: "the cache could not be read: \(error)")
+      decided?.result = EntryResult(.failed, details: EntryResult.Details(failure: failure))
     }
+    if let decided { waiter.receiver.complete([(waiter.entry, decided)]) }
   }
 }
 
@@ -109,13 +106,12 @@ extension FinalResult {
   /// Whether a new body has come, so that what memory has of an older one is out of date.
   fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
 
-  fileprivate func completion(for sharer: Sharer, isFirst: Bool) -> LoadCompletion {
+  fileprivate func completion(for waiter: Waiter, isFirst: Bool) -> LoadCompletion {
     LoadCompletion(
-      id: sharer.id,
-      result: isFirst ? result : result.shared,
+      isFirst ? result : result.shared,
       leftBlacklist: isFirst && leftBlacklist,
       joinedBlacklist: isFirst && joinedBlacklist,
-      payload: product?.payload(for: sharer.context.parts.delivery)
+      payload: product?.payload(for: waiter.context.parts.delivery)
     )
   }
 }
@@ -139,12 +135,12 @@ extension EntryResult {
 /// Completions, gathered for each receiver as long as they come in a row.
 private struct Outbox {
   private var receiver: (any LoadReceiver)?
-  private var completions: [LoadCompletion] = []
+  private var completions: [(Entry, LoadCompletion)] = []
 
-  mutating func add(_ completion: LoadCompletion, for receiver: any LoadReceiver) {
-    if let current = self.receiver, current !== receiver { send() }
-    self.receiver = receiver
-    completions.append(completion)
+  mutating func add(_ completion: LoadCompletion, for waiter: Waiter) {
+    if let receiver, receiver !== waiter.receiver { send() }
+    receiver = waiter.receiver
+    completions.append((waiter.entry, completion))
   }
 
   mutating func send() {

@@ -90,8 +90,8 @@ final class StoreLoop {
     case .partial(let number, let image):
       // What comes after the end of its transfer has been overtaken.
       guard partials[number] != nil else { return }
-      for sharer in flights.sharers(number) where sharer.context.parts.showsPartialImages {
-        sharer.receiver.partialImage(sharer.id, image)
+      for waiter in flights.waiters(number) where waiter.context.parts.showsPartialImages {
+        waiter.receiver.partialImage(waiter.entry, image)
       }
     case .touched(let context): touched.add(context)
     case .writeTouches(let context): writeTouches(context)
@@ -133,8 +133,8 @@ final class StoreLoop {
       drop(number)
       finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
     case .progress(let number, let receivedBytes, let expectedBytes):
-      for sharer in flights.sharers(number) where sharer.context.parts.reportsProgress {
-        sharer.receiver.progress(sharer.id, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
+      for waiter in flights.waiters(number) where waiter.context.parts.reportsProgress {
+        waiter.receiver.progress(waiter.entry, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
       }
     case .started, .response: break
     }

@@ -2,6 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// Makes of a body what its context asks for: proves it, decodes it, transforms it, and chooses and encodes what goes to disk.
 struct BodyProcessor: Sendable {
@@ -78,7 +79,7 @@ struct BodyProcessor: Sendable {
     guard let serializer = context.parts.hooks.cacheSerializer else {
       return try finish(body, bytes, origin)
     }
-    let url = String(decoding: flight.written, as: UTF8.self)
+    let url = String(decoding: flight.entry.writtenURL, as: UTF8.self)
     var stored = ProcessedImage.Stored.asItCame
     if let own = serializer(url, body.decoded, Array(bytes)) {
       let isUnchanged = own.withRawBytes { own in own.count == bytes.count && own.elementsEqual(bytes) }

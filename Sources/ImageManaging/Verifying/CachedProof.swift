@@ -2,6 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import ImageURLs
 
 /// What reading a cached body showed.
 enum CachedProof: Sendable {
@@ -39,7 +40,7 @@ extension CachedProof {
       case .memory(let original):
         self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
       case .file(let folder):
-        let body = try flight.written.withRawBytes { url throws(CacheError) in
+        let body = try flight.entry.writtenURL.withRawBytes { url throws(CacheError) in
           try folder.body(ofURL: url, maximumBytes: flight.options.maxBytes)
         }
         guard let body else {

@@ -76,8 +76,8 @@ extension Flight {
   /// Why an image of these bytes is no good at this URL; nil where it is, or where the context does not ask.
   func placeholderFailure(_ body: Checksum?) -> Failure? {
     guard context.placeholders != nil else { return nil }
-    return url.withRawBytes { url in
-      written.withRawBytes { context.placeholderFailure(body, of: url, parts: parts, written: $0) }
+    return entry.withRequestURL { url in
+      entry.withWrittenURL { context.placeholderFailure(body, of: url, parts: entry.parts, written: $0) }
     }
   }
 }

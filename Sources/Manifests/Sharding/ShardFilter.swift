@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// What reading for one shard has met so far, and which rows of the last run are its own.
 struct OwnRows {
@@ -36,7 +37,7 @@ struct OwnRows {
     _ file: Int,
     _ source: ManifestFile,
     _ assembler: EntryAssembler
-  ) -> (state: ManifestEntry.State, isOwn: Bool) {
+  ) -> (state: Entry.State, isOwn: Bool) {
     let (state, hash, isOwn) = find(row, file, source, assembler)
     list.add(hash)
     if isOwn { ownCount += 1 } else if state != .filtered { othersHaveEntries = true }
@@ -48,7 +49,7 @@ struct OwnRows {
     _ file: Int,
     _ source: ManifestFile,
     _ assembler: EntryAssembler
-  ) -> (state: ManifestEntry.State, hash: UInt64, isOwn: Bool) {
+  ) -> (state: Entry.State, hash: UInt64, isOwn: Bool) {
     if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
       let hash = Shard.hash(row.url)
       return (.good, hash, shard.owns(url: row.url, parts: parts, hash: hash))
@@ -61,7 +62,7 @@ struct OwnRows {
     }
     let entry = scratch.entries[0]
     return scratch.bytes.withUnsafeBytes { bytes in
-      let url = UnsafeRawBufferPointer(rebasing: bytes[entry.normalized])
+      let url = UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])
       let hash = Shard.hash(url)
       return (state, hash, shard.owns(url: url, parts: entry.parts, hash: hash))
     }

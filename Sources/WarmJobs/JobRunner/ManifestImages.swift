@@ -42,7 +42,7 @@ public final class ManifestImages: Sequence, IteratorProtocol {
   /// The next image; nil at the end, and where the manifests broke off.
   public func next() -> FlatImage? {
     while failure == nil, index < batch.entries.count || refill() {
-      let entry = batch.entries[index]
+      let entry = batch.entry(index)
       index += 1
       switch entry.state {
       case .good: return image(of: entry)
@@ -64,12 +64,12 @@ public final class ManifestImages: Sequence, IteratorProtocol {
     }
   }
 
-  private func image(of entry: ManifestEntry) -> FlatImage {
-    let url = String(decoding: batch.bytes[entry.normalized], as: UTF8.self)
+  private func image(of entry: Entry) -> FlatImage {
+    let url = String(decoding: entry.requestURL, as: UTF8.self)
     do {
       // The last is the variant's, or the plain one where there is none.
       let identities = try ImageIdentity.identities(of: url, by: context)
-      return FlatImage(url: Array(batch.bytes[entry.written]), identity: identities[identities.count - 1])
+      return FlatImage(url: entry.writtenURL, identity: identities[identities.count - 1])
     } catch {
       preconditionFailure("a URL in normal form is one: \(error.message)")
     }

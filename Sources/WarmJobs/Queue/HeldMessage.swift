@@ -1,11 +1,14 @@
 import ImagePrimitives
+import ImageURLs
 import Reports
 import WorkQueues
 
 /// A message that this worker holds, and what has become of its entries so far.
 ///
 /// An object a message, of up to a few dozen entries; their rows are bytes, one after another.
-final class HeldMessage {
+final class HeldMessage: @unchecked Sendable {
+  // Sendable because only the run's thread uses it: other threads carry it along with entries, and hand it back.
+
   let message: QueuedMessage
   /// What tells the host of its entries from others; those that are no good URLs have none.
   let host: Int
@@ -33,6 +36,21 @@ final class HeldMessage {
       if parts.count > 2 { hasher.combine(parts[2]) }
     }
     return hasher.finalize()
+  }
+
+  /// The entry at `index`, over the message's own text, for a row that no request is made for.
+  func entry(_ index: Int, variant: UInt16 = 0) -> Entry {
+    let entry = message.entries[index]
+    return Entry(
+      source: entry.manifest,
+      line: entry.line,
+      priority: message.priority,
+      variant: variant,
+      parts: .empty,
+      requestRange: 0..<0,
+      writtenRange: entry.url,
+      text: message.bytes
+    )
   }
 
   /// That many further results are to come.

@@ -71,7 +71,7 @@ struct QueueFilling {
   private func append(_ batch: EntryBatch) throws(QueueError) {
     try batch.bytes.withRawBytes { bytes throws(QueueError) in
       for entry in batch.entries {
-        let written = UnsafeRawBufferPointer(rebasing: bytes[entry.written])
+        let written = UnsafeRawBufferPointer(rebasing: bytes[entry.writtenRange])
         let host = UnsafeRawBufferPointer(rebasing: bytes[entry.hostRange])
         switch entry.state {
         case .good: try append(entry, written, .good, host: host)
@@ -85,7 +85,7 @@ struct QueueFilling {
   }
 
   private func appendShown(
-    _ entry: ManifestEntry,
+    _ entry: Entry,
     _ written: UnsafeRawBufferPointer,
     _ state: NewQueuedEntry.State,
     host: UnsafeRawBufferPointer
@@ -95,12 +95,12 @@ struct QueueFilling {
   }
 
   private func append(
-    _ entry: ManifestEntry,
+    _ entry: Entry,
     _ url: UnsafeRawBufferPointer,
     _ state: NewQueuedEntry.State,
     host: UnsafeRawBufferPointer
   ) throws(QueueError) {
-    let row = NewQueuedEntry(url: url, manifest: entry.manifest, line: entry.line, state: state)
+    let row = NewQueuedEntry(url: url, manifest: entry.source, line: entry.line, state: state)
     try writer.append(row, host: host, priority: entry.priority)
   }
 

@@ -12,12 +12,11 @@ extension QueuedRun {
     let isPlain = count != nil || variants == 0
     for variant in isPlain ? 0...0 : 1...UInt16(variants) {
       held.expect(1)
-      take(EntryResult(.failed, details: details), PendingRow(held: held, entry: UInt16(index), variant: variant))
+      take(EntryResult(.failed, details: details), held.entry(index, variant: variant), of: held)
     }
   }
 
-  func finish(_ row: PendingRow, _ completion: LoadCompletion) {
-    let held = row.held
+  func finish(_ entry: Entry, of held: HeldMessage, _ completion: LoadCompletion) {
     line.change(held.host, by: -1)
     if completion.result.outcome == .cancelled {
       held.cancelOne()
@@ -25,59 +24,43 @@ extension QueuedRun {
       var remarks = DetailedRows.Remarks()
       remarks.joinedBlacklist = completion.joinedBlacklist
       remarks.leftBlacklist = completion.leftBlacklist
-      if remarks.joinedBlacklist || remarks.leftBlacklist { share(completion, row) }
-      take(completion.result, row, remarks)
+      if remarks.joinedBlacklist || remarks.leftBlacklist { share(completion, entry, of: held) }
+      take(completion.result, entry, of: held, remarks)
     }
     settleIfDone(held)
   }
 
   /// Lets the other workers know of a URL that is bad, or good again.
-  private func share(_ completion: LoadCompletion, _ row: PendingRow) {
-    let message = row.held.message
-    let key = message.bytes.withUnsafeBytes { bytes in
-      let url = UnsafeRawBufferPointer(rebasing: bytes[message.entries[Int(row.entry)].url])
-      return BadURLKey(url: url, variant: Int(row.variant) - (variants == 0 ? 0 : 1))
-    }
+  private func share(_ completion: LoadCompletion, _ entry: Entry, of held: HeldMessage) {
+    let key = entry.withWrittenURL { BadURLKey(url: $0, variant: Int(entry.variant) - (variants == 0 ? 0 : 1)) }
     if completion.leftBlacklist {
-      row.held.note(key, bad: nil)
+      held.note(key, bad: nil)
     } else if let failure = completion.result.failure {
-      row.held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
+      held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
     }
   }
 
-  func take(_ result: EntryResult, _ row: PendingRow, _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()) {
-    if !result.isShared { receivedBytes += result.receivedBytes }
-    let message = row.held.message
-    let entry = message.entries[Int(row.entry)]
-    rows.removeAll()
-    message.bytes.withUnsafeBytes { bytes in
-      let written = UnsafeRawBufferPointer(rebasing: bytes[entry.url])
-      if holdsCredentials(written) {
-        maskingCredentials(written).withUnsafeBytes { append(result, entry, url: $0, row, remarks) }
-      } else {
-        append(result, entry, url: written, row, remarks)
-      }
-    }
-    rows.withUnsafeBytes { row.held.take(result.outcome, row: $0) }
-  }
-
-  private func append(
+  func take(
     _ result: EntryResult,
-    _ entry: QueuedEntry,
-    url: UnsafeRawBufferPointer,
-    _ row: PendingRow,
-    _ remarks: DetailedRows.Remarks
+    _ entry: Entry,
+    of held: HeldMessage,
+    _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()
   ) {
-    let reported = ReportedEntry(
-      url: url,
-      // What prewarm writes has no more.
-      manifest: min(Int(entry.manifest), DetailedRows.maximumManifests - 1),
-      line: entry.line,
-      priority: row.held.message.priority,
-      host: UnsafeRawBufferPointer(start: nil, count: 0),
-      variant: Int(row.variant)
-    )
-    rows.append(result, of: reported, remarks)
+    if !result.isShared { receivedBytes += result.receivedBytes }
+    rows.removeAll()
+    entry.withShownURL { url in
+      let reported = ReportedEntry(
+        url: url,
+        // What prewarm writes has no more.
+        manifest: min(Int(entry.source), DetailedRows.maximumManifests - 1),
+        line: entry.line,
+        priority: entry.priority,
+        host: UnsafeRawBufferPointer(start: nil, count: 0),
+        variant: Int(entry.variant)
+      )
+      rows.append(result, of: reported, remarks)
+    }
+    rows.withUnsafeBytes { held.take(result.outcome, row: $0) }
   }
 
   func settleIfDone(_ held: HeldMessage) {

@@ -7,8 +7,7 @@ import WorkQueues
 
 /// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
 ///
-/// A message is acknowledged when all of its entries are final, which for images is after their commit. Texts stay in the
-/// messages; what is pending costs a few bytes an entry.
+/// A message is acknowledged when all of its entries are final, which for images is after their commit. What is pending knows its message.
 final class QueuedRun: PrefetchDelegate {
   /// What makes it end before the queue does.
   enum Ending: Error {
@@ -16,13 +15,6 @@ final class QueuedRun: PrefetchDelegate {
     case refused(String)
     /// The queue was deleted or filled anew.
     case replaced
-  }
-
-  /// An entry, or a variant of one, whose result is to come.
-  struct PendingRow {
-    let held: HeldMessage
-    let entry: UInt16
-    let variant: UInt16
   }
 
   let consumer: QueueConsumer
@@ -42,14 +34,10 @@ final class QueuedRun: PrefetchDelegate {
   private var nextEntry = 0
   /// Whether nothing more is read before messages come, or requests have ended.
   private var isBlocked = false
-  /// Of the batch just read, by request.
-  private var batchRows: [PendingRow] = []
-  private var pending: [PendingRow?] = []
   var heldEntries = 0
   /// Entries asked for that have not come; below 0 where more came.
   private var credits = 0
   var lookAhead: LookAhead
-  private var nextSequence: Int64 = 0
   /// Why it ends before the queue does; nil where it does not.
   private(set) var ending: Ending?
   private var isDrained = false
@@ -88,11 +76,10 @@ final class QueuedRun: PrefetchDelegate {
 
   var sourceDescriptor: Int32? { consumer.descriptor }
 
-  func read(_ batch: inout PrefetchBatch, maximum: Int) throws -> PrefetchSourceState {
-    batchRows.removeAll(keepingCapacity: true)
+  func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
     takeNews()
-    while batch.requests.count < maximum, let held = try currentMessage() {
-      while nextEntry < held.message.entries.count, batch.requests.count < maximum {
+    while batch.entries.count < maximum, let held = try currentMessage() {
+      while nextEntry < held.message.entries.count, batch.entries.count < maximum {
         add(nextEntry, of: held, to: &batch)
         nextEntry += 1
       }
@@ -103,24 +90,16 @@ final class QueuedRun: PrefetchDelegate {
       held.expect(-1)
       settleIfDone(held)
     }
-    if !batch.requests.isEmpty { return .open }
+    if !batch.entries.isEmpty { return .open }
     if let ending { throw ending }
     if isDrained, line.isEmpty { return .ended }
     isBlocked = true
     return .blocked
   }
 
-  func decided(_ index: Int, _ result: EntryResult) { finish(batchRows[index], LoadCompletion(id: 0, result: result)) }
-
-  func began(_ index: Int, slot: Int) {
-    if slot >= pending.count { pending.append(contentsOf: repeatElement(nil, count: slot + 1 - pending.count)) }
-    pending[slot] = batchRows[index]
-  }
-
-  func completed(slot: Int, _ completion: LoadCompletion) {
-    guard let row = pending[slot] else { preconditionFailure("a request completes once") }
-    pending[slot] = nil
-    finish(row, completion)
+  func finished(_ entry: Entry, _ completion: LoadCompletion) {
+    guard let held = entry.owner as? HeldMessage else { preconditionFailure("an entry belongs to its message") }
+    finish(entry, of: held, completion)
   }
 
   func progressed() {
@@ -196,7 +175,7 @@ final class QueuedRun: PrefetchDelegate {
     return held
   }
 
-  private func add(_ index: Int, of held: HeldMessage, to batch: inout PrefetchBatch) {
+  private func add(_ index: Int, of held: HeldMessage, to batch: inout EntryBatch) {
     let entry = held.message.entries[index]
     switch entry.state {
     case .good where held.message.isGivenUp:
@@ -220,7 +199,7 @@ final class QueuedRun: PrefetchDelegate {
       var remarks = DetailedRows.Remarks()
       remarks.isLeftOut = true
       held.expect(1)
-      take(EntryResult(.skipped), PendingRow(held: held, entry: UInt16(index), variant: 0), remarks)
+      take(EntryResult(.skipped), held.entry(index), of: held, remarks)
     case .invalid(let sentence):
       fail(.invalidURL, String(decoding: held.message.bytes[sentence], as: UTF8.self), index, held, variants: 1)
     }
@@ -231,9 +210,10 @@ final class QueuedRun: PrefetchDelegate {
     of held: HeldMessage,
     normalized: Range<Int>,
     _ parts: URLParts,
-    to batch: inout PrefetchBatch
+    to batch: inout EntryBatch
   ) {
-    let url = held.message.bytes[held.message.entries[index].url]
+    let entry = held.message.entries[index]
+    let url = held.message.bytes[entry.url]
     var written = normalized
     if !batch.bytes[normalized].elementsEqual(url) {
       written = batch.bytes.count..<batch.bytes.count + url.count
@@ -243,19 +223,18 @@ final class QueuedRun: PrefetchDelegate {
     line.change(held.host, by: max(1, variants))
     var variant: UInt16 = variants == 0 ? 0 : 1
     repeat {
-      batch.requests.append(
-        LoadRequest(
-          id: 0,
-          url: normalized,
-          written: written,
-          parts: parts,
+      batch.entries.append(
+        Entry(
+          source: entry.manifest,
+          line: entry.line,
           priority: held.message.priority,
-          sequence: nextSequence,
-          variant: variant
+          variant: variant,
+          parts: parts,
+          requestRange: normalized,
+          writtenRange: written,
+          owner: held
         )
       )
-      batchRows.append(PendingRow(held: held, entry: UInt16(index), variant: variant))
-      nextSequence += 1
       variant += 1
     } while variant <= variants
   }
