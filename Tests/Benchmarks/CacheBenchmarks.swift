@@ -2,6 +2,7 @@ import ImageCaching
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives
+import ImageURLs
 import Threads
 
 /// Looking images up, and storing them.

@@ -55,11 +55,11 @@ final class Loader: LoadReceiver {
 
   /// Somebody else who waits for what a loader asks for.
   final class Waiter: LoadReceiver {
-    private let taken = Watched<[LoadCompletion]>([])
-    func complete(_ completions: [(Entry, LoadCompletion)]) { taken.withLock { $0 += completions.map(\.1) } }
+    private let taken = Watched<[(Entry, LoadCompletion)]>([])
+    func complete(_ completions: [(Entry, LoadCompletion)]) { taken.withLock { $0 += completions } }
 
     /// Waits for so many completions.
-    func completions(_ count: Int) async throws -> [LoadCompletion] {
+    func completions(_ count: Int) async throws -> [(Entry, LoadCompletion)] {
       try await taken.wait(for: "\(count) completions") { $0.count >= count }
       return taken.value
     }

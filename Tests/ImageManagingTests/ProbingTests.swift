@@ -64,8 +64,8 @@ import Testing
     try await gate.waitForWaiting(1)
     try loader.ask([origin.url("/image")], loader.context(), as: second)
     gate.open()
-    #expect(try await first.completions(1)[0].result.failure?.kind == .dimensions)
-    #expect(try await second.completions(1)[0].result.outcome == .downloaded)
+    #expect(try await first.completions(1)[0].1.result.failure?.kind == .dimensions)
+    #expect(try await second.completions(1)[0].1.result.outcome == .downloaded)
   }
 
   private func context(_ loader: Loader, _ method: DownloadOptions.Method, _ rules: VerificationRules = .init()) -> LoadContext {

@@ -1,6 +1,7 @@
 import ImageCaching
 import ImageManaging
 import ImagePrimitives
+import ImageURLs
 import TestOrigin
 import TestSupport
 import Testing
@@ -23,10 +24,10 @@ import Testing
       let waiter = Loader.Waiter()
       try loader.ask(urls, loader.context(mode: .only), as: waiter)
       let completions = try await waiter.completions(urls.count)
-      #expect(completions.count == urls.count && Set(completions.map(\.id)).count == urls.count)
-      let hits = completions.filter { $0.result.outcome == .hitDisk }.map { Int($0.id) }
+      #expect(completions.count == urls.count && Set(completions.map(\.0.sequence)).count == urls.count)
+      let hits = completions.filter { $0.1.result.outcome == .hitDisk }.map { Int($0.0.sequence) }
       #expect(hits == cached.sorted())
-      #expect(completions.count { $0.result.outcome == .skipped } == urls.count - cached.count)
+      #expect(completions.count { $0.1.result.outcome == .skipped } == urls.count - cached.count)
     }
   }
 }

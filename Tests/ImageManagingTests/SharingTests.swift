@@ -36,7 +36,7 @@ import Testing
     try loader.ask([origin.url("/large.jpg")], loader.context(LoadContext.Parts(delivery: .data)), as: second)
     gate.open()
     #expect(try await loader.results(1)[0].outcome == .downloaded)
-    let completion = try await second.completions(1)[0]
+    let completion = try await second.completions(1)[0].1
     #expect(completion.result.outcome == .hitDisk)
     #expect(completion.payload?.data == SampleImages.jpeg(1, padding: 300_000))
     #expect(origin.requests.count == 1)
@@ -54,7 +54,7 @@ import Testing
     try loader.ask([origin.url("/no.jpg")], loader.context(verification: VerificationRules(depth: .full)), as: second)
     gate.open()
     #expect(try await loader.results(1)[0].failure?.status == 404)
-    let shared = try await second.completions(1)[0].result
+    let shared = try await second.completions(1)[0].1.result
     #expect(shared.failure?.status == 404 && shared.isShared)
     #expect(origin.requests.count == 1)
   }

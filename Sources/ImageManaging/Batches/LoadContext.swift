@@ -44,7 +44,7 @@ public final class LoadContext: Sendable {
     /// Who decodes; nil: the manager's coders.
     public var coders: ImageCoderRegistry?
     /// Further ways to ask, beside the plain one of ``LoadContext/download``; none by default. Requests name theirs by
-    /// ``LoadRequest/variant``.
+    /// ``/ImageURLs/Entry/variant``.
     public var variants: [LoadVariant]
     /// Who fetches; nil: the manager's downloader.
     public var downloader: ImageDownloader?
@@ -116,7 +116,7 @@ public final class LoadContext: Sendable {
   /// When the run of this context began: what it stores is trimmed last.
   public let startedAt: Timestamp
   let parts: Parts
-  /// How images are fetched, by ``LoadRequest/variant``.
+  /// How images are fetched, by ``/ImageURLs/Entry/variant``.
   private let downloads: [DownloadOptions]
   /// What tells their images apart, likewise.
   private let variantIdentities: [VariantIdentity]
