@@ -122,9 +122,29 @@ public final class ImageDownloader: Sendable {
   }
 
   /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two; a rate that is not above zero traps too.
+  ///
+  /// A rate may change as often as one likes without a burst: what has passed of the wait for the next start counts as the same part
+  /// of the new one.
   public func setLimits(_ limits: DownloadLimits) {
-    setLimits(limits, grantedBy: nil)
+    Self.requireLimits(limits.concurrency, perHost: limits.perHost)
+    for rate in [limits.rate, limits.perHostRate] {
+      if let rate { trap(unless: rate > 0, "a rate has to be above zero, not \(rate)") }
+    }
+    inbox.post(.setLimits(limits))
   }
+
+  /// Starts nothing at `origin` for `duration` from now on, as if it had asked for that by `status`: for pauses that it has asked
+  /// others for. What is no origin, written as in a ``HostPauseRequest``, is ignored.
+  public func pause(_ origin: String, for duration: Duration, status: Int) {
+    guard let origin = URLOrigin(serialized: origin) else { return }
+    inbox.post(.pause(origin, for: duration, status: status))
+  }
+
+  /// Calls `observer` whenever a host asks this downloader for a pause, and not for those by ``pause(_:for:status:)``; nil: nobody.
+  ///
+  /// It is called on the transfer thread, never under a lock, and holds up all transfers while it lasts. It is kept until another is
+  /// set, or the downloader is shut down.
+  public func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
 
   /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.
   public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
@@ -176,6 +196,23 @@ public final class ImageDownloader: Sendable {
   static func requireLimits(_ concurrency: Int, perHost: Int) {
     trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
     trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
+  }
+}
+
+/// A pause that a host has asked for, by 429 or 503.
+public struct HostPauseRequest: Sendable, Hashable {
+  /// The server that was connected to, as RFC 6454, section 6.2, writes an origin, such as `https://example.com` or
+  /// `http://127.0.0.1:8080`.
+  public var origin: String
+  /// From now on: its `Retry-After`, or else a backoff.
+  public var duration: Duration
+  /// The HTTP status by which it asked.
+  public var status: Int
+
+  public init(origin: String, duration: Duration, status: Int) {
+    self.origin = origin
+    self.duration = duration
+    self.status = status
   }
 }
 

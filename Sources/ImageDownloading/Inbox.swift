@@ -21,11 +21,9 @@ final class Inbox: Sendable {
     case clearCookies
     case forgetFailures
     case setConcurrency(Int, perHost: Int)
-    case setLimits(DownloadLimits, (any StartGranting)?)
-    case grantStarts([StartGrant])
-    case changeAuthority(StartAuthority)
-    /// Another downloader was told so.
-    case rest(URLOrigin, for: Duration, status: Int)
+    case setLimits(DownloadLimits)
+    case pause(URLOrigin, for: Duration, status: Int)
+    case setPauseObserver((@Sendable (HostPauseRequest) -> Void)?)
     case setSuspended(Bool)
     case capacityChanged
     case shutDown

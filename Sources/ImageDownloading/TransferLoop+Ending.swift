@@ -51,7 +51,7 @@ extension TransferLoop {
       failedToConnect = transfer.phase != .connected
       end.continuation = transfer.resumption(after: failure)
     }
-    end.askedWait = hear(verdict, of: transfer, slot)
+    end.askedWait = record(verdict, of: transfer, slot)
     release(transfer, of: slot, failedToConnect: failedToConnect)
     settle(slot, verdict, end)
   }

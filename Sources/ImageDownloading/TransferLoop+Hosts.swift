@@ -5,52 +5,61 @@ import ImagePrimitives
 extension TransferLoop {
   /// Takes what a transfer tells of its host, before it is released. Returns for how long the host asks to be left alone, where
   /// its answer says so.
-  func hear(_ verdict: Verdict, of transfer: Transfer, _ slot: Int) -> Duration? {
+  func record(_ verdict: Verdict, of transfer: Transfer, _ slot: Int) -> Duration? {
     let host = jobs[slot].host
     guard case .failure(let failure) = verdict else {
-      tell(host, .answered(latencyNanoseconds: latency(of: transfer)))
+      record(host, .answered(latencyNanoseconds: latency(of: transfer)))
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
       let wait = transfer.askedWait(now: time.wall())
-      hearBusy(slot, status: status, begun: transfer.started, asked: wait)
+      recordBusy(slot, status: status, begun: transfer.started, asked: wait)
       return wait
     }
     if failure.isTransient {
-      tell(host, .failed(failure))
+      record(host, .failed(failure))
     } else {
-      tell(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
+      record(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
     }
     return nil
   }
 
   /// Lets the host of a job rest that answers 429 or 503: for as long as it asks for, or else for a backoff that grows with the
   /// times that it has asked in a row. Whether the job itself is tried again does not matter for that.
-  func hearBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
+  func recordBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
     let host = jobs[slot].host
-    tell(host, .busy(begun: begun))
+    record(host, .busy(begun: begun))
     let backoff = jobs[slot].download.options.backoff
     let wait = asked ?? retries.jitter(backoff.limit(beforeRetry: queue.timesAsked(of: host) - 1))
     // The turn may have begun before the answer came.
-    rest(host, until: time.monotonic().advanced(by: wait), status: status)
-    if wait > .zero { authority?.noteRest(of: hosts.origin(host).serialized, for: wait, status: status) }
+    pause(host, until: time.monotonic().advanced(by: wait), status: status)
+    if wait > .zero {
+      pauseObserver?(HostPauseRequest(origin: hosts.origin(host).serialized, duration: wait, status: status))
+    }
   }
 
-  private func tell(_ host: Int, _ answer: HostAnswer) {
-    switch queue.hear(answer, from: host, now: turn.now) {
+  private func record(_ host: Int, _ answer: HostAnswer) {
+    switch queue.record(answer, from: host, now: turn.now) {
     case .none: break
-    case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.rest(of: host), status: nil)
+    case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.restsUntil(host), status: nil)
     case .healed: monitor.forget(hosts.origin(host).written)
     case .down: refuseWaiting(for: host)
     }
   }
 
   /// Lets a host rest until `time`, and ends those that may not wait for so long.
-  func rest(_ host: Int, until time: MonotonicInstant, status: Int) {
+  func pause(_ host: Int, until time: MonotonicInstant, status: Int) {
     guard time > turn.now else { return }
-    queue.rest(host, until: time, status: status, now: turn.now)
+    queue.pause(host, until: time, status: status, now: turn.now)
     monitor.note(hosts.origin(host).written, until: time, status: status)
     if queue.triesPatience(of: host, now: turn.now) { refuseWaiting(for: host) }
+  }
+
+  /// Pauses a host as another downloader was asked to; nothing may have been asked of it here.
+  func pause(_ origin: URLOrigin, for duration: Duration, status: Int) {
+    let host = hosts.retain(origin)
+    pause(host, until: turn.now.advanced(by: duration), status: status)
+    releaseHost(host)
   }
 
   /// Ends all that waits for a host and may not wait as long as it has to.

@@ -49,7 +49,7 @@ extension TransferLoop {
     var bytes = 0
     if case .success(let answer) = result { bytes = answer.body.count }
     if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
-      hearBusy(slot, status: status, begun: load.started, asked: nil)
+      recordBusy(slot, status: status, begun: load.started, asked: nil)
     }
     endLoad(number, of: slot, receivedBytes: bytes)
     settle(slot, verdict)

@@ -4,7 +4,7 @@ import ImagePrimitives
 ///
 /// A turn: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start; tell
 /// the receivers. It sleeps without end where no socket, no timer and no message calls. Its parts are in files of their own: who
-/// shares a job, how jobs start, how they end, what hosts, their rules for robots and an authority allow, loaders, progress.
+/// shares a job, how jobs start, how they end, what hosts, their rules for robots allow, loaders, progress.
 final class TransferLoop: @unchecked Sendable {
   // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
 
@@ -42,8 +42,8 @@ final class TransferLoop: @unchecked Sendable {
   let robotsReceiver = RobotsReceiver()
   /// Who answers no HEAD.
   var headRefusals = HeadRefusals()
-  /// Who grants starts, where others keep to the same rates.
-  var authority: (any StartGranting)?
+  /// Notified of the pauses that hosts ask for.
+  var pauseObserver: (@Sendable (HostPauseRequest) -> Void)?
   private var messages: [Inbox.Message] = []
   private var isEnding = false
 
@@ -72,7 +72,7 @@ final class TransferLoop: @unchecked Sendable {
     while !isEnding { takeTurn() }
     transfers.removeAll()
     clients.removeAll()
-    authority = nil
+    pauseObserver = nil
     inbox.ended.open()
   }
 
@@ -85,7 +85,6 @@ final class TransferLoop: @unchecked Sendable {
     concludeEnded()
     checkTimeLimits()
     let limit = startWaiting()
-    if let authority { requestStarts(of: authority) }
     for client in clients.values { client.deliver() }
     if takeRobots() { hasMore = true }
     monitor.update(
@@ -144,13 +143,11 @@ final class TransferLoop: @unchecked Sendable {
       case .setConcurrency(let concurrency, let perHost):
         queue.setLimits(concurrency: concurrency, perHost: perHost)
         limitsChanged()
-      case .setLimits(let limits, let authority):
-        self.authority = authority
-        queue.setLimits(limits, authority: authority == nil ? .own : .granting, now: turn.now)
+      case .setLimits(let limits):
+        queue.setLimits(limits, now: time.monotonic())
         limitsChanged()
-      case .grantStarts(let grants): take(grants)
-      case .changeAuthority(let state): if authority != nil { queue.setAuthority(state, now: turn.now) }
-      case .rest(let origin, let duration, let status): rest(origin, for: duration, status: status)
+      case .pause(let origin, let duration, let status): pause(origin, for: duration, status: status)
+      case .setPauseObserver(let observer): pauseObserver = observer
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Being awake is all it takes.
       case .loaded(let number, let result): concludeLoad(number, result)

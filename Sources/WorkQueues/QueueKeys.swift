@@ -13,7 +13,7 @@ import RedisClient
 /// | `blacklist` | a hash: URLs known to be bad |
 /// | `workers` | a sorted set: workers by the time they were last seen |
 ///
-/// What workers share to be polite together, ``PolitenessKeys``, is no part of the queue and outlasts it: all of that expires.
+/// What workers share about rates, ``RateKeys``, is no part of the queue and outlasts it: all of that expires.
 struct QueueKeys: Sendable {
   /// The consumer group of every stream of messages.
   static let group: RedisArgument = "workers"

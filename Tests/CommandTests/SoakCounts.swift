@@ -13,7 +13,7 @@ enum SoakCounts {
   /// URLs of a check.
   static let urls = count("PREWARM_SOAK_URLS", default: 1200)
   /// For how long workers keep to a rate that they share.
-  static let politeSeconds = count("PREWARM_SOAK_SECONDS", default: 60)
+  static let rateSeconds = count("PREWARM_SOAK_SECONDS", default: 60)
   /// Entries of a queue.
   static let entries = count("PREWARM_SOAK_ENTRIES", default: 800)
   /// Workers that are killed over a queue.

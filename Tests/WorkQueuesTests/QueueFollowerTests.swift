@@ -45,21 +45,23 @@ import Testing
     #expect(try follower.open() == nil)
   }
 
-  @Test func whatWorkersShareToBePoliteOutlastsTheQueue() async throws {
+  @Test("what workers share about rates outlasts the queue")
+  func ratesOutlastTheQueue() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))
-    let keys = PolitenessKeys(fixture.place.name)
+    let keys = RateKeys(fixture.place.name)
     let connection = try fixture.connection()
-    _ = try connection.run(PolitenessScripts.beat, keys: [keys.workers], ["worker", 60_000])
+    var worker = try ScriptedWorker("worker", fixture)
+    try worker.beat(lease: 6000, returning: 6000)
     _ = try connection.run(
-      PolitenessScripts.rest,
-      keys: [keys.rest("https://a"), keys.rests],
+      MembershipScripts.pause,
+      keys: [keys.pause("https://a"), keys.pauses],
       [60_000, 429, "worker", "https://a"]
     )
     try QueueFollower(fixture.place).delete(queue)
     try QueueFollower(fixture.place).delete()
     #expect(try connection.command(["DBSIZE"]) == .integer(3))
-    for key in [keys.workers, keys.rests, keys.rest("https://a")] {
+    for key in [keys.members, keys.pauses, keys.pause("https://a")] {
       #expect((1...60_000).contains(try connection.command(["PTTL", key]).integer ?? 0))
     }
   }

@@ -2,21 +2,18 @@ import ImagePrimitives
 
 /// What one host allows and deserves: when the next request to it may begin, and how many may run.
 struct HostPolicy {
-  var pace = StartPace()
+  private(set) var rate = StartRate()
   private(set) var pause = HostPause()
   private(set) var breaker = BreakerState()
   private var adaptive = AdaptiveLimit()
   /// What the host did when it was last left alone.
   private(set) var lastFailure: String?
 
-  /// Nothing may begin before this; where starts are granted, it holds once there are any.
-  func earliestStart(_ rule: PaceRule) -> MonotonicInstant { max(pace.next(rule), rest) }
-
-  /// Whether nothing may begin for want of a grant, and nothing else.
-  func lacksGrant(_ rule: PaceRule, now: MonotonicInstant) -> Bool { pace.lacksGrant(rule, now: now) && rest <= now }
+  /// Nothing may begin before this.
+  var earliestStart: MonotonicInstant { max(rate.next, restsUntil) }
 
   /// Until when it is left alone, be it by its own wish.
-  var rest: MonotonicInstant { max(pause.until, breaker.earliestStart) }
+  var restsUntil: MonotonicInstant { max(pause.until, breaker.earliestStart) }
 
   /// How many transfers it may have.
   func limit(_ rules: HostRules) -> Int {
@@ -26,21 +23,21 @@ struct HostPolicy {
 
   /// Whether this is to outlive the moment when nothing waits or runs for the host.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
-    rest > now || pace.isWorthKeeping(rules.pace, now: now) || pause.timesAsked > 0 || !breaker.isCalm
+    restsUntil > now || rate.next > now || pause.timesAsked > 0 || !breaker.isCalm
       || rules.isAdaptive && adaptive.isLearned
   }
 
   /// A request begins.
   mutating func start(_ rules: HostRules, now: MonotonicInstant) {
-    pace.start(rules.pace, now: now)
+    rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
     breaker.start()
   }
 
   /// The last start has come to no request.
-  mutating func takeBackStart(_ rules: HostRules) { pace.takeBack(rules.pace) }
+  mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
 
   /// Takes what a request tells of the host, while `running` run, that one included.
-  mutating func hear(_ answer: HostAnswer, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
+  mutating func record(_ answer: HostAnswer, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
     switch answer {
     case .answered(let latency):
       pause.heal()
@@ -64,15 +61,17 @@ struct HostPolicy {
   mutating func finish() { breaker.abandonTry() }
 
   /// The host asks to be left alone until `time`.
-  mutating func rest(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+  mutating func pause(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
     pause.extend(until: time, status: status, now: now)
   }
 
   /// Forgets that it failed, and not what it asked for.
   mutating func forgetFailures() { breaker.forget() }
 
-  /// Goes on with other rules.
-  mutating func change(_ rules: HostRules) { pace.change(rules.pace) }
+  /// Goes on with another interval between two starts.
+  mutating func changeInterval(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
+    rate.change(from: old, to: new, now: now)
+  }
 
   /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }

@@ -36,9 +36,6 @@ struct HostTable {
     return number
   }
 
-  /// The number of a host that is taken or kept.
-  func number(of origin: URLOrigin) -> Int? { numbers[origin] }
-
   /// The host of a number that is taken or kept.
   func origin(_ number: Int) -> URLOrigin {
     guard let origin = entries[number].origin else { preconditionFailure("\(number) is no host's number") }

@@ -13,33 +13,28 @@ struct StartRate {
 
   /// Nothing may begin before this.
   private(set) var next = MonotonicInstant(nanoseconds: 0)
-  /// The moment of the last start, by the schedule.
-  private var last: MonotonicInstant?
 
   /// Counts a start; an interval of zero is no rate.
   mutating func start(at now: MonotonicInstant, intervalNanoseconds interval: UInt64) {
     guard interval > 0 else { return }
     let isInTime = now.nanoseconds &- next.nanoseconds <= Self.toleranceNanoseconds
-    let start = isInTime ? next : now
-    last = start
-    next = start.advanced(by: .nanoseconds(Int64(clamping: interval)))
+    next = (isInTime ? next : now).advanced(by: .nanoseconds(Int64(clamping: interval)))
   }
 
   /// Takes back the last start, from which no request came.
   mutating func takeBack(intervalNanoseconds interval: UInt64) {
     next = MonotonicInstant(nanoseconds: next.nanoseconds - min(interval, next.nanoseconds))
-    last = last.map { MonotonicInstant(nanoseconds: $0.nanoseconds - min(interval, $0.nanoseconds)) }
   }
 
-  /// Goes on with another interval, from the last start on. So an interval that is shorter for a moment lets nothing begin early
-  /// once it is the longer one again.
-  mutating func change(intervalNanoseconds interval: UInt64) {
-    guard let last else { return }
-    next = last.advanced(by: .nanoseconds(Int64(clamping: interval)))
+  /// Goes on with another interval: the part of the present one that is left stays that part of the new one.
+  ///
+  /// So between two starts the rate always allows one whole start, however often it changes, and a rate that is changed again and again
+  /// allows no burst. An interval of zero is no rate.
+  mutating func change(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
+    guard next > now else { return }
+    let left = old > 0 ? Double(next.since(now).wholeNanoseconds) / Double(old) : 0
+    next = now.advanced(by: .nanoseconds(Int64(min(left * Double(new), 1e18))))
   }
-
-  /// Lets nothing begin before `time`.
-  mutating func postpone(until time: MonotonicInstant) { next = max(next, time) }
 
   /// The interval of a number of starts a second; zero where there is no limit.
   static func intervalNanoseconds(ofRate rate: Double?) -> UInt64 {

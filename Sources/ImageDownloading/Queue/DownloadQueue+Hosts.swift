@@ -4,18 +4,29 @@ import ImagePrimitives
 /// What hosts allow, and what becomes of those that wait for them.
 extension DownloadQueue {
   /// Changes all limits: numbers of at least 1, rates above zero.
-  mutating func setLimits(_ limits: DownloadLimits, authority: StartAuthority = .own, now: MonotonicInstant) {
+  mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
     concurrency = limits.concurrency
-    rules.perHost = limits.perHost
     rules.isAdaptive = limits.isAdaptive
-    rates = StartRates(limits)
-    setAuthority(authority, now: now)
+    rules.perHost = limits.perHost
+    let interval = StartRate.intervalNanoseconds(ofRate: limits.rate)
+    rate.change(from: intervalNanoseconds, to: interval, now: now)
+    intervalNanoseconds = interval
+    let hostInterval = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
+    for host in hosts.indices {
+      hosts[host].policy.changeInterval(from: rules.intervalNanoseconds, to: hostInterval, now: now)
+    }
+    rules.intervalNanoseconds = hostInterval
+    limitsChanged()
   }
 
   /// Changes both limits, at least 1 each.
   mutating func setLimits(concurrency: Int, perHost: Int) {
     self.concurrency = concurrency
     rules.perHost = perHost
+    limitsChanged()
+  }
+
+  private mutating func limitsChanged() {
     for host in hosts.indices {
       countFullness(host)
       announce(host)
@@ -23,14 +34,14 @@ extension DownloadQueue {
   }
 
   /// Takes what a transfer to `host` tells of it, before it has ``finished(host:failedToConnect:wasRequested:)``.
-  mutating func hear(_ answer: HostAnswer, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
-    hosts[host].policy.hear(answer, running: hosts[host].running, rules, now: now)
+  mutating func record(_ answer: HostAnswer, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
+    hosts[host].policy.record(answer, running: hosts[host].running, rules, now: now)
   }
 
   /// Lets nothing begin at `host` before `time`, since it asked for that.
-  mutating func rest(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+  mutating func pause(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
     while hosts.count <= host { hosts.append(HostQueue()) }
-    hosts[host].policy.rest(until: time, status: status, now: now)
+    hosts[host].policy.pause(until: time, status: status, now: now)
     announce(host)
   }
 
@@ -46,7 +57,7 @@ extension DownloadQueue {
   }
 
   /// Until when `host` is left alone.
-  func rest(of host: Int) -> MonotonicInstant { hosts[host].policy.rest }
+  func restsUntil(_ host: Int) -> MonotonicInstant { hosts[host].policy.restsUntil }
 
   /// Forgets of all hosts that they failed.
   mutating func forgetFailures() {

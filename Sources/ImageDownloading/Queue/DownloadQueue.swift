@@ -50,13 +50,8 @@ package struct DownloadQueue {
   /// What holds for each host.
   package var rules: HostRules
   /// Over all hosts.
-  var pace = StartPace()
-  var paceRule = PaceRule()
-  /// Who decides on starts, and the rates that were set, of which each downloader has a part while nobody does.
-  var authority = StartAuthority.own
-  var rates = StartRates()
-  /// Hosts for which starts are to be asked for, each once; some need none any more.
-  var wanting: [Int] = []
+  var rate = StartRate()
+  var intervalNanoseconds: UInt64 = 0
   /// Whether something could start now but for the rate over all hosts.
   private var waitsForRate = false
   /// As the last step knows it.
@@ -152,9 +147,8 @@ package struct DownloadQueue {
     guard running < concurrency else { return .none(.concurrency) }
     guard let candidate = best() else { return .none(hostLimit) }
     guard startsNew || candidate.rank.continues else { return .none(.held) }
-    guard pace.next(paceRule) <= now, !paceRule.isGranted || !pace.lacksGrant(paceRule, now: now) else {
+    guard rate.next <= now else {
       waitsForRate = true
-      if pace.lacksGrant(paceRule, now: now), pace.want(now) { noteAwaited() }
       return .none(.rate)
     }
     return start(candidate.host)
@@ -173,7 +167,7 @@ package struct DownloadQueue {
       while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
       while let first = sleepers.min, hosts[first.host].sleep?.until != first.until { sleepers.removeMin() }
       var earliest = MonotonicInstant(nanoseconds: .max)
-      if waitsForRate, !pace.lacksGrant(paceRule, now: now) { earliest = pace.next(paceRule) }
+      if waitsForRate { earliest = rate.next }
       if let retry = retries.min { earliest = min(earliest, retry.time) }
       if let sleeper = sleepers.min { earliest = min(earliest, sleeper.until) }
       return earliest.nanoseconds < .max ? earliest : nil
@@ -201,8 +195,7 @@ package struct DownloadQueue {
     hosts[host].running -= 1
     hosts[host].policy.finish()
     if !wasRequested {
-      pace.takeBack(paceRule)
-      noteAwaited()
+      rate.takeBack(intervalNanoseconds: intervalNanoseconds)
       hosts[host].policy.takeBackStart(rules)
     }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
@@ -225,15 +218,12 @@ package struct DownloadQueue {
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
     hosts[candidate.host].best?.rank == candidate.rank
       && hosts[candidate.host].hasRoom(rules)
-      && hosts[candidate.host].policy.earliestStart(rules.pace) <= now
-      && (!rules.pace.isGranted || !hosts[candidate.host].policy.lacksGrant(rules.pace, now: now))
+      && hosts[candidate.host].policy.earliestStart <= now
       && (hosts[candidate.host].phase == .open) == open
   }
 
   private mutating func drop(_ stale: Candidate) {
     if hosts[stale.host].announced == stale.rank.ticket { hosts[stale.host].announced = 0 }
-    // What was granted may be lost by time alone.
-    if rules.pace.isGranted { announce(stale.host) }
   }
 
   private mutating func start(_ host: Int) -> Step {
@@ -243,8 +233,7 @@ package struct DownloadQueue {
     waiting -= 1
     running += 1
     hosts[host].running += 1
-    pace.start(paceRule, now: now)
-    if paceRule.isGranted { noteAwaited() }
+    rate.start(at: now, intervalNanoseconds: intervalNanoseconds)
     hosts[host].policy.start(rules, now: now)
     countFullness(host)
     if resolves { resolving += 1 }
@@ -276,8 +265,7 @@ package struct DownloadQueue {
   mutating func announce(_ host: Int) {
     guard let best = hosts[host].best else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
-    if rules.pace.isGranted, hosts[host].policy.lacksGrant(rules.pace, now: now) { return awaitGrant(host) }
-    let time = hosts[host].policy.earliestStart(rules.pace)
+    let time = hosts[host].policy.earliestStart
     guard time <= now else { return sleep(host, until: time) }
     wake(host)
     guard hosts[host].announced != best.rank.ticket else { return }
@@ -288,14 +276,13 @@ package struct DownloadQueue {
 
   // MARK: Hosts that sleep, and full ones
 
-  mutating func sleep(_ host: Int, until time: MonotonicInstant) {
+  private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
     guard hosts[host].sleep?.until != time else { return }
     wake(host)
-    let reason = time > hosts[host].policy.rest ? HostQueue.SleepReason.rate : .pause
+    let reason = time > hosts[host].policy.restsUntil ? HostQueue.SleepReason.rate : .pause
     hosts[host].sleep = (time, reason)
     countSleep(reason, 1)
-    // One that sleeps until it is woken has no place there.
-    if time.nanoseconds < .max { sleepers.insert(Sleeper(until: time, host: host)) }
+    sleepers.insert(Sleeper(until: time, host: host))
   }
 
   mutating func wake(_ host: Int) {

@@ -9,6 +9,8 @@ import Reports
 final class JobSession {
   let context: LoadContext
   let startedAt: Timestamp
+  /// What the downloader keeps to from the session's beginning.
+  let limits: DownloadLimits
   /// The most memory that was seen.
   private(set) var peakMemoryBytes: UInt64 = 0
 
@@ -25,8 +27,6 @@ final class JobSession {
     /// Who is shown every image that came.
     var observer: (any ImageObserver)?
     var files = OpenFileBudget()
-    /// Who grants starts, where other workers keep to the same rates; nil: the rates are this run's own.
-    var starts: (any StartGranting)?
     /// In a dry run the network is never asked.
     var isDryRun = false
     var time = TimeSource.system
@@ -52,7 +52,8 @@ final class JobSession {
     if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
     var limits = job.downloadLimits
     limits.concurrency = min(limits.concurrency, files.transfers)
-    manager.downloader.setLimits(limits, grantedBy: surroundings.starts)
+    self.limits = limits
+    manager.downloader.setLimits(limits)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
     // Another job may go another way to hosts that were down.

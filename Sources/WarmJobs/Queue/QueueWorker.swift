@@ -144,18 +144,16 @@ public final class QueueWorker {
     }
     var surroundings = JobSession.Surroundings(time: time)
     surroundings.memory = job.cache.memory.map { ImageMemory(maxCost: $0.maxCost, maxCount: $0.maxCount) }
+    let session = JobSession(stores, over: manager, surroundings)
     let consumer: QueueConsumer
-    let starts: QueueStarts
-    let refusal = PolitenessRefusal()
+    let rates: WorkerRates
+    let refusal = RateRefusal()
     do throws(ThreadRefusal) {
-      starts = try QueueStarts(place, for: manager.downloader) { refusal.set($0) }
+      rates = try WorkerRates(place, limits: session.limits, of: manager.downloader) { refusal.set($0) }
       consumer = try QueueConsumer(queue, options: options.consuming)
     } catch {
       throw .queue(.noThread("\(error)"))
     }
-    // From here on the downloader keeps to the limits of the job: rates and pauses are those of all workers together.
-    surroundings.starts = starts
-    let session = JobSession(stores, over: manager, surroundings)
     let meter = session.meter()
     var isOver = false
     var notice = WaitNotice()
@@ -173,6 +171,7 @@ public final class QueueWorker {
       ),
       time: time
     ) { [time, asking, control] run in
+      rates.setHasWork(run.heldEntries > 0)
       if run.isInVain, !isOver {
         isOver = true
         control.endRun()
@@ -192,11 +191,11 @@ public final class QueueWorker {
     consumer.stop(patience: Self.patience)
     if control.signal == nil {
       consumer.join()
-      starts.stop()
+      rates.stop()
     } else {
       // Who asks for the end may kill what takes much longer than what is in flight was given.
       let now = time.monotonic()
-      starts.stop(until: now.advanced(by: Self.patience))
+      rates.stop(until: now.advanced(by: Self.patience))
       _ = consumer.join(afterSilence: Self.patience, since: now)
     }
     progress?.end()
@@ -248,8 +247,8 @@ public final class QueueWorker {
   }
 }
 
-/// What Redis refuses of what workers share, from its thread to the one that tells it.
-private final class PolitenessRefusal: Sendable {
+/// What Redis refuses of what workers share, from its thread to the one that reports it.
+private final class RateRefusal: Sendable {
   private let sentence = Mutex<String?>(nil)
 
   func set(_ new: String) { sentence.withLock { $0 = new } }

@@ -84,7 +84,7 @@ public final class QueueFollower {
 
   /// Removes the queue with all it holds, whatever it was filled with; where there is none, nothing happens.
   ///
-  /// What its workers share to be polite stays: pauses that hosts have asked for outlast the queue, and all of it expires.
+  /// What its workers share about rates stays: pauses that hosts have asked for outlast the queue, and all of it expires.
   public func delete() throws(QueueError) { _ = try command(["UNLINK"] + keys.all) }
 
   /// Removes the queue as ``delete()`` does, but only while it is filled as `queue` says: what others have filled it with since

@@ -37,30 +37,30 @@ struct HostPolicyTests {
   @Test("D15: one that may not wait for so long is not asked, until the pause is over")
   func patience() {
     var policy = HostPolicy()
-    policy.rest(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     #expect(policy.refusal(.seconds(10), now: now) == nil)
     #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
     #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
     // Pauses add up as long as it answers nothing else.
     let later = now.advanced(by: .seconds(10))
-    _ = policy.hear(.busy(begun: later), running: 1, rules, now: later)
-    policy.rest(until: later.advanced(by: .seconds(1)), status: 503, now: later)
+    _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
+    policy.pause(until: later.advanced(by: .seconds(1)), status: 503, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11)))
-    _ = policy.hear(.answered(latencyNanoseconds: nil), running: 1, rules, now: later)
+    _ = policy.record(.answered(latencyNanoseconds: nil), running: 1, rules, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == nil)
   }
 
   @Test("D15: an answer that was under way ends no pause, nor the bound on waiting for it")
   func answerUnderWay() {
     var policy = HostPolicy()
-    policy.rest(until: now.advanced(by: .seconds(10)), status: 429, now: now)
-    _ = policy.hear(.answered(latencyNanoseconds: nil), running: 2, rules, now: now)
-    #expect(policy.mayRefuse && policy.earliestStart(rules.pace) == now.advanced(by: .seconds(10)))
+    policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
+    _ = policy.record(.answered(latencyNanoseconds: nil), running: 2, rules, now: now)
+    #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
     #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
     // What is over of the pause need not be waited for.
     let later = now.advanced(by: .seconds(1))
     #expect(policy.refusal(.seconds(9), now: later) == nil)
-    policy.rest(until: later.advanced(by: .seconds(12)), status: 429, now: later)
+    policy.pause(until: later.advanced(by: .seconds(12)), status: 429, now: later)
     #expect(policy.refusal(.seconds(11), now: later) == .paused(status: 429, remaining: .seconds(12), total: .seconds(12)))
   }
 
@@ -68,17 +68,17 @@ struct HostPolicyTests {
   func busyIsNoFailure() {
     var policy = HostPolicy()
     let failure = Failure(.reset, isTransient: true, message: "it hung up")
-    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .none)
-    for _ in 0..<10 { #expect(policy.hear(.busy(begun: now), running: 1, rules, now: now) == .none) }
-    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .leftAlone)
+    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
+    for _ in 0..<10 { #expect(policy.record(.busy(begun: now), running: 1, rules, now: now) == .none) }
+    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .leftAlone)
     #expect(policy.limit(rules) == 1)
     policy.start(rules, now: now)
     // The answer to the try tells nothing: another one may try.
-    _ = policy.hear(.busy(begun: now), running: 1, rules, now: now)
+    _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
     policy.finish()
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)
-    #expect(policy.hear(.failed(failure), running: 1, rules, now: now) == .down)
+    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .down)
     #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up", remaining: .seconds(300)))
   }
 
@@ -91,7 +91,7 @@ struct HostPolicyTests {
     policy.start(rated, now: now)
     #expect(policy.isWorthKeeping(rated, now: now))
     #expect(!policy.isWorthKeeping(rated, now: now.advanced(by: .seconds(1))))
-    _ = policy.hear(.failed(Failure(.reset, message: "")), running: 1, rules, now: now)
+    _ = policy.record(.failed(Failure(.reset, message: "")), running: 1, rules, now: now)
     #expect(policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(9))))
   }
 }

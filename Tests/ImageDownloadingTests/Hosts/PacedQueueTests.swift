@@ -85,12 +85,12 @@ struct PacedQueueTests {
   func pause() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100), openHosts: 2)
     for slot in 0..<6 { queue.insert(slot: slot, host: slot % 2, priority: .normal, sequence: Int64(-slot)) }
-    queue.rest(0, until: at(5000), status: 429, now: start)
+    queue.pause(0, until: at(5000), status: 429, now: start)
     #expect(startAll(&queue, start) == [5, 3, 1])
     #expect(queue.next(now: start) == .none(.paused))
     #expect(queue.nextStart == at(5000))
     // It asks for more.
-    queue.rest(0, until: at(9000), status: 429, now: start)
+    queue.pause(0, until: at(9000), status: 429, now: start)
     #expect(queue.nextStart == at(9000))
     #expect(startAll(&queue, at(8999)) == [])
     #expect(startAll(&queue, at(9000)) == [4, 2, 0])
@@ -103,13 +103,13 @@ struct PacedQueueTests {
     for slot in 0..<6 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue, start) == [0, 1])
     for change in [BreakerState.Change.none, .leftAlone] {
-      #expect(queue.hear(.failed(failure), from: 0, now: start) == change)
+      #expect(queue.record(.failed(failure), from: 0, now: start) == change)
       queue.finished(host: 0)
     }
     #expect(queue.next(now: start) == .none(.paused))
     #expect(queue.nextStart == at(30_000))
     #expect(startAll(&queue, at(30_000)) == [2])
-    _ = queue.hear(.answered(latencyNanoseconds: nil), from: 0, now: at(30_000))
+    _ = queue.record(.answered(latencyNanoseconds: nil), from: 0, now: at(30_000))
     queue.finished(host: 0)
     #expect(startAll(&queue, at(30_000)) == [3, 4])
   }
@@ -128,7 +128,7 @@ struct PacedQueueTests {
   @Test("D15: the host's state outlives its downloads where it matters, and only there")
   func settling() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 1), openHosts: 2)
-    queue.rest(0, until: at(1000), status: 503, now: start)
+    queue.pause(0, until: at(1000), status: 503, now: start)
     #expect(queue.settle(host: 0, now: start) == true)
     #expect(queue.settle(host: 1, now: start) == false)
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0)
@@ -144,11 +144,11 @@ struct PacedQueueTests {
     #expect(startAll(&queue, start) == [0, 1])
     #expect(queue.next(now: start) == .none(.hosts))
     for expected in [[2, 3], [4], [5]] {
-      _ = queue.hear(.answered(latencyNanoseconds: 1_000_000), from: 0, now: start)
+      _ = queue.record(.answered(latencyNanoseconds: 1_000_000), from: 0, now: start)
       queue.finished(host: 0)
       #expect(startAll(&queue, start) == expected)
     }
-    _ = queue.hear(.busy(begun: start), from: 0, now: start)
+    _ = queue.record(.busy(begun: start), from: 0, now: start)
     queue.finished(host: 0)
     #expect(startAll(&queue, start) == [])
     #expect(queue.running == 2)
@@ -176,7 +176,7 @@ struct PacedQueueTests {
       case 6:
         let host = Int(random.next() % 8)
         let until = now.advanced(by: .milliseconds(Int64(random.next() % 60)))
-        queue.rest(host, until: until, status: 429, now: now)
+        queue.pause(host, until: until, status: 429, now: now)
         paused[host] = max(paused[host], until)
       default:
         // Sleeps, as the loop does, for as long as the queue says.

@@ -46,20 +46,20 @@ struct StartRateTests {
     }
   }
 
-  @Test("another interval counts from the last start on, a start taken back counts nothing")
+  @Test("another interval counts from the last start on; a start taken back counts nothing")
   func changes() {
     let now = MonotonicInstant(nanoseconds: 1_000_000_000)
     var rate = StartRate()
     rate.start(at: now, intervalNanoseconds: 60_000_000_000)
-    rate.change(intervalNanoseconds: Self.interval)
+    rate.change(from: 60_000_000_000, to: Self.interval, now: now)
     #expect(rate.next == now.advanced(by: .milliseconds(20)))
     rate.takeBack(intervalNanoseconds: Self.interval)
     #expect(rate.next == now)
-    rate.change(intervalNanoseconds: 0)
+    rate.change(from: Self.interval, to: 0, now: now)
     rate.start(at: now, intervalNanoseconds: 0)
     #expect(rate.next <= now)
     rate.start(at: now, intervalNanoseconds: Self.interval)
-    rate.change(intervalNanoseconds: 3 * Self.interval)
+    rate.change(from: Self.interval, to: 3 * Self.interval, now: now)
     #expect(rate.next == now.advanced(by: .milliseconds(60)))
   }
 }

@@ -1,0 +1,153 @@
+import RedisClient
+
+/// What the server does as one step each, by its own clock: workers' clocks need not agree.
+enum MembershipScripts {
+  /// Renews a worker's membership, and answers with the part of the rates that it may use, how many workers there are, how many of
+  /// them have work, the last pause that was seen, and the pauses since that still last: of each its origin, the milliseconds that
+  /// are left, and the status. Where Redis refuses to write, it answers with why, and how many workers there are.
+  ///
+  /// A hash holds of each worker until when its part is its own, whether it has work, and the part. A worker with work gets an even
+  /// part, as far as it has that already or the others' parts leave it. The part that is written down is the larger of what it may use from now on
+  /// and what it says to use, which it may do until it has the answer.
+  ///
+  /// After Redis was away, others may still be without it and use the parts that they had. A worker that uses a part of which
+  /// Redis knows nothing shows that Redis has forgotten some: then no part grows until all must be back. Parts that Redis does know
+  /// stay their workers' until then if nobody could renew them, which shows by nobody having been heard of for a while.
+  static let beat = RedisScript(
+    name: "worker-beat",
+    source: """
+      -- KEYS: members, pauses; ARGV: worker, whether it has work, the part that it uses, lease, return interval, last pause seen
+      local clock = redis.call('TIME')
+      local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+      local worker, part, lease, back = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+      local fields = redis.call('HGETALL', KEYS[1])
+      local heard, frozen, isKnown, others = now, 0, false, {}
+      for index = 1, #fields, 2 do
+        local name, value = fields[index], fields[index + 1]
+        local expiry, busy, held = string.match(value, '^(%d+) ([01]) (%d+)$')
+        if name == 'heard' then heard = tonumber(value) or now
+        elseif name == 'frozen' then frozen = tonumber(value) or 0
+        elseif name == worker then isKnown = true
+        elseif expiry then others[#others + 1] = {name, tonumber(expiry), busy, tonumber(held)} end
+      end
+      local wasAway = math.abs(now - heard) > \(quietMilliseconds)
+      if not isKnown and part > 0 then frozen = now + back end
+      frozen = math.min(frozen, now + back)
+      local changes, gone, workers, busyWorkers, taken = {}, {}, 1, tonumber(ARGV[2]), 0
+      for _, other in ipairs(others) do
+        -- A clock that was set back keeps no part for long.
+        local expiry = math.min(other[2], now + math.max(lease, back))
+        if wasAway then expiry = math.max(expiry, now + back) end
+        if expiry < now and now >= frozen then
+          gone[#gone + 1] = other[1]
+        else
+          workers, busyWorkers, taken = workers + 1, busyWorkers + other[3], taken + other[4]
+          if expiry ~= other[2] then
+            changes[#changes + 1] = other[1]
+            changes[#changes + 1] = string.format('%.0f %s %.0f', expiry, other[3], other[4])
+          end
+        end
+      end
+      local granted = 0
+      if ARGV[2] == '1' then granted = math.min(math.floor(\(WorkerMembership.whole) / busyWorkers), math.max(part, \(WorkerMembership.whole) - taken)) end
+      if now < frozen then granted = math.min(granted, part) end
+      local own = string.format('%.0f %s %.0f', now + lease, ARGV[2], math.max(part, granted))
+      local written = redis.pcall('HSET', KEYS[1], worker, own, 'heard', string.format('%.0f', now),
+        'frozen', string.format('%.0f', frozen), unpack(changes))
+      if type(written) == 'table' and written.err then return {written.err, workers} end
+      if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
+      redis.call('PEXPIRE', KEYS[1], string.format('%.0f', 10 * math.max(lease, back)))
+      local last, found = ARGV[6], {}
+      for _, entry in ipairs(redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', 1000)) do
+        last = entry[1]
+        local fields = entry[2]
+        local left = (tonumber(fields[4]) or 0) - now
+        if left > 0 and fields[8] ~= worker then
+          found[#found + 1] = fields[2]
+          found[#found + 1] = string.format('%.0f', left)
+          found[#found + 1] = fields[6] or ''
+        end
+      end
+      return {granted, workers, busyWorkers, last, found}
+      """
+  )
+
+  /// Lets a host pause, unless it does for as long already, and leaves word of it for the other workers.
+  static let pause = RedisScript(
+    name: "pause-host",
+    source: """
+      -- KEYS: pause, pauses; ARGV: milliseconds, status, worker, origin
+      local duration = tonumber(ARGV[1])
+      if redis.call('PTTL', KEYS[1]) >= duration then return 0 end
+      local clock = redis.call('TIME')
+      local over = clock[1] * 1000 + math.floor(clock[2] / 1000) + duration
+      redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
+      redis.call('XADD', KEYS[2], 'MAXLEN', '~', \(maximumPauses), '*',
+        'origin', ARGV[4], 'over', string.format('%.0f', over), 'status', ARGV[2], 'worker', ARGV[3])
+      redis.call('PEXPIRE', KEYS[2], string.format('%.0f', math.max(redis.call('PTTL', KEYS[2]), duration)))
+      return 1
+      """
+  )
+
+  /// Before all pauses.
+  static let firstPause: RedisArgument = "0-0"
+  /// Workers beat every tenth of a second: where none did for so long, Redis was away, or all of them are gone.
+  private static let quietMilliseconds = 2000
+  /// So many pauses are known to a worker that comes later, or a few more.
+  private static let maximumPauses = 4096
+}
+
+/// What Redis answers to a heartbeat; what makes no sense is ignored, since it is foreign input.
+struct MembershipReply {
+  struct Pause: Equatable {
+    var origin: String
+    var duration: Duration
+    var status: Int
+  }
+
+  /// No host pauses for longer.
+  private static let maximumMilliseconds: Int64 = 10 * 365 * 86_400_000
+
+  var part: Int
+  var workers: Int
+  var workersWithWork: Int
+  var lastPause: RedisArgument?
+  var pauses: [Pause] = []
+
+  /// Nil for anything but the answer of ``MembershipScripts/beat``.
+  init?(_ reply: RedisReply) {
+    guard let fields = reply.array, fields.count == 5 else { return nil }
+    let numbers = fields[0..<3].compactMap(\.integer).map { Int(clamping: $0) }
+    guard numbers.count == 3 else { return nil }
+    (part, workers, workersWithWork) = (numbers[0], numbers[1], numbers[2])
+    lastPause = fields[3].bytes.map { RedisArgument($0) }
+    let found = fields[4].array ?? []
+    for index in stride(from: 0, to: found.count - 2, by: 3) {
+      guard let origin = found[index].text, let left = found[index + 1].integer, left > 0 else { continue }
+      let status = found[index + 2].integer.flatMap { (100...599).contains($0) ? Int($0) : nil }
+      guard let status, origin.utf8.count <= 1024 else { continue }
+      pauses.append(Pause(origin: origin, duration: .milliseconds(min(left, Self.maximumMilliseconds)), status: status))
+    }
+  }
+
+  /// Where Redis refuses to write: its words, and how many workers there are.
+  static func refusal(_ reply: RedisReply) -> (text: String, workers: Int?)? {
+    guard let fields = reply.array, fields.count == 2, let text = fields[0].text else { return nil }
+    return (text, fields[1].integer.flatMap { $0 > 0 ? Int(clamping: $0) : nil })
+  }
+}
+
+/// The keys of what workers of a queue share about rates. All expire by themselves.
+struct RateKeys: Sendable {
+  let members: RedisArgument
+  let pauses: RedisArgument
+  private let name: QueueName
+
+  init(_ name: QueueName) {
+    members = name.key("members")
+    pauses = name.key("pauses")
+    self.name = name
+  }
+
+  func pause(_ origin: String) -> RedisArgument { name.key("pause:\(origin)") }
+}
