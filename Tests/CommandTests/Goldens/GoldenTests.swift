@@ -1,0 +1,187 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// What the command prints, held against the files of `Tests/Goldens/CommandTests`.
+@Suite struct GoldenTests {
+  private func expect(_ text: String, _ name: String, _ location: SourceLocation = #_sourceLocation) {
+    let difference = Golden.difference(of: text, from: "CommandTests/\(name)")
+    #expect(difference == nil, "\(difference ?? "")", sourceLocation: location)
+  }
+
+  @Test(
+    "each command's help is that of its golden file",
+    arguments: [
+      [], ["run"], ["check"], ["validate"], ["explain"], ["cache"], ["cache", "stats"], ["cache", "list"], ["cache", "get"],
+      ["cache", "remove"], ["cache", "trim"], ["cache", "clear"], ["cache", "verify"], ["cache", "compact"],
+      ["cache", "export"], ["cache", "import"], ["blacklist"], ["blacklist", "list"], ["blacklist", "remove"],
+      ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["enqueue"],
+      ["worker"], ["schema"],
+    ]
+  )
+  func help(command: [String]) async throws {
+    let result = try await Command.run(BuiltCommand.path, command + ["--help"], environment: ["COLUMNS": "80"])
+    #expect(result.status == 0)
+    expect(result.outputText, "help/\((["prewarm"] + command).joined(separator: "-")).txt")
+  }
+
+  @Test("the JSON Schema and the list of keys are those of their golden files")
+  func keys() async throws {
+    expect(try await Command.run(BuiltCommand.path, ["schema"]).outputText, "schema.json")
+    expect(try await Command.run(BuiltCommand.path, ["validate", "--list-keys"]).outputText, "keys.txt")
+  }
+
+  /// A folder with the cache of `Fixtures/cache` and a job over its images.
+  private func cached() throws -> JobFolder {
+    let images = ["1.jpg", "2.png", "3.webp", "large.jpg", "missing.jpg"]
+    let job = JobFolder(
+      urls: images.map { "http://img.example.com/\($0)" },
+      keys: "cache: {mode: only, max-age: 36500d}\nblacklist: {ttl: 36500d}\nfail-on: {failures: 1}"
+    )
+    try FileManager.default.copyItem(atPath: Fixtures.path("cache"), toPath: job.cacheDirectory)
+    return job
+  }
+
+  @Test(
+    "a cache of an earlier build is read as when it was written",
+    arguments: [
+      ["cache", "list"], ["cache", "list", "--json"], ["cache", "stats", "--job", "job.yaml"], ["cache", "verify"],
+      ["cache", "verify", "--json"], ["blacklist", "list"], ["blacklist", "list", "--json"],
+    ]
+  )
+  func earlierCache(arguments: [String]) async throws {
+    let job = try cached()
+    let result = try await job.start(arguments).wait()
+    #expect(result.status == 0)
+    let name = arguments.filter { $0 != "--job" && $0 != "job.yaml" }.joined(separator: "-").replacing("---", with: "-")
+    let text = (result.outputText + result.errorText).replacing(job.folder.path, with: "FOLDER")
+    expect(text.replacing(/on disk .*/, with: "on disk    SIZE"), "\(name).txt")
+  }
+
+  @Test("a run over a cache of an earlier build finds every image in it")
+  func hits() async throws {
+    let job = try cached()
+    let run = try await job.runJob("--verify-hits")
+    #expect(run.status == 0)
+    #expect(run.totals["hit_disk"] == 4 && run.totals["blacklisted"] == 1)
+    expect(String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self), "cached-rows.jsonl")
+    for image in ["1.jpg", "2.png", "3.webp", "large.jpg"] {
+      #expect(try await job.prewarm("cache", "get", "http://img.example.com/\(image)").status == 0)
+    }
+  }
+
+  @Test("explain prints what is known of a hit, a miss and a blacklisted URL", arguments: ["1.jpg", "none.jpg", "missing.jpg"])
+  func explain(image: String) async throws {
+    let job = try cached()
+    let keys = job.folder.read("job.yaml").map { String(decoding: $0, as: UTF8.self).replacing("mode: only, ", with: "") } ?? ""
+    job.folder.write(keys, to: "job.yaml")
+    for options in [[], ["--json"]] {
+      let arguments = ["explain", "--job", "job.yaml", "http://img.example.com/\(image)"] + options
+      let result = try await job.start(arguments).wait()
+      #expect(result.status == 0 && result.error.isEmpty)
+      let text = result.outputText.replacing(job.folder.path, with: "FOLDER")
+        .replacing(#/prewarm\/\d+\.\d+\.\d+/#, with: "prewarm/VERSION")
+      expect(text, "explain-\(image)\(options.isEmpty ? "" : "-json").txt")
+    }
+  }
+
+  @Test("report shows, merges and compares recorded reports as its golden files do")
+  func recordedReports() async throws {
+    let job = JobFolder("")
+    let (report, rows) = (Fixtures.path("reports/rich.json"), Fixtures.path("reports/rich.jsonl"))
+    let other = Fixtures.path("reports/run.jsonl")
+    let none: [String: String?] = ["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]
+    let cases: [(name: String, arguments: [String], forms: [String])] = [
+      ("show-report", ["show", report], ["text", "json", "html", "markdown", "prometheus", "github"]),
+      ("show-rows", ["show", rows], ["text", "json", "jsonl", "csv", "html", "markdown", "prometheus", "junit", "github"]),
+      ("merge", ["merge", rows, other], ["text", "json", "jsonl", "csv"]),
+      ("diff", ["diff", other, rows], []),
+      ("diff-rows", ["diff", "--json", other, rows], []),
+    ]
+    for (name, arguments, forms) in cases {
+      let reports = forms.flatMap { ["--report", "\($0)=\(name).\($0)"] }
+      let result = try await Command.run(
+        BuiltCommand.path,
+        ["report"] + arguments + reports,
+        environment: job.environment.merging(none) { $1 },
+        workingDirectory: job.folder.path
+      )
+      #expect([0, 2].contains(result.status), "\(name): \(result.errorText)")
+      let fixtures = Fixtures.directory
+      expect((result.outputText + result.errorText).replacing(fixtures, with: "FIXTURES"), "report/\(name).txt")
+      for form in forms where form != "text" {
+        let text = String(decoding: job.folder.read("\(name).\(form)") ?? [], as: UTF8.self)
+        expect(text.replacing(fixtures, with: "FIXTURES").replacing(job.folder.path, with: "FOLDER"), "report/\(name).\(form)")
+      }
+    }
+  }
+
+  @Test("a run with good, broken, missing, redirected and blacklisted URLs writes the reports of its golden files")
+  func run() async throws {
+    let origin = try Self.makeOrigin()
+    let job = JobFolder(
+      """
+      manifests: [{path: urls.txt, priority: high}, {path: more.jsonl}]
+      prefetch: {concurrency: 1}
+      request: {retries: 0}
+      """
+    )
+    let base = origin.base
+    job.folder.write("version: 1\nname: before\nmanifests: [{path: before.txt}]\n", to: "before.yaml")
+    job.write(urls: ["/cached.jpg", "/gone.jpg"].map { origin.url($0) }, to: "before.txt")
+    #expect(try await job.prewarm("run", "before.yaml").status == 2)
+    let paths = ["/1.jpg", "/cached.jpg", "/moved.jpg", "/1.jpg", "/missing.jpg", "/gone.jpg", "/cut.jpg", "/page.jpg"]
+    job.write(urls: ["# home page"] + paths.map { origin.url($0) } + ["not a url", "ftp://img.example.com/a.jpg"])
+    job.folder.write(
+      ["/error.jpg", "/empty.jpg", "/named.png"].map { "{\"url\": \"\(base)\($0)\"}\n" }.joined(),
+      to: "more.jsonl"
+    )
+    let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "prometheus"]
+    let result = try await Command.run(
+      BuiltCommand.path,
+      ["run", "job.yaml", "--verbose", "--progress", "none"] + forms.flatMap { ["--report", "\($0)=run.\($0)"] },
+      environment: job.environment.merging(["GITHUB_WORKSPACE": nil, "GITHUB_STEP_SUMMARY": nil, "CI_PROJECT_DIR": nil]) { $1 },
+      workingDirectory: job.folder.path
+    )
+    #expect(result.status == 2, "\(result.errorText)")
+    let unvarying = { (text: String) in Self.unvarying(text, port: origin.port, folder: job.folder.path) }
+    expect(unvarying(result.outputText), "run/output.txt")
+    expect(unvarying(result.errorText), "run/error.txt")
+    for form in forms {
+      expect(unvarying(String(decoding: job.folder.read("run.\(form)") ?? [], as: UTF8.self)), "run/run.\(form)")
+    }
+  }
+
+  private static func makeOrigin() throws -> Origin {
+    try Origin([
+      "/1.jpg": .file(Fixtures.path("images/good/photo.jpg")),
+      "/cached.jpg": .file(Fixtures.path("images/good/photo-small.jpg")),
+      "/moved.jpg": .redirect(to: "/1.jpg"),
+      "/gone.jpg": .status(410),
+      "/error.jpg": .status(500),
+      "/cut.jpg": .file(Fixtures.path("images/broken/cut.jpg")),
+      "/page.jpg": .file(Fixtures.path("images/broken/page.jpg"), type: "text/html"),
+      "/empty.jpg": .file(Fixtures.path("images/broken/empty.jpg")),
+      "/named.png": .file(Fixtures.path("images/good/photo.jpg"), type: "image/png"),
+    ])
+  }
+
+  /// Returns a report with placeholders for what differs from run to run: places, times, rates, sizes on disk.
+  private static func unvarying(_ text: String, port: Int, folder: String) -> String {
+    text.replacing(folder, with: "FOLDER").replacing("127.0.0.1:\(port)", with: "127.0.0.1:PORT")
+      // Parts of a text report that a short run leaves out.
+      .replacing(#/(?m)^Speed .*\n( +.*\n)*/#, with: "").replacing(#/(?m)^Time .*\n( +.*\n)*/#, with: "")
+      .replacing(#/"(latency_ms|timeline|bound_shares)": \{[^{}]*\}/#) { "\"\($0.1)\": {}" }
+      .replacing(#/"bounded_by": (null|"[^"]*")/#, with: "\"bounded_by\": WORDS")
+      .replacing(#/"(\w+_(?:seconds|per_second|ms)|disk_bytes|peak_memory_bytes)": ?[0-9.]+/#) { "\"\($0.1)\": NUMBER" }
+      .replacing(#/"duration_ms":[0-9.]+/#, with: "\"duration_ms\":NUMBER")
+      .replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z|Z| UTC)/#, with: "TIME")
+      .replacing(#/(time|timestamp)="[^"]*"/#) { "\($0.1)=\"TIME\"" }
+      .replacing(#/(?m)^(prewarm_(?:\w+_seconds|cache_disk_bytes)\w*\{.*\}) [0-9.]+$/#) { "\($0.1) NUMBER" }
+      .replacing(#/(?m)(,\d+),[0-9]+\.[0-9]+,/#) { "\($0.1),NUMBER," }
+      .replacing(#/ *[0-9.]+ (µs|ms|s)\b/#, with: " DURATION").replacing(#/[0-9.]+( [kM]?B)?\/s/#, with: "RATE")
+      .replacing(#/prewarm\/\d+\.\d+\.\d+/#, with: "prewarm/VERSION")
+      .replacing(#/"prewarm": "[^"]*"/#, with: "\"prewarm\": VERSION")
+  }
+}
