@@ -9,10 +9,10 @@ internal import CXXHash
 /// All of it is bounded: 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs at most, unless told otherwise. What comes beyond is not told apart
 /// any more, and ``isComplete`` is false from then on. Bodies come from outside: hashes have a seed that nobody can know, so that chosen
 /// collisions slow nothing.
-public struct BodySightings: Sendable {
+public struct DuplicateIndex: Sendable {
   /// What is known of a body once one more URL had it.
   public struct Sighting: Sendable, Equatable {
-    /// The body at that host, for ``BodySightings/urls(of:)`` and ``BodySightings/firstURL(of:)``; nil where it is not kept in mind.
+    /// The body at that host, for ``DuplicateIndex/urls(of:)`` and ``DuplicateIndex/firstURL(of:)``; nil where it is not kept in mind.
     public var group: UInt64?
     /// How many URLs of the host had the body so far, this one included.
     public var urls: Int
@@ -31,9 +31,9 @@ public struct BodySightings: Sendable {
   public private(set) var isComplete = true
 
   private let threshold: Int
-  private var groups: SightingTable
+  private var groups: ProbedTable<Group>
   private var furtherURLs: HashSet
-  private var firstURLs: SightedURLs?
+  private var firstURLs: FirstURLs?
 
   /// Nothing seen yet.
   ///
@@ -45,9 +45,9 @@ public struct BodySightings: Sendable {
     trap(unless: threshold > 1, "a placeholder of \(threshold) URLs; it takes 2 or more")
     trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; give a power of two")
     self.threshold = threshold
-    groups = SightingTable(maximumSlots: maximumSlots)
+    groups = ProbedTable(free: Group(), slots: 1024, maximumSlots: maximumSlots)
     furtherURLs = HashSet(maximumSlots: maximumSlots)
-    firstURLs = keepsURLs ? SightedURLs() : nil
+    firstURLs = keepsURLs ? FirstURLs() : nil
   }
 
   /// Notes that a URL of a host had a body.
@@ -59,28 +59,28 @@ public struct BodySightings: Sendable {
   ///   - shown: the URL as it may be shown.
   public mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
     let bodyKey = mix(body.high, body.low)
-    let (place, isNew) = groups.place(of: bodyKey)
-    if isNew { return begin(bodyKey, at: place, url, host, shown) }
-    if groups[place].host == host { return add(url, to: place, bodyKey, of: place, shown) }
+    let (index, isNew) = groups.index(of: bodyKey)
+    if isNew { return begin(bodyKey, at: index, url, host, shown) }
+    if groups[index].host == host { return add(url, to: index, bodyKey, of: index, shown) }
     let groupKey = mix(bodyKey, UInt64(host))
-    let (group, isNewGroup) = groups.place(of: groupKey)
-    guard isNewGroup else { return add(url, to: group, groupKey, of: place, shown) }
+    let (group, isNewGroup) = groups.index(of: groupKey)
+    guard isNewGroup else { return add(url, to: group, groupKey, of: index, shown) }
     let sighting = begin(groupKey, at: group, url, host, shown, isRepeated: true)
     // The table may have grown.
-    if sighting.group != nil { countRepetition(at: groups.place(of: bodyKey).place) }
+    if sighting.group != nil { countRepetition(at: groups.index(of: bodyKey).index) }
     return sighting
   }
 
   /// How many URLs had the body of a ``Sighting/group`` at its host; 0 for a group of no sighting.
   public func urls(of group: UInt64) -> Int {
-    let (place, isFree) = groups.place(of: group)
-    return isFree ? 0 : Int(groups[place].urls)
+    let (index, isFree) = groups.index(of: group)
+    return isFree ? 0 : Int(groups[index].urls)
   }
 
   /// The first of them, as it was shown, or the first that there was room for; nil where there was none.
   public func firstURL(of group: UInt64) -> String? {
-    let (place, isFree) = groups.place(of: group)
-    return isFree ? nil : firstURLs?.text(at: groups[place].text)
+    let (index, isFree) = groups.index(of: group)
+    return isFree ? nil : firstURLs?.text(at: groups[index].text)
   }
 
   /// The hash of a URL, of a host, or of other bytes, that is the same throughout this process.
@@ -102,15 +102,15 @@ public struct BodySightings: Sendable {
 
   private mutating func begin(
     _ key: UInt64,
-    at place: Int,
+    at index: Int,
     _ url: UInt64,
     _ host: UInt32,
     _ shown: UnsafeRawBufferPointer,
     isRepeated: Bool = false
   ) -> Sighting {
-    var slot = SightingTable.Slot(key: key, firstURL: UInt32(truncatingIfNeeded: url), host: host)
+    var slot = Group(key: key, firstURL: UInt32(truncatingIfNeeded: url), host: host)
     slot.text = firstURLs?.append(shown, isRepeated: isRepeated) ?? 0
-    guard groups.insert(slot, at: place) else {
+    guard groups.insert(slot, at: index, hash: \.key) != nil else {
       isComplete = false
       return Sighting(group: nil, urls: 1, isPlaceholder: false)
     }
@@ -144,106 +144,93 @@ public struct BodySightings: Sendable {
   }
 
   /// Counts one more URL of a body that another one had.
-  private mutating func countRepetition(at place: Int) {
-    if groups[place].isRepeated {
+  private mutating func countRepetition(at index: Int) {
+    if groups[index].isRepeated {
       urls += 1
     } else {
-      groups[place].isRepeated = true
+      groups[index].isRepeated = true
       bodies += 1
       urls += 2
     }
   }
 }
 
-/// Slots by 64-bit hash: open addressing with linear probing over flat memory, doubled until it has as many as it may.
-struct SightingTable: Sendable {
-  /// A body at a host.
-  struct Slot: Sendable {
-    /// What it is found by; 0 for a free slot.
-    var key: UInt64 = 0
-    /// Of the hash of its first URL, as much as tells it from the others of this slot.
-    var firstURL: UInt32 = 0
-    var host: UInt32 = 0
-    /// URLs of the host that had it.
-    var urls: UInt32 = 0
-    /// Where its first URL lies, in the upper 31 bits; 0 for nowhere.
-    private var textAndFlag: UInt32 = 0
+/// A body at a host.
+private struct Group: ProbedSlot {
+  /// What it is found by; 0 for a free slot.
+  var key: UInt64 = 0
+  /// Of the hash of its first URL, as much as tells it from the others of this slot.
+  var firstURL: UInt32 = 0
+  var host: UInt32 = 0
+  /// URLs of the host that had it.
+  var urls: UInt32 = 0
+  /// Where its first URL lies, in the upper 31 bits; 0 for nowhere.
+  private var textAndFlag: UInt32 = 0
 
-    /// A free one.
-    init() {}
+  var isFree: Bool { key == 0 }
 
-    /// A body that one URL had.
-    init(key: UInt64, firstURL: UInt32, host: UInt32) {
-      (self.key, self.firstURL, self.host) = (key, firstURL, host)
-      urls = 1
-    }
+  init() {}
 
-    /// What ``SightedURLs/append(_:isRepeated:)`` gave.
-    var text: UInt32 {
-      get { textAndFlag >> 1 }
-      set { textAndFlag = newValue << 1 | textAndFlag & 1 }
-    }
-
-    /// Whether more than one URL had the body, at whatever host.
-    var isRepeated: Bool {
-      get { textAndFlag & 1 == 1 }
-      set { textAndFlag = textAndFlag & ~1 | (newValue ? 1 : 0) }
-    }
+  /// A body that one URL had.
+  init(key: UInt64, firstURL: UInt32, host: UInt32) {
+    (self.key, self.firstURL, self.host) = (key, firstURL, host)
+    urls = 1
   }
 
-  private let maximumSlots: Int
-  private var slots: [Slot]
-  private var used = 0
-
-  init(maximumSlots: Int) {
-    self.maximumSlots = maximumSlots
-    slots = Array(repeating: Slot(), count: min(1024, maximumSlots))
+  /// What ``FirstURLs/append(_:isRepeated:)`` gave.
+  var text: UInt32 {
+    get { textAndFlag >> 1 }
+    set { textAndFlag = newValue << 1 | textAndFlag & 1 }
   }
 
-  var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
+  /// Whether more than one URL had the body, at whatever host.
+  var isRepeated: Bool {
+    get { textAndFlag & 1 == 1 }
+    set { textAndFlag = textAndFlag & ~1 | (newValue ? 1 : 0) }
+  }
+}
 
-  subscript(place: Int) -> Slot {
-    get { slots[place] }
-    _modify { yield &slots[place] }
+extension ProbedTable where Slot == Group {
+  /// The index of the slot of `key`, which is not 0, or else of the free one where it belongs.
+  fileprivate func index(of key: UInt64) -> (index: Int, isFree: Bool) {
+    let index = index(hash: key) { $0.key == key }
+    return (index, self[index].isFree)
+  }
+}
+
+/// A set of hashes, each of which may be marked.
+struct HashSet: Sendable {
+  enum Insertion: Equatable {
+    case new
+    /// It was there, and marked or not when it came.
+    case known(isMarked: Bool)
+    case full
   }
 
-  /// Where the slot of `key`, which is not 0, is; else the free one where it belongs. Until the next one is inserted.
-  @inline(__always)
-  func place(of key: UInt64) -> (place: Int, isFree: Bool) {
-    let mask = slots.count - 1
-    var place = Int(truncatingIfNeeded: key) & mask
-    while true {
-      let found = slots[place].key
-      if found == key { return (place, false) }
-      if found == 0 { return (place, true) }
-      place = (place + 1) & mask
-    }
+  /// A hash, whose lowest bit is the mark; 0 for a free slot.
+  private struct Member: ProbedSlot {
+    var bits: UInt64 = 0
+    var isFree: Bool { bits == 0 }
+    var isMarked: Bool { bits & 1 == 1 }
   }
 
-  /// Fills the free slot that was found at `place`; false where there is no room.
-  @inline(__always)
-  mutating func insert(_ slot: Slot, at place: Int) -> Bool {
-    var place = place
-    if used >= slots.count / 4 * 3 {
-      guard slots.count < maximumSlots else { return false }
-      double()
-      place = self.place(of: slot.key).place
-    }
-    used += 1
-    slots[place] = slot
-    return true
-  }
+  private var members: ProbedTable<Member>
 
-  @inline(never)
-  private mutating func double() {
-    let old = slots
-    slots = Array(repeating: Slot(), count: old.count * 2)
-    for slot in old where slot.key != 0 { slots[place(of: slot.key).place] = slot }
+  init(maximumSlots: Int) { members = ProbedTable(free: Member(), maximumSlots: maximumSlots) }
+
+  var byteCount: Int { members.byteCount }
+
+  mutating func insert(_ hash: UInt64, marked: Bool) -> Insertion {
+    let hash = hash < 2 ? hash + 2 : hash
+    let index = members.index(hash: hash >> 1) { $0.bits | 1 == hash | 1 }
+    if !members[index].isFree { return .known(isMarked: members[index].isMarked) }
+    let member = Member(bits: marked ? hash | 1 : hash & ~1)
+    return members.insert(member, at: index) { $0.bits >> 1 } == nil ? .full : .new
   }
 }
 
 /// The text of URLs, one after another, each behind its length.
-struct SightedURLs: Sendable {
+private struct FirstURLs: Sendable {
   /// For the first URLs of all bodies there are so many bytes.
   private static let byteLimit = 6 << 20
   /// For those of bodies that come again there are so many.
@@ -257,16 +244,16 @@ struct SightedURLs: Sendable {
   mutating func append(_ url: UnsafeRawBufferPointer, isRepeated: Bool) -> UInt32 {
     let limit = isRepeated ? Self.repeatedByteLimit : Self.byteLimit
     guard let count = UInt16(exactly: url.count), bytes.count + 2 + url.count <= limit else { return 0 }
-    let place = bytes.count + 1
+    let index = bytes.count + 1
     bytes.append(UInt8(count >> 8))
     bytes.append(UInt8(truncatingIfNeeded: count))
     bytes.append(contentsOf: url)
-    return UInt32(place)
+    return UInt32(index)
   }
 
-  func text(at place: UInt32) -> String? {
-    guard place > 0 else { return nil }
-    let start = Int(place) + 1
+  func text(at index: UInt32) -> String? {
+    guard index > 0 else { return nil }
+    let start = Int(index) + 1
     let count = Int(bytes[start - 2]) << 8 | Int(bytes[start - 1])
     return String(decoding: bytes[start..<start + count], as: UTF8.self)
   }

@@ -52,7 +52,7 @@ final class ForwardPass {
     hasSeveralClasses = Set(manifests.map(\.priority)).count > 1
     for (index, file) in files.enumerated() {
       if manifests[file.manifest].mayNamePriority(in: file) == true { hasSeveralClasses = true }
-      if case .url? = file.place {
+      if case .url? = file.location {
         try opener.checkCanFetch(file)
         progress.addStream()
         continue
@@ -74,7 +74,7 @@ final class ForwardPass {
   /// Reads the headers of what could not be read at once, where they tell of priorities; false where it would have to wait.
   func prepareStreams() throws(ManifestError) -> Bool {
     for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
-      if case .url? = files[index].place, waiting[index] == nil {
+      if case .url? = files[index].location, waiting[index] == nil {
         fetchAhead(from: index)
         guard let open = try openFetched(index) else { return false }
         waiting[index] = open
@@ -133,7 +133,7 @@ final class ForwardPass {
 
   /// Whether the last row's URL can be read again where it lies in its file; else it must be kept otherwise.
   var canReadAgain: Bool {
-    guard let open = stack.last, case .path? = files[open.file].place else { return false }
+    guard let open = stack.last, case .path? = files[open.file].location else { return false }
     return open.isPlainFile
   }
 
@@ -187,7 +187,7 @@ extension ForwardPass {
     let open: OpenManifest
     if let held = waiting.removeValue(forKey: index) {
       open = held
-    } else if case .url? = files[index].place {
+    } else if case .url? = files[index].location {
       guard let fetched = try openFetched(index) else { return false }
       open = fetched
     } else {
@@ -270,7 +270,7 @@ extension ForwardPass {
     } else {
       remarks.add(open.rows.remarks)
       if let failure = open.failure { lose(failure) }
-      files[open.file].place = nil
+      files[open.file].location = nil
       stack.removeLast()
     }
   }

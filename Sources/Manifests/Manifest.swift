@@ -125,7 +125,7 @@ extension Manifest {
     if file.depth > 0 { return .auto }
     guard format == .auto else { return format }
     let path =
-      switch file.place {
+      switch file.location {
       case .path(let path): path
       case .url(let url): String(decoding: url.bytes[url.parts.path], as: UTF8.self)
       case .standardInput, nil: ""
@@ -155,7 +155,7 @@ extension Manifest {
     case .sitemap: return usesSitemapPriority
     case .auto:
       // What has no name, or comes with a type, may turn out to be anything.
-      if case .url? = file.place { return nil }
+      if case .url? = file.location { return nil }
       return usesSitemapPriority ? nil : false
     }
   }
@@ -170,7 +170,7 @@ extension Manifest {
 }
 
 /// Where the entries of a manifest stand, for who points at their lines.
-public enum ManifestPlace: Sendable, Hashable {
+public enum ManifestLocation: Sendable, Hashable {
   /// In the file at that path.
   case file(String)
   /// In the job file.

@@ -8,7 +8,7 @@ struct ManifestFile {
   /// What it is called in reports.
   var name: String
   /// Where its bytes are; nil for an inline list.
-  var place: Place?
+  var location: Location?
   /// What its relative entries are resolved against.
   var base: BaseURL?
   /// How many indexes lead to it; 0 for what a manifest names itself.
@@ -18,7 +18,7 @@ struct ManifestFile {
   /// What the user has named, of the files that lead to it: the manifest's URL, or that in an index which is a local file.
   var trusted: BaseURL?
 
-  enum Place {
+  enum Location {
     case path(String)
     case standardInput
     case url(BaseURL)
@@ -26,7 +26,7 @@ struct ManifestFile {
 
   /// Whether it is to be fetched from where the user has named something, and not from where only a server has.
   var isOfOwnOrigin: Bool {
-    guard case .url(let url)? = place, let trusted else { return false }
+    guard case .url(let url)? = location, let trusted else { return false }
     return url.parts.isSecure == trusted.parts.isSecure
       && url.bytes[url.parts.hostAndPort] == trusted.bytes[trusted.parts.hostAndPort]
   }
@@ -36,19 +36,19 @@ struct ManifestFile {
     var files: [ManifestFile] = []
     for (index, manifest) in manifests.enumerated() {
       switch manifest.source {
-      case .file(let path): files.append(ManifestFile(manifest: index, name: manifest.name, place: .path(path)))
+      case .file(let path): files.append(ManifestFile(manifest: index, name: manifest.name, location: .path(path)))
       case .glob(let pattern):
         for path in try paths(matching: pattern, in: manifest) {
-          files.append(ManifestFile(manifest: index, name: name(of: path, pattern: pattern, in: manifest), place: .path(path)))
+          files.append(ManifestFile(manifest: index, name: name(of: path, pattern: pattern, in: manifest), location: .path(path)))
         }
       case .standardInput:
-        if files.contains(where: { if case .standardInput = $0.place { true } else { false } }) {
+        if files.contains(where: { if case .standardInput = $0.location { true } else { false } }) {
           throw ManifestError(manifest: manifest.name, message: "standard input is named twice, but can be read only once")
         }
-        files.append(ManifestFile(manifest: index, name: manifest.name, place: .standardInput))
+        files.append(ManifestFile(manifest: index, name: manifest.name, location: .standardInput))
       case .inline: files.append(ManifestFile(manifest: index, name: manifest.name))
       case .url(let url):
-        files.append(ManifestFile(manifest: index, name: manifest.name, place: .url(url), trusted: url))
+        files.append(ManifestFile(manifest: index, name: manifest.name, location: .url(url), trusted: url))
       }
     }
     for index in files.indices {

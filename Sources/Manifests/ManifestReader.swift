@@ -62,7 +62,7 @@ public final class ManifestReader {
   private let spoolDirectory: String
   let assembler: EntryAssembler
   /// Which rows are handed out; nil: all.
-  var own: OwnRows?
+  var own: ShardFilter?
   var phase = Phase.preparing
   private var failure: ManifestError?
   private var scratch = EntryBatch()
@@ -89,7 +89,7 @@ public final class ManifestReader {
     self.order = order
     self.spoolDirectory = spoolDirectory
     assembler = EntryAssembler(manifests)
-    own = shard.map(OwnRows.init)
+    own = shard.map(ShardFilter.init)
     manifestNames = pass.files.map(\.name)
     counts = Array(repeating: Counts(), count: manifestNames.count)
   }
@@ -156,8 +156,8 @@ public final class ManifestReader {
   public var warnings: [String] { pass.warnings }
 
   /// Where the entries of the manifest stand that has that index in ``manifestNames``.
-  public func place(ofManifest index: Int) -> ManifestPlace {
-    switch pass.files[index].place {
+  public func location(ofManifest index: Int) -> ManifestLocation {
+    switch pass.files[index].location {
     case .path(let path): .file(path)
     case .standardInput, .url: .elsewhere
     case nil: .inline

@@ -88,7 +88,7 @@ enum ReportBenchmarks {
     Benchmark(name: name, operations: 50_000) { _ in
       let url = Array(ExampleURLs.text(1).utf8)
       return {
-        var sightings = BodySightings()
+        var sightings = DuplicateIndex()
         url.withRawBytes { url in
           for number in 0..<50_000 {
             keep(sightings.add(checksum(Int(body(number))), url: UInt64(number), host: UInt32(number % 16), shown: url))

@@ -162,7 +162,7 @@ import Testing
       let number = Bool.random(using: &random) ? Int.random(in: 0..<40, using: &random) : Int.random(in: 0..<8000, using: &random)
       let target = "/catalogue/\(number)/" + String(repeating: "x", count: number % 50) + ".jpg"
       expected[target, default: (0, line)].count += 1
-      try Array(target.utf8).withUnsafeBytes { try counter.add($0, place: LogPlace(file: 3, line: line)) }
+      try Array(target.utf8).withUnsafeBytes { try counter.add($0, location: LogLocation(file: 3, line: line)) }
     }
     try counter.finish()
     var found: [String] = []

@@ -3,7 +3,7 @@
 /// Inlinable like all that is generic here, so that clients get code for their own keys and values: it is several times as fast.
 @usableFromInline
 struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// What a place holds: a key with its value, the key of a ghost, or nothing.
+  /// What an index holds: a key with its value, the key of a ghost, or nothing.
   @usableFromInline
   struct Member: Sendable {
     @usableFromInline var key: Key?
@@ -18,7 +18,7 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   @usableFromInline var limits: MemoryCacheConfiguration
   @usableFromInline var queues: S3FIFO
-  @usableFromInline var places: [Key: Int] = [:]
+  @usableFromInline var indices: [Key: Int] = [:]
   @usableFromInline var members: [Member] = []
 
   @inlinable
@@ -31,13 +31,13 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @inlinable var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
 
   @inlinable
-  func contains(_ key: Key) -> Bool { places[key].map { members[$0].value != nil } ?? false }
+  func contains(_ key: Key) -> Bool { indices[key].map { members[$0].value != nil } ?? false }
 
   /// The value of a key, whose use is counted.
   @inlinable
   mutating func use(_ key: Key) -> Value? {
-    guard let place = places[key], let value = members[place].value else { return nil }
-    queues.use(place)
+    guard let index = indices[key], let value = members[index].value else { return nil }
+    queues.use(index)
     return value
   }
 
@@ -48,10 +48,10 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if let former { removed.append(former.member) }
     guard limits.allows(cost: cost, count: 1) else { return false }
     makeRoom(cost: cost, count: 1, removed: &removed)
-    let place = queues.insert(cost: cost, following: former?.trace)
+    let index = queues.insert(cost: cost, following: former?.trace)
     let member = Member(key: key, value: value)
-    if place == members.count { members.append(member) } else { members[place] = member }
-    places[key] = place
+    if index == members.count { members.append(member) } else { members[index] = member }
+    indices[key] = index
     return true
   }
 
@@ -69,29 +69,29 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   @inlinable
   mutating func take(_ key: Key) -> (member: Member, trace: S3FIFO.Trace)? {
-    guard let place = places.removeValue(forKey: key) else { return nil }
-    return (empty(place), queues.remove(place))
+    guard let index = indices.removeValue(forKey: key) else { return nil }
+    return (empty(index), queues.remove(index))
   }
 
   @inlinable
   mutating func makeRoom(cost: Int, count: Int, removed: inout [Member]) {
     while let removal = queues.removal(forCost: cost, count: count) {
       switch removal {
-      case .value(let place):
-        removed.append(Member(key: nil, value: members[place].value.take()))
-      case .all(let place):
-        let member = empty(place)
-        if let key = member.key { places[key] = nil }
+      case .value(let index):
+        removed.append(Member(key: nil, value: members[index].value.take()))
+      case .all(let index):
+        let member = empty(index)
+        if let key = member.key { indices[key] = nil }
         removed.append(member)
       }
     }
   }
 
-  /// Takes what is at a place.
+  /// Takes what is at an index.
   @inlinable
-  mutating func empty(_ place: Int) -> Member {
-    let member = members[place]
-    members[place] = Member(key: nil, value: nil)
+  mutating func empty(_ index: Int) -> Member {
+    let member = members[index]
+    members[index] = Member(key: nil, value: nil)
     return member
   }
 }

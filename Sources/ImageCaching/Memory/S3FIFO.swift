@@ -11,15 +11,15 @@
 /// a loop a bit larger than the cache, and loses up to 8 points where popularity shifts. The tests' `EvictionMeasurement` prints it.
 ///
 /// A use only counts; nothing moves. Every operation is O(1), removals amortised: a turn in the main queue was paid by a use. Entries
-/// are known here by their places, numbers that are given again once they are free.
+/// are known here by their indices, numbers that are given again once they are free.
 @usableFromInline
 struct S3FIFO: Sendable {
   /// What goes to make room.
   @usableFromInline
   enum Removal: Sendable {
-    /// The value at that place; the place stays taken by the key, now a ghost.
+    /// The value at that index; the index stays taken by the key, now a ghost.
     case value(at: Int)
-    /// All that is at that place, which is free now.
+    /// All that is at that index, which is free now.
     case all(at: Int)
   }
 
@@ -60,33 +60,33 @@ struct S3FIFO: Sendable {
 
   @usableFromInline var count: Int { small.count + main.count }
 
-  /// Counts a use of the entry at a place.
+  /// Counts a use of the entry at an index.
   @usableFromInline
-  mutating func use(_ place: Int) {
-    if standings[place].uses < Self.useLimit { standings[place].uses += 1 }
+  mutating func use(_ index: Int) {
+    if standings[index].uses < Self.useLimit { standings[index].uses += 1 }
   }
 
-  /// Gives a new entry its place, for which ``removal(forCost:count:)`` has made room; what replaces an entry follows its trace.
+  /// Gives a new entry its index, for which ``removal(forCost:count:)`` has made room; what replaces an entry follows its trace.
   @usableFromInline
   mutating func insert(cost: Int, following trace: Trace?) -> Int {
     var standing = Standing(queue: !hasBeenFull && smallIsFull ? .main : .small, uses: 0)
     if let trace { standing = Standing(queue: trace.queue == .small ? .small : .main, uses: trace.uses) }
-    let place = links.place(cost: cost)
-    if place == standings.count { standings.append(standing) } else { standings[place] = standing }
-    if standing.queue == .small { links.append(place, to: &small) } else { links.append(place, to: &main) }
-    return place
+    let index = links.insert(cost: cost)
+    if index == standings.count { standings.append(standing) } else { standings[index] = standing }
+    if standing.queue == .small { links.append(index, to: &small) } else { links.append(index, to: &main) }
+    return index
   }
 
-  /// Frees a place, of an entry or of a ghost.
+  /// Frees an index, of an entry or of a ghost.
   @usableFromInline
-  mutating func remove(_ place: Int) -> Trace {
-    let standing = standings[place]
+  mutating func remove(_ index: Int) -> Trace {
+    let standing = standings[index]
     switch standing.queue {
-    case .small: links.unlink(place, from: &small)
-    case .main: links.unlink(place, from: &main)
-    case .ghosts: links.unlink(place, from: &ghosts)
+    case .small: links.unlink(index, from: &small)
+    case .main: links.unlink(index, from: &main)
+    case .ghosts: links.unlink(index, from: &ghosts)
     }
-    links.free(place)
+    links.free(index)
     return Trace(queue: standing.queue, uses: standing.uses)
   }
 
@@ -105,9 +105,9 @@ struct S3FIFO: Sendable {
       let turnsMain = small.count == 0 || mainIsAboveItsShare
       if let removal = turnsMain ? turnMain() : turnSmall() { return removal }
     }
-    guard ghosts.count > count, let place = ghosts.oldest else { return nil }
-    _ = remove(place)
-    return .all(at: place)
+    guard ghosts.count > count, let index = ghosts.oldest else { return nil }
+    _ = remove(index)
+    return .all(at: index)
   }
 
   private var smallIsFull: Bool {
@@ -124,35 +124,35 @@ struct S3FIFO: Sendable {
 
   /// Moves the oldest of the small queue on: to the main queue, or among the ghosts.
   private mutating func turnSmall() -> Removal? {
-    guard let place = small.oldest else { return nil }
-    let isPromoted = standings[place].uses >= Self.promotingUses
-    links.unlink(place, from: &small)
-    standings[place] = Standing(queue: isPromoted ? .main : .ghosts, uses: 0)
+    guard let index = small.oldest else { return nil }
+    let isPromoted = standings[index].uses >= Self.promotingUses
+    links.unlink(index, from: &small)
+    standings[index] = Standing(queue: isPromoted ? .main : .ghosts, uses: 0)
     if isPromoted {
-      links.append(place, to: &main)
+      links.append(index, to: &main)
       return nil
     }
-    links.append(place, to: &ghosts)
-    return .value(at: place)
+    links.append(index, to: &ghosts)
+    return .value(at: index)
   }
 
   /// Lets the oldest of the main queue go around once more, or go.
   private mutating func turnMain() -> Removal? {
-    guard let place = main.oldest else { return nil }
-    if standings[place].uses == 0 {
-      _ = remove(place)
-      return .all(at: place)
+    guard let index = main.oldest else { return nil }
+    if standings[index].uses == 0 {
+      _ = remove(index)
+      return .all(at: index)
     }
-    standings[place].uses -= 1
-    links.unlink(place, from: &main)
-    links.append(place, to: &main)
+    standings[index].uses -= 1
+    links.unlink(index, from: &main)
+    links.append(index, to: &main)
     return nil
   }
 }
 
-/// Queues whose members are places, numbers from 0, linked in one array.
+/// Queues whose members are indices, numbers from 0, linked in one array.
 ///
-/// Every operation is O(1). A place that is freed is given again, so that nothing is allocated once the array has its size.
+/// Every operation is O(1). An index that is freed is given again, so that nothing is allocated once the array has its size.
 struct LinkedQueues: Sendable {
   /// The ends of one queue, and what its members count and cost together.
   struct Queue: Sendable {
@@ -164,7 +164,7 @@ struct LinkedQueues: Sendable {
 
   private struct Link: Sendable {
     var cost: Int
-    /// Of a free place: the next free one.
+    /// Of a free index: the next free one.
     var newer: Int?
     var older: Int?
   }
@@ -172,37 +172,37 @@ struct LinkedQueues: Sendable {
   private var links: [Link] = []
   private var firstFree: Int?
 
-  /// A place that is in no queue yet.
-  mutating func place(cost: Int) -> Int {
+  /// An index that is in no queue yet.
+  mutating func insert(cost: Int) -> Int {
     let link = Link(cost: cost)
-    guard let place = firstFree else {
+    guard let index = firstFree else {
       links.append(link)
       return links.count - 1
     }
-    firstFree = links[place].newer
-    links[place] = link
-    return place
+    firstFree = links[index].newer
+    links[index] = link
+    return index
   }
 
-  /// Gives back a place that is in no queue.
-  mutating func free(_ place: Int) {
-    links[place] = Link(cost: 0, newer: firstFree)
-    firstFree = place
+  /// Gives back an index that is in no queue.
+  mutating func free(_ index: Int) {
+    links[index] = Link(cost: 0, newer: firstFree)
+    firstFree = index
   }
 
-  /// Makes a place that is in no queue the newest of one.
-  mutating func append(_ place: Int, to queue: inout Queue) {
-    links[place].newer = nil
-    links[place].older = queue.newest
-    if let newest = queue.newest { links[newest].newer = place } else { queue.oldest = place }
-    queue.newest = place
+  /// Makes an index that is in no queue the newest of one.
+  mutating func append(_ index: Int, to queue: inout Queue) {
+    links[index].newer = nil
+    links[index].older = queue.newest
+    if let newest = queue.newest { links[newest].newer = index } else { queue.oldest = index }
+    queue.newest = index
     queue.count += 1
-    queue.cost += links[place].cost
+    queue.cost += links[index].cost
   }
 
-  /// Takes a place out of the queue that it is in.
-  mutating func unlink(_ place: Int, from queue: inout Queue) {
-    let link = links[place]
+  /// Takes an index out of the queue that it is in.
+  mutating func unlink(_ index: Int, from queue: inout Queue) {
+    let link = links[index]
     if let newer = link.newer { links[newer].older = link.older } else { queue.newest = link.older }
     if let older = link.older { links[older].newer = link.newer } else { queue.oldest = link.newer }
     queue.count -= 1

@@ -16,10 +16,10 @@ final class PlaceholderJudge: Sendable {
     let shown: UnsafeRawBufferPointer
   }
 
-  private let sightings: Mutex<BodySightings>
+  private let sightings: Mutex<DuplicateIndex>
 
   /// Images are refused from the URL of that number on.
-  init(threshold: Int) { sightings = Mutex(BodySightings(threshold: threshold)) }
+  init(threshold: Int) { sightings = Mutex(DuplicateIndex(threshold: threshold)) }
 
   /// Why the image of `place` is no good; nil where it is, and where nothing is known of its bytes.
   func failure(_ body: Checksum?, of place: Place) -> Failure? {
@@ -41,9 +41,9 @@ extension LoadContext {
   /// What tells the image of a normalised URL from others of this context, whatever variant is asked for, throughout this process: a hash
   /// of what ``Parts/keyRule`` leaves of the URL.
   public func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
-    if case .url = self.parts.keyRule { return BodySightings.hash(url) }
-    guard parts.count > 0, let kept = self.parts.keyRule.apply(to: url, parts: parts) else { return BodySightings.hash(url) }
-    return kept.withRawBytes { BodySightings.hash($0) }
+    if case .url = self.parts.keyRule { return DuplicateIndex.hash(url) }
+    guard parts.count > 0, let kept = self.parts.keyRule.apply(to: url, parts: parts) else { return DuplicateIndex.hash(url) }
+    return kept.withRawBytes { DuplicateIndex.hash($0) }
   }
 
   /// Why an image of these bytes is no good at that URL; nil where it is, or where the context does not ask.
@@ -62,7 +62,7 @@ extension LoadContext {
         body,
         of: PlaceholderJudge.Place(
           url: self.imageHash(of: url, parts: parts),
-          host: UInt32(truncatingIfNeeded: BodySightings.hash(host)),
+          host: UInt32(truncatingIfNeeded: DuplicateIndex.hash(host)),
           hostName: host,
           shown: shown
         )

@@ -52,7 +52,7 @@ final class AccessLogReader: RowReader {
     do throws(InputFailure) {
       guard hasCounted else { return try count() }
       switch try counter.next() {
-      case .target(let target, let place): return row(target, place)
+      case .target(let target, let location): return row(target, location)
       case .nothingYet: return .nothingYet
       case .end: return .end
       }
@@ -102,12 +102,12 @@ final class AccessLogReader: RowReader {
       return failure = ManifestError(manifest: manifest, line: line.number, message: message)
     }
     remarks.entries += 1
-    try counter.add(target, place: LogPlace(file: file, line: line.number))
+    try counter.add(target, location: LogLocation(file: file, line: line.number))
   }
 
-  private func row(_ target: UnsafeRawBufferPointer, _ place: LogPlace) -> RowStep {
+  private func row(_ target: UnsafeRawBufferPointer, _ location: LogLocation) -> RowStep {
     reference.removeAll()
     LoggedTargets.appendReference(target, to: reference)
-    return .row(Row(url: reference.bytes, line: place.line, file: place.file))
+    return .row(Row(url: reference.bytes, line: location.line, file: location.file))
   }
 }

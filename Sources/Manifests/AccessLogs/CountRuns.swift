@@ -3,7 +3,7 @@ final class CountRuns {
   /// A count as it is written; its text follows.
   struct Header {
     var count: UInt64
-    var place: LogPlace
+    var location: LogLocation
     var length: UInt64
   }
 
@@ -17,8 +17,8 @@ final class CountRuns {
   init(in directory: String) throws(InputFailure) { file = try SpoolFile(in: directory) }
 
   /// Adds the next count to the run that is written.
-  func append(count: UInt64, place: LogPlace, _ text: UnsafeRawBufferPointer) throws(InputFailure) {
-    let header = Header(count: count, place: place, length: UInt64(text.count))
+  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) throws(InputFailure) {
+    let header = Header(count: count, location: location, length: UInt64(text.count))
     try withUnsafePointer(to: header) { pointer throws(InputFailure) in
       try file.append(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Header>.size))
     }
@@ -34,7 +34,7 @@ final class CountRuns {
 
   /// Adds all counts of a table, which are in order, as a run.
   func append(_ table: RequestTable) throws(InputFailure) {
-    for count in table.counts { try append(count: count.count, place: count.place, table.text(of: count)) }
+    for count in table.counts { try append(count: count.count, location: count.location, table.text(of: count)) }
     try endRun()
   }
 
@@ -55,7 +55,7 @@ final class CountRun {
   private var filled: Range<Int> = 0..<0
   /// The count that was read last, and its text, which is valid until the next.
   private(set) var current = (
-    count: UInt64(0), place: LogPlace(file: 0, line: 0), text: UnsafeRawBufferPointer(start: nil, count: 0)
+    count: UInt64(0), location: LogLocation(file: 0, line: 0), text: UnsafeRawBufferPointer(start: nil, count: 0)
   )
 
   init(_ file: SpoolFile, _ range: Range<UInt64>) {
@@ -78,7 +78,7 @@ final class CountRun {
     let start = filled.lowerBound + headerBytes
     let end = start + Int(header.length)
     guard end <= filled.upperBound else { throw InputFailure("the spool of counts was cut short") }
-    current = (header.count, header.place, UnsafeRawBufferPointer(rebasing: window[start..<end]))
+    current = (header.count, header.location, UnsafeRawBufferPointer(rebasing: window[start..<end]))
     filled = end..<filled.upperBound
     return true
   }
@@ -113,7 +113,7 @@ final class CountMerge {
   }
 
   /// The next count, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, place: LogPlace, text: UnsafeRawBufferPointer)? {
+  func next() throws(InputFailure) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
     if hasBegun, let first = heap.first {
       if try !first.advance() {
         heap.swapAt(0, heap.count - 1)
@@ -129,7 +129,7 @@ final class CountMerge {
     let (left, right) = (left.current, right.current)
     switch order {
     case .byText: return left.text.isLess(than: right.text)
-    case .mostAskedFirst: return left.count != right.count ? left.count > right.count : left.place < right.place
+    case .mostAskedFirst: return left.count != right.count ? left.count > right.count : left.location < right.location
     }
   }
 
@@ -148,7 +148,7 @@ final class CountMerge {
 /// Sorted runs as one in which each target stands once, with all its counts.
 final class SummedCounts {
   private let merge: CountMerge
-  private var pending: (count: UInt64, place: LogPlace)?
+  private var pending: (count: UInt64, location: LogLocation)?
   private var pendingText = GrowingBytes()
   private var givenText = GrowingBytes()
 
@@ -156,20 +156,20 @@ final class SummedCounts {
   init(_ merge: CountMerge) { self.merge = merge }
 
   /// The next target, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, place: LogPlace, text: UnsafeRawBufferPointer)? {
-    while let (count, place, text) = try merge.next() {
+  func next() throws(InputFailure) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
+    while let (count, location, text) = try merge.next() {
       if let sum = pending, pendingText.bytes.isEqual(to: text) {
-        pending = (sum.count + count, min(sum.place, place))
+        pending = (sum.count + count, min(sum.location, location))
         continue
       }
       let ended = pending
       swap(&pendingText, &givenText)
       pendingText.removeAll()
       pendingText.append(text)
-      pending = (count, place)
-      if let ended { return (ended.count, ended.place, givenText.bytes) }
+      pending = (count, location)
+      if let ended { return (ended.count, ended.location, givenText.bytes) }
     }
     defer { pending = nil }
-    return pending.map { ($0.count, $0.place, pendingText.bytes) }
+    return pending.map { ($0.count, $0.location, pendingText.bytes) }
   }
 }

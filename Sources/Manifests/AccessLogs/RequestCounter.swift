@@ -29,10 +29,10 @@ final class RequestCounter {
   }
 
   /// Counts a request for `target`, whose escapes are undone.
-  func add(_ target: UnsafeRawBufferPointer, place: LogPlace) throws(InputFailure) {
+  func add(_ target: UnsafeRawBufferPointer, location: LogLocation) throws(InputFailure) {
     let start = table.texts.count
     LogEscapes.appendUndone(target, to: table.texts)
-    table.add(from: start, place: place)
+    table.add(from: start, location: location)
     if table.memoryBytes > maximumMemoryBytes { try spill() }
   }
 
@@ -50,7 +50,7 @@ final class RequestCounter {
   /// What ``next()`` gave.
   enum Step {
     /// A target, which is valid until the next step.
-    case target(UnsafeRawBufferPointer, place: LogPlace)
+    case target(UnsafeRawBufferPointer, location: LogLocation)
     case nothingYet
     case end
   }
@@ -65,10 +65,10 @@ final class RequestCounter {
     case .inMemory(let index):
       guard index < table.counts.count else { return .end }
       phase = .inMemory(next: index + 1)
-      return .target(table.text(of: table.counts[index]), place: table.counts[index].place)
+      return .target(table.text(of: table.counts[index]), location: table.counts[index].location)
     case .merged(let merge):
-      guard let (_, place, text) = try merge.next() else { return .end }
-      return .target(text, place: place)
+      guard let (_, location, text) = try merge.next() else { return .end }
+      return .target(text, location: location)
     }
   }
 
@@ -81,7 +81,7 @@ final class RequestCounter {
     guard runs.ranges.count == CountRuns.maximumCount else { return }
     // One run of all, so that there are never more than can be merged at once.
     let sums = SummedCounts(try CountMerge(runs.takeAll(), order: .byText))
-    while let sum = try sums.next() { try runs.append(count: sum.count, place: sum.place, sum.text) }
+    while let sum = try sums.next() { try runs.append(count: sum.count, location: sum.location, sum.text) }
     try runs.endRun()
   }
 
@@ -92,7 +92,7 @@ final class RequestCounter {
         try writeSorted(to: sorted)
         return true
       }
-      table.append(count: sum.count, place: sum.place, sum.text)
+      table.append(count: sum.count, location: sum.location, sum.text)
       if table.memoryBytes > maximumMemoryBytes { try writeSorted(to: sorted) }
     }
     return false
@@ -104,7 +104,7 @@ final class RequestCounter {
     table = RequestTable()
     guard runs.ranges.count == CountRuns.maximumCount else { return }
     let merge = try CountMerge(runs.takeAll(), order: .mostAskedFirst)
-    while let (count, place, text) = try merge.next() { try runs.append(count: count, place: place, text) }
+    while let (count, location, text) = try merge.next() { try runs.append(count: count, location: location, text) }
     try runs.endRun()
   }
 }

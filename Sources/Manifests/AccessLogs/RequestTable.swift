@@ -1,63 +1,50 @@
 import Glibc
+import ImagePrimitives
 
 /// Counts of targets in memory: a hash table with open addressing over texts that lie side by side.
 final class RequestTable {
   private(set) var counts: [RequestCount] = []
   let texts = GrowingBytes()
-  /// Of each slot the index of its count, plus one; 0 is a free one. As many as a power of two.
-  private var slots = [UInt32](repeating: 0, count: 1024)
+  /// Of each slot the index of its count, plus one.
+  private var slots = ProbedTable<UInt32>(free: 0, slots: 1024)
 
   /// What it takes, about.
-  var memoryBytes: Int { texts.count + counts.count * MemoryLayout<RequestCount>.stride + slots.count * 4 }
+  var memoryBytes: Int { texts.count + counts.count * MemoryLayout<RequestCount>.stride + slots.byteCount }
 
   func text(of count: RequestCount) -> UnsafeRawBufferPointer { texts[count.offset..<count.offset + count.length] }
 
   /// Counts a request for the text that was appended to ``texts`` from `start` on; a known one is taken back.
-  func add(from start: Int, place: LogPlace) {
+  func add(from start: Int, location: LogLocation) {
     let text = texts[start..<texts.count]
-    var slot = hash(text) & (slots.count - 1)
-    while slots[slot] != 0 {
-      let index = Int(slots[slot]) - 1
-      if self.text(of: counts[index]).isEqual(to: text) {
-        counts[index].count += 1
-        texts.removeAll(from: start)
-        return
-      }
-      slot = (slot + 1) & (slots.count - 1)
+    let slot = slots.index(hash: hash(text)) { self.text(of: counts[Int($0) - 1]).isEqual(to: text) }
+    if !slots[slot].isFree {
+      counts[Int(slots[slot]) - 1].count += 1
+      texts.removeAll(from: start)
+      return
     }
-    counts.append(RequestCount(count: 1, place: place, offset: start, length: text.count))
-    slots[slot] = UInt32(counts.count)
-    if counts.count * 2 > slots.count { grow() }
+    counts.append(RequestCount(count: 1, location: location, offset: start, length: text.count))
+    _ = slots.insert(UInt32(counts.count), at: slot) { hash(self.text(of: counts[Int($0) - 1])) }
   }
 
   /// Adds a text with its count, which no other has, without looking; ``add(from:line:)`` does not know of it.
-  func append(count: UInt64, place: LogPlace, _ text: UnsafeRawBufferPointer) {
-    counts.append(RequestCount(count: count, place: place, offset: texts.count, length: text.count))
+  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) {
+    counts.append(RequestCount(count: count, location: location, offset: texts.count, length: text.count))
     texts.append(text)
   }
 
   /// Sorts the counts; nothing can be added after that.
   func sort(by precedes: (RequestCount, RequestCount) -> Bool) {
-    slots = []
+    slots = ProbedTable(free: 0, slots: 1)
     counts.sort(by: precedes)
   }
 
   func sortByText() { sort { text(of: $0).isLess(than: text(of: $1)) } }
 
   // Seeded anew in each process, so that nobody can write a log that makes it slow.
-  private func hash(_ text: UnsafeRawBufferPointer) -> Int {
+  private func hash(_ text: UnsafeRawBufferPointer) -> UInt64 {
     var hasher = Hasher()
     hasher.combine(bytes: text)
-    return hasher.finalize()
-  }
-
-  private func grow() {
-    slots = [UInt32](repeating: 0, count: slots.count * 2)
-    for (index, count) in counts.enumerated() {
-      var slot = hash(text(of: count)) & (slots.count - 1)
-      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-      slots[slot] = UInt32(index + 1)
-    }
+    return UInt64(truncatingIfNeeded: hasher.finalize())
   }
 }
 
@@ -65,14 +52,14 @@ final class RequestTable {
 struct RequestCount {
   var count: UInt64
   /// Where the first request stands.
-  var place: LogPlace
+  var location: LogLocation
   /// Where the target stands among the bytes that it is kept in.
   var offset: Int
   var length: Int
 
   /// More requests first, then what came first.
   static func isMoreAsked(_ left: RequestCount, _ right: RequestCount) -> Bool {
-    left.count != right.count ? left.count > right.count : left.place < right.place
+    left.count != right.count ? left.count > right.count : left.location < right.location
   }
 }
 
@@ -89,7 +76,7 @@ extension UnsafeRawBufferPointer {
 }
 
 /// Where a request stands, in one word: what comes in an earlier file, or on an earlier line of the same, is less.
-struct LogPlace: Comparable {
+struct LogLocation: Comparable {
   private static let lineBits: UInt64 = 40
 
   private let packed: UInt64
@@ -103,5 +90,5 @@ struct LogPlace: Comparable {
 
   var line: UInt64 { packed & (1 << Self.lineBits - 1) }
 
-  static func < (left: LogPlace, right: LogPlace) -> Bool { left.packed < right.packed }
+  static func < (left: LogLocation, right: LogLocation) -> Bool { left.packed < right.packed }
 }

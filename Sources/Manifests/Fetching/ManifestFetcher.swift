@@ -88,7 +88,7 @@ final class ManifestOpener {
   func open(_ index: Int, _ file: ManifestFile, of manifest: Manifest) throws(ManifestError) -> OpenManifest {
     do throws(InputFailure) {
       let input: InputDescriptor? =
-        switch file.place {
+        switch file.location {
         case .path(let path): try InputDescriptor(path: path)
         case .standardInput: try InputDescriptor(descriptor: standardInput, isOwned: false)
         case .url: preconditionFailure("what is fetched is opened elsewhere")
@@ -111,13 +111,13 @@ final class ManifestOpener {
 
   /// Begins to fetch a file, unless that has begun or it is none to be fetched.
   func beginFetch(_ index: Int, _ file: ManifestFile) {
-    guard case .url(let url)? = file.place, fetches[index] == nil, let fetcher else { return }
+    guard case .url(let url)? = file.location, fetches[index] == nil, let fetcher else { return }
     fetches[index] = fetcher.fetch(url, isOwnOrigin: file.isOfOwnOrigin)
   }
 
   func openFetched(_ index: Int, _ file: ManifestFile, of manifest: Manifest) throws(ManifestError) -> Opening {
     beginFetch(index, file)
-    guard case .url(let url)? = file.place, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
+    guard case .url(let url)? = file.location, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
     switch fetch.outcome {
     case nil: return .wouldBlock(fetch.descriptor)
     case .failed(let sentence):

@@ -76,8 +76,8 @@ final class CSVReader: RowReader {
       let field = scanner.fields[header.url]
       let url = value(of: field, in: bytes).trimmed()
       if url.isEmpty { return .row(.broken(bytes.trimmed(), line: line, problem: "the column “\(columns.url)” is empty")) }
-      let place = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
-      return .row(Row(url: url, priority: priority, line: line, offset: place))
+      let location = field.hasDoubledQuotes ? nil : offset + UInt64(bytes.offset(of: url))
+      return .row(Row(url: url, priority: priority, line: line, offset: location))
     }
   }
 
@@ -158,12 +158,12 @@ final class CSVReader: RowReader {
   private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ManifestError) -> Header {
     unescaped.removeAll()
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
-    let places = names.indices.filter { names[$0] == columns.url }
-    guard let url = places.first else {
+    let matches = names.indices.filter { names[$0] == columns.url }
+    guard let url = matches.first else {
       let message = "there is no column “\(columns.url)” among \(names.joined(separator: ", ")); name it with columns.url"
       throw ManifestError(manifest: manifest, line: line, message: message)
     }
-    guard places.count == 1 else {
+    guard matches.count == 1 else {
       throw ManifestError(manifest: manifest, line: line, message: "there are several columns “\(columns.url)”")
     }
     return Header(fieldCount: names.count, url: url, priority: names.firstIndex(of: columns.priority))

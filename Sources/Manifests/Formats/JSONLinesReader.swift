@@ -127,8 +127,8 @@ struct JSONCursor {
     return true
   }
 
-  mutating func expect(_ byte: UInt8, _ place: String) throws(JSONProblem) {
-    guard take(byte) else { throw problem("“\(Character(Unicode.Scalar(byte)))” is missing \(place)") }
+  mutating func expect(_ byte: UInt8, _ location: String) throws(JSONProblem) {
+    guard take(byte) else { throw problem("“\(Character(Unicode.Scalar(byte)))” is missing \(location)") }
   }
 
   func problem(_ message: String) -> JSONProblem { JSONProblem("\(message) (byte \(index + 1) of the row)") }

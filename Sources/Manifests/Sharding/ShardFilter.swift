@@ -2,7 +2,7 @@ import ImagePrimitives
 import ImageURLs
 
 /// What reading for one shard has met so far, and which rows of the last run are its own.
-struct OwnRows {
+struct ShardFilter {
   let shard: Shard
   /// The entries of all shards so far.
   private(set) var list = ListFingerprint()

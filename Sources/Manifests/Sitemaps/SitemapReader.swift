@@ -115,7 +115,7 @@ struct SitemapTree {
   mutating func child(_ written: UnsafeRawBufferPointer, of parent: ManifestFile, by normalizer: URLNormalizer)
     throws(InputFailure) -> ManifestFile?
   {
-    if seen.isEmpty, case .url(let url)? = parent.place { seen.insert(url) }
+    if seen.isEmpty, case .url(let url)? = parent.location { seen.insert(url) }
     guard written.count <= Self.maximumURLBytes else {
       throw InputFailure(
         "the index names a sitemap by more than \(Self.maximumURLBytes) bytes, “\(Self.shown(written))…”; it is not read"
@@ -147,7 +147,7 @@ struct SitemapTree {
     return ManifestFile(
       manifest: parent.manifest,
       name: name,
-      place: .url(url),
+      location: .url(url),
       base: url,
       depth: parent.depth + 1,
       trusted: parent.trusted ?? url

@@ -16,11 +16,11 @@ final class EntrySpool {
 
   /// Keeps a row; `offset` is where its URL lies in its file, nil where that cannot be read again.
   func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputFailure) {
-    var place = offset ?? 0
+    var location = offset ?? 0
     let isSpooled = offset == nil || row.problem != nil
-    if isSpooled { place = try keep(row) }
+    if isSpooled { location = try keep(row) }
     var record = SpoolRecord(
-      offset: place,
+      offset: location,
       length: row.url.count,
       line: row.line,
       file: file,
@@ -165,20 +165,20 @@ struct SpoolRecord {
   /// The index of its file.
   var file: UInt32
   /// The text's length in bytes; it is followed by the problem where there is one.
-  private var lengthAndPlace: UInt32
+  private var lengthAndFlags: UInt32
 
   /// Whether the text lies in the spool, and not in the manifest's own file.
-  var isSpooled: Bool { lengthAndPlace & 1 << 31 != 0 }
+  var isSpooled: Bool { lengthAndFlags & 1 << 31 != 0 }
   /// Whether a problem, as the spool keeps it, follows the text: its length in two bytes, and a sentence.
-  var hasProblem: Bool { lengthAndPlace & 1 << 30 != 0 }
+  var hasProblem: Bool { lengthAndFlags & 1 << 30 != 0 }
   /// Whether both are of one file, and their texts too.
   func isNeighbour(of other: SpoolRecord) -> Bool { file == other.file && isSpooled == other.isSpooled }
-  var length: Int { Int(lengthAndPlace & (1 << 30 - 1)) }
+  var length: Int { Int(lengthAndFlags & (1 << 30 - 1)) }
 
   init(offset: UInt64, length: Int, line: UInt64, file: Int, isSpooled: Bool, hasProblem: Bool) {
     self.offset = offset
     self.line = line
     self.file = UInt32(file)
-    lengthAndPlace = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasProblem ? 1 << 30 : 0)
+    lengthAndFlags = UInt32(length) | (isSpooled ? 1 << 31 : 0) | (hasProblem ? 1 << 30 : 0)
   }
 }

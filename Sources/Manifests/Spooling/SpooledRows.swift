@@ -89,7 +89,7 @@ final class SpooledRows {
   /// The file opened again, and known to be as it was.
   private func open(_ index: Int) throws(InputFailure) -> InputDescriptor {
     if let openFile, openFile.index == index { return openFile.input }
-    guard case .path(let path)? = files[index].place else { preconditionFailure("only files are referred to by offset") }
+    guard case .path(let path)? = files[index].location else { preconditionFailure("only files are referred to by offset") }
     let input = try InputDescriptor(path: path)
     guard input.version == versions[index] else { throw Self.changed }
     fileWindow.reset()

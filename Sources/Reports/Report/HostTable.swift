@@ -5,7 +5,7 @@ struct HostCounters {
   /// Where the host's name lies in ``HostTable/names``.
   var nameStart: Int
   var nameLength: Int
-  var hash: Int
+  var hash: UInt64
   var totals = Totals()
   /// Bytes of bodies received.
   var receivedBytes: UInt64 = 0
@@ -24,8 +24,8 @@ struct HostTable {
   /// How many entries were of hosts beyond the limit.
   private(set) var entriesBeyondLimit: UInt64 = 0
   private var names: [UInt8] = []
-  /// Index + 1 into `hosts`, 0 for a free slot; the count is a power of two, at least twice that of `hosts`.
-  private var slots: [UInt32] = Array(repeating: 0, count: 64)
+  /// Index + 1 into `hosts`.
+  private var slots = ProbedTable<UInt32>(free: 0)
   private var last = -1
 
   /// The index of that host, which is added if it is new; nil where the name is empty or the table is full.
@@ -58,34 +58,20 @@ struct HostTable {
     guard !name.isEmpty else { return nil }
     var hasher = Hasher()
     hasher.combine(bytes: name)
-    let hash = hasher.finalize()
-    var slot = hash & (slots.count - 1)
-    while slots[slot] != 0 {
-      let index = Int(slots[slot]) - 1
-      if hosts[index].hash == hash, isHost(index, named: name) {
-        last = index
-        return index
-      }
-      slot = (slot + 1) & (slots.count - 1)
+    let hash = UInt64(truncatingIfNeeded: hasher.finalize())
+    let slot = slots.index(hash: hash) { hosts[Int($0) - 1].hash == hash && isHost(Int($0) - 1, named: name) }
+    if !slots[slot].isFree {
+      last = Int(slots[slot]) - 1
+      return last
     }
     guard hosts.count < Self.hostLimit else {
       entriesBeyondLimit += 1
       return nil
     }
-    slots[slot] = UInt32(hosts.count + 1)
     last = hosts.count
     hosts.append(HostCounters(nameStart: names.count, nameLength: name.count, hash: hash))
     names.append(contentsOf: name)
-    if hosts.count * 2 > slots.count { doubleSlots() }
+    _ = slots.insert(UInt32(hosts.count), at: slot) { [hosts] in hosts[Int($0) - 1].hash }
     return last
-  }
-
-  private mutating func doubleSlots() {
-    slots = Array(repeating: 0, count: slots.count * 2)
-    for (index, host) in hosts.enumerated() {
-      var slot = host.hash & (slots.count - 1)
-      while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-      slots[slot] = UInt32(index + 1)
-    }
   }
 }

@@ -14,7 +14,7 @@ public struct ReportedEntry {
   public var host: UnsafeRawBufferPointer
   /// Which of the job's ways to ask: 0 is the plain one, and n the one at n - 1 of those that ``RunReport`` was made with.
   public var variant: Int
-  /// What tells its image from those of other URLs, made by `BodySightings.hash`; nil: what the URL says up to its fragment.
+  /// What tells its image from those of other URLs, made by `DuplicateIndex.hash`; nil: what the URL says up to its fragment.
   public var imageHash: UInt64?
 
   /// An entry over borrowed bytes.

@@ -8,14 +8,14 @@ struct SameImagesLog {
   /// Those that are reported, of most URLs.
   static let reportedLimit = Placeholder.listedLimit
 
-  private var sightings: BodySightings
+  private var sightings: DuplicateIndex
   private let listsPlaceholders: Bool
-  /// By ``BodySightings/Sighting/group``.
+  /// By ``DuplicateIndex/Sighting/group``.
   private var found: [UInt64: Placeholder] = [:]
 
   init(listsPlaceholders: Bool = true) {
     self.listsPlaceholders = listsPlaceholders
-    sightings = BodySightings(keepsURLs: listsPlaceholders)
+    sightings = DuplicateIndex(keepsURLs: listsPlaceholders)
   }
 
   /// Takes an entry whose image is good, or nothing but a placeholder; `host` is its index in the host table, nil where it has none there.
@@ -54,8 +54,8 @@ struct SameImagesLog {
   /// A fragment is never sent, so that it makes no other image (RFC 9110, section 4.2.5).
   private static func hash(ofURL url: UnsafeRawBufferPointer) -> UInt64 {
     guard let start = url.baseAddress, let mark = memchr(start, Int32(UInt8(ascii: "#")), url.count) else {
-      return BodySightings.hash(url)
+      return DuplicateIndex.hash(url)
     }
-    return BodySightings.hash(UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(mark) - start))
+    return DuplicateIndex.hash(UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(mark) - start))
   }
 }

@@ -44,7 +44,7 @@ final class ContactSheet: ImageObserver {
   fileprivate struct State: Sendable {
     var candidates: [Thumbnail.Reason: [Candidate]] = [:]
     var nextNumber: UInt64 = 0
-    var sightings: BodySightings?
+    var sightings: DuplicateIndex?
     var work: [Work] = []
     /// Bytes of ``work``, and of what is being made.
     var waitingBytes = 0
@@ -76,7 +76,7 @@ final class ContactSheet: ImageObserver {
     }
   }
 
-  fileprivate static func makeSightings() -> BodySightings { BodySightings(keepsURLs: false, maximumSlots: sightingSlots) }
+  fileprivate static func makeSightings() -> DuplicateIndex { DuplicateIndex(keepsURLs: false, maximumSlots: sightingSlots) }
 
   /// Files that it may keep open.
   var openFiles: Int { countOfEach * Thumbnail.Reason.allCases.count }
@@ -85,7 +85,7 @@ final class ContactSheet: ImageObserver {
 
   func saw(_ image: ArrivedImage) {
     let identity = image.bodyIdentity
-    let host = image.host.withUnsafeBytes { BodySightings.hash($0) }
+    let host = image.host.withUnsafeBytes { DuplicateIndex.hash($0) }
     let hasWork = state.withLock(waking: .nobody) { state in
       let isPlaceholder = state.isPlaceholder(identity, of: image, host: UInt32(truncatingIfNeeded: host))
       state.nextNumber += 1

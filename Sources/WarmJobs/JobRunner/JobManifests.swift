@@ -44,7 +44,7 @@ extension ManifestReader {
   /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil where they
   /// stand in none.
   func file(ofManifest index: Int, jobFile: String?) -> String? {
-    switch place(ofManifest: index) {
+    switch location(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized
     case .inline: jobFile
     case .elsewhere: nil

@@ -21,7 +21,7 @@ extension Job {
       bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum),
       animated: verify.animated.rule,
       requiresRemoteHit: verify.remoteCache == .hit,
-      placeholderURLs: verify.placeholders == .fail ? BodySightings.placeholderURLs : nil
+      placeholderURLs: verify.placeholders == .fail ? DuplicateIndex.placeholderURLs : nil
     )
   }
 }

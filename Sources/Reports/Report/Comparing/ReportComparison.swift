@@ -42,8 +42,8 @@ public struct ReportComparison: Sendable, Equatable {
     if old.hasRows, !new.hasRows, oldPath == "-" { _ = try old.reopened() }
     var table = EntryTable(filler: EntryFacts())
     try old.forEach { entry in
-      let (place, isNew) = table.placeAdding(entry.key)
-      if isNew || table[place].state == .open { table[place] = entry.facts }
+      let (index, isNew) = table.indexAdding(entry.key)
+      if isNew || table[index].state == .open { table[index] = entry.facts }
     }
     if old.hasRows, new.hasRows { appeared = 0 }
     try new.forEach { entry throws(JSONProblem) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
@@ -62,12 +62,12 @@ public struct ReportComparison: Sendable, Equatable {
     _ each: (ReportDifference) -> Void
   ) throws(JSONProblem) {
     let after = entry.facts
-    let (place, isNew) = table.placeAdding(entry.key)
-    let before = table[place]
+    let (index, isNew) = table.indexAdding(entry.key)
+    let before = table[index]
     if isNew, isOldComplete { appeared? += 1 }
-    table[place].isListed = true
+    table[index].isListed = true
     guard !before.isCompared, after.state == .good || after.state == .bad else { return }
-    table[place].isCompared = true
+    table[index].isCompared = true
     switch (before.state, after.state) {
     case (.absent, .bad) where !isOldComplete:
       // What an earlier JSON report does not list was good, or not there.
@@ -99,9 +99,9 @@ public struct ReportComparison: Sendable, Equatable {
     _ table: inout EntryTable<EntryFacts>,
     _ each: (ReportDifference) -> Void
   ) throws(JSONProblem) {
-    guard let place = table.place(of: entry.key), table[place].state == .bad, !table[place].isListed else { return }
-    table[place].isListed = true
-    try tell(.healed, entry, table[place], EntryFacts(), each)
+    guard let index = table.index(of: entry.key), table[index].state == .bad, !table[index].isListed else { return }
+    table[index].isListed = true
+    try tell(.healed, entry, table[index], EntryFacts(), each)
   }
 
   private mutating func tell(

@@ -31,9 +31,9 @@ public final class FailureBaseline: FailureJudge {
   public var count: Int { known.count }
 
   /// `known` for what failed then.
-  public func standing(of entry: EntryKey) -> FailureStanding { known.place(of: entry) == nil ? .counts : .known }
+  public func standing(of entry: EntryKey) -> FailureStanding { known.index(of: entry) == nil ? .counts : .known }
 
-  private func add(_ key: EntryKey) { _ = known.placeAdding(key) }
+  private func add(_ key: EntryKey) { _ = known.indexAdding(key) }
 }
 
 extension FinishedReport {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImagePrimitives
 
-@Suite struct BodySightingsTests {
+@Suite struct DuplicateIndexTests {
   private func body(_ number: Int) -> Checksum { Checksum(high: UInt64(number) << 32, low: UInt64(number)) }
 
   @discardableResult
@@ -10,13 +10,13 @@ import Testing
     _ body: Checksum,
     _ url: String,
     host: UInt32 = 0,
-    to sightings: inout BodySightings
-  ) -> BodySightings.Sighting {
-    Array(url.utf8).withUnsafeBytes { sightings.add(body, url: BodySightings.hash($0), host: host, shown: $0) }
+    to sightings: inout DuplicateIndex
+  ) -> DuplicateIndex.Sighting {
+    Array(url.utf8).withUnsafeBytes { sightings.add(body, url: DuplicateIndex.hash($0), host: host, shown: $0) }
   }
 
   @Test func bodiesOfOneURLEachAreNoDuplicates() {
-    var sightings = BodySightings()
+    var sightings = DuplicateIndex()
     for number in 0..<5000 {
       let sighting = add(body(number), "/\(number)", to: &sightings)
       #expect(sighting.urls == 1 && !sighting.isPlaceholder)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func theURLsOfABodyCountOnceEach() {
-    var sightings = BodySightings()
+    var sightings = DuplicateIndex()
     for url in ["/a", "/b", "/a", "/b", "/c", "/c"] { add(body(1), url, to: &sightings) }
     for url in ["/d", "/d"] { add(body(2), url, to: &sightings) }
     for url in ["/e", "/f"] { add(body(3), url, to: &sightings) }
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func aBodyIsAPlaceholderFromTheTenthURLOfAHostOnAndTheFirstNineStayGood() throws {
-    var sightings = BodySightings()
+    var sightings = DuplicateIndex()
     for number in 1...30 {
       let sighting = add(body(1), "/\(number)", to: &sightings)
       #expect(sighting.isPlaceholder == (number >= 10) && sighting.urls == number)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func hostsAreApartWhileDuplicatesAreCountedOverAll() throws {
-    var sightings = BodySightings(threshold: 3)
+    var sightings = DuplicateIndex(threshold: 3)
     var groups: Set<UInt64> = []
     for number in 1...4 {
       for host in 0..<3 as Range<UInt32> {
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func growingKeepsWhatWasSeen() throws {
-    var sightings = BodySightings()
+    var sightings = DuplicateIndex()
     for number in 0..<20_000 { add(body(number), "/\(number)/1", to: &sightings) }
     for number in 0..<20_000 {
       let sighting = add(body(number), "/\(number)/2", to: &sightings)
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func beyondItsRoomWhatIsKnownStillCountsAndTheRestIsSaidToLack() {
-    var sightings = BodySightings(threshold: 3, maximumSlots: 64)
+    var sightings = DuplicateIndex(threshold: 3, maximumSlots: 64)
     for number in 0..<100 { add(body(number), "/\(number)", to: &sightings) }
     #expect(!sightings.isComplete && sightings.bodies == 0)
     // Of the first there is a slot, of the last none.
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func aMillionDifferentBodiesTakeBoundedMemory() {
-    var sightings = BodySightings()
+    var sightings = DuplicateIndex()
     let shown = [UInt8](repeating: UInt8(ascii: "u"), count: 90)
     shown.withUnsafeBytes { shown in
       for number in 0..<1_000_000 { _ = sightings.add(body(number), url: UInt64(number) << 20, host: 1, shown: shown) }
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func withoutURLsNoneAreKept() throws {
-    var sightings = BodySightings(keepsURLs: false)
+    var sightings = DuplicateIndex(keepsURLs: false)
     let group = try #require(add(body(1), "/a", to: &sightings).group)
     #expect(sightings.firstURL(of: group) == nil)
     #expect(sightings.urls(of: group) == 1 && sightings.urls(of: 4711) == 0)
