@@ -1,4 +1,5 @@
 import ArgumentParser
+import ImageManaging
 import ImagePrimitives
 import Reports
 import WarmJobs
@@ -103,7 +104,7 @@ struct CheckedJobs {
   /// Where nothing says how images are asked for, and their headers are all that is looked at, they are probed.
   func job(_ load: ([JobOverride]) throws(JobFileErrors) -> Job) throws(JobFileErrors) -> Job {
     let job = try load(Self.keepingNothing + overrides)
-    if job.verify.decode == .full || job.verify.isStrict { return job }
+    if job.verify.rules.depth == .full || job.verify.rules.isStrict { return job }
     var probe = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
     probe.yields = true
     return try load(Self.keepingNothing + [probe] + overrides)

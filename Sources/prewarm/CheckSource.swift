@@ -1,5 +1,6 @@
 import Glibc
 import ImageURLs
+import Manifests
 import WarmJobs
 
 /// What a SOURCE of `prewarm check` means.
@@ -35,8 +36,8 @@ enum CheckSource {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
       guard isSitemap(url) else { return .url(argument) }
-      var manifest = Job.Manifest(.url(url))
-      manifest.format = .sitemap
+      var manifest = Job.Manifest(url)
+      manifest.list.format = .sitemap
       return .manifest(manifest)
     } catch {
       throw Mistake(sentence: "\(named(argument)): \(error.message)")
@@ -76,16 +77,16 @@ extension [CheckSource] {
   /// The manifests of the sources that are no job files, in their order; URLs side by side are one list.
   var manifests: [Job.Manifest] {
     var manifests: [Job.Manifest] = []
-    var urls: [Job.Manifest.InlineURL] = []
+    var urls: [Manifest.InlineEntry] = []
     func endList() {
-      if !urls.isEmpty { manifests.append(Job.Manifest(.inline(urls))) }
+      if !urls.isEmpty { manifests.append(Job.Manifest(urls)) }
       urls = []
     }
     for source in self {
       switch source {
       case .job: break
       // It stands on no line of a file.
-      case .url(let url): urls.append(Job.Manifest.InlineURL(url: url, line: 0))
+      case .url(let url): urls.append(Manifest.InlineEntry(text: url, line: 0))
       case .manifest(let manifest):
         endList()
         manifests.append(manifest)

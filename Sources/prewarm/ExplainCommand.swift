@@ -3,6 +3,7 @@ import ImageCaching
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
+import Manifests
 import Reports
 import WarmJobs
 
@@ -55,7 +56,7 @@ struct ExplainCommand: ParsableCommand {
       sentURL: sent,
       shard: shard,
       cachePath: opened.cache?.path,
-      missingCache: opened.job.cache.directory,
+      missingCache: opened.job.cache.disk.directory,
       ways: explained
     )
     if options.json { return try printJSON(ExplanationRow(explanation)) }
@@ -87,7 +88,7 @@ struct ExplainCommand: ParsableCommand {
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
     return try ways.map { way in
       var job = way.job
-      job.manifests = [Job.Manifest(.inline([Job.Manifest.InlineURL(url: url, line: 0)]))]
+      job.manifests = [Job.Manifest([Manifest.InlineEntry(text: url, line: 0)])]
       job.cache.memory = nil
       do {
         let report = runner.run(try PreparedJob(job, isDryRun: true)) { _ in }

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageManaging
 import ImagePrimitives
 import Reports
 import WarmJobs

@@ -1,3 +1,4 @@
+import ImageDownloading
 public import ImageURLs
 import Manifests
 public import Reports
@@ -10,8 +11,8 @@ extension Job {
   public func sharded(_ number: ShardNumber) -> Job {
     var job = self
     job.shard = Shard(index: number.index, count: number.count, by: shardBy)
-    job.prefetch.rate = prefetch.rate.map { $0 / Double(number.count) }
-    if shardBy == .url { job.prefetch.perHostRate = prefetch.perHostRate.map { $0 / Double(number.count) } }
+    job.prefetch.limits.rate = prefetch.limits.rate.map { $0 / Double(number.count) }
+    if shardBy == .url { job.prefetch.limits.perHostRate = prefetch.limits.perHostRate.map { $0 / Double(number.count) } }
     return job
   }
 

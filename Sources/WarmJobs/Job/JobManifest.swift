@@ -1,102 +1,59 @@
-public import ImagePrimitives
+import ImagePrimitives
 public import ImageURLs
 public import Manifests
 
 extension Job {
-  /// One list of URLs and how to read it.
+  /// One list of URLs, and what counts from the time of the run.
   public struct Manifest: Sendable {
-    /// Where its entries come from.
-    public var source: Source
-    /// How they are written; ``Format/auto`` by default.
-    public var format: Format
-    /// The class of entries that carry none of their own.
-    public var priority: Priority
-    /// What relative entries are resolved against; nil where an entry must be absolute.
-    public var baseURL: BaseURL?
-    /// Which fields hold what, in the formats that have fields.
-    public var columns: Columns
-    /// Entries that match none of these are filtered out; empty: none are.
-    public var include: [URLPattern]
-    /// Entries that match any of these are filtered out.
-    public var exclude: [URLPattern]
-    /// Entries taken at most, after ``include`` and ``exclude`` and before order; nil: all.
-    public var limit: Int?
+    /// The list and how it is read; its time limit is that of ``newerThan``.
+    public var list: Manifests.Manifest
     /// Sitemaps: only entries whose `lastmod` is later than that long ago; nil: all.
     public var newerThan: Duration?
-    /// Sitemaps: whether `<priority>` chooses the class; false by default.
-    public var usesSitemapPriority: Bool
 
-    /// Where the entries come from.
-    public enum Source: Sendable {
-      /// A file, or the files that a glob matches.
-      case path(JobPath)
-      case standardInput
-      /// Entries written in the job file itself.
-      case inline([InlineURL])
-      /// A sitemap or any other list that is fetched first.
-      case url(BaseURL)
-    }
+    /// The list at a path or of a glob, or standard input for `-`, with the defaults of the job file.
+    public init(_ path: JobPath) { list = Manifests.Manifest(path.manifestSource, name: path.written) }
 
-    /// An entry of the job file and the line on which it stands, counted from 1.
-    public struct InlineURL: Sendable, Hashable {
-      /// The entry as written.
-      public var url: String
-      /// From 1.
-      public var line: Int
+    /// The list that is fetched from `url`.
+    public init(_ url: BaseURL) { list = Manifests.Manifest(.url(url), name: url.shown) }
 
-      /// An entry that stands on `line`.
-      public init(url: String, line: Int) {
-        self.url = url
-        self.line = line
-      }
-    }
-
-    /// How entries are written.
-    public enum Format: String, Sendable, CaseIterable {
-      /// By the file's extension and first bytes.
-      case auto
-      /// One URL a line.
-      case text
-      case csv, tsv
-      /// One JSON value a line.
-      case jsonl
-      /// XML by sitemaps.org; indexes are followed.
-      case sitemap
-      /// A web server's access log in the combined format: URLs by falling count of requests.
-      case combined
-    }
-
-    /// Which fields of CSV, TSV and JSON Lines hold what.
-    public struct Columns: Sendable, Hashable {
-      /// The field of the URL; `url` by default.
-      public var url: String
-      /// The field of the priority; `priority` by default.
-      public var priority: String
-
-      /// The fields of those names.
-      public init(url: String = "url", priority: String = "priority") {
-        self.url = url
-        self.priority = priority
-      }
-    }
-
-    /// A manifest with the defaults of the job file.
-    public init(_ source: Source) {
-      self.source = source
-      format = .auto
-      priority = .normal
-      columns = Columns()
-      include = []
-      exclude = []
-      usesSitemapPriority = false
-    }
+    /// A list of entries that stand in the job itself.
+    public init(_ entries: [Manifests.Manifest.InlineEntry]) { list = Manifests.Manifest(.inline(entries), name: "urls") }
 
     /// The manifest that a command line names: a path or a glob, from the current folder on, or `-` for standard input.
-    public init(named name: String) {
-      self.init(name == "-" ? .standardInput : .path(JobPath(name, in: currentFolder())))
-    }
+    public init(named name: String) { self.init(JobPath(name, in: currentFolder())) }
 
     /// Whether its entries come from standard input, which can be read once.
-    public var isStandardInput: Bool { if case .standardInput = source { true } else { false } }
+    public var isStandardInput: Bool { list.source == .standardInput }
+
+    /// The list as it is read in a run that begins at `now`.
+    ///
+    /// - Parameter inlineName: what reports call URLs that stand in no list of their own.
+    func readable(now: Timestamp, inlineName: String) -> Manifests.Manifest {
+      var list = list
+      if case .inline = list.source { list.name = inlineName }
+      list.newerThan = newerThan.map { now.advanced(by: .zero - $0) }
+      return list
+    }
+  }
+}
+
+extension BaseURL {
+  /// As reports show it.
+  var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
+}
+
+extension JobPath {
+  /// A file, a pattern or standard input; of a pattern, characters of the folder's own name stand for themselves.
+  fileprivate var manifestSource: Manifests.Manifest.Source {
+    switch Manifests.Manifest.Source(path: written) {
+    case .file: return .file(absolute)
+    case .glob:
+      let escaped = folder.reduce(into: "") { text, character in
+        if "*?[\\".contains(character) { text += "\\" }
+        text.append(character)
+      }
+      return .glob(JobPath(written, in: escaped).absolute)
+    case let source: return source
+    }
   }
 }

@@ -1,17 +1,11 @@
+import ImageCoding
 public import ImageDownloading
+import ImageManaging
+public import ImagePrimitives
 
 extension Job {
   /// What is asked of a server, how patiently, and what answer is good.
   public struct Request: Sendable {
-    /// How an entry is asked for.
-    public enum Method: String, Sendable, CaseIterable {
-      case get
-      /// What the server says of it, without its bytes.
-      case head
-      /// By a range: its first 64 KiB, and more where its header needs more.
-      case probe
-    }
-
     /// A header field that is sent: its name is a token, its value holds no control characters (RFC 9110, section 5), and
     /// it is none that prewarm or libcurl sets itself. Values may be secrets.
     public struct Header: Sendable, Hashable {
@@ -34,7 +28,6 @@ extension Job {
       /// `Accept` and `User-Agent` may be among them.
       public var headers: [Header]
 
-      /// A variant of those fields.
       public init(name: String, headers: [Header]) {
         self.name = name
         self.headers = headers
@@ -50,7 +43,6 @@ extension Job {
       /// From 1 to 65,535.
       public var port: Int
 
-      /// An edge at that place.
       public init(name: String, host: String, port: Int) {
         self.name = name
         self.host = host
@@ -58,33 +50,10 @@ extension Job {
       }
     }
 
-    /// The version of HTTP.
-    public enum HTTPVersion: String, Sendable, CaseIterable {
-      /// HTTP/2 where TLS agrees on it, else HTTP/1.1.
-      case auto
-      case http1 = "1.1"
-      /// Alone: a server that speaks another fails.
-      case http2 = "2"
-    }
-
-    /// Through whom requests go.
-    public enum Proxy: Sendable, Hashable {
-      case none
-      /// As `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
-      case environment
-      /// Which may hold a user and a password.
-      case url(String)
-    }
-
-    /// Whether `robots.txt` counts.
-    public enum Robots: String, Sendable, CaseIterable {
-      case ignore, respect
-    }
-
-    /// How servers prove who they are, and we.
+    /// How servers prove who they are, and we: files that are checked before the first request.
     public struct TLS: Sendable {
-      /// Whether certificates are verified; true by default.
-      public var verifies: Bool
+      /// Whether certificates are verified.
+      public var verifies = true
       /// Certificates that are trusted instead of the system's; nil: the system's.
       public var caFile: JobPath?
       /// Our own certificate; nil: none.
@@ -93,60 +62,46 @@ extension Job {
       public var clientKey: JobPath?
     }
 
-    /// Which addresses may be connected to.
-    public enum Addresses: String, Sendable, CaseIterable {
-      case any
-      /// No loopback, private, link-local, special-purpose address.
-      case publicOnly = "public"
-    }
-
-    /// How entries are asked for; ``Method/get`` by default.
-    public var method: Method
+    public var method = DownloadOptions.Method.get
     /// Sent to the entry's own scheme, host and port only.
-    public var headers: [Header]
-    /// The value of `Accept`.
-    public var accept: String
+    public var headers: [Header] = []
+    /// The value of `Accept`; AVIF is asked for where it can be decoded.
+    public var accept = ImageCoderRegistry.standard.acceptedTypes
     /// The value of `User-Agent`.
-    public var userAgent: String
-    /// For one transfer, redirects included; nil: none. 60 s by default.
-    public var timeout: Duration?
-    /// From the start of a transfer to its connection, name look-up included; 10 s by default.
-    public var connectTimeout: Duration
-    /// How long no byte may come; nil: any time. 15 s by default.
-    public var stallTimeout: Duration?
-    /// Further attempts after a transient failure; 2 by default.
-    public var retries: Int
-    /// The bound of the first wait before a retry, doubled for each further one; 500 ms by default.
-    public var backoffInitial: Duration
-    /// The bound of every wait before a retry; 30 s by default.
-    public var backoffMaximum: Duration
-    /// What an entry may wait for `Retry-After` in all; 2 minutes by default.
-    public var retryAfterMaximum: Duration
-    /// Redirects followed in one transfer; 10 by default.
-    public var redirects: Int
-    /// Statuses of a good answer; 200 alone by default.
-    public var acceptStatus: [ClosedRange<Int>]
-    /// Bytes of a body; a longer one fails. nil: any number. 64 MiB by default.
-    public var maxBytes: Int?
+    public var userAgent = "prewarm/\(PrewarmVersion.current)"
+    /// For one transfer, redirects included; nil: none.
+    public var timeout: Duration? = .seconds(60)
+    /// From the start of a transfer to its connection, name look-up included.
+    public var connectTimeout = Duration.seconds(10)
+    /// How long no byte may come; nil: any time.
+    public var stallTimeout: Duration? = .seconds(15)
+    /// Further attempts after a transient failure.
+    public var retries = 2
+    /// The bounds of the waits before a retry.
+    public var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+    /// What an entry may wait for `Retry-After` in all.
+    public var retryAfterMaximum = Duration.seconds(120)
+    /// Redirects followed in one transfer.
+    public var redirects = 10
+    /// Statuses of a good answer.
+    public var acceptStatus = [200...200]
+    /// Bytes of a body; a longer one fails. nil: any number.
+    public var maxBytes: Int? = 64 << 20
     /// Each entry is fetched once for each of them, where there are any.
-    public var variants: [Variant]
-    /// The version of HTTP; ``HTTPVersion/auto`` by default.
-    public var httpVersion: HTTPVersion
+    public var variants: [Variant] = []
+    public var httpVersion = DownloadOptions.HTTPVersion.automatic
     /// The first that fits a URL counts.
-    public var connectTo: [DownloadOptions.ConnectTarget]
+    public var connectTo: [DownloadOptions.ConnectTarget] = []
     /// Each entry is fetched from each of them, where there are any.
-    public var edges: [Edge]
-    /// Through whom requests go; nobody by default.
-    public var proxy: Proxy
+    public var edges: [Edge] = []
+    public var proxy = DownloadOptions.Proxy.none
     /// For entries whose URL has no user of its own, sent to the entry's own scheme, host and port only; nil: none.
     public var auth: Credential?
-    /// Whether cookies are kept during the job; false by default.
-    public var keepsCookies: Bool
-    /// Whether `robots.txt` counts; ``Robots/ignore`` by default.
-    public var robots: Robots
-    /// How servers prove who they are, and we.
-    public var tls: TLS
-    /// Which addresses may be connected to; ``Addresses/any`` by default.
-    public var addresses: Addresses
+    /// Whether cookies are kept during the job.
+    public var keepsCookies = false
+    /// Whether `robots.txt` counts.
+    public var respectsRobots = false
+    public var tls = TLS()
+    public var addresses = DownloadOptions.AddressRule.any
   }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 import ImageCaching
+internal import ImageManaging
 internal import YAMLDocuments
 
 /// Reads job files: YAML to a tree, what the command line sets over it, every key checked, and a ``Job`` at the end.
@@ -58,20 +59,21 @@ public enum JobFile {
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
     let merge = JobOverrideMerge(overrides, over: root)
-    let mistakes = JobMistakeList(options: merge.options, secrets: JobSecrets.ranges(in: root))
+    let mistakes = JobErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
     for problem in merge.problems { mistakes.add(problem.message, at: problem.location) }
-    let reader = JobReader(environment: environment, folder: folder, mistakes: mistakes)
-    let values = reader.section(merge.root, at: "")
-    var found = mistakes.sorted
-
-    let cacheDirectory = ImageCache.defaultDirectory(environment: environment)
-    let usesCache = values.section("cache").choice("mode", Job.Cache.Mode.self) != .bypass
-    if cacheDirectory == nil, usesCache, values.section("cache").isWord("directory") {
-      let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
-      found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))
+    var reader = JobReader(environment: environment, folder: folder, mistakes: mistakes)
+    reader.read(merge.root)
+    var (job, found) = (reader.job, mistakes.sorted)
+    job.file = file
+    if job.cache.disk.directory.isEmpty {
+      job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""
+      if job.cache.disk.directory.isEmpty, job.cache.mode != .bypass {
+        let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
+        found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))
+      }
     }
     guard found.isEmpty else { throw JobFileErrors(found) }
-    return Job(values, file: file, cacheDirectory: cacheDirectory ?? "")
+    return job
   }
 
   private static func document(_ text: some Collection<UInt8>, name: String) throws(JobFileErrors) -> YAMLDocument {

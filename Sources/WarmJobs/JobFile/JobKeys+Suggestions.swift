@@ -4,7 +4,7 @@ extension JobKeys {
 
   /// `KEY=VALUE` for every key with a value to offer whose path begins with `section`, which is left out of it; as `--set` takes it.
   public static func settings(in section: String = "") -> [String] {
-    all.filter { $0.works && $0.path.hasPrefix(section) && !$0.path.contains("[]") }.flatMap { key in
+    all.filter { $0.path.hasPrefix(section) && !$0.path.contains("[]") }.flatMap { key in
       suggestions(for: key).map { "\(key.path.dropFirst(section.count))=\($0)" }
     }
   }
@@ -18,7 +18,7 @@ extension JobKeys {
   private static func suggestions(for type: JobValueType) -> [String] {
     switch type {
     case .boolean: ["true", "false"]
-    case .choice(_, let words, _), .wordOrSection(let words, _): words
+    case .choice(_, let words), .wordOrSection(let words, _): words
     case .either(let word, let inner): [word] + suggestions(for: inner)
     default: []
     }

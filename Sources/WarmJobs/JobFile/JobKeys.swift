@@ -1,3 +1,4 @@
+internal import ImageDownloading
 internal import YAMLDocuments
 
 /// One key of the job file.
@@ -12,28 +13,105 @@ public struct JobKey: Sendable {
   public let example: String?
   /// Whether a job must have it.
   public let isRequired: Bool
-  /// Whether it works; one that does not is refused, except with exactly its default.
-  public let works: Bool
   /// One sentence on what it means.
   public let summary: String
+  /// Whether it decides which entries a job has or how they are judged, and so is part of the job's digest.
+  let isInDigest: Bool
+  /// Sets what was read.
+  let set: @Sendable (inout Job, JobValue) -> Void
+  /// Makes place for the keys below it: they set parts of something that is not there by default.
+  let open: @Sendable (inout Job) -> Void
+  /// Removes all items of a list of mappings.
+  let clear: @Sendable (inout Job) -> Void
+  /// Returns the value as YAML, without secrets; items of lists are those of the job's last one.
+  let text: @Sendable (Job) -> String
 
-  init(
+  /// A key with a value, which sets `option`.
+  ///
+  /// - Parameter opens: what happens to a job where keys below it are written in place of a value.
+  init<Value>(
     _ path: String,
-    _ type: JobValueType,
-    default defaultText: String? = nil,
+    _ codec: JobCodec<Value>,
+    _ option: any WritableKeyPath<Job, Value> & Sendable,
     example: String? = nil,
     isRequired: Bool = false,
-    works: Bool = true,
+    isInDigest: Bool = false,
+    opens: (@Sendable (inout Job) -> Void)? = nil,
     _ summary: String
+  ) {
+    self.path = path
+    self.type = codec.type
+    self.example = example
+    self.isRequired = isRequired
+    self.isInDigest = isInDigest
+    self.summary = summary
+    set = { job, read in
+      guard let value = codec.value(read) else { fatalError("'\(path)' is not read as its codec describes it") }
+      job[keyPath: option] = value
+    }
+    open = opens ?? { _ in }
+    clear = { _ in }
+    text = { codec.text($0[keyPath: option]) }
+    let defaults = opens == nil ? Self.openJob : Job()
+    defaultText = example == nil && !isRequired ? text(defaults) : nil
+  }
+
+  /// A section.
+  init(_ path: String, _ summary: String) {
+    self.init(path, .section, defaultText: nil, summary)
+  }
+
+  /// A list of mappings whose keys are described below `path[]`; each has exactly one of the named keys. They set parts of a new item.
+  init<Item: Sendable>(
+    _ path: String,
+    exactlyOneOf names: [String],
+    minimum: Int = 0,
+    _ items: any WritableKeyPath<Job, [Item]> & Sendable,
+    _ item: Item,
+    default defaultText: String? = nil,
+    _ summary: String
+  ) {
+    self.init(
+      path,
+      .entries(exactlyOneOf: names, minimum: minimum),
+      defaultText: defaultText,
+      isRequired: minimum > 0,
+      summary,
+      open: { $0[keyPath: items].append(item) },
+      clear: { $0[keyPath: items] = [] }
+    )
+  }
+
+  private init(
+    _ path: String,
+    _ type: JobValueType,
+    defaultText: String?,
+    isRequired: Bool = false,
+    _ summary: String,
+    open: @escaping @Sendable (inout Job) -> Void = { _ in },
+    clear: @escaping @Sendable (inout Job) -> Void = { _ in }
   ) {
     self.path = path
     self.type = type
     self.defaultText = defaultText
-    self.example = example
     self.isRequired = isRequired
-    self.works = works
     self.summary = summary
+    self.open = open
+    self.clear = clear
+    (example, isInDigest) = (nil, false)
+    set = { _, _ in fatalError("'\(path)' has no value of its own") }
+    text = { _ in "" }
   }
+
+  /// A job with every part that keys may set.
+  private static let openJob: Job = {
+    var job = Job()
+    job.manifests = [Job.Manifest([])]
+    job.request.auth = Credential(user: "", password: "")
+    job.cache.memory = Job.Cache.Memory()
+    job.transform = Job.Transform()
+    return job
+  }()
 
   /// The last part of the path: the key as it is written.
   public var name: String { path.lastIndex(of: ".").map { String(path[path.index(after: $0)...]) } ?? path }
@@ -45,7 +123,8 @@ public struct JobKey: Sendable {
   var defaultNode: YAMLNode? { defaultText.map { JobKeys.node($0, of: path) } }
 }
 
-/// Every key of the job file, described once: validation, the list of keys in help and README, and schemas come from here.
+/// Every key of the job file, described once: reading, validation, the list of keys in help and README, schemas and digests come from
+/// here.
 public enum JobKeys {
   /// All keys in the order in which a job file is best written.
   public static let all: [JobKey] =
@@ -57,12 +136,6 @@ public enum JobKeys {
   /// The key at that path; nil where there is none.
   public static func key(at path: String) -> JobKey? { all.first { $0.path == path } }
 
-  /// Whether the key works; a section does where one of its keys does.
-  static func works(_ key: JobKey) -> Bool {
-    guard case .section = key.type else { return key.works }
-    return (bySection[key.path] ?? []).contains(where: works)
-  }
-
   /// What the description of the key at `path` writes as YAML.
   static func node(_ text: String, of path: String) -> YAMLNode {
     do {
@@ -71,84 +144,9 @@ public enum JobKeys {
       fatalError("\(error)")
     }
   }
+}
 
-  private static let job: [JobKey] = [
-    JobKey("version", .integer(1...1), example: "1", isRequired: true, "the version of this format"),
-    JobKey("name", .text(.jobName), example: "homepage", isRequired: true, "what reports call the job: [a-z0-9][a-z0-9-]*"),
-    JobKey("description", .text(.free), default: #""""#, "a sentence for people"),
-  ]
-
-  private static let manifests: [JobKey] = [
-    JobKey(
-      "manifests",
-      .entries(exactlyOneOf: ["path", "url", "urls"], minimum: 1),
-      isRequired: true,
-      "lists of URLs, read in this order"
-    ),
-    JobKey(
-      "manifests[].path",
-      .text(.path),
-      example: "urls/hero.txt",
-      "a file, a glob, '-' for standard input; .gz is read as is"
-    ),
-    JobKey(
-      "manifests[].url",
-      .text(.webURL),
-      example: "https://www.example.com/sitemap.xml",
-      "a sitemap, whose indexes are followed, or any other list; fetched as entries are"
-    ),
-    JobKey("manifests[].urls", .list(of: .text(.entry)), default: "[]", "entries, inline"),
-    JobKey(
-      "manifests[].format",
-      .choice("a manifest format", Job.Manifest.Format.self),
-      default: "auto",
-      "how entries are written; combined: a web server's access log, URLs by falling count of requests"
-    ),
-    JobKey(
-      "manifests[].priority",
-      .choice(noun: "a priority", words: ["very-high", "high", "normal", "low", "very-low"], later: []),
-      default: "normal",
-      "the class of entries that carry none of their own"
-    ),
-    JobKey("manifests[].base-url", .orNone(.text(.webURL)), default: "none", "resolves relative entries"),
-    JobKey("manifests[].columns", .section, "csv, tsv, jsonl: which field is which"),
-    JobKey("manifests[].columns.url", .text(.free), default: "url", "the field of the URL"),
-    JobKey("manifests[].columns.priority", .text(.free), default: "priority", "the field of the priority"),
-    JobKey(
-      "manifests[].include",
-      .list(of: .text(.pattern)),
-      default: "[]",
-      "globs over the URL's path, or re:EXPRESSION over the URL; none: all"
-    ),
-    JobKey("manifests[].exclude", .list(of: .text(.pattern)), default: "[]", "what is left out, written like include"),
-    JobKey(
-      "manifests[].limit",
-      .orNone(.integer(1...Int.max)),
-      default: "none",
-      "entries taken, after include and exclude, before order"
-    ),
-    JobKey(
-      "manifests[].newer-than",
-      .orNone(.duration(minimum: .zero)),
-      default: "none",
-      "sitemaps: only entries with a later lastmod, such as 7d"
-    ),
-    JobKey("manifests[].sitemap-priority", .boolean, default: "false", "sitemaps: <priority> chooses the class"),
-  ]
-
-  private static let prefetch: [JobKey] = [
-    JobKey("prefetch", .section, "in which order, and how many at once"),
-    JobKey(
-      "prefetch.order",
-      .choice("an order", Job.Prefetch.Order.self),
-      default: "fifo",
-      "within a priority class; lifo reverses across manifests too"
-    ),
-    JobKey("prefetch.concurrency", .integer(1...4096), default: "32", "transfers in flight"),
-    JobKey("prefetch.per-host", .integer(1...4096), default: "8", "transfers in flight to one host (name and port)"),
-    JobKey("prefetch.rate", .orNone(.rate), default: "none", "requests begun over all hosts; evenly, no bursts"),
-    JobKey("prefetch.per-host-rate", .orNone(.rate), default: "none", "the same at one host"),
-    JobKey("prefetch.adaptive", .boolean, default: "false", "find each host's concurrency, up to per-host"),
-    JobKey("prefetch.deadline", .orNone(.duration(minimum: .milliseconds(1))), default: "none", "for the whole job"),
-  ]
+/// A list of keys, each of which is checked by itself.
+@resultBuilder enum JobKeyList {
+  static func buildBlock(_ keys: JobKey...) -> [JobKey] { keys }
 }

@@ -1,5 +1,5 @@
 extension JobKeys {
-  /// Every key that works with its default, what it takes and what it means, as a job file that can be copied and cut down.
+  /// Every key with its default, what it takes and what it means, as a job file that can be copied and cut down.
   ///
   /// The text is itself a valid job. Lines are at most 120 columns wide; the text ends with a newline.
   public static func reference() -> String {
@@ -18,7 +18,7 @@ private struct ReferencePage {
 
   /// The keys of the section at `path`.
   mutating func section(_ path: String, indent: String) {
-    for key in JobKeys.bySection[path] ?? [] where JobKeys.works(key) { line(of: key, indent: indent) }
+    for key in JobKeys.bySection[path] ?? [] { line(of: key, indent: indent) }
   }
 
   private mutating func line(of key: JobKey, indent: String) {
@@ -34,7 +34,7 @@ private struct ReferencePage {
   /// A list: its default and what else its entries may be; where it has none, an entry with all keys.
   private mutating func entries(_ list: JobKey, exactlyOneOf names: [String], indent: String) {
     add("\(indent)\(list.name):\(list.defaultText.map { " \($0)" } ?? "")", comment(on: list))
-    let keys = (JobKeys.bySection[list.path + "[]"] ?? []).filter(JobKeys.works)
+    let keys = JobKeys.bySection[list.path + "[]"] ?? []
     var others = keys.filter { names.contains($0.name) }
     if list.defaultText == nil, let first = others.first {
       others.removeFirst()

@@ -1,30 +1,47 @@
 internal import YAMLDocuments
 
-/// Reads a tree of nodes by the description of the keys, and collects every mistake on the way.
+/// Reads a tree of nodes by the description of the keys into a job, and collects every mistake on the way.
 ///
-/// A key with a mistake has its default in what is returned, so that one mistake does not hide another.
+/// A key with a mistake keeps its default, so that one mistake does not hide another.
 struct JobReader {
   let environment: [String: String]
   /// The folder that relative paths in the job file start at; those in options start at the current one.
   let folder: String
-  let mistakes: JobMistakeList
+  let mistakes: JobErrorList
+  /// What was read so far, over the defaults.
+  private(set) var job = Job()
+  /// Where the values stand that were given, by their keys' paths; items of lists have numbers, as in `manifests[0].path`.
+  private(set) var given: [String: YAMLNode] = [:]
 
-  /// Reads the keys of the section at `path`; a nil node has none of them.
-  func section(_ node: YAMLNode?, at path: String) -> JobSection {
+  init(environment: [String: String], folder: String, mistakes: JobErrorList) {
+    (self.environment, self.folder, self.mistakes) = (environment, folder, mistakes)
+  }
+
+  /// Reads a whole job, and checks keys that do not go together.
+  mutating func read(_ root: YAMLNode) {
+    section(root, at: "", "")
+    checkAll()
+  }
+
+  /// Reads the keys of a section.
+  ///
+  /// - Parameters:
+  ///   - path: the path by which its keys are described.
+  ///   - location: the same with numbers of items.
+  private mutating func section(_ node: YAMLNode, at path: String, _ location: String) {
     let keys = JobKeys.bySection[path] ?? []
-    var section = JobSection()
-    let mapping = node?.mapping
-    if let node, mapping == nil {
+    guard let mapping = node.mapping else {
       let example = keys.first { $0.defaultText != nil }.map { ", such as '\($0.name): \($0.defaultText!)'" } ?? ""
       let name = path.isEmpty ? "a job" : "'\(JobPathText.lastName(of: path))'"
       mistakes.add("\(name) needs keys below it\(example), not \(node.kindPhrase)", at: node)
+      return
     }
-    for (first, again) in mapping?.duplicateKeys ?? [] {
+    for (first, again) in mapping.duplicateKeys {
       let place = first.location.source === again.location.source ? "; first on line \(first.location.range.start.line)" : ""
       mistakes.add("'\(again.scalar?.text ?? "")' is given twice\(place)", at: again)
     }
     var seen: Set<String> = []
-    for pair in mapping?.pairs ?? [] {
+    for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
         mistakes.add("a key is text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
@@ -33,36 +50,29 @@ struct JobReader {
         mistakes.add(Self.unknownKey(name, section: path, keys: keys), at: pair.key)
         continue
       }
-      guard seen.insert(name).inserted, let value = value(of: key, pair) else { continue }
-      section.set(name, to: value, at: pair.value)
+      guard seen.insert(name).inserted else { continue }
+      let place = location.isEmpty ? name : "\(location).\(name)"
+      if value(of: key, pair, place) { given[place] = pair.value }
     }
-    for key in keys where key.works && section.values[key.name] == nil {
-      if key.isRequired, !seen.contains(key.name), let node, mapping != nil {
-        let example = key.example.map { "; write \(key.name): \($0)" } ?? ""
-        mistakes.add("'\(key.name)' is missing\(example)", atStartOf: node)
-      }
-      if let value = defaultValue(of: key) { section.set(key.name, to: value, at: nil) }
+    for key in keys where key.isRequired && !seen.contains(key.name) {
+      let example = key.example.map { "; write \(key.name): \($0)" } ?? ""
+      mistakes.add("'\(key.name)' is missing\(example)", atStartOf: node)
     }
-    check(section, at: path)
-    return section
   }
 
-  /// The value of a key by its pair; nil where it is a mistake, or a default that needs no reading.
-  private func value(of key: JobKey, _ pair: YAMLMapping.Pair) -> JobValue? {
-    if !key.works {
-      if let defaultNode = key.defaultNode, pair.value.hasSameContent(as: defaultNode) { return nil }
-      mistakes.add("'\(key.name)' is not supported yet", at: pair.key)
-      return nil
-    }
-    if pair.value.scalar?.isNull == true {
-      mistakes.add("'\(key.name)' has no value; it needs \(key.type.expectation)", at: pair.value, or: pair.key)
-      return nil
+  /// Reads the value of a key; false where it is a mistake.
+  private mutating func value(of key: JobKey, _ pair: YAMLMapping.Pair, _ location: String) -> Bool {
+    let node = pair.value
+    if node.scalar?.isNull == true {
+      mistakes.add("'\(key.name)' has no value; it needs \(key.type.expectation)", at: node, or: pair.key)
+      return false
     }
     switch key.type {
-    case .section: return .section(section(pair.value, at: key.path))
-    case .entries(let names, let minimum): return entries(pair.value, of: key, exactlyOneOf: names, minimum: minimum)
-    case .wordOrSection where pair.value.mapping != nil, .textOrSection where pair.value.mapping != nil:
-      return .section(section(pair.value, at: key.path))
+    case .entries(let names, let minimum):
+      return entries(node, of: key, location, exactlyOneOf: names, minimum: minimum)
+    case .wordOrSection where node.mapping != nil, .textOrSection where node.mapping != nil, .section:
+      key.open(&job)
+      section(node, at: key.path, location)
     default:
       let reader = JobValueReader(
         name: key.name,
@@ -71,39 +81,37 @@ struct JobReader {
         folder: folder,
         mistakes: mistakes
       )
-      return reader.value(pair.value, key.type)
+      guard let value = reader.value(node, key.type) else { return false }
+      key.set(&job, value)
     }
+    return true
   }
 
-  private func defaultValue(of key: JobKey) -> JobValue? {
-    if case .section = key.type { return .section(section(nil, at: key.path)) }
-    guard let node = key.defaultNode else { return nil }
-    return value(of: key, YAMLMapping.Pair(key: node, value: node))
-  }
-
-  private func entries(
+  private mutating func entries(
     _ node: YAMLNode,
     of key: JobKey,
+    _ location: String,
     exactlyOneOf names: [String],
     minimum: Int
-  ) -> JobValue? {
+  ) -> Bool {
     guard let items = node.sequence else {
       mistakes.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)", at: node)
-      return nil
+      return false
     }
     if items.count < minimum { mistakes.add("'\(key.name)' needs at least one entry", at: node) }
-    return .entries(
-      items.map { item in
-        let chosen = (item.mapping?.pairs ?? []).map(\.key).filter { names.contains($0.scalar?.text ?? "") }
-        if item.mapping != nil, chosen.isEmpty {
-          mistakes.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
-        }
-        if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {
-          mistakes.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
-        }
-        return section(item, at: key.path + "[]")
+    key.clear(&job)
+    for (index, item) in items.enumerated() {
+      let chosen = (item.mapping?.pairs ?? []).map(\.key).filter { names.contains($0.scalar?.text ?? "") }
+      if item.mapping != nil, chosen.isEmpty {
+        mistakes.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
       }
-    )
+      if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {
+        mistakes.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
+      }
+      key.open(&job)
+      section(item, at: key.path + "[]", "\(location)[\(index)]")
+    }
+    return true
   }
 
   /// `unknown key 'per-hst'; did you mean 'per-host'?`, also for a key that belongs to another section.

@@ -10,7 +10,7 @@ struct JobValueReader {
   let whole: JobValueType
   let environment: [String: String]
   let folder: String
-  let mistakes: JobMistakeList
+  let mistakes: JobErrorList
 
   /// The value; nil where it is a mistake.
   func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {
@@ -24,7 +24,7 @@ struct JobValueReader {
       return value(node, inner)
     case .list(let inner):
       guard let items = node.sequence else { return refuse(node) }
-      return .list(items.compactMap { item in value(item, inner).map { ($0, item) } })
+      return .list(items.compactMap { item in value(item, inner).map { ($0, item.location.range.start.line) } })
     case .statuses(let bounds):
       guard let items = node.sequence else { return refuse(node) }
       return .ranges(items.compactMap { statuses($0, bounds) })
@@ -86,7 +86,7 @@ struct JobValueReader {
     case .countOrPercentage:
       return Quantities.percentage(text).map { .fraction($0) }
         ?? (scalar.isPlain ? Quantities.count(text).map { .integer($0) } : nil)
-    case .choice(_, let words, _), .wordOrSection(let words, _): return words.contains(text) ? .word(text) : nil
+    case .choice(_, let words), .wordOrSection(let words, _): return words.contains(text) ? .word(text) : nil
     default: preconditionFailure("not the type of a scalar")
     }
   }
@@ -218,10 +218,8 @@ struct JobValueReader {
     }
     let expansion = EnvironmentExpansion(written.text, environment: environment)
     let shown = mistakes.shown(written.text) + (expansion.hasVariables ? ", its variables filled in," : "")
-    if case .choice(let noun, let words, let later) = whole.innermost {
-      let use = "use \(JobValueType.alternatives(words))"
-      let isLater = later.contains(expansion.text)
-      mistakes.add(isLater ? "\(shown) is not supported yet; \(use)" : "\(shown) is not \(noun); \(use)", at: node)
+    if case .choice(let noun, let words) = whole.innermost {
+      mistakes.add("\(shown) is not \(noun); use \(JobValueType.alternatives(words))", at: node)
     } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {
       mistakes.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
     } else {

@@ -20,8 +20,8 @@ public indirect enum JobValueType: Sendable {
   case percentage
   /// A count, or a percentage.
   case countOrPercentage
-  /// One of some words; `noun` with its article is what they are called, such as `an order`; `later` ones do not work yet.
-  case choice(noun: String, words: [String], later: [String])
+  /// One of some words; `noun` with its article is what they are called, such as `an order`.
+  case choice(noun: String, words: [String])
   /// HTTP statuses and ranges of them, within bounds.
   case statuses(ClosedRange<Int>)
   /// Header fields by name; those of a variant may be ones that have keys of their own.
@@ -46,18 +46,6 @@ public indirect enum JobValueType: Sendable {
   /// A text, or keys below it, written such as `example`.
   case textOrSection(JobTextForm, example: String)
 
-  /// The words of an enumeration.
-  static func choice<Words: CaseIterable & RawRepresentable<String>>(
-    _ noun: String,
-    _: Words.Type,
-    later: [String] = []
-  ) -> JobValueType {
-    .choice(noun: noun, words: Words.allCases.map(\.rawValue), later: later)
-  }
-
-  /// `none`, or a value.
-  static func orNone(_ type: JobValueType) -> JobValueType { .either(word: "none", type) }
-
   /// What it needs, as the end of a sentence: `a whole number from 1 to 4096`.
   var expectation: String {
     switch self {
@@ -73,7 +61,7 @@ public indirect enum JobValueType: Sendable {
     case .duration(let minimum): "a duration\(minimum > .zero ? " above zero" : "") such as 500ms, 15s, 30m, 2h or 7d"
     case .percentage: "a percentage from 0% to 100%"
     case .countOrPercentage: "a count, or a percentage such as 1%"
-    case .choice(_, let words, _): Self.alternatives(words)
+    case .choice(_, let words): Self.alternatives(words)
     case .statuses(let range): "a list of statuses from \(range.lowerBound) to \(range.upperBound) such as [400, 404-406]"
     case .headers: "header fields such as {X-Token: value}"
     case .rate: "a rate above zero such as 200/s, 30/m or 100/h"
@@ -101,7 +89,7 @@ public indirect enum JobValueType: Sendable {
     case .duration: "DURATION"
     case .percentage: "PERCENTAGE"
     case .countOrPercentage: "COUNT | PERCENTAGE"
-    case .choice(_, let words, _): words.joined(separator: " | ")
+    case .choice(_, let words): words.joined(separator: " | ")
     case .statuses: "[STATUS, FROM-TO]"
     case .headers: "{NAME: VALUE}"
     case .rate: "COUNT/s"

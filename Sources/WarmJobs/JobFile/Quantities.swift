@@ -36,6 +36,37 @@ enum Quantities {
     return millionths <= 100_000_000 ? Double(millionths) / 100_000_000 : nil
   }
 
+  /// The size as it is best written, such as `64MiB`.
+  static func text(size: Int) -> String {
+    written(size, [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)], else: "")
+  }
+
+  /// The number of pixels as it is best written, such as `100MP`.
+  static func text(pixels: Int) -> String {
+    written(pixels, [("GP", 1_000_000_000), ("MP", 1_000_000), ("KP", 1_000)], else: "")
+  }
+
+  /// The duration as it is best written, such as `7d` or `500ms`.
+  static func text(duration: Duration) -> String {
+    let milliseconds = Int(duration / .milliseconds(1))
+    let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+    return milliseconds == 0 ? "0s" : written(milliseconds, units, else: "ms")
+  }
+
+  /// The part of a whole as a percentage, such as `12.5%`.
+  static func text(fraction: Double) -> String {
+    let percent = fraction * 100
+    return percent == percent.rounded() ? "\(Int(percent))%" : "\(percent)%"
+  }
+
+  /// A number in the largest unit of which it has two or more, and no part.
+  private static func written(_ number: Int, _ units: [(name: String, factor: Int)], else smallest: String) -> String {
+    guard let unit = units.first(where: { number >= 2 * $0.factor && number % $0.factor == 0 }) else {
+      return "\(number)\(smallest)"
+    }
+    return "\(number / unit.factor)\(unit.name)"
+  }
+
   /// A whole number in decimal digits; nil for any other text.
   static func count(_ text: String) -> Int? {
     !text.isEmpty && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil

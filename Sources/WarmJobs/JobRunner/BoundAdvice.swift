@@ -1,16 +1,18 @@
 import ImageDownloading
+import ImageManaging
 import ImagePrimitives
+import Manifests
 
 extension Job {
   /// What held the run up, and what would have to change for it to be faster.
   func advice(against bottleneck: Bottleneck, peakRunning: Int) -> String {
-    let used = "\(min(peakRunning, prefetch.concurrency)) of \(prefetch.concurrency) transfers used"
+    let used = "\(min(peakRunning, prefetch.limits.concurrency)) of \(prefetch.limits.concurrency) transfers used"
     switch bottleneck {
     case .concurrency:
-      return "all \(prefetch.concurrency) transfers waited for their servers; raise prefetch.concurrency"
+      return "all \(prefetch.limits.concurrency) transfers waited for their servers; raise prefetch.concurrency"
     case .answers:
       return "\(used), which waited for their servers; nothing else could start"
-    case .hosts where prefetch.isAdaptive:
+    case .hosts where prefetch.limits.isAdaptive:
       return "\(used); raise prefetch.per-host, or switch prefetch.adaptive off"
     case .hosts:
       return "\(used); raise prefetch.per-host"
@@ -43,12 +45,12 @@ extension Job {
   /// What makes less work for those who decode.
   private var lighterVerification: String {
     if transform != nil { return "" }
-    return verify.isStrict ? ", or verify.strict: false" : verify.decode == .full ? ", or verify.decode: header" : ""
+    return verify.rules.isStrict ? ", or verify.strict: false" : verify.rules.depth == .full ? ", or verify.decode: header" : ""
   }
 
   /// The key of the rate that holds a run down.
   private var slowestRateKey: String {
-    switch (prefetch.rate, prefetch.perHostRate) {
+    switch (prefetch.limits.rate, prefetch.limits.perHostRate) {
     case (_?, nil): "prefetch.rate"
     case (nil, _): "prefetch.per-host-rate"
     case (_?, _?): "prefetch.rate or prefetch.per-host-rate"

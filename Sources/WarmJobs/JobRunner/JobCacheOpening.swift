@@ -1,39 +1,28 @@
 public import ImageCaching
-public import ImageManaging
+import ImageManaging
 
 extension Job {
   /// Opens the job's cache with its rules.
   ///
   /// Throws where the folder cannot be used so; with `.readOnly` where there is none.
   public func openCache(access: ImageCache.Access) throws(CacheError) -> ImageCache {
-    try ImageCache(
-      ImageCache.Configuration(
-        directory: cache.directory,
-        namespace: cache.namespace,
-        access: access,
-        maxAge: cache.maxAge,
-        maxSize: cache.maxSize,
-        trimTo: cache.trimTo,
-        expireBy: cache.expireBy == .access ? .access : .modification,
-        freshness: cache.freshness == .http ? .http : .age,
-        minFresh: cache.minFresh,
-        blacklistTTL: blacklist.ttl
-      )
-    )
+    var configuration = cache.disk
+    configuration.access = access
+    return try ImageCache(configuration)
   }
 
   /// The cache that a run needs: none where the job bypasses it, nor where a run that only reads finds none.
   func openCacheForRun(isDryRun: Bool) throws(CacheError) -> ImageCache? {
     switch cache.mode {
     case .bypass: return nil
-    case .use where !isDryRun, .refresh where !isDryRun: return try openCache(access: .readWrite)
-    case .use, .only, .refresh:
-      do throws(CacheError) {
-        return try openCache(access: .readOnly)
-      } catch {
-        if case .missing = error { return nil }
-        throw error
-      }
+    case .only: break
+    default: if !isDryRun { return try openCache(access: .readWrite) }
+    }
+    do throws(CacheError) {
+      return try openCache(access: .readOnly)
+    } catch {
+      if case .missing = error { return nil }
+      throw error
     }
   }
 
@@ -44,17 +33,8 @@ extension Job {
     if cache.mode == .bypass { return [] }
     var caches: [ReadOnlyCache] = []
     for path in cache.readOnly {
-      caches.append(try ReadOnlyCache(opening: path.absolute, namespace: cache.namespace, maxAge: cache.maxAge))
+      caches.append(try ReadOnlyCache(opening: path.absolute, namespace: cache.disk.namespace, maxAge: cache.disk.maxAge))
     }
     return caches
-  }
-
-  /// What of a URL tells images apart in this job's cache.
-  public var keyRule: KeyRule {
-    switch cache.key {
-    case .url: .url
-    case .urlWithoutQuery: .urlWithoutQuery
-    case .droppingQuery(let names): .droppingQuery(names)
-    }
   }
 }

@@ -19,7 +19,7 @@ final class JobManifests {
     do throws(ManifestError) {
       reader = try ManifestReader(
         job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },
-        order: job.prefetch.order == .fifo ? .fifo : .lifo,
+        order: job.prefetch.order,
         spoolDirectory: spoolDirectory,
         fetcher: fetcher,
         shard: job.shard

@@ -20,7 +20,7 @@ public final class JobReports {
   ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
   public init(_ job: Job, options: ReportOptions, isStopped: () -> Bool) throws(JobError) {
     self.job = job
-    let path = job.failOn.baseline
+    let path = job.baseline
     do throws(ReportReadingError) {
       baseline = try path.flatMap { path throws(ReportReadingError) in
         try FailureBaseline(path: path.absolute, isStopped: isStopped)

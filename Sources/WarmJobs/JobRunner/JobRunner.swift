@@ -101,7 +101,7 @@ public final class JobRunner {
     prepared.reports.flushJournals(of: report, &end)
     end.finishedAt = time.wall()
     end.duration = session.elapsed
-    var finished = report.finish(end, failOn: job.failOnRules)
+    var finished = report.finish(end, failOn: job.failOn)
     if let sheet {
       let isInterrupted = end.interruption != nil
       finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)

@@ -49,8 +49,8 @@ final class JobSession {
       isDryRun: surroundings.isDryRun
     )
     let files = surroundings.files
-    if let warning = files.warning(concurrency: job.prefetch.concurrency) { context.recordWarning(warning) }
-    var limits = job.downloadLimits
+    if let warning = files.warning(concurrency: job.prefetch.limits.concurrency) { context.recordWarning(warning) }
+    var limits = job.prefetch.limits
     limits.concurrency = min(limits.concurrency, files.transfers)
     self.limits = limits
     manager.downloader.setLimits(limits)
@@ -115,13 +115,13 @@ final class JobSession {
     guard let cache = stores.cache else { return nil }
     let totals = try cache.totals()
     var summary = CacheSummary(
-      directory: job.cache.directory,
-      namespace: job.cache.namespace,
+      directory: job.cache.disk.directory,
+      namespace: job.cache.disk.namespace,
       entries: UInt64(clamping: totals.entries),
       bodyBytes: UInt64(clamping: totals.bodyBytes),
       diskBytes: UInt64(clamping: try cache.diskBytes())
     )
-    summary.maximumBytes = job.cache.maxSize.map { UInt64(clamping: $0) }
+    summary.maximumBytes = job.cache.disk.maxSize.map { UInt64(clamping: $0) }
     let trimmed = context.trimmed
     summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
     summary.expiredEntries = UInt64(clamping: trimmed.expired)

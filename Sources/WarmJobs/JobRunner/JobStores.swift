@@ -32,7 +32,7 @@ public final class JobStores {
 
   /// The caches, a sentence each, for who wants to know.
   var notes: [String] {
-    [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(job.cache.mode.rawValue))"]
+    [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(JobCodec.cacheMode.text(job.cache.mode)))"]
       + (readOnlyCaches.isEmpty ? [] : job.cache.readOnly.map { "read-only cache \($0.absolute)" })
   }
 }

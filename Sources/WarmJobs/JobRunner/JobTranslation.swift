@@ -3,78 +3,38 @@ import ImageCoding
 import ImageDownloading
 import ImageManaging
 import ImagePrimitives
-import ImageURLs
-import Manifests
 import Reports
 
+// A job as the modules take it that do the work: most of it as it stands, and what follows from several keys.
 extension Job {
-  fileprivate var verificationRules: VerificationRules {
-    VerificationRules(
-      // Of a HEAD there is nothing to decode.
-      depth: request.method == .head ? .none : verify.isStrict ? .full : verify.decode,
-      isStrict: verify.isStrict,
-      contentType: verify.contentType.rule,
-      formats: verify.formats,
-      width: VerificationRules.Bounds(minimum: verify.width.minimum, maximum: verify.width.maximum),
-      height: VerificationRules.Bounds(minimum: verify.height.minimum, maximum: verify.height.maximum),
-      maximumPixels: verify.maxPixels ?? .max,
-      bytes: VerificationRules.Bounds(minimum: verify.bytes.minimum, maximum: verify.bytes.maximum),
-      animated: verify.animated.rule,
-      requiresRemoteHit: verify.remoteCache == .hit,
-      placeholderURLs: verify.placeholders == .fail ? DuplicateIndex.placeholderURLs : nil
+  /// Longer than any transfer, and short enough for libcurl's milliseconds.
+  private static let noLimit = Duration.seconds(20 * 86_400)
+
+  /// How the job's entries are fetched, but for variants and edges.
+  var downloadOptions: DownloadOptions {
+    DownloadOptions(
+      method: request.method,
+      headers: request.headers.map { ($0.name, $0.value) },
+      accept: request.accept,
+      userAgent: request.userAgent,
+      credentials: request.auth.map { .fixed($0) },
+      handlesCookies: request.keepsCookies,
+      allowsInvalidTLSCertificates: !request.tls.verifies,
+      connection: request.connection,
+      timeout: request.timeout ?? Self.noLimit,
+      connectTimeout: request.connectTimeout,
+      stallTimeout: request.stallTimeout ?? Self.noLimit,
+      retries: request.retries,
+      backoff: request.backoff,
+      retryAfterMaximum: request.retryAfterMaximum,
+      redirects: request.redirects,
+      acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
+      maxBytes: request.maxBytes ?? .max,
+      respectsRobots: request.respectsRobots,
+      checksRemoteCache: verify.remoteCache != .ignore
     )
   }
-}
 
-extension Job.Manifest {
-  /// The manifest as its reader takes it, in a run that begins at `now`.
-  ///
-  /// - Parameter inlineName: what reports call URLs that stand in no list of their own.
-  func readable(now: Timestamp, inlineName: String) -> Manifests.Manifest {
-    var manifest =
-      switch source {
-      case .path(let path): Manifests.Manifest(path.manifestSource, name: path.written)
-      case .standardInput: Manifests.Manifest(.standardInput, name: "-")
-      case .url(let url): Manifests.Manifest(.url(url), name: url.shown)
-      case .inline(let urls):
-        Manifests.Manifest(
-          .inline(urls.map { Manifests.Manifest.InlineEntry(text: $0.url, line: UInt64(clamping: $0.line)) }),
-          name: inlineName
-        )
-      }
-    manifest.format = format.readable
-    manifest.priority = priority
-    manifest.baseURL = baseURL
-    manifest.columns = Manifests.Manifest.Columns(url: columns.url, priority: columns.priority)
-    manifest.include = include
-    manifest.exclude = exclude
-    manifest.limit = limit
-    manifest.newerThan = newerThan.map { now.advanced(by: .zero - $0) }
-    manifest.usesSitemapPriority = usesSitemapPriority
-    return manifest
-  }
-}
-
-extension BaseURL {
-  /// As reports show it.
-  var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
-}
-
-extension Job.Manifest.Format {
-  fileprivate var readable: Manifests.Manifest.Format {
-    switch self {
-    case .auto: .auto
-    case .text: .text
-    case .csv: .csv
-    case .tsv: .tsv
-    case .jsonl: .jsonl
-    case .sitemap: .sitemap
-    case .combined: .combined
-    }
-  }
-}
-
-extension Job {
   /// How manifests are fetched: as the images, but that all of a text is wanted and nothing is judged by images' rules.
   var manifestDownloadOptions: DownloadOptions {
     downloadOptions.fetchingText(
@@ -82,41 +42,63 @@ extension Job {
       maxBytes: JobManifestFetcher.maximumBytes
     )
   }
-}
 
-extension JobPath {
-  /// A file or a pattern; of a pattern, characters of the folder's own name stand for themselves.
-  fileprivate var manifestSource: Manifests.Manifest.Source {
-    guard case .glob = Manifests.Manifest.Source(path: written) else { return .file(absolute) }
-    let escaped = folder.reduce(into: "") { text, character in
-      if "*?[\\".contains(character) { text += "\\" }
-      text.append(character)
-    }
-    return .glob(JobPath(written, in: escaped).absolute)
-  }
-}
-
-extension Job {
-  /// The rules that the finished report is judged by.
-  var failOnRules: Reports.FailOn {
-    var rules = Reports.FailOn()
-    rules.failures = failOn.failures.limit
-    rules.kinds = failOn.kinds.mapValues(\.limit)
-    rules.latency = failOn.latency
-    rules.empty = failOn.empty
-    rules.unfinished = failOn.unfinished
-    rules.evicted = failOn.evicted
+  /// What makes an image good, as far as there is something to look at.
+  private var verificationRules: VerificationRules {
+    var rules = verify.rules
+    // Of a HEAD there is nothing to decode.
+    if request.method == .head { rules.depth = .none } else if rules.isStrict { rules.depth = .full }
+    rules.requiresRemoteHit = verify.remoteCache == .hit
+    rules.placeholderURLs = verify.placeholders == .fail ? DuplicateIndex.placeholderURLs : nil
     return rules
   }
+
+  /// What decides how loads use caches, and what they make of what they fetch; in a dry run the network is never asked.
+  fileprivate func loadParts(isDryRun: Bool) -> LoadContext.Parts {
+    var layers = CacheLayerUse()
+    if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
+    return LoadContext.Parts(
+      mode: isDryRun ? cache.mode.ofDryRun : cache.mode,
+      layers: layers,
+      keyRule: cache.key,
+      verifiesHits: cache.verifiesHits,
+      transformer: transform?.resize.transformer,
+      encoding: transform?.encoding,
+      variants: loadVariants,
+      verification: verificationRules,
+      blacklist: blacklist
+    )
+  }
+
+  /// What a cache knows the image by that this job makes of the one of `identity`; nil where it stores images as they come.
+  public func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
+    let parts = LoadContext.Parts(transformer: transform?.resize.transformer, encoding: transform?.encoding)
+    return ImageIdentity.transformed(identity, by: parts)
+  }
+
+  /// What gathers pictures for the HTML report; nil where the job has none.
+  func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
+    guard reports.contains(where: { $0.format == .html }) else { return nil }
+    let maker = PictureMaker(
+      coders: configuration.coders,
+      maximumPixels: verify.rules.maximumPixels,
+      budget: configuration.decodingBudget
+    )
+    return ContactSheet(maker, findsPlaceholders: verify.placeholders != .ignore, openFiles: openFiles)
+  }
 }
 
-extension Job.FailOn.Threshold {
-  fileprivate var limit: Reports.FailOn.Limit {
-    switch self {
-    case .count(let count): .count(UInt64(clamping: count))
-    case .fraction(let fraction): .fraction(fraction)
-    case .never: .never
-    }
+extension Job.Request {
+  fileprivate var connection: DownloadOptions.Connection {
+    var connection = DownloadOptions.Connection()
+    connection.httpVersion = httpVersion
+    connection.connectTo = connectTo
+    connection.proxy = proxy
+    connection.tls.caFile = tls.caFile?.absolute
+    connection.tls.clientCertificate = tls.clientCertificate?.absolute
+    connection.tls.clientKey = tls.clientKey?.absolute
+    connection.addresses = addresses
+    return connection
   }
 }
 
@@ -130,99 +112,14 @@ extension Job.ReportTarget.Destination {
   }
 }
 
-extension Job.Verify.ContentType {
-  fileprivate var rule: VerificationRules.ContentTypeRule {
-    switch self {
-    case .match: .match
-    case .exact: .exact
-    case .ignore: .ignore
-    }
-  }
-}
-
-extension Job.Verify.Animated {
-  fileprivate var rule: VerificationRules.AnimationRule {
-    switch self {
-    case .allow: .allow
-    case .forbid: .forbid
-    case .require: .require
-    }
-  }
-}
-
-extension Job {
-  fileprivate var layers: CacheLayerUse {
-    var layers = CacheLayerUse()
-    if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
-    return layers
-  }
-}
-
-extension Job.Transform {
-  fileprivate var encoding: TransformEncoding {
-    let format: ImageFormat? =
-      switch format {
-      case .auto: nil
-      case .jpeg: .jpeg
-      case .png: .png
-      case .webp: .webp
-      }
-    return TransformEncoding(format: format, options: EncodingOptions(quality: quality))
-  }
-}
-
-extension Job {
-  /// What a cache knows the image by that this job makes of the one of `identity`; nil where it stores images as they come.
-  public func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
-    let parts = LoadContext.Parts(transformer: transform?.resize?.transformer, encoding: transform?.encoding)
-    return ImageIdentity.transformed(identity, by: parts)
-  }
-}
-
-extension Job.Transform.Resize {
-  fileprivate var transformer: ResizingTransformer {
-    let fit: ResizingTransformer.Fit =
-      switch fit {
-      case .inside: .inside
-      case .cover: .cover
-      case .fill: .fill
-      }
-    return ResizingTransformer(width: width, height: height, fit: fit)
-  }
-}
-
-extension Job.Cache.Mode {
-  fileprivate var cacheMode: CacheMode {
-    switch self {
-    case .use: .use
-    case .bypass: .bypass
-    case .only: .only
-    case .refresh: .refresh
-    }
-  }
-}
-
-extension Job.Cache.Mode {
+extension CacheMode {
   /// The mode that tells what this one would ask for.
-  fileprivate var dryRunMode: CacheMode {
+  fileprivate var ofDryRun: CacheMode {
     switch self {
-    case .use, .bypass: .dryRun
     case .only: .only
     case .refresh: .refreshDryRun
+    default: .dryRun
     }
-  }
-}
-
-extension Job {
-  /// What gathers pictures for the HTML report; nil where the job has none.
-  func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
-    guard reports.contains(where: { $0.format == .html }) else { return nil }
-    let maker = PictureMaker(
-      coders: configuration.coders,
-      maximumPixels: verify.maxPixels ?? .max,
-      budget: configuration.decodingBudget
-    )
-    return ContactSheet(maker, findsPlaceholders: verify.placeholders != .ignore, openFiles: openFiles)
   }
 }
 
@@ -236,30 +133,11 @@ extension LoadContext {
     startedAt: Timestamp,
     isDryRun: Bool
   ) {
-    let job = stores.job
-    self.init(
-      cache: stores.cache,
-      download: job.downloadOptions,
-      parts: Parts(
-        mode: isDryRun ? job.cache.mode.dryRunMode : job.cache.mode.cacheMode,
-        readOnly: stores.readOnlyCaches,
-        memory: memory,
-        layers: job.layers,
-        keyRule: job.keyRule,
-        verifiesHits: job.cache.verifiesHits,
-        transformer: job.transform?.resize?.transformer,
-        encoding: job.transform?.encoding,
-        coders: coders,
-        variants: job.loadVariants,
-        verification: job.verificationRules,
-        blacklist: BlacklistRules(
-          isEnabled: job.blacklist.isEnabled,
-          retriesFailed: job.blacklist.retry,
-          statuses: job.blacklist.statuses
-        ),
-        observer: observer
-      ),
-      startedAt: startedAt
-    )
+    var parts = stores.job.loadParts(isDryRun: isDryRun)
+    parts.readOnly = stores.readOnlyCaches
+    parts.memory = memory
+    parts.coders = coders
+    parts.observer = observer
+    self.init(cache: stores.cache, download: stores.job.downloadOptions, parts: parts, startedAt: startedAt)
   }
 }

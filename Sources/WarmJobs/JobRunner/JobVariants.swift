@@ -1,5 +1,5 @@
-import ImageDownloading
 public import ImageCaching
+import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 public import ImageURLs
@@ -38,7 +38,7 @@ extension Job {
   /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
   func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     // Without a cache nothing can be kept.
-    let parts = LoadContext.Parts(mode: cache == nil ? .bypass : .use, keyRule: keyRule, variants: variants)
+    let parts = LoadContext.Parts(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
     return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)
   }
 

@@ -1,3 +1,5 @@
+import ImageCaching
+import ImageManaging
 public import ImagePrimitives
 import Manifests
 public import Reports
@@ -28,7 +30,7 @@ public final class PreparedJob {
     stores = try JobStores(job, isDryRun: isDryRun)
     manifests = try JobManifests(
       job,
-      spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.directory,
+      spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
       makesRequests: !isDryRun && job.cache.mode != .only,
       now: now
     )

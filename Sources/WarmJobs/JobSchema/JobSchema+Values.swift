@@ -11,7 +11,7 @@ extension JobSchema {
     case .section: [section(path)]
     case .entries(let names, let minimum):
       [list(of: section(path + "[]", exactlyOneOf: names)) + (minimum > 0 ? [("minItems", .number("\(minimum)"))] : [])]
-    case .choice(_, let words, _): [[("enum", .array(words.flatMap(written)))], variable]
+    case .choice(_, let words): [[("enum", .array(words.flatMap(written)))], variable]
     case .either(let word, let inner):
       [[("const", .string(word))]] + alternatives(inner, at: path)
     case .wordOrSection(let words, _): [[("enum", .array(words.flatMap(written)))], section(path), variable]

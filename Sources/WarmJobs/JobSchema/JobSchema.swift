@@ -3,8 +3,7 @@ internal import YAMLDocuments
 extension JobKeys {
   /// The JSON Schema of the job file (draft 2020-12), for editors and other tools; the text ends with a newline.
   ///
-  /// It describes YAML 1.2 as JSON: what YAML reads as a number may stand where a number or text is meant. Keys that do not work
-  /// yet are left out. `errorMessage` is what vscode-json-languageservice, yaml-language-server and ajv-errors show.
+  /// It describes YAML 1.2 as JSON: what YAML reads as a number may stand where a number or text is meant. `errorMessage` is what vscode-json-languageservice, yaml-language-server and ajv-errors show.
   ///
   /// What it accepts may still be a mistake, which ``JobFile/load(path:overrides:environment:)`` tells: keys that do not go
   /// together, patterns that are none, variables that are not set, and what is lost when YAML is read, such as how a number was
@@ -34,7 +33,7 @@ extension JobKeys {
 enum JobSchema {
   /// The members of the schema of the section at `path`; empty for the job itself.
   static func section(_ path: String, exactlyOneOf names: [String] = []) -> [JSONTree.Member] {
-    let keys = (JobKeys.bySection[path] ?? []).filter(JobKeys.works)
+    let keys = JobKeys.bySection[path] ?? []
     var members: [JSONTree.Member] = [("type", .string("object"))]
     members.append(("properties", .object(keys.map { ($0.name, property($0)) })))
     let required = keys.filter(\.isRequired).map(\.name)

@@ -74,7 +74,7 @@ public final class QueueReport {
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
     end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
-    var finished = report.finish(end, failOn: job.failOnRules)
+    var finished = report.finish(end, failOn: job.failOn)
     finished.requests = job.reportedRequests
     return finished
   }

@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageDownloading
 public import ImageManaging
 import ImagePrimitives
 import RedisClient
@@ -161,12 +162,12 @@ public final class QueueWorker {
       consumer,
       maximumDeliveries: options.consuming.maximumDeliveries,
       variants: job.entryVariants.map(\.reported),
-      line: MessageLine(concurrency: job.prefetch.concurrency, perHost: job.prefetch.perHost),
+      line: MessageLine(concurrency: job.prefetch.limits.concurrency, perHost: job.prefetch.limits.perHost),
       leastLookAhead: Self.leastLookAhead(of: job),
       blacklist: SharedBlacklist(
         context: session.context,
         cache: job.blacklist.isEnabled ? stores.writableCache : nil,
-        timeToLive: job.blacklist.ttl,
+        timeToLive: job.cache.disk.blacklistTTL,
         hasVariants: !job.entryVariants.isEmpty
       ),
       time: time
@@ -205,8 +206,8 @@ public final class QueueWorker {
 
   /// How many entries are held at once: enough for all transfers, even though messages have entries of one host each.
   private static func leastLookAhead(of job: Job) -> Int {
-    let hosts = (job.prefetch.concurrency + job.prefetch.perHost - 1) / job.prefetch.perHost
-    return max(leastLookAhead, 2 * job.prefetch.concurrency, entriesOfOneHost * (hosts + 1))
+    let hosts = (job.prefetch.limits.concurrency + job.prefetch.limits.perHost - 1) / job.prefetch.limits.perHost
+    return max(leastLookAhead, 2 * job.prefetch.limits.concurrency, entriesOfOneHost * (hosts + 1))
   }
 
   private func ending(

@@ -34,7 +34,7 @@ struct CurlOptions {
 
   private mutating func add(_ words: String...) { self.words += words }
 
-  private mutating func addMethod(_ method: Job.Request.Method) {
+  private mutating func addMethod(_ method: DownloadOptions.Method) {
     switch method {
     case .head: return add("--head")
     case .probe: add("--range", "0-\(DownloadOptions.probeBytes - 1)")
@@ -66,7 +66,7 @@ struct CurlOptions {
     }
     for target in request.connectTo { add("--connect-to", target.text) }
     switch request.httpVersion {
-    case .auto: break
+    case .automatic: break
     case .http1: add("--http1.1")
     // Of https it asks in the handshake, as we do.
     case .http2: add("--http2-prior-knowledge")
@@ -98,7 +98,7 @@ struct CurlOptions {
 
 extension DownloadOptions.ConnectTarget {
   /// As curl's `--connect-to` takes it; what is not named is any.
-  fileprivate var text: String {
+  var text: String {
     func part(_ host: String?, _ port: Int?) -> String { "\(host ?? ""):\(port.map(String.init) ?? "")" }
     return part(host, port) + ":" + part(targetHost, targetPort)
   }

@@ -1,6 +1,10 @@
-import Reports
 import Glibc
+import ImageCaching
+import ImageDownloading
+import ImageManaging
 import ImagePrimitives
+import Manifests
+import Reports
 import Testing
 import WarmJobs
 
@@ -14,11 +18,11 @@ import WarmJobs
       ].map { try #require(JobOverride(setting: $0)) }
     )
     #expect(job.prefetch.order == .lifo)
-    #expect(job.prefetch.perHost == 3)
-    #expect(job.prefetch.concurrency == 5)
-    #expect(job.request.backoffInitial == .seconds(1))
-    #expect(job.manifests[0].limit == 7)
-    #expect(job.verify.formats == [.png])
+    #expect(job.prefetch.limits.perHost == 3)
+    #expect(job.prefetch.limits.concurrency == 5)
+    #expect(job.request.backoff.initial == .seconds(1))
+    #expect(job.manifests[0].list.limit == 7)
+    #expect(job.verify.rules.formats == [.png])
     #expect(job.description == "")
   }
 
@@ -31,7 +35,7 @@ import WarmJobs
     let settings = ["report=[{json: x.json}]", "cache.directory=c"].map { JobOverride(setting: $0)! }
     let job = try job(shortestJob, settings)
     #expect(job.reports == [Job.ReportTarget(format: .json, destination: .file(JobPath("x.json", in: here)))])
-    #expect(job.cache.directory == "\(here)/c")
+    #expect(job.cache.disk.directory == "\(here)/c")
   }
 
   @Test func appendedItemsFollowThoseOfTheFileOrTheDefault() throws {
@@ -104,7 +108,7 @@ import WarmJobs
   }
 
   @Test func aJobNeedsNoFile() throws {
-    let manifest = Job.Manifest(.inline([Job.Manifest.InlineURL(url: "https://h/a.png", line: 1)]))
+    let manifest = Job.Manifest([Manifest.InlineEntry(text: "https://h/a.png", line: 1)])
     let job = try JobFile.make(
       name: "check",
       manifests: [manifest],

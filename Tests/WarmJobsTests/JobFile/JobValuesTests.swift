@@ -1,8 +1,12 @@
-import Reports
 import Foundation
+import ImageCaching
+import ImageCoding
 import ImageDownloading
+import ImageManaging
 import ImagePrimitives
 import ImageURLs
+import Manifests
+import Reports
 import Testing
 import WarmJobs
 
@@ -32,14 +36,14 @@ import WarmJobs
       """,
       environment: ["HOME": "/home/user", "SECRET": "s3cret"]
     )
-    guard case .url(let url) = job.manifests[0].source else { throw UnexpectedSource() }
+    guard case .url(let url) = job.manifests[0].list.source else { throw UnexpectedSource() }
     #expect(String(decoding: url.bytes, as: UTF8.self) == "https://www.example.com/sitemap.xml")
-    #expect(job.manifests[0].format == .sitemap)
+    #expect(job.manifests[0].list.format == .sitemap)
     #expect(job.manifests[0].newerThan == .seconds(7 * 86_400))
-    #expect(job.manifests[0].usesSitemapPriority)
-    #expect(job.manifests[1].format == .combined)
-    #expect((job.prefetch.rate, job.prefetch.perHostRate) == (200, 1.5))
-    #expect(job.prefetch.isAdaptive)
+    #expect(job.manifests[0].list.usesSitemapPriority)
+    #expect(job.manifests[1].list.format == .combined)
+    #expect((job.prefetch.limits.rate, job.prefetch.limits.perHostRate) == (200, 1.5))
+    #expect(job.prefetch.limits.isAdaptive)
     #expect(
       job.request.variants == [
         Job.Request.Variant(
@@ -60,7 +64,7 @@ import WarmJobs
     #expect(job.request.proxy == .url("socks5h://me:s3cret@proxy.example.com:1080"))
     #expect(job.request.auth == Credential(user: "me", password: "s3cret"))
     #expect(job.request.keepsCookies)
-    #expect(job.request.robots == .respect)
+    #expect(job.request.respectsRobots)
     #expect(job.request.tls.caFile?.absolute == "/srv/jobs/ca.pem")
     #expect(job.request.tls.clientCertificate?.absolute == "/c.pem")
     #expect(job.request.tls.clientKey?.absolute == "/srv/jobs/k.pem")
@@ -134,23 +138,23 @@ import WarmJobs
     #expect(job.description == "all of it")
     #expect(job.file == "/srv/jobs/homepage.yaml")
 
-    let manifest = job.manifests[0]
-    guard case .path(let path) = manifest.source, case .standardInput = job.manifests[1].source,
-      case .inline(let urls) = job.manifests[2].source
+    let manifest = job.manifests[0].list
+    guard case .glob(let path) = manifest.source, case .standardInput = job.manifests[1].list.source,
+      case .inline(let urls) = job.manifests[2].list.source
     else { throw UnexpectedSource() }
-    #expect(path.written == "urls/*.csv")
-    #expect(path.absolute == "/srv/jobs/urls/*.csv")
-    #expect(urls == [Job.Manifest.InlineURL(url: "a.jpg", line: 14), Job.Manifest.InlineURL(url: "b.jpg", line: 15)])
+    #expect(manifest.name == "urls/*.csv")
+    #expect(path == "/srv/jobs/urls/*.csv")
+    #expect(urls == [Manifest.InlineEntry(text: "a.jpg", line: 14), Manifest.InlineEntry(text: "b.jpg", line: 15)])
     #expect(manifest.format == .csv)
     #expect(manifest.priority == .veryHigh)
     #expect(manifest.baseURL.map { String(decoding: $0.bytes, as: UTF8.self) } == "https://img.example.com/")
-    #expect(manifest.columns == Job.Manifest.Columns(url: "image", priority: "rank"))
+    #expect(manifest.columns == Manifest.Columns(url: "image", priority: "rank"))
     #expect((manifest.include.count, manifest.exclude.count) == (1, 1))
     #expect(manifest.limit == 10)
 
     #expect(job.prefetch.order == .lifo)
-    #expect(job.prefetch.concurrency == 64)
-    #expect(job.prefetch.perHost == 4)
+    #expect(job.prefetch.limits.concurrency == 64)
+    #expect(job.prefetch.limits.perHost == 4)
     #expect(job.prefetch.deadline == .seconds(5400))
 
     #expect(job.request.headers == [Job.Request.Header(name: "X-Token", value: "a: b")])
@@ -160,42 +164,42 @@ import WarmJobs
     #expect(job.request.connectTimeout == .seconds(3))
     #expect(job.request.stallTimeout == .milliseconds(250))
     #expect(job.request.retries == 0)
-    #expect(job.request.backoffInitial == .zero)
-    #expect(job.request.backoffMaximum == .seconds(120))
+    #expect(job.request.backoff.initial == .zero)
+    #expect(job.request.backoff.maximum == .seconds(120))
     #expect(job.request.redirects == 0)
     #expect(job.request.acceptStatus == [200...200, 203...204])
     #expect(job.request.maxBytes == 1536)
 
-    #expect(job.cache.directory == "/srv/jobs/c")
-    #expect(job.cache.namespace == "A.b_c-1")
+    #expect(job.cache.disk.directory == "/srv/jobs/c")
+    #expect(job.cache.disk.namespace == "A.b_c-1")
     #expect(job.cache.mode == .only)
-    #expect(job.cache.maxAge == nil)
-    #expect(job.cache.maxSize == 500_000_000)
-    #expect(job.cache.trimTo == 0.125)
-    #expect(job.cache.expireBy == .access)
-    #expect(job.cache.freshness == .http)
-    #expect(job.cache.minFresh == .seconds(90))
+    #expect(job.cache.disk.maxAge == nil)
+    #expect(job.cache.disk.maxSize == 500_000_000)
+    #expect(job.cache.disk.trimTo == 0.125)
+    #expect(job.cache.disk.expireBy == .access)
+    #expect(job.cache.disk.freshness == .http)
+    #expect(job.cache.disk.minFresh == .seconds(90))
     #expect(job.cache.memory == Job.Cache.Memory(maxCost: 1 << 20, maxCount: 8))
     #expect(job.cache.readOnly.map(\.absolute) == ["/srv/jobs/a/b", "/c"])
     #expect(job.cache.key == .droppingQuery(["utm_source", "x[1]"]))
     #expect(job.cache.verifiesHits)
 
-    #expect(job.verify.decode == .full)
-    #expect(job.verify.contentType == .exact)
-    #expect(job.verify.formats == [.jpeg, .webp])
-    #expect(job.verify.width == Job.Verify.Bounds(minimum: 2, maximum: 20))
-    #expect(job.verify.height == Job.Verify.Bounds(minimum: 1, maximum: 30))
-    #expect(job.verify.maxPixels == 2_000_000)
-    #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 0, maximum: 2000))
+    #expect(job.verify.rules.depth == .full)
+    #expect(job.verify.rules.contentType == .exact)
+    #expect(job.verify.rules.formats == [.jpeg, .webp])
+    #expect(job.verify.rules.width == VerificationRules.Bounds(minimum: 2, maximum: 20))
+    #expect(job.verify.rules.height == VerificationRules.Bounds(minimum: 1, maximum: 30))
+    #expect(job.verify.rules.maximumPixels == 2_000_000)
+    #expect(job.verify.rules.bytes == VerificationRules.Bounds(minimum: 0, maximum: 2000))
 
     #expect(job.transform?.resize == Job.Transform.Resize(width: 400, height: 300, fit: .cover))
-    #expect(job.transform?.format == .webp)
-    #expect(job.transform?.quality == 70)
+    #expect(job.transform?.encoding.format == .webp)
+    #expect(job.transform?.encoding.options.quality == 70)
     #expect(job.transform?.keepsOriginal == true)
 
     #expect(job.blacklist.isEnabled == false)
-    #expect(job.blacklist.retry)
-    #expect(job.blacklist.ttl == nil)
+    #expect(job.blacklist.retriesFailed)
+    #expect(job.cache.disk.blacklistTTL == nil)
     #expect(job.blacklist.statuses == [400...599])
 
     let reports = job.reports
@@ -208,7 +212,7 @@ import WarmJobs
 
   @Test func aTransformHasDefaultsOfItsOwn() throws {
     let plain = try #require(try job(shortestJob + "transform: {}\n").transform)
-    #expect(plain.resize == nil && plain.format == .auto && plain.quality == 85 && !plain.keepsOriginal)
+    #expect(plain.resize == Job.Transform.Resize() && plain.encoding.format == nil && plain.encoding.options.quality == 85 && !plain.keepsOriginal)
     let resized = try job(shortestJob + "transform: {resize: {height: 9}}\n").transform?.resize
     #expect(resized == Job.Transform.Resize(width: nil, height: 9, fit: .inside))
   }
@@ -216,16 +220,16 @@ import WarmJobs
   @Test func everyDefaultIsTheContracts() throws {
     let job = try job(shortestJob)
     #expect(job.description == "")
-    let manifest = job.manifests[0]
+    let manifest = job.manifests[0].list
     #expect(manifest.format == .auto)
     #expect(manifest.priority == .normal)
     #expect(manifest.baseURL == nil)
-    #expect(manifest.columns == Job.Manifest.Columns())
+    #expect(manifest.columns == Manifest.Columns())
     #expect(manifest.include.isEmpty && manifest.exclude.isEmpty)
     #expect(manifest.limit == nil)
     #expect(job.prefetch.order == .fifo)
-    #expect(job.prefetch.concurrency == 32)
-    #expect(job.prefetch.perHost == 8)
+    #expect(job.prefetch.limits.concurrency == 32)
+    #expect(job.prefetch.limits.perHost == 8)
     #expect(job.prefetch.deadline == nil)
     #expect(job.request.method == .get)
     #expect(job.request.headers == [])
@@ -235,35 +239,35 @@ import WarmJobs
     #expect(job.request.connectTimeout == .seconds(10))
     #expect(job.request.stallTimeout == .seconds(15))
     #expect(job.request.retries == 2)
-    #expect(job.request.backoffInitial == .milliseconds(500))
-    #expect(job.request.backoffMaximum == .seconds(30))
+    #expect(job.request.backoff.initial == .milliseconds(500))
+    #expect(job.request.backoff.maximum == .seconds(30))
     #expect(job.request.redirects == 10)
     #expect(job.request.acceptStatus == [200...200])
     #expect(job.request.maxBytes == 64 << 20)
-    #expect(job.cache.directory == "/home/user/.cache/prewarm")
-    #expect(job.cache.namespace == "default")
+    #expect(job.cache.disk.directory == "/home/user/.cache/prewarm")
+    #expect(job.cache.disk.namespace == "default")
     #expect(job.cache.mode == .use)
-    #expect(job.cache.maxAge == .seconds(7 * 86_400))
-    #expect(job.cache.maxSize == nil)
-    #expect(job.cache.trimTo == 0.5)
-    #expect(job.cache.expireBy == .modification)
-    #expect(job.cache.freshness == .age)
-    #expect(job.cache.minFresh == .zero)
+    #expect(job.cache.disk.maxAge == .seconds(7 * 86_400))
+    #expect(job.cache.disk.maxSize == nil)
+    #expect(job.cache.disk.trimTo == 0.5)
+    #expect(job.cache.disk.expireBy == .modification)
+    #expect(job.cache.disk.freshness == .age)
+    #expect(job.cache.disk.minFresh == .zero)
     #expect(job.cache.memory == nil)
     #expect(job.cache.readOnly.isEmpty)
     #expect(job.cache.key == .url)
     #expect(job.cache.verifiesHits == false)
-    #expect(job.verify.decode == .header)
-    #expect(job.verify.contentType == .match)
-    #expect(job.verify.formats == nil)
-    #expect(job.verify.width == Job.Verify.Bounds(minimum: 1))
-    #expect(job.verify.height == Job.Verify.Bounds(minimum: 1))
-    #expect(job.verify.maxPixels == 100_000_000)
-    #expect(job.verify.bytes == Job.Verify.Bounds(minimum: 1))
+    #expect(job.verify.rules.depth == .header)
+    #expect(job.verify.rules.contentType == .match)
+    #expect(job.verify.rules.formats == nil)
+    #expect(job.verify.rules.width == VerificationRules.Bounds(minimum: 1))
+    #expect(job.verify.rules.height == VerificationRules.Bounds(minimum: 1))
+    #expect(job.verify.rules.maximumPixels == 100_000_000)
+    #expect(job.verify.rules.bytes == VerificationRules.Bounds(minimum: 1))
     #expect(job.transform == nil)
     #expect(job.blacklist.isEnabled)
-    #expect(job.blacklist.retry == false)
-    #expect(job.blacklist.ttl == .seconds(6 * 3600))
+    #expect(job.blacklist.retriesFailed == false)
+    #expect(job.cache.disk.blacklistTTL == .seconds(6 * 3600))
     #expect(job.blacklist.statuses == [400...400, 404...406, 410...415, 417...417, 422...422, 451...451])
     #expect(job.reports == [Job.ReportTarget(format: .text, destination: .standardOutput)])
     #expect(job.failOn.failures == .count(0))
@@ -289,7 +293,7 @@ import WarmJobs
     (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/prewarm"),
   ])
   func theCacheIsWhereTheEnvironmentSays(environment: [String: String], directory: String) throws {
-    #expect(try job(shortestJob, environment: environment).cache.directory == directory)
+    #expect(try job(shortestJob, environment: environment).cache.disk.directory == directory)
   }
 
   @Test func variablesAreFilledIn() throws {
@@ -301,9 +305,9 @@ import WarmJobs
       """
     let job = try job(text, environment: ["HOME": "/h", "NAME": "n", "DIR": "/d$$", "FILE": ""])
     #expect(job.name == "n")
-    #expect(job.prefetch.concurrency == 16)
-    guard case .path(let path) = job.manifests[0].source else { throw UnexpectedSource() }
-    #expect(path.written == "/d$$/a$ $x.txt")
+    #expect(job.prefetch.limits.concurrency == 16)
+    guard case .file(let path) = job.manifests[0].list.source else { throw UnexpectedSource() }
+    #expect(path == "/d$$/a$ $x.txt")
   }
 
   @Test func variablesThatAreMissingOrBrokenHaveTheirPlace() {

@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func theTimeOfTheNextRequestHasNotCome() async throws {
-    let job = try job(origin, 2) { $0.prefetch.rate = 0.01 }
+    let job = try job(origin, 2) { $0.prefetch.limits.rate = 0.01 }
     let end = try await end(of: job, heldUpBy: .rate) { downloader in pass(.seconds(200), for: downloader) }
     expect(end, "rate", "requests waited for their time; raise prefetch.rate")
   }
@@ -128,7 +128,7 @@ import Testing
   @Test func aRequestThatFailedWaitsForItsNextTry() async throws {
     origin.set("/0.jpg", .sequence([.status(500), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     let job = try job(origin, 1) { job in
-      (job.request.retries, job.request.backoffInitial, job.request.backoffMaximum) = (1, .seconds(30), .seconds(30))
+      (job.request.retries, job.request.backoff.initial, job.request.backoff.maximum) = (1, .seconds(30), .seconds(30))
     }
     let end = try await end(of: job, heldUpBy: .retry) { downloader in pass(.seconds(60), for: downloader) }
     expect(end, "rate", "requests that failed waited for their next try")
@@ -182,7 +182,7 @@ import Testing
     origin.set("/list.txt", .body(Array(origin.url("/1.jpg").utf8), type: "text/plain"))
     let gate = origin.hold("/list.txt")
     let list = try BaseURL(origin.url("/list.txt"))
-    let job = try job(origin, 1) { $0.manifests = [Job.Manifest(.url(list))] }
+    let job = try job(origin, 1) { $0.manifests = [Job.Manifest((list))] }
     let end = try await end(of: job, heldUpBy: .input) { _ in gate.open() }
     expect(end, "manifest", "URLs came slower than they were fetched")
   }
@@ -194,7 +194,7 @@ import Testing
     let descriptor = open(pipe, O_RDWR | O_CLOEXEC)
     let line = Array((origin.url("/1.jpg") + "\n").utf8)
     #expect(write(descriptor, line, line.count) == line.count)
-    let job = try job(origin, 1) { $0.manifests = [Job.Manifest(.path(JobPath(pipe, in: "/")))] }
+    let job = try job(origin, 1) { $0.manifests = [Job.Manifest(JobPath(pipe, in: "/"))] }
     let end = try await end(of: job, heldUpBy: .input) { _ in close(descriptor) }
     expect(end, "manifest", "URLs came slower than they were fetched")
   }

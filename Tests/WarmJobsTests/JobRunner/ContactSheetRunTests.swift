@@ -51,7 +51,7 @@ import Testing
   func latestAndLargest() throws {
     let origin = try serve(Self.still)
     var job = try job(Self.still.map { origin.url("/\($0)") })
-    job.verify.contentType = .ignore
+    job.verify.rules.contentType = .ignore
     let all = try thumbnails(job)
     let latest = all.filter { $0.reason == .latest }
     #expect(latest.map(\.url) == Self.still.suffix(12).reversed().map { origin.url("/\($0)") })
@@ -84,9 +84,9 @@ import Testing
     ]
     let origin = try serve(names)
     var job = try job(names.map { origin.url("/\($0)") })
-    job.verify.decode = .full
-    job.verify.formats = [.jpeg, .png]
-    job.verify.width = Job.Verify.Bounds(minimum: 1, maximum: 1)
+    job.verify.rules.depth = .full
+    job.verify.rules.formats = [.jpeg, .png]
+    job.verify.rules.width = VerificationRules.Bounds(minimum: 1, maximum: 1)
     let failed = try thumbnails(job).filter { $0.reason == .failed }
     // Those that have to be decoded first may come later.
     #expect(failed.map(\.url).sorted() == names.map { origin.url("/\($0)") }.sorted())
@@ -127,7 +127,7 @@ import Testing
     let count = way == .inMemory ? 7 : 14
     var job = try job((1...count).map { origin.url("/\($0)") })
     if way != .inFile { job.cache.mode = .bypass }
-    if way == .inMemory { job.verify.decode = .full }
+    if way == .inMemory { job.verify.rules.depth = .full }
     let all = try thumbnails(job)
     let largest = all.filter { $0.reason == .largest }
     #expect(largest.map(\.url) == (max(1, count - 11)...count).reversed().map { origin.url("/\($0)") })
@@ -182,7 +182,7 @@ import Testing
     origin.set("/vast", .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png"))
     origin.set("/long", .body(SampleImages.lyingPNG(width: 9_000, height: 11_000), type: "image/png"))
     var job = try job(["/vast", "/long"].map { origin.url($0) })
-    job.verify.maxPixels = nil
+    job.verify.rules.maximumPixels = .max
     let all = try thumbnails(job)
     #expect(all.map(\.url).allSatisfy { $0.hasSuffix("/vast") || $0.hasSuffix("/long") } && all.count == 4)
     #expect(all.allSatisfy { $0.url.hasSuffix("/long") || $0.picture.isEmpty })

@@ -2,6 +2,7 @@ import Foundation
 import ImageDownloading
 import ImageManaging
 import ImageURLs
+import Manifests
 import Reports
 import TestOrigin
 import TestSupport
@@ -17,10 +18,10 @@ import Testing
     var job = try WarmJobsTests.job(
       "version: 1\nname: x\nmanifests: [{path: a}]\ncache: {directory: \(folder.file("cache"))}\n\(keys)"
     )
-    job.manifests = try urls.map { Job.Manifest(.url(try BaseURL($0))) }
+    job.manifests = try urls.map { Job.Manifest((try BaseURL($0))) }
     job.reports = []
-    job.request.backoffInitial = .milliseconds(1)
-    job.request.backoffMaximum = .milliseconds(1)
+    job.request.backoff.initial = .milliseconds(1)
+    job.request.backoff.maximum = .milliseconds(1)
     change(&job)
     return job
   }
@@ -55,7 +56,7 @@ import Testing
     origin.set("/moved/index.xml", .body(index(origin, "/1.xml", "/gone.xml", "/2.xml"), type: "application/xml"))
     origin.set("/1.xml", .body(Array(images(origin, 1...3).utf8)))
     origin.set("/2.xml", .body(Array(images(origin, 4...5).utf8)))
-    for order in [Job.Prefetch.Order.fifo, .lifo] {
+    for order in [EntryOrder.fifo, .lifo] {
       let report = try await run(job(origin.url("/index.xml")) { $0.prefetch.order = order })
       #expect(report.totals.downloaded + report.totals.hitDisk == 5)
       #expect(report.totals.urls == 5)

@@ -157,7 +157,7 @@ import WarmJobs
   func shared(rule: Job.Verify.Placeholders) throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 9).flatMap { [$0, $0, $0] }, rule)
-    job.prefetch.concurrency = 16
+    job.prefetch.limits.concurrency = 16
     let (report, _, _) = try runs.run(job)
     #expect(report.totals.failed == 0 && report.placeholders.isEmpty)
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 9))
@@ -206,7 +206,7 @@ import WarmJobs
     var job = try job(lost(origin, 12) + lost(origin, 12))
     job.cache.memory = Job.Cache.Memory(maxCost: 10 << 20, maxCount: nil)
     // Other entries than the last of the first half have ended when the second is looked up.
-    job.prefetch.concurrency = 1
+    job.prefetch.limits.concurrency = 1
     for _ in 1...2 { #expect(try runs.run(job).report.totals.failed == 6) }
     job.verify.placeholders = .report
     #expect(try runs.run(job).report.placeholders.map(\.urls) == [12])

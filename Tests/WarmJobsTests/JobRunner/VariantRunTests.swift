@@ -67,7 +67,7 @@ import WarmJobs
       Job.Request.Variant("a", "x-a", "own"), Job.Request.Variant("b", "User-Agent", "browser"),
       Job.Request.Variant("c", "ACCEPT", "image/png"),
     ]
-    job.prefetch.concurrency = 1
+    job.prefetch.limits.concurrency = 1
     _ = try runs.run(job)
     let sent = origin.requests.map { request in
       ["X-A", "X-B", "Accept", "User-Agent"].map { request.headers.all($0).joined(separator: "+") }

@@ -38,14 +38,14 @@ import Testing
 
   @Test func aWorkerNeedsOnlyTheVariablesThatItUses() throws {
     let job = try text.job([], environment: ["TOKEN": "t", "HOME": "/home/w"])
-    #expect(job.prefetch.concurrency == 7 && job.request.headers.first?.value == "t")
-    #expect(job.reports.isEmpty && job.failOn.baseline == nil)
+    #expect(job.prefetch.limits.concurrency == 7 && job.request.headers.first?.value == "t")
+    #expect(job.reports.isEmpty && job.baseline == nil)
     #expect(throws: JobFileErrors.self) { try text.job([], environment: ["HOME": "/home/w"]) }
     let own = try text.job(
       [JobOverride(path: "prefetch.concurrency", value: "9", origin: "--concurrency")],
       environment: ["TOKEN": "t", "HOME": "/home/w"]
     )
-    #expect(own.prefetch.concurrency == 9)
+    #expect(own.prefetch.limits.concurrency == 9)
   }
 
   @Test func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {

@@ -10,13 +10,13 @@ import Testing
 
   @Test func byURLAllRatesAreShared() throws {
     let shard = try job(shortestJob + rates).sharded(ShardNumber(index: 2, count: 5))
-    #expect(shard.prefetch.rate == 20 && shard.prefetch.perHostRate == 2)
+    #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 2)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .url))
   }
 
   @Test func byHostTheRateOfAHostIsItsShardsOwn() throws {
     let shard = try job(shortestJob + rates + "shard-by: host\n").sharded(ShardNumber(index: 2, count: 5))
-    #expect(shard.prefetch.rate == 20 && shard.prefetch.perHostRate == 10)
+    #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 10)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .host) && shard.identity.title == "homepage, shard 2 of 5")
   }
 

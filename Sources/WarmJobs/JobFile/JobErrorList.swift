@@ -1,7 +1,7 @@
 internal import YAMLDocuments
 
 /// The mistakes found so far, and what is needed to name their places; the readers of one job share it.
-final class JobMistakeList {
+final class JobErrorList {
   /// What the command line set, in order: each is a text of its own.
   let options: [SourceText]
   /// Where secrets stand in the job file.
