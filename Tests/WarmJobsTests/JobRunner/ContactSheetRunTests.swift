@@ -1,4 +1,5 @@
 import ImageCoding
+import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 import Reports

@@ -1,6 +1,7 @@
 import Foundation
 import ImageDownloading
 import ImageManaging
+import ImagePrimitives
 import ImageURLs
 import Manifests
 import Reports

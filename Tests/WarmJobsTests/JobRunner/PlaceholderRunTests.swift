@@ -1,3 +1,5 @@
+import ImageDownloading
+import ImageManaging
 import ImagePrimitives
 import ImageURLs
 import Reports

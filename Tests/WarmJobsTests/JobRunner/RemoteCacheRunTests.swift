@@ -1,3 +1,4 @@
+import ImageManaging
 import ImagePrimitives
 import Reports
 import TestOrigin

@@ -1,3 +1,4 @@
+import ImageDownloading
 import ImagePrimitives
 import Testing
 

@@ -1,3 +1,4 @@
+import ImageDownloading
 import Manifests
 import Reports
 import Testing
