@@ -13,7 +13,9 @@ extension JobReader {
     for index in job.manifests.indices { checkManifest(index) }
     checkRequest()
     checkCache()
-    for (side, bounds) in [("width", job.verify.rules.width), ("height", job.verify.rules.height), ("bytes", job.verify.rules.bytes)] {
+    for (side, bounds) in [
+      ("width", job.verify.rules.width), ("height", job.verify.rules.height), ("bytes", job.verify.rules.bytes),
+    ] {
       if let maximum = bounds.maximum, maximum < bounds.minimum { refuse("verify.\(side).max", lessThan: "verify.\(side).min") }
     }
     if let resize = job.transform?.resize, resize.width == nil, resize.height == nil, let node = given["transform.resize.fit"] {
@@ -132,7 +134,9 @@ extension JobReader {
 
   /// Keys that need the header of an image, which `decode: none` does not read, unless it is decoded all the same.
   private func checkDepth() {
-    guard job.verify.rules.depth == .none, !job.verify.rules.isStrict, job.transform == nil, job.cache.memory == nil else { return }
+    guard job.verify.rules.depth == .none, !job.verify.rules.isStrict, job.transform == nil, job.cache.memory == nil else {
+      return
+    }
     refuseHeaderRules(since: "decode: none reads no header", chosenBy: "verify.decode")
   }
 

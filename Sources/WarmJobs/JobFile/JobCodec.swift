@@ -33,7 +33,9 @@ struct JobCodec<Value>: Sendable {
 // MARK: Single values
 
 extension JobCodec<Bool> {
-  static var boolean: JobCodec { JobCodec(.boolean, { if case .boolean(let value) = $0 { value } else { nil } }, text: { "\($0)" }) }
+  static var boolean: JobCodec {
+    JobCodec(.boolean, { if case .boolean(let value) = $0 { value } else { nil } }, text: { "\($0)" })
+  }
 }
 
 extension JobCodec<Int> {
@@ -114,7 +116,11 @@ extension JobCodec<URLPattern> {
 
 extension JobCodec<DownloadOptions.ConnectTarget> {
   static var connectTarget: JobCodec {
-    JobCodec(.connectTarget, { if case .connectTarget(let target) = $0 { target } else { nil } }, text: { quotedUnlessWord($0.text) })
+    JobCodec(
+      .connectTarget,
+      { if case .connectTarget(let target) = $0 { target } else { nil } },
+      text: { quotedUnlessWord($0.text) }
+    )
   }
 }
 

@@ -6,7 +6,14 @@ internal import Manifests
 extension JobKeys {
   @JobKeyList static var job: [JobKey] {
     JobKey("version", .integer(1...1), \.formatVersion, example: "1", isRequired: true, "the version of this format")
-    JobKey("name", .text(.jobName), \.name, example: "homepage", isRequired: true, "what reports call the job: [a-z0-9][a-z0-9-]*")
+    JobKey(
+      "name",
+      .text(.jobName),
+      \.name,
+      example: "homepage",
+      isRequired: true,
+      "what reports call the job: [a-z0-9][a-z0-9-]*"
+    )
     JobKey("description", .text(.free), \.description, "a sentence for people")
   }
 

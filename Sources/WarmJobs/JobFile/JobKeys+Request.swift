@@ -24,8 +24,11 @@ extension JobKeys {
       "request.user-agent",
       // The default as it is written in the list of keys means the default where it is copied, too.
       .text(.headerValue)
-        .map { $0 == agentOfNoVersion ? Job.Request().userAgent : $0 }
-        from: { $0 == Job.Request().userAgent ? agentOfNoVersion : $0 },
+        .map {
+          $0 == agentOfNoVersion ? Job.Request().userAgent : $0
+        } from: {
+          $0 == Job.Request().userAgent ? agentOfNoVersion : $0
+        },
       \.request.userAgent,
       "the User-Agent field"
     )

@@ -136,6 +136,10 @@ extension JobKeys {
 extension JobCodec<Set<ImageFormat>> {
   fileprivate static func formats(_ formats: [ImageFormat]) -> JobCodec {
     JobCodec<[ImageFormat]>.list(of: .choice("a format", formats, \.name))
-      .map { Set($0) } from: { $0.sorted { $0.name < $1.name } }
+      .map {
+        Set($0)
+      } from: {
+        $0.sorted { $0.name < $1.name }
+      }
   }
 }

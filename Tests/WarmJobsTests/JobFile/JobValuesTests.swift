@@ -212,7 +212,10 @@ import WarmJobs
 
   @Test func aTransformHasDefaultsOfItsOwn() throws {
     let plain = try #require(try job(shortestJob + "transform: {}\n").transform)
-    #expect(plain.resize == Job.Transform.Resize() && plain.encoding.format == nil && plain.encoding.options.quality == 85 && !plain.keepsOriginal)
+    #expect(
+      plain.resize == Job.Transform.Resize() && plain.encoding.format == nil && plain.encoding.options.quality == 85
+        && !plain.keepsOriginal
+    )
     let resized = try job(shortestJob + "transform: {resize: {height: 9}}\n").transform?.resize
     #expect(resized == Job.Transform.Resize(width: nil, height: 9, fit: .inside))
   }
