@@ -11,8 +11,8 @@ public struct Download: Sendable {
   public var priority: Priority
   /// The place within the class: the lowest starts first. Of equal ones, the one submitted first.
   public var sequence: Int64
-  /// How it is fetched.
-  public var options: DownloadOptions
+  /// How it is downloaded.
+  public var prepared: PreparedOptions
   /// What is known of the image already: sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1), on each hop
   /// that stays at the download's own origin; a 304 then ends it as ``DownloadEvent/notModified(id:_:)``. None by default: a 304
   /// is then a refused status as any other.
@@ -32,7 +32,7 @@ public struct Download: Sendable {
     url: [UInt8],
     priority: Priority = .normal,
     sequence: Int64 = 0,
-    options: DownloadOptions,
+    options prepared: PreparedOptions,
     validators: Validators? = nil,
     wantsProgress: Bool = false,
     progressInterval: Duration = .zero,
@@ -42,12 +42,15 @@ public struct Download: Sendable {
     self.url = url
     self.priority = priority
     self.sequence = sequence
-    self.options = options
+    self.prepared = prepared
     self.validators = validators
     self.wantsProgress = wantsProgress
     self.progressInterval = progressInterval
     self.wantsDetails = wantsDetails
   }
+
+  /// How it is downloaded.
+  public var options: DownloadOptions { prepared.options }
 }
 
 /// The order in which downloads of one class start.

@@ -4,17 +4,17 @@ import ImagePrimitives
 struct DownloadIdentity: Hashable {
   private let url: [UInt8]
   private let validators: Validators?
-  private let options: DownloadOptions
+  private let options: PreparedOptions
   /// Made once, since a table asks for it at each step of a download's life.
   private let hash: Int
 
   init(_ download: Download) {
     url = download.url
     validators = download.validators
-    options = download.options
+    options = download.prepared
     var hasher = Hasher()
     url.withUnsafeBytes { hasher.combine(bytes: $0) }
-    hasher.combine(options.identityHash)
+    hasher.combine(options)
     if let validators { hasher.combine(validators) }
     hash = hasher.finalize()
   }

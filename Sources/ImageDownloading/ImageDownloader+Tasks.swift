@@ -28,7 +28,7 @@ extension ImageDownloader {
         id: id,
         url: try normalized(url),
         priority: priority,
-        options: options,
+        options: prepared(options),
         validators: validators,
         wantsProgress: true,
         progressInterval: progressInterval,

@@ -70,6 +70,8 @@ public final class ImageDownloader: Sendable {
     var count = 0
     /// Who gives the tasks of ``download(_:priority:options:validators:progressInterval:)``; made with the first.
     var tasks: (client: DownloadClient, receiver: TaskReceiver)?
+    /// The options of the last task: most have the same.
+    var taskOptions: PreparedOptions?
 
     mutating func client(_ receiver: any DownloadReceiver, _ inbox: Inbox) -> DownloadClient {
       count += 1
@@ -191,6 +193,13 @@ public final class ImageDownloader: Sendable {
       clients.tasks = tasks
       return tasks
     }
+  }
+
+  func prepared(_ options: DownloadOptions) -> PreparedOptions {
+    if let last = clients.withLock({ $0.taskOptions }), last.options == options { return last }
+    let prepared = PreparedOptions(options)
+    clients.withLock { $0.taskOptions = prepared }
+    return prepared
   }
 
   static func requireLimits(_ concurrency: Int, perHost: Int) {

@@ -12,9 +12,9 @@ extension DownloadOptions {
   private func requestHeaders(_ defaults: [HeaderField], _ isOwnOrigin: Bool) -> [HeaderField] {
     var fields = [HeaderField("Accept", accept), HeaderField("User-Agent", userAgent)]
     guard isOwnOrigin, !isForOtherOrigin else { return fields }
-    for own in [defaults.map { ($0.name, $0.value) }, headers.map { ($0.name, $0.value) }] as [[(String, String?)]] {
-      fields.removeAll { field in own.contains { $0.0.equalsIgnoringCase(field.name) } }
-      for case (let name, let value?) in own { fields.append(HeaderField(name, value)) }
+    for own in [defaults.map { Header($0.name, $0.value) }, headers] {
+      fields.removeAll { field in own.contains { $0.name.equalsIgnoringCase(field.name) } }
+      for header in own { if let value = header.value { fields.append(HeaderField(header.name, value)) } }
     }
     return fields
   }

@@ -10,7 +10,7 @@ final class RequestTemplate {
 
   /// What tells one template from another.
   struct Kind {
-    var options: DownloadOptions
+    var prepared: PreparedOptions
     /// False leaves out the job's own headers, which no other origin may see.
     var isOwnOrigin: Bool
     /// What is asked for on the wire, which need not be what the options say.
@@ -18,10 +18,10 @@ final class RequestTemplate {
 
     /// Whether cookies are sent and kept: at the download's own origin alone, as its headers. The jar itself tells hosts apart, and no
     /// ports (RFC 6265, section 8.5).
-    var handlesCookies: Bool { options.handlesCookies && isOwnOrigin }
+    var handlesCookies: Bool { prepared.options.handlesCookies && isOwnOrigin }
 
     static func == (left: Kind, right: Kind) -> Bool {
-      left.options === right.options && left.isOwnOrigin == right.isOwnOrigin && left.method == right.method
+      left.prepared === right.prepared && left.isOwnOrigin == right.isOwnOrigin && left.method == right.method
     }
   }
 
@@ -29,19 +29,19 @@ final class RequestTemplate {
   let headers: CurlList
   /// Who is connected to in place of some hosts.
   private let connectTo: CurlList?
-  private var options: DownloadOptions { kind.options }
+  private var options: DownloadOptions { kind.prepared.options }
 
   init(_ kind: Kind, defaults: [HeaderField]) {
     self.kind = kind
     headers = CurlList(
-      headers: kind.options.requestHeaders(
+      headers: kind.prepared.options.requestHeaders(
         defaults: defaults,
         isOwnOrigin: kind.isOwnOrigin,
         range: kind.method == .probe ? .first : nil
       ),
-      removing: kind.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
+      removing: kind.prepared.options.removedHeaders(isOwnOrigin: kind.isOwnOrigin)
     )
-    let targets = kind.options.connection.connectTo
+    let targets = kind.prepared.options.connection.connectTo
     connectTo = targets.isEmpty ? nil : CurlList(targets.map(\.text))
   }
 

@@ -35,7 +35,7 @@ final class Transfer {
   private(set) var job: Int?
   private(set) var attempt = 0
   private(set) var url: [UInt8] = []
-  private(set) var options: DownloadOptions
+  private var prepared: PreparedOptions
   private(set) var started = MonotonicInstant(nanoseconds: 0)
   /// When the whole attempt has taken too long.
   var deadline = MonotonicInstant(nanoseconds: 0)
@@ -105,11 +105,11 @@ final class Transfer {
   /// Whether what came is all that is wanted, however the answer ends.
   var hasEnough = false
 
-  init(place: Int, options: DownloadOptions, turn: Turn, shares: CurlShares) {
+  init(place: Int, options prepared: PreparedOptions, turn: Turn, shares: CurlShares) {
     guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
     self.easy = easy
     self.place = place
-    self.options = options
+    self.prepared = prepared
     self.turn = turn
     self.shares = shares
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -133,7 +133,7 @@ final class Transfer {
     self.job = slot
     attempt = job.summary.attempts
     url = own?.url ?? job.url
-    options = job.download.options
+    prepared = job.download.prepared
     started = turn.now
     deadline = turn.now.advanced(by: job.remaining)
     phase = .resolving
@@ -240,6 +240,9 @@ final class Transfer {
     fields.add(line)
     return true
   }
+
+  /// How it is made.
+  var options: DownloadOptions { prepared.options }
 
   // MARK: The answer
 

@@ -36,8 +36,8 @@ extension TransferLoop {
   var startsNew: Bool { !isSuspended && !clients.values.contains(where: \.holdsBack) }
 
   private func start(_ slot: Int, resolves: Bool) {
-    let options = jobs[slot].download.options
-    let kind = RequestTemplate.Kind(options: options, isOwnOrigin: jobs[slot].isAtOwnOrigin, method: method(of: jobs[slot]))
+    let options = jobs[slot].download.prepared
+    let kind = RequestTemplate.Kind(prepared: options, isOwnOrigin: jobs[slot].isAtOwnOrigin, method: method(of: jobs[slot]))
     let ownRequest: OwnRequest?
     do throws(Failure) {
       ownRequest = try OwnRequest(for: jobs[slot], kind, defaults: defaultHeaders)

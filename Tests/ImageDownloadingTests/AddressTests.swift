@@ -132,6 +132,6 @@ struct AddressTests {
     arguments: [.environment, .url("http://h:1")] as [DownloadOptions.Proxy]
   )
   func proxy(proxy: DownloadOptions.Proxy) {
-    #expect(DownloadOptions.Connection.with(proxy: proxy, addresses: .publicOnly).problem?.hasPrefix("addresses: ") == true)
+    #expect(DownloadOptions.Connection.with(proxy: proxy, addresses: .publicOnly).invalidReason?.hasPrefix("addresses: ") == true)
   }
 }

@@ -74,6 +74,6 @@ struct ConnectionTests {
     ] as [DownloadOptions.ConnectTarget]
   )
   func noTarget(target: DownloadOptions.ConnectTarget) {
-    #expect(DownloadOptions.Connection.with(connectTo: [target]).problem?.hasPrefix("connect-to: ") == true)
+    #expect(DownloadOptions.Connection.with(connectTo: [target]).invalidReason?.hasPrefix("connect-to: ") == true)
   }
 }

@@ -136,7 +136,10 @@ struct EarlyRefusalTests {
     let validators = Validators(etag: "\"1\"")
     fetcher.client.submit([Download(id: 1, url: Array(origin.url("/unchanged").utf8), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
-    let decrypting = DownloadOptions(prefixJudge: refusing, decryptor: Decryptor(name: "same") { $0 })
+    let decrypting = DownloadOptions {
+      $0.prefixJudge = refusing
+      $0.decryptor = Decryptor(name: "same") { $0 }
+    }
     #expect(try Fetcher().fetch(origin.url("/coded"), options: decrypting).image?.body == page)
     #expect(log.lengths == [])
   }

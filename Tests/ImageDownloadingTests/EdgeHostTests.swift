@@ -8,7 +8,12 @@ struct EdgeHostTests {
   private func options(port: Int) -> DownloadOptions {
     var connection = DownloadOptions.Connection()
     connection.connectTo = [DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: port)]
-    return DownloadOptions(connection: connection, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0)
+    return DownloadOptions {
+      $0.connection = connection
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = 0
+    }
   }
 
   @Test("D1: all names that one edge serves are one host")

@@ -14,7 +14,11 @@ struct FailureTests {
   @Test("D13: a declared length is not believed with memory")
   func aHugeDeclaredLengthIsNoMemory() throws {
     let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
-    let options = DownloadOptions(retries: 0, maxBytes: .max, streamAbove: .max)
+    let options = DownloadOptions {
+      $0.retries = 0
+      $0.maxBytes = .max
+      $0.streamAbove = .max
+    }
     let end = try Fetcher().fetch(origin.url("/a"), options: options)
     #expect(end.failure?.kind == .truncated)
   }

@@ -48,7 +48,10 @@ struct HeadTests {
     #expect(try Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
     let end = try Fetcher().fetch(origin.url("/busy"), options: options)
     #expect(end.image?.totalBytes == 1 && end.summary.attempts == 2)
-    let typed = DownloadOptions(method: .head, acceptContentTypes: ["image/*"])
+    let typed = DownloadOptions {
+      $0.method = .head
+      $0.acceptContentTypes = ["image/*"]
+    }
     #expect(try Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
   }
 

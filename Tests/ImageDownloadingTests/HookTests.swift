@@ -23,7 +23,15 @@ struct HookTests {
         HeaderField("X-Path", String(url.split(separator: "/").last!))
       ]
     }
-    #expect(try fetch(origin.url("/a"), DownloadOptions(headers: [("X-A", "1")], headerFilter: filter)).image != nil)
+    #expect(
+      try fetch(
+        origin.url("/a"),
+        DownloadOptions {
+          $0.headers = [.init("X-A", "1")]
+          $0.headerFilter = filter
+        }
+      ).image != nil
+    )
     let headers = origin.requests.map(\.headers)
     #expect(headers.map { $0["X-Path"] } == ["a", "b?x", nil])
     #expect(headers.map { $0["User-Agent"] } == [nil, nil, "prewarm"])
@@ -35,7 +43,7 @@ struct HookTests {
   func invalidHeader() throws {
     let origin = try Origin(fallback: .body([1]))
     let filter = HeaderFilter(name: "bad") { _, _ in [HeaderField("X-A", "1\r\nX-B: 2")] }
-    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions(headerFilter: filter)).failure)
+    let failure = try #require(try fetch(origin.url("/a"), DownloadOptions { $0.headerFilter = filter }).failure)
     #expect(failure.kind == .internal && !failure.isTransient)
     #expect(failure.message == "the header filter bad made a header that cannot be sent")
     #expect(origin.requests.isEmpty)
@@ -55,7 +63,11 @@ struct HookTests {
       request.headers.append(HeaderField("X-Number", "\(number)"))
       return request
     }
-    let options = DownloadOptions(retries: 1, backoff: .init(initial: .zero, maximum: .zero), requestModifier: sign)
+    let options = DownloadOptions {
+      $0.retries = 1
+      $0.backoff = .init(initial: .zero, maximum: .zero)
+      $0.requestModifier = sign
+    }
     let end = try fetch(origin.url("/a"), options)
     #expect(end.summary.attempts == 2)
     #expect(origin.requests.map(\.target) == ["/a?signature=1&text=%C3%A4", "/a?signature=2&text=%C3%A4"])
@@ -73,7 +85,7 @@ struct HookTests {
   func refusingRequestModifier(url: String?, message: String) throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
-    let end = try fetch(origin.url("/a"), DownloadOptions(requestModifier: modifier))
+    let end = try fetch(origin.url("/a"), DownloadOptions { $0.requestModifier = modifier })
     #expect(end.failure == Failure(.internal, message: message))
     #expect(end.summary.attempts == 0)
     #expect(origin.requests.isEmpty)
@@ -84,7 +96,7 @@ struct HookTests {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "even") { $0.url.hasSuffix("0") ? $0 : nil }
     let fetcher = try Fetcher(concurrency: 2, perHost: 1)
-    fetcher.submit((1...100).map { origin.url("/\($0)") }, options: DownloadOptions(requestModifier: modifier))
+    fetcher.submit((1...100).map { origin.url("/\($0)") }, options: DownloadOptions { $0.requestModifier = modifier })
     let ends = try fetcher.recorder.waitForEnds(100)
     #expect(ends.count { $0.image != nil } == 10)
     try fetcher.settle()
@@ -104,7 +116,7 @@ struct HookTests {
         headers: [HeaderField("Content-Type", "image/\(kind)"), HeaderField("Cache-Control", "no-store")]
       )
     }
-    let end = try fetch(origin.url("/a"), DownloadOptions(responseModifier: modifier))
+    let end = try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier })
     #expect(seen.withLock { $0.map(\.status) } == [206])
     if refuses {
       #expect(end.failure?.kind == .contentType)
@@ -120,14 +132,17 @@ struct HookTests {
   func responseModifierWithoutBody() throws {
     let origin = try Origin(["/a": .status(204)])
     let modifier = ResponseModifier(name: "m") { ResponseHead(status: 200, headers: $0.headers) }
-    #expect(try fetch(origin.url("/a"), DownloadOptions(responseModifier: modifier)).image?.status == 200)
+    #expect(try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier }).image?.status == 200)
   }
 
   @Test("D8: with a decryptor the body comes whole, however large, and as it says")
   func decryptor() throws {
     let body = pattern(500_000)
     let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
-    let options = DownloadOptions.init(streamAbove: 1000, decryptor: Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } })
+    let options = DownloadOptions {
+      $0.streamAbove = 1000
+      $0.decryptor = Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } }
+    }
     let fetcher = try Fetcher()
     let end = try fetcher.fetch(origin.url("/a"), options: options)
     #expect(end.image?.body == body && end.image?.wasStreamed == false)
@@ -138,9 +153,17 @@ struct HookTests {
   func refusingDecryptor() throws {
     let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
     let decryptor = Decryptor(name: "none") { _ in nil }
-    let failure = try fetch(origin.url("/a"), DownloadOptions(decryptor: decryptor)).failure
+    let failure = try fetch(origin.url("/a"), DownloadOptions { $0.decryptor = decryptor }).failure
     #expect(failure == Failure(.contentType, message: "the decryptor none cannot read the body"))
-    #expect(try fetch(origin.url("/a"), DownloadOptions(maxBytes: 1000, decryptor: decryptor)).failure?.kind == .tooLarge)
+    #expect(
+      try fetch(
+        origin.url("/a"),
+        DownloadOptions {
+          $0.maxBytes = 1000
+          $0.decryptor = decryptor
+        }
+      ).failure?.kind == .tooLarge
+    )
   }
 
   @Test(
@@ -152,7 +175,7 @@ struct HookTests {
   )
   func contentTypes(type: String?, isAccepted: Bool) throws {
     let origin = try Origin(["/a": .body([1], type: type, headers: ["X-A": "1"])])
-    let end = try fetch(origin.url("/a"), DownloadOptions(acceptContentTypes: ["image/PNG", "video/*"]), details: true)
+    let end = try fetch(origin.url("/a"), DownloadOptions { $0.acceptContentTypes = ["image/PNG", "video/*"] }, details: true)
     #expect((end.image != nil) == isAccepted)
     guard !isAccepted else { return }
     #expect(end.failure?.kind == .contentType)

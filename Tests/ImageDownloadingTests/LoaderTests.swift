@@ -106,10 +106,11 @@ struct LoaderTests {
     let shelf = Shelf { _ in LoaderAnswer(body: [1, 2, 3], contentType: "text/html") }
     #expect(try await fetch("shelf:a", [shelf], options: .forTests(maxBytes: 2)).failure?.kind == .tooLarge)
     #expect(
-      try await fetch("shelf:a", [shelf], options: DownloadOptions(acceptContentTypes: ["image/*"])).failure?.kind == .contentType
+      try await fetch("shelf:a", [shelf], options: DownloadOptions { $0.acceptContentTypes = ["image/*"] }).failure?.kind
+        == .contentType
     )
     let decryptor = Decryptor(name: "d") { $0.reversed() }
-    #expect(try await fetch("shelf:a", [shelf], options: DownloadOptions(decryptor: decryptor)).image?.body == [3, 2, 1])
+    #expect(try await fetch("shelf:a", [shelf], options: DownloadOptions { $0.decryptor = decryptor }).image?.body == [3, 2, 1])
   }
 
   @Test("D20, M6: a loader may say that nothing has changed, where it was asked that")

@@ -126,7 +126,11 @@ struct ProbeContinuationTests {
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .sequence([.ranged(body), .redirect(to: "/c")]))
     origin.set("/c", .ranged(body))
-    let options = DownloadOptions(method: .probe, headers: [("X-Token", "secret")], prefixJudge: log.wanting(100_000))
+    let options = DownloadOptions {
+      $0.method = .probe
+      $0.headers = [.init("X-Token", "secret")]
+      $0.prefixJudge = log.wanting(100_000)
+    }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.body == Array(body.prefix(2 * Self.step)) && image.finalURL == Array(origin.url("/c", host: 1).utf8))
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b", "/c"])
@@ -151,16 +155,16 @@ struct ProbeContinuationTests {
   @Test("D6, D8: own headers and hooks do not change which range is asked for, and hooks see it")
   func hooks() throws {
     let origin = try Origin(["/a": .ranged(body, headers: ["ETag": "\"1\""])])
-    let options = DownloadOptions(
-      method: .probe,
-      headers: [("range", "bytes=5-6"), ("Accept-Encoding", "gzip")],
-      requestModifier: RequestModifier(name: "copies") { request in
+    let options = DownloadOptions {
+      $0.method = .probe
+      $0.headers = [.init("range", "bytes=5-6"), .init("Accept-Encoding", "gzip")]
+      $0.requestModifier = RequestModifier(name: "copies") { request in
         var headers = request.headers.filter { $0.name != "If-Range" && $0.name != "Range" }
         headers.append(HeaderField("X-Range", request.headers.value(of: "Range") ?? ""))
         return DownloadRequest(url: request.url, headers: headers + [HeaderField("RANGE", "bytes=9-9")])
-      },
-      prefixJudge: log.wanting(100_000)
-    )
+      }
+      $0.prefixJudge = log.wanting(100_000)
+    }
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).image?.bodyBytes == 2 * Self.step)
     let headers = origin.requests.map(\.headers)
     #expect(headers.map { $0.all("Range") } == [["bytes=0-65535"], ["bytes=65536-131071"]])
@@ -173,7 +177,10 @@ struct ProbeContinuationTests {
   func decryptor() throws {
     let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
     for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
-      let options = DownloadOptions(method: method, decryptor: Decryptor(name: "not") { $0.map { ~$0 } })
+      let options = DownloadOptions {
+        $0.method = method
+        $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } }
+      }
       let image = try #require(try Fetcher().fetch(origin.url(path), options: options).image)
       #expect(image.body == body.map { ~$0 } && !image.isPrefix && image.totalBytes == body.count)
     }
@@ -183,7 +190,11 @@ struct ProbeContinuationTests {
   func responseModifier() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
-    let options = DownloadOptions(method: .probe, responseModifier: modifier, prefixJudge: log.wanting(100_000))
+    let options = DownloadOptions {
+      $0.method = .probe
+      $0.responseModifier = modifier
+      $0.prefixJudge = log.wanting(100_000)
+    }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
   }

@@ -115,10 +115,10 @@ struct ProxyTests {
     ]
   )
   func noProxy(url: String) throws {
-    let problem = try #require(DownloadOptions.Connection.with(proxy: .url(url)).problem)
+    let problem = try #require(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason)
     #expect(problem.hasPrefix("proxy: ") && !problem.contains("hunter2"))
   }
 
   @Test("a proxy's URL may leave out what libcurl knows", arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
-  func shortProxy(url: String) { #expect(DownloadOptions.Connection.with(proxy: .url(url)).problem == nil) }
+  func shortProxy(url: String) { #expect(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason == nil) }
 }

@@ -203,6 +203,33 @@ extension End {
   var metrics: TransferMetrics? { summary.details?.metrics }
 }
 
+extension Download {
+  /// A download with options of its own.
+  init(
+    id: UInt64,
+    url: [UInt8],
+    priority: Priority = .normal,
+    sequence: Int64 = 0,
+    options: DownloadOptions,
+    validators: Validators? = nil,
+    wantsProgress: Bool = false,
+    progressInterval: Duration = .zero,
+    wantsDetails: Bool = false
+  ) {
+    self.init(
+      id: id,
+      url: url,
+      priority: priority,
+      sequence: sequence,
+      options: PreparedOptions(options),
+      validators: validators,
+      wantsProgress: wantsProgress,
+      progressInterval: progressInterval,
+      wantsDetails: wantsDetails
+    )
+  }
+}
+
 extension DownloadOptions {
   /// No retry, unless asked for, and no wait before it.
   static func forTests(
@@ -226,27 +253,27 @@ extension DownloadOptions {
     respectsRobots: Bool = false,
     userAgent: String = "prewarm"
   ) -> DownloadOptions {
-    DownloadOptions(
-      method: method,
-      headers: headers,
-      userAgent: userAgent,
-      credentials: credentials,
-      handlesCookies: handlesCookies,
-      allowsInvalidTLSCertificates: allowsInvalidTLSCertificates,
-      connection: connection,
-      timeout: timeout,
-      connectTimeout: connectTimeout,
-      stallTimeout: stallTimeout,
-      retries: retries,
-      backoff: backoff,
-      retryAfterMaximum: retryAfterMaximum,
-      redirects: redirects,
-      acceptStatus: acceptStatus,
-      maxBytes: maxBytes,
-      streamAbove: streamAbove,
-      respectsRobots: respectsRobots,
-      prefixJudge: prefixJudge
-    )
+    DownloadOptions {
+      $0.method = method
+      $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+      $0.userAgent = userAgent
+      $0.credentials = credentials
+      $0.handlesCookies = handlesCookies
+      $0.allowsInvalidTLSCertificates = allowsInvalidTLSCertificates
+      $0.connection = connection
+      $0.timeout = timeout
+      $0.connectTimeout = connectTimeout
+      $0.stallTimeout = stallTimeout
+      $0.retries = retries
+      $0.backoff = backoff
+      $0.retryAfterMaximum = retryAfterMaximum
+      $0.redirects = redirects
+      $0.acceptStatus = acceptStatus
+      $0.maxBytes = maxBytes
+      $0.streamAbove = streamAbove
+      $0.respectsRobots = respectsRobots
+      $0.prefixJudge = prefixJudge
+    }
   }
 }
 

@@ -12,7 +12,7 @@ struct RequestTests {
 
   @Test("D6: Accept and User-Agent are truthful by default")
   func defaults() throws {
-    let headers = try headers(DownloadOptions(userAgent: "prewarm/0.1"))
+    let headers = try headers(DownloadOptions { $0.userAgent = "prewarm/0.1" })
     #expect(headers.all("Accept") == ["image/webp,image/*;q=0.8"])
     #expect(headers.all("User-Agent") == ["prewarm/0.1"])
     #expect(headers.all("Accept-Encoding") == ["identity"])
@@ -21,7 +21,7 @@ struct RequestTests {
   @Test("D6: own headers are added, and replace the defaults")
   func ownHeaders() throws {
     let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
-    let headers = try headers(DownloadOptions(headers: own.map { (name: $0.0, value: $0.1) }))
+    let headers = try headers(DownloadOptions { $0.headers = own.map { DownloadOptions.Header($0.0, $0.1) } })
     #expect(headers.all("Accept") == ["image/png"])
     #expect(headers.all("User-Agent") == ["mine"])
     #expect(headers.all("X-Empty") == [""])

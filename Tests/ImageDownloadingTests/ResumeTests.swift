@@ -53,11 +53,11 @@ struct ResumeTests {
     )
     // Without an entity tag too, as some servers have it; the condition held, or it would have sent all.
     let rest = Behaviour.part(offset..<body.count, of: body, total: "*")
-    let options = DownloadOptions(
-      retries: 1,
-      backoff: .init(initial: .zero, maximum: .zero),
-      acceptContentTypes: ["image/webp"]
-    )
+    let options = DownloadOptions {
+      $0.retries = 1
+      $0.backoff = .init(initial: .zero, maximum: .zero)
+      $0.acceptContentTypes = ["image/webp"]
+    }
     let outcome = try fetch([first.brokenOff(afterBytes: offset), rest], options: options)
     #expect(outcome.body == body && outcome.restarts == 0)
     let image = try #require(outcome.end.image)
@@ -208,11 +208,11 @@ struct ResumeTests {
       let judge = JudgeLog().wanting(2000)
       let judged = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: .forTests(retries: 1, prefixJudge: judge))
       #expect(judged.body == body && judged.restarts == 0)
-      let options = DownloadOptions(
-        retries: 1,
-        backoff: .init(initial: .zero, maximum: .zero),
-        decryptor: Decryptor(name: "not") { $0.map { ~$0 } }
-      )
+      let options = DownloadOptions {
+        $0.retries = 1
+        $0.backoff = .init(initial: .zero, maximum: .zero)
+        $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } }
+      }
       let decrypted = try fetch([ranged.brokenOff(afterBytes: offset), ranged], options: options)
       #expect(decrypted.end.image?.body == body.map { ~$0 } && decrypted.ranges == [nil, "bytes=\(offset)-"])
     }

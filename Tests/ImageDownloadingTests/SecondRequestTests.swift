@@ -14,17 +14,17 @@ struct SecondRequestTests {
     streamAbove: Int = 128 << 10,
     requestModifier: RequestModifier? = nil
   ) -> DownloadOptions {
-    DownloadOptions(
-      method: method,
-      headers: [("X-Own", "1")],
-      timeout: .seconds(600),
-      stallTimeout: .seconds(600),
-      retries: retries,
-      backoff: Backoff(initial: .zero, maximum: .zero),
-      streamAbove: streamAbove,
-      checksRemoteCache: true,
-      requestModifier: requestModifier
-    )
+    DownloadOptions {
+      $0.method = method
+      $0.headers = [.init("X-Own", "1")]
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = retries
+      $0.backoff = Backoff(initial: .zero, maximum: .zero)
+      $0.streamAbove = streamAbove
+      $0.checksRemoteCache = true
+      $0.requestModifier = requestModifier
+    }
   }
 
   /// A first answer, and what comes after it.
@@ -83,7 +83,12 @@ struct SecondRequestTests {
   func probeOfSeveralParts() throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
     let judge = JudgeLog().wanting(100_000)
-    let options = DownloadOptions(method: .probe, retries: 0, checksRemoteCache: true, prefixJudge: judge)
+    let options = DownloadOptions {
+      $0.method = .probe
+      $0.retries = 0
+      $0.checksRemoteCache = true
+      $0.prefixJudge = judge
+    }
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)
     let ranges = origin.requests.map { $0.headers["Range"] }

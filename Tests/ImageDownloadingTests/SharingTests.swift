@@ -53,7 +53,7 @@ struct SharingTests {
     let variants: [DownloadOptions] = [
       .forTests(), .forTests(headers: [("X-A", "1")]), .forTests(headers: [("X-A", "2")]), .forTests(maxBytes: 7),
       .forTests(redirects: 0), .forTests(acceptStatus: [200, 404]), .forTests(streamAbove: 1),
-      DownloadOptions(accept: "image/png"),
+      DownloadOptions { $0.accept = "image/png" },
     ]
     var downloads = variants.enumerated().map { download(UInt64($0), origin.url("/a"), options: $1) }
     downloads.append(download(50, origin.url("/a"), validators: Validators(etag: "\"1\"")))

@@ -142,8 +142,8 @@ struct TLSTests {
 
   @Test("a key without its certificate, or a file without a name, is a problem")
   func problems() {
-    #expect(DownloadOptions.Connection.with(clientKey: "k").problem?.hasPrefix("tls: ") == true)
-    #expect(DownloadOptions.Connection.with(caFile: "").problem?.hasPrefix("tls: ") == true)
-    #expect(DownloadOptions.Connection.with(clientCertificate: "a\0b").problem?.hasPrefix("tls: ") == true)
+    #expect(DownloadOptions.Connection.with(clientKey: "k").invalidReason?.hasPrefix("tls: ") == true)
+    #expect(DownloadOptions.Connection.with(caFile: "").invalidReason?.hasPrefix("tls: ") == true)
+    #expect(DownloadOptions.Connection.with(clientCertificate: "a\0b").invalidReason?.hasPrefix("tls: ") == true)
   }
 }

@@ -130,7 +130,10 @@ struct TaskTests {
   func retryOfStreamed() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000), .body(body)])])
-    let options = DownloadOptions(retries: 1, backoff: .init(initial: .zero, maximum: .zero))
+    let options = DownloadOptions {
+      $0.retries = 1
+      $0.backoff = .init(initial: .zero, maximum: .zero)
+    }
     #expect(try await downloader().data(from: origin.url("/a"), options: options).body == body)
   }
 

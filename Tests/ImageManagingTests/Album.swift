@@ -44,7 +44,12 @@ final class Album {
 
   /// What a test holds back may be held long on a busy machine; nothing is tried again.
   static func patient(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions {
-    DownloadOptions(headers: headers, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0)
+    DownloadOptions {
+      $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = 0
+    }
   }
 
   /// An answer with a version, and 304 for who has it.

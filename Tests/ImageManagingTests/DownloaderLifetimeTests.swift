@@ -80,13 +80,13 @@ import Testing
       request.network.downloader = downloader
       _ = table.context(for: request, mode: .use, servesExpired: false)
       let client = downloader.client(visitor)
-      client.submit([Download(id: 1, url: Array("http://127.0.0.1/".utf8), options: DownloadOptions())])
+      client.submit([Download(id: 1, url: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
       return client
     }()
     // Nobody but the table has the downloader from here on.
     #expect(!visitor.hasAnswer)
     // Each of these options makes a context of its own, until the table begins anew.
-    let options = (0..<300).map { _ in DownloadOptions() }
+    let options = (0..<300).map { retries in DownloadOptions { $0.retries = retries } }
     for options in options {
       var request = ImageRequest(url: "http://127.0.0.1/")
       request.network.options = options

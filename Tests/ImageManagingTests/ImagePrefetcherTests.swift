@@ -72,7 +72,12 @@ import Testing
   {
     let house = try Warehouse(concurrency: 1)
     let requests = (0..<12).map { number in
-      let options = number % 3 == 0 ? DownloadOptions(headers: [("X-Kind", "third")], retries: 0) : nil
+      let options =
+        number % 3 == 0
+        ? DownloadOptions {
+          $0.headers = [.init("X-Kind", "third")]
+          $0.retries = 0
+        } : nil
       return ImageRequest(url: house.url(number), network: .init(options: options))
     }
     #expect(await house.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))

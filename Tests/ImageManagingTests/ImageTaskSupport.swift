@@ -59,13 +59,13 @@ extension DownloadOptions {
     requestModifier: RequestModifier? = nil,
     responseModifier: ResponseModifier? = nil
   ) -> DownloadOptions {
-    DownloadOptions(
-      timeout: .seconds(600),
-      stallTimeout: .seconds(600),
-      retries: 0,
-      requestModifier: requestModifier,
-      responseModifier: responseModifier
-    )
+    DownloadOptions {
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = 0
+      $0.requestModifier = requestModifier
+      $0.responseModifier = responseModifier
+    }
   }
 }
 

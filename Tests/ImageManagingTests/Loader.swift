@@ -47,7 +47,12 @@ final class Loader: LoadReceiver {
     LoadContext(
       cache: cache,
       // What a test holds back may be held long on a busy machine.
-      download: DownloadOptions(headers: headers, timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
+      download: DownloadOptions {
+        $0.headers = headers.map { DownloadOptions.Header($0.name, $0.value) }
+        $0.timeout = .seconds(600)
+        $0.stallTimeout = .seconds(600)
+        $0.retries = 0
+      },
       parts: parts,
       startedAt: clock.source.wall()
     )

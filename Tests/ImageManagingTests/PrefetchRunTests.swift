@@ -54,7 +54,11 @@ import Testing
   private let manager: ImageManager
   private let context = LoadContext(
     cache: nil,
-    download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0),
+    download: DownloadOptions {
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = 0
+    },
     parts: LoadContext.Parts(mode: .bypass),
     startedAt: Timestamp(milliseconds: 0)
   )

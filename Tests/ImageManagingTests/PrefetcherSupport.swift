@@ -25,12 +25,12 @@ struct Warehouse {
         cache: cache,
         memory: memory,
         downloads: ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency),
-        downloadOptions: DownloadOptions(
-          timeout: .seconds(600),
-          stallTimeout: .seconds(600),
-          retries: retries,
-          backoff: Backoff(initial: .zero, maximum: .zero)
-        )
+        downloadOptions: DownloadOptions {
+          $0.timeout = .seconds(600)
+          $0.stallTimeout = .seconds(600)
+          $0.retries = retries
+          $0.backoff = Backoff(initial: .zero, maximum: .zero)
+        }
       )
     )
   }

@@ -71,7 +71,10 @@ import Testing
   private func context(_ loader: Loader, _ method: DownloadOptions.Method, _ rules: VerificationRules = .init()) -> LoadContext {
     LoadContext(
       cache: loader.cache,
-      download: DownloadOptions(method: method, retries: 0),
+      download: DownloadOptions {
+        $0.method = method
+        $0.retries = 0
+      },
       parts: LoadContext.Parts(verification: rules),
       startedAt: loader.clock.source.wall()
     )

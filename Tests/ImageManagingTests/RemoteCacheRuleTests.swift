@@ -16,7 +16,12 @@ import Testing
   private func context(mode: CacheMode = .use, requiresHit: Bool) -> LoadContext {
     LoadContext(
       cache: loader.cache,
-      download: DownloadOptions(timeout: .seconds(600), stallTimeout: .seconds(600), retries: 0, checksRemoteCache: true),
+      download: DownloadOptions {
+        $0.timeout = .seconds(600)
+        $0.stallTimeout = .seconds(600)
+        $0.retries = 0
+        $0.checksRemoteCache = true
+      },
       parts: LoadContext.Parts(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit)),
       startedAt: loader.clock.source.wall()
     )

@@ -78,7 +78,10 @@ import Testing
     let album = try Album()
     let request = { (user: String) in
       var request = album.request("/a.jpg")
-      request.network.options = DownloadOptions(credentials: .fixed(Credential(user: user, password: "SECRET")), retries: 0)
+      request.network.options = DownloadOptions {
+        $0.credentials = .fixed(Credential(user: user, password: "SECRET"))
+        $0.retries = 0
+      }
       return request
     }
     for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .network) }
@@ -166,7 +169,7 @@ import Testing
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
-    let (options, parts) = ([Album.patient()], LoadContext.Parts())
+    let (options, parts) = ([PreparedOptions(Album.patient())], LoadContext.Parts())
     let token = try #require(LoadSharing.object(for: short, options, parts))
     #expect(LoadSharing.object(for: same, options, parts) === token)
   }

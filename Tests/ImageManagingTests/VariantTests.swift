@@ -29,13 +29,13 @@ import Testing
   private static func options(accept: String, connectTo: [DownloadOptions.ConnectTarget] = []) -> DownloadOptions {
     var connection = DownloadOptions.Connection()
     connection.connectTo = connectTo
-    return DownloadOptions(
-      accept: accept,
-      connection: connection,
-      timeout: .seconds(600),
-      stallTimeout: .seconds(600),
-      retries: 0
-    )
+    return DownloadOptions {
+      $0.accept = accept
+      $0.connection = connection
+      $0.timeout = .seconds(600)
+      $0.stallTimeout = .seconds(600)
+      $0.retries = 0
+    }
   }
 
   private static let variants = ["png", "jpeg"].map { (name: String) in

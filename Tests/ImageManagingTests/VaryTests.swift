@@ -38,10 +38,16 @@ import Testing
   func credentialsTellRequestsApart() async throws {
     let album = try album(varyOn: "Authorization")
     let fixed = { (user: String) in
-      DownloadOptions(credentials: .fixed(Credential(user: user, password: "x")), retries: 0)
+      DownloadOptions {
+        $0.credentials = .fixed(Credential(user: user, password: "x"))
+        $0.retries = 0
+      }
     }
     let perHost = { (user: String) in
-      DownloadOptions(credentials: .perHost(name: user) { _, _, _ in Credential(user: user, password: "x") }, retries: 0)
+      DownloadOptions {
+        $0.credentials = .perHost(name: user) { _, _, _ in Credential(user: user, password: "x") }
+        $0.retries = 0
+      }
     }
     #expect(try await source(album, "/1.jpg", fixed("alice")) == .network)
     #expect(try await source(album, "/1.jpg", fixed("bob")) == .network)
@@ -55,7 +61,10 @@ import Testing
   @Test("C19, M12: what varies on cookies is no hit where the jar decides which are sent")
   func cookiesOfTheJarAreNotKnown() async throws {
     let album = try album(varyOn: "Cookie")
-    let jar = DownloadOptions(handlesCookies: true, retries: 0)
+    let jar = DownloadOptions {
+      $0.handlesCookies = true
+      $0.retries = 0
+    }
     #expect(try await source(album, "/1.jpg", jar) == .network)
     #expect(try await source(album, "/1.jpg", jar) == .network)
     #expect(try await source(album, "/1.jpg", Album.patient()) == .network)

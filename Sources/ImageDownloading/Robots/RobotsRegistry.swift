@@ -43,12 +43,12 @@ struct RobotsRegistry {
   private var numbers: [Key: UInt64] = [:]
   private var lastNumber: UInt64 = 0
   /// Jobs follow one another with the same options.
-  private var tokenOfLast: (options: DownloadOptions, token: String)?
+  private var tokenOfLast: (options: PreparedOptions, token: String)?
 
   /// What the robot that makes such downloads calls itself.
-  mutating func token(for options: DownloadOptions, defaults: [HeaderField]) -> String {
+  mutating func token(for options: PreparedOptions, defaults: [HeaderField]) -> String {
     if let tokenOfLast, tokenOfLast.options === options { return tokenOfLast.token }
-    let userAgent = options.requestValue(ofHeader: "User-Agent", defaults: defaults) ?? ""
+    let userAgent = options.options.requestValue(ofHeader: "User-Agent", defaults: defaults) ?? ""
     let token = RobotsRules.productToken(of: userAgent)
     tokenOfLast = (options, token)
     return token

@@ -33,7 +33,7 @@ extension TransferLoop {
     return RobotsRegistry.Key(
       origin: origin,
       server: hosts.origin(jobs[slot].host),
-      token: robots.token(for: jobs[slot].download.options, defaults: defaultHeaders)
+      token: robots.token(for: jobs[slot].download.prepared, defaults: defaultHeaders)
     )
   }
 
@@ -52,7 +52,7 @@ extension TransferLoop {
         url: Array(url.utf8),
         priority: best.priority,
         sequence: best.sequence,
-        options: job.download.options.forRobots(isOwnOrigin: isOwnOrigin)
+        options: PreparedOptions(job.download.options.forRobots(isOwnOrigin: isOwnOrigin))
       ),
       of: client
     )

@@ -51,7 +51,7 @@ final class Flight: Sendable {
   }
 
   /// How it is fetched.
-  var options: DownloadOptions { context.download(entry.variant) }
+  var prepared: PreparedOptions { context.download(entry.variant) }
 
   /// The URL for a sentence.
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
@@ -75,7 +75,7 @@ final class Flight: Sendable {
 
   /// The transfer that this flight asks for; `isConditional` false asks for the body whatever is cached.
   func download(id: UInt64, isConditional: Bool = true) -> Download {
-    var download = Download(id: id, url: entry.requestURL, priority: priority, sequence: entry.sequence, options: options)
+    var download = Download(id: id, url: entry.requestURL, priority: priority, sequence: entry.sequence, options: prepared)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
     download.wantsProgress = context.parts.reportsProgress
     return download
@@ -94,7 +94,9 @@ extension Flight {
   /// Whether `failure` is remembered: by the hook's word, else by the rules.
   func blocks(_ failure: Failure) -> Bool {
     // A server's word alone, without a byte of the image, is too little to go by.
-    guard context.blacklist.isEnabled, context.download.method != .head || failure.kind == .httpStatus else { return false }
+    guard context.blacklist.isEnabled, context.download.options.method != .head || failure.kind == .httpStatus else {
+      return false
+    }
     guard let decides = context.parts.hooks.shouldBlockFailedURL else { return context.blacklist.remembers(failure) }
     return decides(String(decoding: entry.writtenURL, as: UTF8.self), failure)
   }

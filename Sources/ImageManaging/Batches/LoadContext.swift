@@ -112,12 +112,12 @@ public final class LoadContext: Sendable {
   /// The cache; nil where there is none to look in or to fill.
   public let cache: ImageCache?
   /// How images are fetched.
-  public let download: DownloadOptions
+  public let download: PreparedOptions
   /// When the run of this context began: what it stores is trimmed last.
   public let startedAt: Timestamp
   let parts: Parts
   /// How images are fetched, by ``/ImageURLs/Entry/variant``.
-  private let downloads: [DownloadOptions]
+  private let downloads: [PreparedOptions]
   /// What tells their images apart, likewise.
   private let variantIdentities: [VariantIdentity]
   /// What is made of the images; nil where they stay as they are.
@@ -177,16 +177,16 @@ public final class LoadContext: Sendable {
     variantIdentities = ways.map(VariantIdentity.init)
     let streamed = ways.map { way in
       if parts.showsPartialImages {
-        way.download.deliveringChunks(of: Self.partialImageBytes)
+        way.download.with { ($0.streamAbove, $0.chunkBytes) = (0, Self.partialImageBytes) }
       } else if needsWholeBody {
-        way.download.deliveringWholeBodies
+        way.download.with { $0.streamAbove = .max }
       } else {
         way.download
       }
     }
     // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
-    share = LoadSharing.object(for: cache, streamed, parts) ?? LoadSharing.Token()
-    downloads = streamed.map { $0.prefixJudge == nil ? $0.judged(by: judge) : $0 }
+    share = LoadSharing.object(for: cache, streamed.map(PreparedOptions.init), parts) ?? LoadSharing.Token()
+    downloads = streamed.map { way in PreparedOptions(way.with { $0.prefixJudge = $0.prefixJudge ?? judge }) }
     self.download = downloads[0]
     usesURLsAsIdentities =
       parts.hooks.cacheKeyFilter == nil && parts.keyRule == .url && download.credentials == nil && !variantIdentities[0].isAny
@@ -208,7 +208,7 @@ public final class LoadContext: Sendable {
   /// Whether the bytes of the body are.
   var needsData: Bool { fetchesBodies && parts.delivery.contains(.data) }
   /// Whether images are fetched whole, and not only probed.
-  var fetchesBodies: Bool { download.method == .get }
+  var fetchesBodies: Bool { download.options.method == .get }
   /// Whether the memory layer is used at all.
   var keepsInMemory: Bool { parts.memory != nil && parts.keepsInMemory }
   /// Whether images are put into the memory layer.
@@ -252,7 +252,7 @@ public final class LoadContext: Sendable {
 
 extension LoadContext {
   /// How the images of a variant are fetched; one that the context has not is a programmer's error and traps.
-  func download(_ variant: UInt16) -> DownloadOptions { downloads[Int(variant)] }
+  func download(_ variant: UInt16) -> PreparedOptions { downloads[Int(variant)] }
 
   /// What goes behind the identity of `url` with that variant; nil where nothing does.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {

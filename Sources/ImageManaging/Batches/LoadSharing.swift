@@ -12,7 +12,7 @@ enum LoadSharing {
 
   private struct Key: Hashable {
     let cache: FolderIdentity
-    let downloads: [DownloadOptions]
+    let downloads: [PreparedOptions]
     /// The names of ``LoadContext/Parts/variants`` and of their edges.
     let variants: [[String?]]
     let keyRule: KeyRule
@@ -25,7 +25,7 @@ enum LoadSharing {
   private static let tokens = Mutex<[Key: Weak]>([:])
 
   /// The object that contexts of these parts share; nil where they share with nobody.
-  static func object(for cache: ImageCache?, _ downloads: [DownloadOptions], _ parts: LoadContext.Parts) -> Token? {
+  static func object(for cache: ImageCache?, _ downloads: [PreparedOptions], _ parts: LoadContext.Parts) -> Token? {
     guard let cache, parts.mode.writesDisk, parts.mode.reads, parts.hooks.cacheKeyFilter == nil else { return nil }
     guard parts.downloader == nil else { return nil }
     let names = parts.variants.map { [$0.name, $0.edge] }

@@ -59,7 +59,7 @@ struct RequestIdentities {
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
     let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
     // What one user may see another may not.
-    guard let credential = context.download(request.variant).credential(for: url) else { return identity }
+    guard let credential = context.download(request.variant).options.credential(for: url) else { return identity }
     let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
     return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
   }

@@ -5,7 +5,7 @@ import ImageURLs
 
 /// The headers that requests of a context's variant are sent with.
 struct SentHeaders {
-  let options: DownloadOptions
+  let options: PreparedOptions
   /// The downloader's own, which all of its requests have.
   let defaults: [HeaderField]
 }
@@ -21,14 +21,14 @@ struct VaryRequest {
   init(_ sent: SentHeaders, url: UnsafeRawBufferPointer, hasher: CredentialHasher) {
     self.sent = sent
     self.hasher = hasher
-    credential = sent.options.credential(for: url)
+    credential = sent.options.options.credential(for: url)
   }
 
   /// What a record keeps of the header of that name, in lower case; nil where nobody can tell what was sent.
   fileprivate func line(_ name: String) -> String? {
     // Which cookies the jar has for a request is known only when it is made.
-    if name == "cookie" && sent.options.handlesCookies { return nil }
-    let value = sent.options.requestValue(ofHeader: name, defaults: sent.defaults, credential: credential)
+    if name == "cookie" && sent.options.options.handlesCookies { return nil }
+    let value = sent.options.options.requestValue(ofHeader: name, defaults: sent.defaults, credential: credential)
     guard let value else { return name }
     let digest = Array("\(name): \(value)".utf8).withRawBytes { hasher.digest($0) }
     return "\(name):" + String(decoding: digest, as: UTF8.self)

@@ -25,8 +25,8 @@ final class ContextTable: Sendable {
     let showsPartialImages: Bool
     let transformer: String?
     let verification: VerificationRules
-    /// Not by value: that leaves time limits out.
-    let options: ObjectIdentifier
+    /// Nil: the manager's own.
+    let options: DownloadOptions?
   }
 
   /// A context, and what keeps the objects alive that its key names.
@@ -89,7 +89,7 @@ final class ContextTable: Sendable {
       showsPartialImages: parts.showsPartialImages,
       transformer: parts.transformer?.key,
       verification: parts.verification,
-      options: ObjectIdentifier(options)
+      options: request.network.options
     )
     if let context = contexts.withLock({ $0[key]?.context }) { return context }
     let new = Entry(context: make(cache, options, parts), request: request)

@@ -58,7 +58,7 @@ public final class ImageManager: Sendable {
       memory: ImageMemory? = nil,
       downloader: ImageDownloader? = nil,
       downloads: ImageDownloader.Configuration = ImageDownloader.Configuration(),
-      downloadOptions: DownloadOptions = DownloadOptions(accept: ImageCoderRegistry.standard.acceptedTypes),
+      downloadOptions: DownloadOptions = DownloadOptions { $0.accept = ImageCoderRegistry.standard.acceptedTypes },
       decodingBudget: DecodingBudget = .standard,
       coders: ImageCoderRegistry = .standard,
       keyRule: KeyRule = .url,

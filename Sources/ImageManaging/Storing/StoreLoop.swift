@@ -160,7 +160,7 @@ final class StoreLoop {
 
   func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
     guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
-    let sent = SentHeaders(options: flight.options, defaults: dispatcher.defaultHeaders(flight.context))
+    let sent = SentHeaders(options: flight.prepared, defaults: dispatcher.defaultHeaders(flight.context))
     return varyTexts.text(vary, of: flight, sent)
   }
 

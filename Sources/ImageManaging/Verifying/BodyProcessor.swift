@@ -70,7 +70,7 @@ struct BodyProcessor: Sendable {
   /// - Parameter bytes: the body, or as much of its beginning as is at hand.
   func process(_ bytes: UnsafeRawBufferPointer, of image: FetchedImage, for flight: Flight) throws(Failure) -> ProcessedImage {
     let answer = image.answer
-    if context.download.method == .head, bytes.isEmpty, answer.isPrefix {
+    if context.download.options.method == .head, bytes.isEmpty, answer.isPrefix {
       let body = try verifier.verify(declared: answer.contentType, byteCount: answer.totalBytes)
       return ProcessedImage(verified: body.verified)
     }

@@ -41,7 +41,7 @@ extension CachedProof {
         self = .init(Result { () throws(Failure) in try processor.process(original) }, body: nil)
       case .file(let folder):
         let body = try flight.entry.writtenURL.withRawBytes { url throws(CacheError) in
-          try folder.body(ofURL: url, maximumBytes: flight.options.maxBytes)
+          try folder.body(ofURL: url, maximumBytes: flight.prepared.options.maxBytes)
         }
         guard let body else {
           self = .damaged

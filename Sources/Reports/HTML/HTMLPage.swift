@@ -56,7 +56,7 @@ struct HTMLPage: ~Copyable {
     markup("<img src=\"data:")
     text(thumbnail.pictureFormat.mediaType)
     markup(";base64,")
-    output.append(base64: thumbnail.picture)
+    output.append(thumbnail.picture.base64)
     markup("\" width=\"")
     output.append(decimal: UInt64(thumbnail.pictureWidth))
     markup("\" height=\"")

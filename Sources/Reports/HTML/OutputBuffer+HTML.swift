@@ -17,29 +17,4 @@ extension OutputBuffer {
     default: nil
     }
   }
-
-  /// Appends bytes in Base64 with padding (RFC 4648, section 4).
-  mutating func append(base64 bytes: [UInt8]) {
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-      let rest = bytes.count - start
-      let second = rest > 1 ? bytes[start + 1] : 0
-      let third = rest > 2 ? bytes[start + 2] : 0
-      let group = UInt32(bytes[start]) << 16 | UInt32(second) << 8 | UInt32(third)
-      for digit in 0..<4 {
-        append(
-          digit <= rest ? Self.base64Digit(UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * digit)) & 63) : UInt8(ascii: "=")
-        )
-      }
-    }
-  }
-
-  private static func base64Digit(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: UInt8(ascii: "A") + value
-    case 26..<52: UInt8(ascii: "a") + (value - 26)
-    case 52..<62: UInt8(ascii: "0") + (value - 52)
-    case 62: UInt8(ascii: "+")
-    default: UInt8(ascii: "/")
-    }
-  }
 }

@@ -28,13 +28,13 @@ enum HostRules {
   static func isProxy(_ text: String) -> Bool {
     var connection = DownloadOptions.Connection()
     connection.proxy = .url(text)
-    return connection.problem == nil
+    return connection.invalidReason == nil
   }
 
   private static func isConnectable(_ target: DownloadOptions.ConnectTarget) -> Bool {
     var connection = DownloadOptions.Connection()
     connection.connectTo = [target]
-    return connection.problem == nil
+    return connection.invalidReason == nil
   }
 
   /// The parts between colons, of which those in brackets are none.

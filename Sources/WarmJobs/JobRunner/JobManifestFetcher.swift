@@ -24,16 +24,16 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
   /// What a manifest may have, as it comes but for a Content-Encoding; more is no manifest.
   static let maximumBytes = 256 << 20
 
-  private let options: DownloadOptions
-  private let optionsForOtherOrigins: DownloadOptions
+  private let options: PreparedOptions
+  private let optionsForOtherOrigins: PreparedOptions
   private let spoolDirectory: String
   private let events = WorkQueue<[DownloadEvent]>()
   private let state = Mutex(State())
 
   /// A fetcher that waits for ``start(with:)``; files go to `spoolDirectory`.
   init(_ options: DownloadOptions, spoolDirectory: String) {
-    self.options = options
-    optionsForOtherOrigins = options.forOtherOrigin
+    self.options = PreparedOptions(options)
+    optionsForOtherOrigins = PreparedOptions(options.forOtherOrigin)
     self.spoolDirectory = spoolDirectory
   }
 

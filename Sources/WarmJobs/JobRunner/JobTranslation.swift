@@ -12,27 +12,27 @@ extension Job {
 
   /// How the job's entries are fetched, but for variants and edges.
   var downloadOptions: DownloadOptions {
-    DownloadOptions(
-      method: request.method,
-      headers: request.headers.map { ($0.name, $0.value) },
-      accept: request.accept,
-      userAgent: request.userAgent,
-      credentials: request.auth.map { .fixed($0) },
-      handlesCookies: request.keepsCookies,
-      allowsInvalidTLSCertificates: !request.tls.verifies,
-      connection: request.connection,
-      timeout: request.timeout ?? Self.noLimit,
-      connectTimeout: request.connectTimeout,
-      stallTimeout: request.stallTimeout ?? Self.noLimit,
-      retries: request.retries,
-      backoff: request.backoff,
-      retryAfterMaximum: request.retryAfterMaximum,
-      redirects: request.redirects,
-      acceptStatus: request.acceptStatus.reduce(into: []) { $0.formUnion($1) },
-      maxBytes: request.maxBytes ?? .max,
-      respectsRobots: request.respectsRobots,
-      checksRemoteCache: verify.remoteCache != .ignore
-    )
+    DownloadOptions {
+      $0.method = request.method
+      $0.headers = request.headers.map { DownloadOptions.Header($0.name, $0.value) }
+      $0.accept = request.accept
+      $0.userAgent = request.userAgent
+      $0.credentials = request.auth.map { .fixed($0) }
+      $0.handlesCookies = request.keepsCookies
+      $0.allowsInvalidTLSCertificates = !request.tls.verifies
+      $0.connection = request.connection
+      $0.timeout = request.timeout ?? Self.noLimit
+      $0.connectTimeout = request.connectTimeout
+      $0.stallTimeout = request.stallTimeout ?? Self.noLimit
+      $0.retries = request.retries
+      $0.backoff = request.backoff
+      $0.retryAfterMaximum = request.retryAfterMaximum
+      $0.redirects = request.redirects
+      $0.acceptStatus = request.acceptStatus.reduce(into: []) { $0.formUnion($1) }
+      $0.maxBytes = request.maxBytes ?? .max
+      $0.respectsRobots = request.respectsRobots
+      $0.checksRemoteCache = verify.remoteCache != .ignore
+    }
   }
 
   /// How manifests are fetched: as the images, but that all of a text is wanted and nothing is judged by images' rules.

@@ -97,13 +97,13 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
 /// How the network is asked, for one request.
 func askOtherwise(_ manager: ImageManager, url: String, token: String) async throws -> ImageResponse {
   // guide
-  let options = DownloadOptions(
-    headers: [("Authorization", "Bearer \(token)"), ("Accept-Language", nil)],
-    handlesCookies: true,
-    timeout: .seconds(20),
-    retries: 5,
-    maxBytes: 8 << 20
-  )
+  let options = DownloadOptions {
+    $0.headers = [.init("Authorization", "Bearer \(token)"), .init("Accept-Language", nil)]
+    $0.handlesCookies = true
+    $0.timeout = .seconds(20)
+    $0.retries = 5
+    $0.maxBytes = 8 << 20
+  }
   let request = ImageRequest(url: url, network: ImageRequest.Network(options: options))
   let response = try await manager.response(for: request)
   // end

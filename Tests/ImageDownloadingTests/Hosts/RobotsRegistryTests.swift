@@ -42,8 +42,8 @@ struct RobotsRegistryTests {
   @Test("a user agent among the headers counts")
   func token() {
     var registry = RobotsRegistry()
-    #expect(registry.token(for: .forTests(headers: [("user-agent", "Own/1")]), defaults: []) == "own")
-    #expect(registry.token(for: .forTests(), defaults: [HeaderField("User-Agent", "default/2")]) == "default")
-    #expect(registry.token(for: .forTests(headers: [("User-Agent", nil)]), defaults: []) == "")
+    #expect(registry.token(for: PreparedOptions(.forTests(headers: [("user-agent", "Own/1")])), defaults: []) == "own")
+    #expect(registry.token(for: PreparedOptions(.forTests()), defaults: [HeaderField("User-Agent", "default/2")]) == "default")
+    #expect(registry.token(for: PreparedOptions(.forTests(headers: [("User-Agent", nil)])), defaults: []) == "")
   }
 }

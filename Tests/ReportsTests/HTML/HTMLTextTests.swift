@@ -21,16 +21,6 @@ import Testing
     #expect(html(row.text) == row.html)
   }
 
-  @Test func base64AgreesWithFoundation() {
-    var random = SeededRandom(seed: 5)
-    for count in 0..<67 {
-      let bytes = random.bytes(count)
-      var output = OutputBuffer()
-      output.append(base64: bytes)
-      #expect(output.text == Data(bytes).base64EncodedString())
-    }
-  }
-
   @Test(arguments: [
     ("https://img.example.com/a.png", true), ("HTTP://img.example.com/a'b\"c<d>.png", true),
     ("https://żółć.example/画像.png", true),

@@ -1,3 +1,6 @@
+import ImagePrimitives
+import ImageURLs
+
 /// A user name and a password, sent as Basic credentials (RFC 7617).
 ///
 /// It describes itself without its parts, so that it may stand in a log by mistake.
@@ -52,4 +55,23 @@ public struct Credentials: Sendable, Hashable {
     hasher.combine(name)
     hasher.combine(fixed)
   }
+}
+
+extension DownloadOptions {
+  /// What ``credentials`` give for a request to `url`, a normalised one; nil where they give none, for a URL that has its own, and
+  /// for one that is neither http nor https.
+  ///
+  /// Images of different credentials are different images: this is what a cache tells them apart by. An `Authorization` header of
+  /// the options or of the downloader is sent in its place.
+  public func credential(for url: UnsafeRawBufferPointer) -> Credential? {
+    guard !isForOtherOrigin, let credentials, let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else {
+      return nil
+    }
+    return credentials.fixed ?? URLOrigin(Array(url), parts).credential(from: credentials)
+  }
+}
+
+extension Credential {
+  /// The value of the `Authorization` header that says it (RFC 7617, section 2).
+  var basicAuthorization: String { "Basic " + String(decoding: Array("\(user):\(password)".utf8).base64, as: UTF8.self) }
 }
