@@ -46,9 +46,9 @@ struct CheckCommand: ParsableCommand {
 
   private func readSources() throws -> [CheckSource] {
     var read: [CheckSource] = []
-    var mistakes: [CheckSource.Mistake] = []
+    var mistakes: [CheckSource.SourceError] = []
     for source in sources {
-      do throws(CheckSource.Mistake) {
+      do throws(CheckSource.SourceError) {
         read.append(try CheckSource(source))
       } catch {
         mistakes.append(error)
@@ -66,7 +66,7 @@ struct CheckCommand: ParsableCommand {
     let checking = CheckedJobs(overrides: try keys.overrides())
     let environment = JobLoading.environment()
     var jobs: [Job] = []
-    var mistakes: [JobMistake] = []
+    var mistakes: [JobFileError] = []
     func add(_ load: ([JobOverride]) throws(JobFileErrors) -> Job) {
       do throws(JobFileErrors) {
         jobs.append(try checking.job(load))

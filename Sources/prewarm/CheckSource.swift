@@ -13,12 +13,12 @@ enum CheckSource {
   case url(String)
 
   /// Why an argument is no source, as one sentence.
-  struct Mistake: Error {
+  struct SourceError: Error {
     let sentence: String
   }
 
   /// Throws for what is no URL of the web, and for a file that is not there.
-  init(_ argument: String) throws(Mistake) {
+  init(_ argument: String) throws(SourceError) {
     if argument == "-" {
       self = .manifest(Job.Manifest(named: argument))
     } else if Self.hasScheme(argument) {
@@ -32,7 +32,7 @@ enum CheckSource {
     }
   }
 
-  private static func source(ofURL argument: String) throws(Mistake) -> CheckSource {
+  private static func source(ofURL argument: String) throws(SourceError) -> CheckSource {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
       guard isSitemap(url) else { return .url(argument) }
@@ -40,7 +40,7 @@ enum CheckSource {
       manifest.list.format = .sitemap
       return .manifest(manifest)
     } catch {
-      throw Mistake(sentence: "\(named(argument)): \(error.message)")
+      throw SourceError(sentence: "\(named(argument)): \(error.message)")
     }
   }
 
@@ -59,17 +59,17 @@ enum CheckSource {
   private static func isLetter(_ byte: UInt8) -> Bool { (byte | 32) &- UInt8(ascii: "a") < 26 }
 
   /// A pattern is looked up when the manifests are opened.
-  private static func checkFile(_ path: String) throws(Mistake) {
+  private static func checkFile(_ path: String) throws(SourceError) {
     if path.utf8.contains(where: "*?[".utf8.contains) { return }
     var status = stat()
     guard stat(path, &status) == 0 else {
       let reason = errno == ENOENT ? "there is no such file; a URL begins with https://" : String(cString: strerror(errno))
-      throw Mistake(sentence: "\(named(path)): \(reason)")
+      throw SourceError(sentence: "\(named(path)): \(reason)")
     }
     if status.st_mode & S_IFMT == S_IFDIR {
-      throw Mistake(sentence: "\(named(path)): it is a folder; name the files in it, such as '\(named(path))/*.txt'")
+      throw SourceError(sentence: "\(named(path)): it is a folder; name the files in it, such as '\(named(path))/*.txt'")
     }
-    guard access(path, R_OK) == 0 else { throw Mistake(sentence: "\(named(path)): \(String(cString: strerror(errno)))") }
+    guard access(path, R_OK) == 0 else { throw SourceError(sentence: "\(named(path)): \(String(cString: strerror(errno)))") }
   }
 }
 

@@ -8,7 +8,7 @@ enum JobLoading {
   /// The jobs of `paths`; all mistakes of all files are printed before this throws exit status 3.
   static func jobs(at paths: [String], overrides: [JobOverride], display: DisplayOptions) throws -> [Job] {
     var jobs: [Job] = []
-    var mistakes: [JobMistake] = []
+    var mistakes: [JobFileError] = []
     for path in paths {
       do {
         jobs.append(try JobFile.load(path: path, overrides: overrides, environment: environment()))

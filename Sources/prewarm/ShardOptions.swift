@@ -26,7 +26,7 @@ struct ShardOptions: ParsableArguments {
 
   /// The shard that `text` means here.
   static func number(_ text: String) throws -> ShardNumber {
-    do throws(ShardMistake) {
+    do throws(ShardError) {
       return try ShardRequest(text).number(environment: JobLoading.environment())
     } catch {
       throw CommandFailure(.misused, "\(error)")

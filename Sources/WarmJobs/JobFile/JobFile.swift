@@ -59,7 +59,7 @@ public enum JobFile {
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
     let merge = JobOverrideMerge(overrides, over: root)
-    let mistakes = JobErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
+    let mistakes = JobFileErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
     for problem in merge.problems { mistakes.add(problem.message, at: problem.location) }
     var reader = JobReader(environment: environment, folder: folder, mistakes: mistakes)
     reader.read(merge.root)
@@ -69,7 +69,7 @@ public enum JobFile {
       job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""
       if job.cache.disk.directory.isEmpty, job.cache.mode != .bypass {
         let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
-        found.append(JobMistake(place: .path(file ?? "the command line"), message: message, secrets: []))
+        found.append(JobFileError(place: .path(file ?? "the command line"), message: message, secrets: []))
       }
     }
     guard found.isEmpty else { throw JobFileErrors(found) }
@@ -80,7 +80,7 @@ public enum JobFile {
     do {
       return try YAMLDocument(parsing: text, name: name)
     } catch {
-      throw JobFileErrors([JobMistake(place: .file(error.location), message: error.message, secrets: [])])
+      throw JobFileErrors([JobFileError(place: .file(error.location), message: error.message, secrets: [])])
     }
   }
 
@@ -101,6 +101,6 @@ public enum JobFile {
   /// What the last call of the system says on why `path` cannot be read.
   private static func unreadable(_ path: String) -> JobFileErrors {
     let reason = String(cString: strerror(errno))
-    return JobFileErrors([JobMistake(place: .path(path), message: "cannot be read: \(reason)", secrets: [])])
+    return JobFileErrors([JobFileError(place: .path(path), message: "cannot be read: \(reason)", secrets: [])])
   }
 }

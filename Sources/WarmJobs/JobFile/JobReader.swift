@@ -7,13 +7,13 @@ struct JobReader {
   let environment: [String: String]
   /// The folder that relative paths in the job file start at; those in options start at the current one.
   let folder: String
-  let mistakes: JobErrorList
+  let mistakes: JobFileErrorList
   /// What was read so far, over the defaults.
   private(set) var job = Job()
   /// Where the values stand that were given, by their keys' paths; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
 
-  init(environment: [String: String], folder: String, mistakes: JobErrorList) {
+  init(environment: [String: String], folder: String, mistakes: JobFileErrorList) {
     (self.environment, self.folder, self.mistakes) = (environment, folder, mistakes)
   }
 

@@ -10,7 +10,7 @@ struct JobValueReader {
   let whole: JobValueType
   let environment: [String: String]
   let folder: String
-  let mistakes: JobErrorList
+  let mistakes: JobFileErrorList
 
   /// The value; nil where it is a mistake.
   func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {

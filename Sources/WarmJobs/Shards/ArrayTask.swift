@@ -37,16 +37,16 @@ struct ArrayTask {
   }
 
   /// The task by the one scheduler that has set its variable; throws where there are none or several.
-  init(environment: [String: String]) throws(ShardMistake) {
+  init(environment: [String: String]) throws(ShardError) {
     let variables = environment.filter { !$0.value.isEmpty }
     let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }
     guard let scheduler = found.first else {
       let names = Scheduler.allCases.map(\.rawValue).joined(separator: ", ")
-      throw ShardMistake("--shard auto: no scheduler says which task this is: none of \(names) is set; write it as 2/5")
+      throw ShardError("--shard auto: no scheduler says which task this is: none of \(names) is set; write it as 2/5")
     }
     guard found.count == 1 else {
       let names = found.map(\.rawValue).joined(separator: " and ")
-      throw ShardMistake("--shard auto: \(names) are set, and only one can be meant; write the shard as 2/5")
+      throw ShardError("--shard auto: \(names) are set, and only one can be meant; write the shard as 2/5")
     }
     self =
       switch scheduler {
@@ -65,18 +65,18 @@ struct ArrayTask {
   }
 
   /// The shard of `count` that the task has; nil: as many as the scheduler says.
-  func shard(of count: Int?) throws(ShardMistake) -> ShardNumber {
+  func shard(of count: Int?) throws(ShardError) -> ShardNumber {
     if let count, let own = self.count, own.number != count {
-      throw ShardMistake("--shard auto/\(count): \(own.variable) says that there are \(own.number); both must be the same")
+      throw ShardError("--shard auto/\(count): \(own.variable) says that there are \(own.number); both must be the same")
     }
     guard let count = count ?? self.count.flatMap({ $0.isTold ? $0.number : nil }) else {
-      throw ShardMistake("--shard auto: \(variable) does not tell how many shards there are; write it as auto/5")
+      throw ShardError("--shard auto: \(variable) does not tell how many shards there are; write it as auto/5")
     }
     guard (1...Shard.maximumCount).contains(count) else {
-      throw ShardMistake("--shard auto: there are \(count) tasks, and may be 1 to \(Shard.maximumCount) shards")
+      throw ShardError("--shard auto: there are \(count) tasks, and may be 1 to \(Shard.maximumCount) shards")
     }
     guard index <= count else {
-      throw ShardMistake("--shard auto/\(count): by \(variable) this is task \(index), which is beyond \(count)")
+      throw ShardError("--shard auto/\(count): by \(variable) this is task \(index), which is beyond \(count)")
     }
     return ShardNumber(index: index, count: count)
   }
@@ -86,9 +86,9 @@ struct ArrayTask {
     from first: Int,
     countVariable: String?,
     _ variables: [String: String]
-  ) throws(ShardMistake) -> ArrayTask {
+  ) throws(ShardError) -> ArrayTask {
     let index = try number(variable, variables)
-    guard index >= first else { throw ShardMistake("--shard auto: \(variable) is \(index), and tasks are counted from \(first)") }
+    guard index >= first else { throw ShardError("--shard auto: \(variable) is \(index), and tasks are counted from \(first)") }
     var count: Count?
     if let countVariable, variables[countVariable] != nil {
       count = Count(number: try number(countVariable, variables), variable: countVariable)
@@ -98,7 +98,7 @@ struct ArrayTask {
 
   /// Numbers of an array may begin anywhere, and leave some out by a step; those that follow no rule (`--array=1,3,7`) cannot be
   /// told.
-  private static func slurm(_ variables: [String: String]) throws(ShardMistake) -> ArrayTask {
+  private static func slurm(_ variables: [String: String]) throws(ShardError) -> ArrayTask {
     let name = "SLURM_ARRAY_TASK_ID"
     let task = try number(name, variables)
     let first = try number("SLURM_ARRAY_TASK_MIN", variables)
@@ -114,14 +114,14 @@ struct ArrayTask {
     if let last, let count { isRegular = isRegular && task <= last && last == first + (count.number - 1) * step }
     guard isRegular else {
       let message = "task \(task) is no step of \(step) from \(first) in an array without gaps; write the shard as 2/5"
-      throw ShardMistake("--shard auto: \(message)")
+      throw ShardError("--shard auto: \(message)")
     }
     return ArrayTask(variable: name, index: (task - first) / step + 1, count: count)
   }
 
-  private static func number(_ name: String, _ variables: [String: String]) throws(ShardMistake) -> Int {
-    guard let text = variables[name] else { throw ShardMistake("--shard auto: \(name) is not set; write the shard as 2/5") }
-    guard let number = decimal(text) else { throw ShardMistake("--shard auto: \(name) is '\(text.prefix(40))', and no number") }
+  private static func number(_ name: String, _ variables: [String: String]) throws(ShardError) -> Int {
+    guard let text = variables[name] else { throw ShardError("--shard auto: \(name) is not set; write the shard as 2/5") }
+    guard let number = decimal(text) else { throw ShardError("--shard auto: \(name) is '\(text.prefix(40))', and no number") }
     return number
   }
 }

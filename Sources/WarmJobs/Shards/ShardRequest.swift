@@ -8,7 +8,7 @@ public enum ShardRequest: Sendable, Hashable {
   case automatic(count: Int?)
 
   /// Reads `I/N`, `auto/N` or `auto`.
-  public init(_ text: String) throws(ShardMistake) {
+  public init(_ text: String) throws(ShardError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     let count = parts.count > 1 ? try Self.count(parts[1], of: text) : nil
     if parts[0] == "auto" {
@@ -17,29 +17,29 @@ public enum ShardRequest: Sendable, Hashable {
     }
     guard let count, isNumber(parts[0]) else { throw Self.unreadable(text) }
     guard let index = decimal(parts[0]), (1...count).contains(index) else {
-      throw ShardMistake("--shard \(text): shards are counted from 1 to \(count)")
+      throw ShardError("--shard \(text): shards are counted from 1 to \(count)")
     }
     self = .numbered(ShardNumber(index: index, count: count))
   }
 
   /// The shard that it means where these are the variables of the process.
-  public func number(environment: [String: String]) throws(ShardMistake) -> ShardNumber {
+  public func number(environment: [String: String]) throws(ShardError) -> ShardNumber {
     switch self {
     case .numbered(let number): number
     case .automatic(let count): try ArrayTask(environment: environment).shard(of: count)
     }
   }
 
-  private static func count(_ part: Substring, of text: String) throws(ShardMistake) -> Int {
+  private static func count(_ part: Substring, of text: String) throws(ShardError) -> Int {
     guard isNumber(part) else { throw unreadable(text) }
     guard let count = decimal(part), (1...Shard.maximumCount).contains(count) else {
-      throw ShardMistake("--shard \(text): there may be 1 to \(Shard.maximumCount) shards")
+      throw ShardError("--shard \(text): there may be 1 to \(Shard.maximumCount) shards")
     }
     return count
   }
 
-  private static func unreadable(_ text: String) -> ShardMistake {
-    ShardMistake(
+  private static func unreadable(_ text: String) -> ShardError {
+    ShardError(
       "--shard \(text): write it as I/N, such as 2/5; as auto/N; or as auto where the scheduler says how many there are"
     )
   }
@@ -60,7 +60,7 @@ public struct ShardNumber: Sendable, Hashable {
 }
 
 /// Why the command line names no shard, as one sentence.
-public struct ShardMistake: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ShardError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What is wrong, and what to do.
   public let description: String
 

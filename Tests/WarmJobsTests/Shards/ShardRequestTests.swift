@@ -5,7 +5,7 @@ import Testing
 /// Which shard the command line and the scheduler's variables mean.
 @Suite struct ShardRequestTests {
   private func meaning(_ text: String, _ environment: [String: String] = [:]) -> String {
-    do throws(ShardMistake) {
+    do throws(ShardError) {
       let number = try ShardRequest(text).number(environment: environment)
       return "\(number.index)/\(number.count)"
     } catch {
