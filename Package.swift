@@ -37,7 +37,8 @@ let package = Package(
   ],
   traits: [
     .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded with the first of them"),
-    .default(enabledTraits: ["AVIF"]),
+    .trait(name: "Queue", description: "The commands enqueue and worker, for a queue of jobs on Redis by hiredis"),
+    .default(enabledTraits: ["AVIF", "Queue"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -81,8 +82,6 @@ let package = Package(
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
-    library("RedisClient", ["ImagePrimitives", "CHiredis"]),
-    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
@@ -90,15 +89,26 @@ let package = Package(
       "WarmJobs",
       [
         "YAMLDocuments", "Manifests", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "ImageURLs", "ImagePrimitives", "Reports", "Threads", "RedisClient", "WorkQueues", "CXXHash",
+        "ImageURLs", "ImagePrimitives", "Reports", "Threads",
+      ]
+    ),
+    library("RedisClient", ["ImagePrimitives", "CHiredis"]),
+    library("WorkQueues", ["ImagePrimitives", "Threads", "RedisClient", "CXXHash", deque]),
+    library(
+      "QueuedJobs",
+      [
+        "WarmJobs", "WorkQueues", "RedisClient", "YAMLDocuments", "Manifests", "ImageManaging", "ImageCaching", "ImageDownloading",
+        "ImageURLs", "ImagePrimitives", "Reports", "Threads", "CXXHash",
       ]
     ),
     .executableTarget(
       name: "prewarm",
       dependencies: [
         "WarmJobs", "Reports", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
-        "ImagePrimitives", "RedisClient", "Threads", "WorkQueues",
-        arguments,
+        "ImagePrimitives", "Threads", arguments,
+        .target(name: "QueuedJobs", condition: .when(traits: ["Queue"])),
+        .target(name: "WorkQueues", condition: .when(traits: ["Queue"])),
+        .target(name: "RedisClient", condition: .when(traits: ["Queue"])),
       ],
       swiftSettings: strict
     ),
@@ -167,10 +177,11 @@ let package = Package(
       "WarmJobsTests",
       [
         "WarmJobs", "YAMLDocuments", "Manifests", "ImagePrimitives", "ImageURLs", "ImageDownloading", "ImageManaging",
-        "ImageCaching", "ImageCoding", "RedisClient", "Reports", "WorkQueues",
+        "ImageCaching", "ImageCoding", "Reports",
         "TestOrigin",
       ]
     ),
+    tests("QueuedJobsTests", ["QueuedJobs", "WarmJobs", "WorkQueues", "ImagePrimitives", "ImageManaging", "ImageURLs"]),
     tests("CommandTests", ["ImageCaching", "ImagePrimitives", "RedisClient", "WorkQueues", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]

@@ -11,9 +11,17 @@ import WarmJobs
     version: PrewarmVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self, BlacklistCommand.self,
-      ReportCommand.self, EnqueueCommand.self, WorkerCommand.self, SchemaCommand.self,
-    ]
+      ReportCommand.self,
+    ] + queueCommands + [SchemaCommand.self]
   )
+
+  private static var queueCommands: [any ParsableCommand.Type] {
+    #if Queue
+      [EnqueueCommand.self, WorkerCommand.self]
+    #else
+      []
+    #endif
+  }
 
   /// Without a subcommand there is nothing to do.
   func run() throws {

@@ -1,33 +1,35 @@
-import ArgumentParser
-import RedisClient
-import Reports
-import WorkQueues
+#if Queue
+  import ArgumentParser
+  import RedisClient
+  import Reports
+  import WorkQueues
 
-/// Which queue a command is about.
-struct QueueOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      """
-      The Redis server: redis://[user@]host[:port][/database], or redis+unix:///path[?db=number]. Its password comes from the variable REDISCLI_AUTH, as \
-      redis-cli has it, so that no list of processes shows it; redis://user:password@host works, too.
-      """,
-      valueName: "url"
+  /// Which queue a command is about.
+  struct QueueOptions: ParsableArguments {
+    @Option(
+      help: ArgumentHelp(
+        """
+        The Redis server: redis://[user@]host[:port][/database], or redis+unix:///path[?db=number]. Its password comes from the variable REDISCLI_AUTH, as \
+        redis-cli has it, so that no list of processes shows it; redis://user:password@host works, too.
+        """,
+        valueName: "url"
+      )
     )
-  )
-  var queue: String
+    var queue: String
 
-  @Option(help: ArgumentHelp("The queue's name there: letters, digits, '-', '_' and '.'.", valueName: "name"))
-  var name = "default"
+    @Option(help: ArgumentHelp("The queue's name there: letters, digits, '-', '_' and '.'.", valueName: "name"))
+    var name = "default"
 
-  /// Where the queue is; what cannot be meant ends the command with status 3.
-  func place() throws -> QueuePlace {
-    guard let name = QueueName(name) else {
-      throw CommandFailure(.misused, "--name \(name): a queue's name has 1 to 64 letters, digits, '-', '_' and '.'")
-    }
-    do throws(RedisAddressError) {
-      return QueuePlace(try RedisAddress(queue, environment: JobLoading.environment()), name: name)
-    } catch {
-      throw CommandFailure(.misused, "--queue: \(error)")
+    /// Where the queue is; what cannot be meant ends the command with status 3.
+    func place() throws -> QueuePlace {
+      guard let name = QueueName(name) else {
+        throw CommandFailure(.misused, "--name \(name): a queue's name has 1 to 64 letters, digits, '-', '_' and '.'")
+      }
+      do throws(RedisAddressError) {
+        return QueuePlace(try RedisAddress(queue, environment: JobLoading.environment()), name: name)
+      } catch {
+        throw CommandFailure(.misused, "--queue: \(error)")
+      }
     }
   }
-}
+#endif

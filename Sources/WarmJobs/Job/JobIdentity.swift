@@ -25,7 +25,7 @@ extension Job {
   public func reportedShard(of url: BaseURL) -> ReportedShard? { shard.map { ReportedShard($0.holder(of: url)) } }
 
   /// How reports name it.
-  var identity: JobIdentity { JobIdentity(name: name, file: file, shard: reportedShard, digest: digest) }
+  package var identity: JobIdentity { JobIdentity(name: name, file: file, shard: reportedShard, digest: digest) }
 }
 
 extension ReportedShard {

@@ -53,7 +53,7 @@ public struct JobOverride: Sendable {
   }
 
   /// The option as it was typed: `--set prefetch.order=lifo`, `--order lifo`; a value that may hold a secret is not shown.
-  var label: String {
+  package var label: String {
     guard let typed else { return origin }
     let isSecret =
       ["request", "request.auth"].contains(path) || typed.contains("@")

@@ -1,5 +1,5 @@
 /// Numbers with units, as job files and options write them: `64KiB`, `1.5GB`, `500ms`, `100MP`, `0.5%`.
-enum Quantities {
+package enum Quantities {
   private static let sizeUnits = [
     "": 1, "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
     "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
@@ -17,7 +17,7 @@ enum Quantities {
   static func pixels(_ text: String) -> Int? { scaled(text, units: pixelUnits) }
 
   /// A time with its unit; nil for any other text, a number without unit too.
-  static func duration(_ text: String) -> Duration? {
+  package static func duration(_ text: String) -> Duration? {
     scaled(text, units: millisecondUnits).map { .milliseconds($0) }.flatMap { $0 <= maximumDuration ? $0 : nil }
   }
 

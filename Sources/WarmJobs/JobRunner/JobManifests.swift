@@ -1,10 +1,10 @@
-import ImageDownloading
-import ImagePrimitives
-import Manifests
+package import ImageDownloading
+package import ImagePrimitives
+package import Manifests
 
 /// A job's manifests, open for being read in the job's order.
-final class JobManifests {
-  let reader: ManifestReader
+package final class JobManifests {
+  package let reader: ManifestReader
   /// Who fetches what is named by URL; nil where no request is made.
   private let fetcher: JobManifestFetcher?
 
@@ -14,7 +14,7 @@ final class JobManifests {
   ///   - spoolDirectory: where rows wait that are not read in the order in which they stand.
   ///   - makesRequests: without, a manifest with a URL throws.
   ///   - now: when `newer-than` counts from.
-  init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp) throws(JobError) {
+  package init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp) throws(JobError) {
     fetcher = makesRequests ? JobManifestFetcher(job.manifestDownloadOptions, spoolDirectory: spoolDirectory) : nil
     do throws(ManifestError) {
       reader = try ManifestReader(
@@ -30,7 +30,7 @@ final class JobManifests {
   }
 
   /// Lets manifests be fetched by `downloader` while `body` reads them.
-  func fetching<Result, Failure: Error>(
+  package func fetching<Result, Failure: Error>(
     with downloader: ImageDownloader,
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -43,7 +43,7 @@ final class JobManifests {
 extension ManifestReader {
   /// The absolute path of the file in which entries of a manifest stand: `jobFile` for those that stand there; nil where they
   /// stand in none.
-  func file(ofManifest index: Int, jobFile: String?) -> String? {
+  package func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch location(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized
     case .inline: jobFile
@@ -54,5 +54,5 @@ extension ManifestReader {
 
 extension Job {
   /// The absolute path of the job file; nil where there is none.
-  var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
+  package var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
 }

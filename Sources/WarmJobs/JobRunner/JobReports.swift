@@ -4,9 +4,9 @@ public import Reports
 public final class JobReports {
   private let job: Job
   /// The failures of an earlier run, which do not count; nil: all count.
-  let baseline: FailureBaseline?
+  package let baseline: FailureBaseline?
   /// Sentences for the report.
-  let warnings: [String]
+  package let warnings: [String]
   /// The job's reports, in its order.
   let writers: [any ReportWriter]
 
@@ -48,7 +48,7 @@ public final class JobReports {
   }
 
   /// Who takes a row for each entry.
-  var journals: [any ReportJournal] { writers.compactMap(\.journal) }
+  package var journals: [any ReportJournal] { writers.compactMap(\.journal) }
 
   /// The reports, a sentence each, for who wants to know.
   var notes: [String] {
@@ -56,7 +56,7 @@ public final class JobReports {
   }
 
   /// Writes the rows that `report` has counted so far; an error becomes the end's breakage.
-  func flushJournals(of report: RunReport, _ end: inout RunEnd) {
+  package func flushJournals(of report: RunReport, _ end: inout RunEnd) {
     do throws(ReportError) {
       try report.flushJournals()
     } catch {

@@ -1,16 +1,16 @@
 import Glibc
-import ImageCaching
-import ImageDownloading
-import ImageManaging
-import ImagePrimitives
-import Reports
+package import ImageCaching
+package import ImageDownloading
+package import ImageManaging
+package import ImagePrimitives
+package import Reports
 
 /// A job at work over a shared manager, wherever its entries come from: its rules in place, and what the run costs measured.
-final class JobSession {
-  let context: LoadContext
+package final class JobSession {
+  package let context: LoadContext
   let startedAt: Timestamp
   /// What the downloader keeps to from the session's beginning.
-  let limits: DownloadLimits
+  package let limits: DownloadLimits
   /// The most memory that was seen.
   private(set) var peakMemoryBytes: UInt64 = 0
 
@@ -21,19 +21,21 @@ final class JobSession {
   private let waitsBefore: BottleneckTimes
 
   /// What a session has beside the job itself.
-  struct Surroundings {
+  package struct Surroundings {
     /// The memory layer; nil where the job has none.
-    var memory: ImageMemory?
+    package var memory: ImageMemory?
     /// Who is shown every image that came.
     var observer: (any ImageObserver)?
     var files = OpenFileBudget()
     /// In a dry run the network is never asked.
     var isDryRun = false
-    var time = TimeSource.system
+    package var time = TimeSource.system
+
+    package init(isDryRun: Bool = false, time: TimeSource = .system) { (self.isDryRun, self.time) = (isDryRun, time) }
   }
 
   /// Begins a session: from here on the manager's downloader keeps to the limits of the job.
-  init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
+  package init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
     self.stores = stores
     self.manager = manager
     time = surroundings.time
@@ -61,13 +63,13 @@ final class JobSession {
     waitsBefore = manager.downloader.pipeline.times
   }
 
-  var job: Job { stores.job }
+  package var job: Job { stores.job }
 
   /// How long it has run.
-  var elapsed: Duration { time.monotonic().since(start) }
+  package var elapsed: Duration { time.monotonic().since(start) }
 
   /// Loads all that `delegate` gives, as the job says and `control` lets it.
-  func load(
+  package func load(
     _ delegate: some PrefetchDelegate,
     window: Int = PrefetchRun.largestWindow,
     deadline: Duration?,
@@ -80,13 +82,13 @@ final class JobSession {
   }
 
   /// Looks how much memory is taken now.
-  func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
+  package func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
 
   /// How the run goes, for who shows progress.
-  func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
+  package func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
 
   /// Which host is left alone right now; nil where none is.
-  var pauseNote: String? { manager.downloader.statistics.pauseNote }
+  package var pauseNote: String? { manager.downloader.statistics.pauseNote }
 
   /// What held the run up so far.
   var bound: Bound {
@@ -99,7 +101,7 @@ final class JobSession {
   }
 
   /// Brings the cache within its limits: what has expired goes first.
-  func trim() {
+  package func trim() {
     guard let cache = stores.writableCache else { return }
     do throws(CacheError) {
       context.recordTrim(try cache.trim(protecting: context.startedAt))
@@ -111,7 +113,7 @@ final class JobSession {
   /// The cache and its blacklist as they are now, for a report; nil where there is none.
   ///
   /// - Parameter freshUntil: until when all good entries of the run are fresh.
-  func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
+  package func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
     guard let cache = stores.cache else { return nil }
     let totals = try cache.totals()
     var summary = CacheSummary(

@@ -1,5 +1,5 @@
 import Glibc
-import ImageCaching
+package import ImageCaching
 import ImageManaging
 
 /// What every run of a job opens before its first request, wherever its entries come from: the caches, and files that its keys
@@ -28,7 +28,7 @@ public final class JobStores {
   }
 
   /// The cache, where this run may write it.
-  var writableCache: ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
+  package var writableCache: ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
 
   /// The caches, a sentence each, for who wants to know.
   var notes: [String] {

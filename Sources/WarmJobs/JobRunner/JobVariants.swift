@@ -1,21 +1,21 @@
 public import ImageCaching
 import ImageDownloading
-import ImageManaging
-import ImagePrimitives
+package import ImageManaging
+package import ImagePrimitives
 public import ImageURLs
-import Reports
+package import Reports
 
 extension Job {
   /// A set of headers and a server, with which each entry is asked for once.
-  struct EntryVariant {
+  package struct EntryVariant {
     var variant: Request.Variant?
     var edge: Request.Edge?
 
-    var reported: ReportedVariant { ReportedVariant(name: variant?.name, edge: edge?.name) }
+    package var reported: ReportedVariant { ReportedVariant(name: variant?.name, edge: edge?.name) }
   }
 
   /// Every edge with every variant, those of one edge next to one another; empty where entries are asked for in the plain way alone.
-  var entryVariants: [EntryVariant] {
+  package var entryVariants: [EntryVariant] {
     if request.variants.isEmpty && request.edges.isEmpty { return [] }
     let edges = request.edges.isEmpty ? [nil] : request.edges.map(Optional.some)
     let variants = request.variants.isEmpty ? [nil] : request.variants.map(Optional.some)
@@ -36,7 +36,7 @@ extension Job {
   }
 
   /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
-  func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
+  package func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     // Without a cache nothing can be kept.
     let parts = LoadContext.Parts(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
     return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)

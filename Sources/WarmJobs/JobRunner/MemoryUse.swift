@@ -1,9 +1,9 @@
 import Glibc
 
 /// The memory of this process that is its own: anonymous and shared pages, not the page cache that LMDB maps.
-enum MemoryUse {
+package enum MemoryUse {
   /// `RssAnon` and `RssShmem` of `/proc/self/status` together, in bytes; 0 where the system does not tell.
-  static func current() -> UInt64 {
+  package static func current() -> UInt64 {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }
     defer { close(descriptor) }

@@ -1,8 +1,8 @@
-import ImagePrimitives
-import Reports
+package import ImagePrimitives
+package import Reports
 
 /// Measures how fast a run gets on, and how long it may still take.
-final class ProgressMeter {
+package final class ProgressMeter {
   /// At most so often progress is shown.
   static let interval = Duration.milliseconds(100)
   /// Rates are over about so long, so that they follow the run without flickering.
@@ -18,21 +18,21 @@ final class ProgressMeter {
   private var samples: [Sample]
   private var nextDue: MonotonicInstant
 
-  init(jobName: String, start: MonotonicInstant) {
+  package init(jobName: String, start: MonotonicInstant) {
     self.jobName = jobName
     samples = [Sample(moment: start, done: 0, bytes: 0)]
     nextDue = start.advanced(by: Self.interval)
   }
 
   /// Whether it is time to show progress again.
-  func isDue(now: MonotonicInstant) -> Bool {
+  package func isDue(now: MonotonicInstant) -> Bool {
     guard now >= nextDue else { return false }
     nextDue = now.advanced(by: Self.interval)
     return true
   }
 
   /// How far the run is, with rates over the last seconds.
-  func snapshot(
+  package func snapshot(
     totals: Totals,
     receivedBytes: UInt64,
     expected: Int?,

@@ -1,6 +1,6 @@
 import Glibc
 import ImageManaging
-import Reports
+package import Reports
 import Synchronization
 
 /// Stops what runs, from any thread, and what was to run after it.
@@ -19,7 +19,7 @@ public final class RunControl: Sendable {
   public var signal: Int32? { state.withLock { $0.signal } }
 
   /// The same as a report tells it.
-  var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }
+  package var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }
 
   /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.
   public func stop(signal: Int32) {
@@ -31,7 +31,7 @@ public final class RunControl: Sendable {
   }
 
   /// Asks for the end of what runs, since nothing comes of it: nothing more starts, what is in flight gets its grace.
-  func endRun() {
+  package func endRun() {
     let run = state.withLock { $0.run }
     run?.stop(gracefully: true)
   }

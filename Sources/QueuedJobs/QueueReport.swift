@@ -1,3 +1,4 @@
+public import WarmJobs
 import ImageManaging
 import ImagePrimitives
 public import Reports

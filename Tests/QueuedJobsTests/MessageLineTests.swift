@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Testing
 
-@testable import WarmJobs
+@testable import QueuedJobs
 @testable import WorkQueues
 
 /// Which of the messages that a worker holds it begins, and which it gives to others.

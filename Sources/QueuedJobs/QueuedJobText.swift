@@ -1,5 +1,6 @@
+import WarmJobs
 import CXXHash
-internal import YAMLDocuments
+import YAMLDocuments
 
 /// A job as it lies in a queue: the text of its file, and what the command line set over it.
 ///

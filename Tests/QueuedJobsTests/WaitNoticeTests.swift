@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Testing
 
-@testable import WarmJobs
+@testable import QueuedJobs
 
 @Suite struct WaitNoticeTests {
   private func at(_ milliseconds: Int64) -> MonotonicInstant {

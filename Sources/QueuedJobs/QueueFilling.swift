@@ -1,3 +1,4 @@
+import WarmJobs
 import Glibc
 import ImageDownloading
 import ImagePrimitives

@@ -1,3 +1,5 @@
+public import WarmJobs
+
 extension JobOverride {
   /// Keys that the queue was filled by, or its report is made by: a worker has no part in them.
   private static let keysOfTheQueue: Set<String> = [

@@ -1,3 +1,4 @@
+import WarmJobs
 import ImagePrimitives
 
 /// When a person is told that Redis is waited for: once that has lasted a second, and again where the reason becomes another.

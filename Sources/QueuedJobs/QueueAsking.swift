@@ -1,3 +1,4 @@
+import WarmJobs
 import Glibc
 import ImagePrimitives
 import RedisClient

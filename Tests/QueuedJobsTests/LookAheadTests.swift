@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Testing
 
-@testable import WarmJobs
+@testable import QueuedJobs
 
 /// How many entries a worker holds.
 @Suite struct LookAheadTests {

@@ -2,6 +2,7 @@ import ImageDownloading
 import ImagePrimitives
 import Testing
 
+@testable import QueuedJobs
 @testable import WarmJobs
 
 /// Jobs as they lie in a queue, and what workers tell each other of bad URLs.

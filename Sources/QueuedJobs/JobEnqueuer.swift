@@ -1,3 +1,4 @@
+public import WarmJobs
 import ImageDownloading
 import ImagePrimitives
 import Manifests

@@ -1,3 +1,4 @@
+public import WarmJobs
 import ImageCaching
 import ImageDownloading
 public import ImageManaging

@@ -1,3 +1,4 @@
+public import WarmJobs
 public import WorkQueues
 
 /// Why a job cannot be put into a queue, worked, or waited for.
