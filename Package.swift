@@ -30,10 +30,7 @@ let package = Package(
   products: [
     .executable(name: "prewarm", targets: ["prewarm"]),
     // What other programs use: the core without jobs, manifests and reports.
-    .library(
-      name: "PrewarmImages",
-      targets: ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]
-    ),
+    .library(name: "PrewarmImages", targets: ["PrewarmImages"]),
   ],
   traits: [
     .trait(name: "AVIF", description: "Decode AVIF images with libavif, which is loaded with the first of them"),
@@ -82,6 +79,8 @@ let package = Package(
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
     library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
+    // All that a program over the library imports.
+    library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),
     library("YAMLDocuments", ["CYAML"]),
     library("Manifests", ["ImagePrimitives", "ImageURLs", "CXXHash", "CZlib", "CExpat"]),
     library("Reports", ["ImagePrimitives", "ImageURLs", "CJansson", "CXXHash"]),
@@ -166,7 +165,7 @@ let package = Package(
     // The blocks of code in the guide, which each have to compile and to run.
     tests(
       "GuideTests",
-      ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging", "TestOrigin"]
+      ["PrewarmImages", "TestOrigin"]
     ),
     tests("RedisClientTests", ["RedisClient", "ImagePrimitives"]),
     tests("WorkQueuesTests", ["WorkQueues", "RedisClient", "ImagePrimitives", "Threads"]),

@@ -33,7 +33,7 @@ enum CacheBenchmarks {
       let context = LoadContext(
         cache: cache,
         download: .init(),
-        parts: .init(mode: .only, keyRule: keyRule),
+        options: .init(mode: .only, keyRule: keyRule),
         startedAt: TimeSource.still.wall()
       )
       let batches = try stride(from: numbers.lowerBound, to: numbers.upperBound, by: batch).map {
@@ -56,7 +56,7 @@ enum CacheBenchmarks {
       let context = LoadContext(
         cache: cache,
         download: .init(),
-        parts: .init(mode: .only, memory: ImageMemory(pressure: nil)),
+        options: .init(mode: .only, memory: ImageMemory(pressure: nil)),
         startedAt: TimeSource.still.wall()
       )
       let urls = try ExampleURLs(0..<batch)

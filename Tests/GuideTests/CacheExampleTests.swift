@@ -1,9 +1,5 @@
 import Foundation
-import ImageCaching
-import ImageCoding
-import ImageDownloading
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 import TestOrigin
 import TestSupport
 import Testing

@@ -1,8 +1,4 @@
-import ImageCaching
-import ImageCoding
-import ImageDownloading
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 import TestOrigin
 import TestSupport
 import Testing

@@ -16,7 +16,7 @@ import Testing
   private let context = LoadContext(
     cache: nil,
     download: DownloadOptions(),
-    parts: LoadContext.Parts(mode: .bypass),
+    options: LoadOptions(mode: .bypass),
     startedAt: Timestamp(milliseconds: 0)
   )
 
@@ -84,7 +84,7 @@ import Testing
     let other = LoadContext(
       cache: nil,
       download: DownloadOptions(),
-      parts: LoadContext.Parts(mode: .bypass),
+      options: LoadOptions(mode: .bypass),
       startedAt: Timestamp(milliseconds: 0)
     )
     guard case .began = join(["a"])[0], case .began = join(["a"], context: other)[0] else {

@@ -40,10 +40,10 @@ final class Loader: LoadReceiver {
     verification: VerificationRules = VerificationRules(),
     blacklist: BlacklistRules = BlacklistRules()
   ) -> LoadContext {
-    context(LoadContext.Parts(mode: mode, verification: verification, blacklist: blacklist))
+    context(LoadOptions(mode: mode, verification: verification, blacklist: blacklist))
   }
 
-  func context(_ parts: LoadContext.Parts, headers: [(name: String, value: String?)] = []) -> LoadContext {
+  func context(_ options: LoadOptions, headers: [(name: String, value: String?)] = []) -> LoadContext {
     LoadContext(
       cache: cache,
       // What a test holds back may be held long on a busy machine.
@@ -53,7 +53,7 @@ final class Loader: LoadReceiver {
         $0.stallTimeout = .seconds(600)
         $0.retries = 0
       },
-      parts: parts,
+      options: options,
       startedAt: clock.source.wall()
     )
   }

@@ -82,8 +82,8 @@ import Testing
     _ = try source.cache.export(to: flat.path, layout: .sdwebimage(withExtension: false))
     origin.set("/4", .body(SampleImages.jpeg(4), type: "image/jpeg"))
     let loader = try Loader()
-    let parts = LoadContext.Parts(readOnly: [.folder(try FlatFolder(path: flat.path))], verification: Self.rules)
-    let results = try await load(urls(origin), loader, loader.context(parts))
+    let options = LoadOptions(readOnly: [.folder(try FlatFolder(path: flat.path))], verification: Self.rules)
+    let results = try await load(urls(origin), loader, loader.context(options))
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
   }
 
@@ -92,14 +92,14 @@ import Testing
     _ = try await load(urls(origin), source, source.context())
     let loader = try Loader()
     let memory = ImageMemory(pressure: nil)
-    let filling = LoadContext.Parts(readOnly: [.cache(source.cache)], memory: memory)
+    let filling = LoadOptions(readOnly: [.cache(source.cache)], memory: memory)
     _ = try await load(urls(origin), loader, loader.context(filling))
     #expect(memory.count == 5 && origin.requests.count == 5)
-    var parts = filling
-    parts.verification = Self.rules
+    var options = filling
+    options.verification = Self.rules
     for (memory, outcome) in [(memory, Outcome.hitMemory), (nil, .hitDisk)] {
-      parts.memory = memory
-      let results = try await load(urls(origin), loader, loader.context(parts))
+      options.memory = memory
+      let results = try await load(urls(origin), loader, loader.context(options))
       #expect(results.map(\.outcome) == [outcome, outcome, .failed, .failed, .failed])
     }
   }
@@ -125,7 +125,7 @@ import Testing
       "/c": .body(Array("<html>".utf8)), "/d": .body([]),
     ])
     let observer = Observer()
-    let context = loader.context(LoadContext.Parts(observer: observer))
+    let context = loader.context(LoadOptions(observer: observer))
     _ = try await load(["/a", "/b", "/c", "/d", "/e", "/a"].map { origin.url($0) }, loader, context)
     #expect(observer.images == ["/a good true true", "/b good true true", "/c not-an-image true true"])
   }

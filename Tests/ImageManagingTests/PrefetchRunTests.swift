@@ -59,7 +59,7 @@ import Testing
       $0.stallTimeout = .seconds(600)
       $0.retries = 0
     },
-    parts: LoadContext.Parts(mode: .bypass),
+    options: LoadOptions(mode: .bypass),
     startedAt: Timestamp(milliseconds: 0)
   )
 

@@ -75,7 +75,7 @@ import Testing
         $0.method = method
         $0.retries = 0
       },
-      parts: LoadContext.Parts(verification: rules),
+      options: LoadOptions(verification: rules),
       startedAt: loader.clock.source.wall()
     )
   }

@@ -22,7 +22,7 @@ import Testing
         $0.retries = 0
         $0.checksRemoteCache = true
       },
-      parts: LoadContext.Parts(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit)),
+      options: LoadOptions(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit)),
       startedAt: loader.clock.source.wall()
     )
   }

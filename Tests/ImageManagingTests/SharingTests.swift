@@ -29,11 +29,11 @@ import Testing
     let origin = try Origin()
     origin.set("/large.jpg", .body(SampleImages.jpeg(1, padding: 300_000), type: "image/jpeg"))
     let gate = origin.holdAll()
-    let strict = LoadContext.Parts(verification: VerificationRules(width: .init(minimum: 1000)))
+    let strict = LoadOptions(verification: VerificationRules(width: .init(minimum: 1000)))
     let second = Loader.Waiter()
     try loader.ask([origin.url("/large.jpg")], loader.context())
     try await gate.waitForWaiting(1)
-    try loader.ask([origin.url("/large.jpg")], loader.context(LoadContext.Parts(delivery: .data)), as: second)
+    try loader.ask([origin.url("/large.jpg")], loader.context(LoadOptions(delivery: .data)), as: second)
     gate.open()
     #expect(try await loader.results(1)[0].outcome == .downloaded)
     let completion = try await second.completions(1)[0].1
@@ -169,9 +169,9 @@ import Testing
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
-    let (options, parts) = ([PreparedOptions(Album.patient())], LoadContext.Parts())
-    let token = try #require(LoadSharing.object(for: short, options, parts))
-    #expect(LoadSharing.object(for: same, options, parts) === token)
+    let (downloads, options) = ([PreparedOptions(Album.patient())], LoadOptions())
+    let token = try #require(LoadSharing.object(for: short, downloads, options))
+    #expect(LoadSharing.object(for: same, downloads, options) === token)
   }
 
   @Test("a user's image is found in memory again where there is no disk") func credentialsWithoutACache() async throws {

@@ -21,26 +21,26 @@ import Testing
   }
 
   /// What has the cache keep, in place of an image, a large one that is said to be made of it.
-  private func parts(mode: CacheMode = .use, readOnly: [ReadOnlyCache] = []) -> LoadContext.Parts {
+  private func options(mode: CacheMode = .use, readOnly: [ReadOnlyCache] = []) -> LoadOptions {
     let large = SampleImages.jpeg(3, padding: 300_000)
-    var parts = LoadContext.Parts(
+    var options = LoadOptions(
       mode: mode,
       readOnly: readOnly,
       verifiesHits: true,
       delivery: .image,
       transformer: ClosureTransformer(key: "same") { $0 }
     )
-    parts.hooks.cacheSerializer = { _, _, data in data ?? large }
-    parts.layers.writesOriginal = []
-    return parts
+    options.hooks.cacheSerializer = { _, _, data in data ?? large }
+    options.layers.writesOriginal = []
+    return options
   }
 
   @Test("C14, C12: a damaged transformed image in a read-only cache is made anew of what the network has")
   func damagedInAReadOnlyCache() async throws {
-    _ = try await loader.load(url, loader.context(parts()))
+    _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
     let other = try Loader()
-    let context = other.context(parts(readOnly: [.cache(loader.cache)]))
+    let context = other.context(options(readOnly: [.cache(loader.cache)]))
     #expect(try await other.load(url, context).outcome == .downloaded)
     #expect(context.warnings == ["the copy of \(url) in a read-only cache is damaged or gone"])
     #expect(try await other.load(url, context).outcome == .hitDisk)
@@ -50,7 +50,7 @@ import Testing
   @Test("C14: a damaged transformed image in a cache that may only be read is no hit") func damagedInACacheOpenedForReading()
     async throws
   {
-    _ = try await loader.load(url, loader.context(parts()))
+    _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
     var configuration = loader.cache.configuration
     configuration.access = .readOnly
@@ -58,7 +58,7 @@ import Testing
     let context = LoadContext(
       cache: cache,
       download: DownloadOptions(),
-      parts: parts(mode: .only),
+      options: options(mode: .only),
       startedAt: loader.clock.source.wall()
     )
     #expect(try await loader.load(url, context).outcome == .skipped)
@@ -72,14 +72,14 @@ import Testing
     // Both sides of its frame header (ITU-T T.81, B.2.2).
     large.replaceSubrange(start + 5..<start + 9, with: [0xEA, 0x60, 0xEA, 0x60])
     let body = large
-    var parts = LoadContext.Parts(verification: VerificationRules(maximumPixels: .max))
-    parts.hooks.cacheSerializer = { _, _, _ in body }
-    let result = try await loader.load(url, loader.context(parts))
+    var options = LoadOptions(verification: VerificationRules(maximumPixels: .max))
+    options.hooks.cacheSerializer = { _, _, _ in body }
+    let result = try await loader.load(url, loader.context(options))
     #expect(result.outcome == .downloaded && result.storedBytes == UInt64(body.count))
   }
 
   private func encoding(_ format: ImageFormat, _ transformer: any ImageTransformer) -> LoadContext {
-    loader.context(LoadContext.Parts(transformer: transformer, encoding: TransformEncoding(format: format)))
+    loader.context(LoadOptions(transformer: transformer, encoding: TransformEncoding(format: format)))
   }
 
   @Test(
@@ -108,11 +108,11 @@ import Testing
   @Test("M14, M8: memory tells of a transformed image what the disk tells, and is judged by the original")
   func hitsFromMemory() async throws {
     let memory = ImageMemory(pressure: nil)
-    var parts = LoadContext.Parts(memory: memory, transformer: ResizingTransformer(width: 8))
-    parts.encoding = TransformEncoding(format: .png)
-    parts.layers.writesOriginal = []
-    parts.verification = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
-    let context = loader.context(parts)
+    var options = LoadOptions(memory: memory, transformer: ResizingTransformer(width: 8))
+    options.encoding = TransformEncoding(format: .png)
+    options.layers.writesOriginal = []
+    options.verification = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
+    let context = loader.context(options)
     let first = try await loader.load(url, context)
     let fromMemory = try await loader.load(url, context)
     memory.removeAll()
@@ -125,11 +125,11 @@ import Testing
       #expect(hit.checksum == fromDisk.checksum && hit.freshUntil == fromDisk.freshUntil)
     }
     // Others judge what they find there by the original too.
-    parts.verification = VerificationRules(width: .init(maximum: 20))
+    options.verification = VerificationRules(width: .init(maximum: 20))
     memory.removeAll()
     origin.set("/b.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
     _ = try await loader.load(origin.url("/b.jpg"), context)
-    #expect(try await loader.load(origin.url("/b.jpg"), loader.context(parts)).outcome != .hitMemory)
+    #expect(try await loader.load(origin.url("/b.jpg"), loader.context(options)).outcome != .hitMemory)
   }
 
   @Test("K6: of a format that is not decoded, whoever needs pixels is not told to do without") func undecoded() {

@@ -19,11 +19,11 @@ import Testing
     url = origin.url("/image")
   }
 
-  private func parts(_ mode: CacheMode, keepsOriginal: Bool, _ verification: VerificationRules) -> LoadContext.Parts {
-    var parts = LoadContext.Parts(mode: mode, transformer: ResizingTransformer(width: 8), verification: verification)
-    parts.encoding = TransformEncoding(format: .png)
-    parts.layers.writesOriginal = keepsOriginal ? .disk : []
-    return parts
+  private func options(_ mode: CacheMode, keepsOriginal: Bool, _ verification: VerificationRules) -> LoadOptions {
+    var options = LoadOptions(mode: mode, transformer: ResizingTransformer(width: 8), verification: verification)
+    options.encoding = TransformEncoding(format: .png)
+    options.layers.writesOriginal = keepsOriginal ? .disk : []
+    return options
   }
 
   private func transforming(
@@ -31,7 +31,7 @@ import Testing
     keepsOriginal: Bool = false,
     _ verification: VerificationRules = VerificationRules()
   ) -> LoadContext {
-    loader.context(parts(mode, keepsOriginal: keepsOriginal, verification))
+    loader.context(options(mode, keepsOriginal: keepsOriginal, verification))
   }
 
   private func transformedHead() throws -> EntryHead {
@@ -87,7 +87,7 @@ import Testing
   @Test("M7, M14: with only, a cached original is no hit for what is to be made of it") func onlyWithAnOriginal() async throws {
     let other = try Loader()
     _ = try await other.load(url)
-    var readOnly = parts(.only, keepsOriginal: false, VerificationRules())
+    var readOnly = options(.only, keepsOriginal: false, VerificationRules())
     readOnly.readOnly = [.cache(other.cache)]
     #expect(try await loader.load(url, loader.context(readOnly)).outcome == .skipped)
     _ = try await loader.load(url)

@@ -55,15 +55,15 @@ import Testing
   private func context(
     mode: CacheMode = .use,
     keepsOriginal: Bool = false,
-    _ change: (inout LoadContext.Parts) -> Void = { _ in }
+    _ change: (inout LoadOptions) -> Void = { _ in }
   ) -> LoadContext {
     var coders = ImageCoderRegistry.standard
     coders.add(writer)
-    var parts = LoadContext.Parts(mode: mode, transformer: ResizingTransformer(width: 8), coders: coders)
-    parts.encoding = TransformEncoding(format: .png)
-    parts.layers.writesOriginal = keepsOriginal ? .disk : []
-    change(&parts)
-    return loader.context(parts)
+    var options = LoadOptions(mode: mode, transformer: ResizingTransformer(width: 8), coders: coders)
+    options.encoding = TransformEncoding(format: .png)
+    options.layers.writesOriginal = keepsOriginal ? .disk : []
+    change(&options)
+    return loader.context(options)
   }
 
   private let smallBytes = UInt64(SampleImages.makePNG(width: 8, height: 6).count)
@@ -206,12 +206,12 @@ import Testing
     _ = try await other.load(origin.url("/a.jpg"))
     let third = try Loader()
     for (number, store) in [loader.cache, other.cache].enumerated() {
-      var parts = LoadContext.Parts(readOnly: [.cache(store)], transformer: ResizingTransformer(width: 8))
+      var options = LoadOptions(readOnly: [.cache(store)], transformer: ResizingTransformer(width: 8))
       var coders = ImageCoderRegistry.standard
       coders.add(writer)
-      parts.coders = coders
-      parts.encoding = TransformEncoding(format: .png)
-      let result = try await third.load(url, third.context(parts))
+      options.coders = coders
+      options.encoding = TransformEncoding(format: .png)
+      let result = try await third.load(url, third.context(options))
       #expect(result.outcome == .hitDisk && result.storedBytes == (number == 0 ? nil : smallBytes))
     }
     #expect(try third.cache.totals().entries == 1 && origin.requests.count == 2)

@@ -46,7 +46,7 @@ import Testing
     LoadContext(
       cache: loader.cache,
       download: Self.options(accept: "image/*"),
-      parts: LoadContext.Parts(readOnly: readOnly, variants: variants),
+      options: LoadOptions(readOnly: readOnly, variants: variants),
       startedAt: loader.clock.source.wall()
     )
   }
@@ -128,7 +128,7 @@ import Testing
       let context = LoadContext(
         cache: loader.cache,
         download: options,
-        parts: LoadContext.Parts(variants: [named]),
+        options: LoadOptions(variants: [named]),
         startedAt: loader.clock.source.wall()
       )
       let identities = try ImageIdentity.identities(of: url, by: context).map { String(decoding: $0, as: UTF8.self) }
@@ -146,7 +146,7 @@ import Testing
     let context = LoadContext(
       cache: other.cache,
       download: Self.options(accept: "image/*"),
-      parts: LoadContext.Parts(
+      options: LoadOptions(
         readOnly: [try ReadOnlyCache(opening: folder.path, namespace: "default", maxAge: nil)],
         variants: Self.variants
       ),

@@ -29,7 +29,7 @@ extension BatchLookUp {
       let vary = head.hasVary ? try reader.vary(of: key, identity: bytes) : []
       guard vary.isEmpty || matchesVary(index, vary, cache) else { return false }
       if isPlaceholder(index, head.checksum) { return false }
-      if rules.isDryRun || !context.needsPixels && !context.needsData && !context.parts.verifiesHits {
+      if rules.isDryRun || !context.needsPixels && !context.needsData && !context.options.verifiesHits {
         isOwn ? decide(index, head, key, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }
@@ -42,5 +42,5 @@ extension BatchLookUp {
 
 extension LoadContext {
   /// Whether there are bytes of transformed images.
-  var keepsTransformed: Bool { transform != nil && (parts.encoding != nil || parts.hooks.cacheSerializer != nil) }
+  var keepsTransformed: Bool { transform != nil && (options.encoding != nil || options.hooks.cacheSerializer != nil) }
 }

@@ -81,11 +81,11 @@ struct BatchLookUp {
     decided.reserveCapacity(indices.count)
     try lookIntoOwnCache(indices, helping: helpers, tell: tell)
     if rules.readsOriginals, !misses.isEmpty {
-      for store in context.parts.readOnly { try look(into: store) }
+      for store in context.options.readOnly { try look(into: store) }
     }
     settleMisses()
     if let inFlight { mark(indices, inFlight) }
-    if let shouldDownload = context.parts.hooks.shouldDownload { askWhether(shouldDownload) }
+    if let shouldDownload = context.options.hooks.shouldDownload { askWhether(shouldDownload) }
     for (index, completion) in decided { tell(index, completion) }
   }
 
@@ -128,7 +128,7 @@ struct BatchLookUp {
 
   func completion(_ index: Int, _ remembered: RememberedImage) -> LoadCompletion {
     let result = EntryResult(.hitMemory, head: remembered.shown, in: context.cache)
-    let image = context.parts.delivery.contains(.image) ? remembered.image : nil
+    let image = context.options.delivery.contains(.image) ? remembered.image : nil
     return LoadCompletion(result, payload: image.map { LoadPayload(image: $0) })
   }
 
@@ -139,10 +139,10 @@ struct BatchLookUp {
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
   mutating func remembered(_ index: Int, at place: MemoryKey) -> RememberedImage? {
-    guard rules.looksInMemory, let memory = context.parts.memory else { return nil }
+    guard rules.looksInMemory, let memory = context.options.memory else { return nil }
     guard let found = memory.image(for: place) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
-    if !context.parts.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
+    if !context.options.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
     guard rules.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
     return found
@@ -224,8 +224,8 @@ struct BatchLookUp {
 
   /// Whether what has expired is served.
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
-    if context.parts.servesExpired { return true }
-    return context.parts.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
+    if context.options.servesExpired { return true }
+    return context.options.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
   }
 
   /// Whether a cached image stands for many URLs, and so breaks the job's rules.

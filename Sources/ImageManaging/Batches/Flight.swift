@@ -77,7 +77,7 @@ final class Flight: Sendable {
   func download(id: UInt64, isConditional: Bool = true) -> Download {
     var download = Download(id: id, url: entry.requestURL, priority: priority, sequence: entry.sequence, options: prepared)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
-    download.wantsProgress = context.parts.reportsProgress
+    download.wantsProgress = context.options.reportsProgress
     return download
   }
 }
@@ -88,7 +88,7 @@ extension Flight {
 
   /// Whether the hook, where there is one, lets it be fetched.
   var mayBeDownloaded: Bool {
-    context.parts.hooks.shouldDownload.map { $0(String(decoding: entry.writtenURL, as: UTF8.self)) } ?? true
+    context.options.hooks.shouldDownload.map { $0(String(decoding: entry.writtenURL, as: UTF8.self)) } ?? true
   }
 
   /// Whether `failure` is remembered: by the hook's word, else by the rules.
@@ -97,7 +97,7 @@ extension Flight {
     guard context.blacklist.isEnabled, context.download.options.method != .head || failure.kind == .httpStatus else {
       return false
     }
-    guard let decides = context.parts.hooks.shouldBlockFailedURL else { return context.blacklist.remembers(failure) }
+    guard let decides = context.options.hooks.shouldBlockFailedURL else { return context.blacklist.remembers(failure) }
     return decides(String(decoding: entry.writtenURL, as: UTF8.self), failure)
   }
 }

@@ -102,7 +102,7 @@ final class FlightDispatcher: Sendable {
         began.append((number, flight, waiter.entry.priority))
         if flight.copy != nil {
           proofs.append(.prove(number: number))
-        } else if flight.context.parts.downloader == nil {
+        } else if flight.context.options.downloader == nil {
           downloads.append(flight.download(id: number))
         } else {
           client(of: flight.context).submit([flight.download(id: number)])
@@ -161,7 +161,7 @@ final class FlightDispatcher: Sendable {
   }
 
   /// The headers of the downloader that all requests of `context` are sent with.
-  func defaultHeaders(_ context: LoadContext) -> [HeaderField] { (context.parts.downloader ?? downloader).headers }
+  func defaultHeaders(_ context: LoadContext) -> [HeaderField] { (context.options.downloader ?? downloader).headers }
 
-  private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.parts.downloader) }
+  private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.options.downloader) }
 }

@@ -1,13 +1,13 @@
 import ImageCaching
 import ImageCoding
 import ImagePrimitives
-import ImageURLs
+package import ImageURLs
 
 /// Makes the identity of a request: what a cached image is known by.
 ///
 /// It is the normalised URL, or what a ``KeyRule`` leaves of it. Credentials go into it only as a keyed hash, so that two users'
 /// images stay apart and neither secret is ever written down.
-public enum ImageIdentity {
+package enum ImageIdentity {
   /// The identity where it differs from the URL itself; nil where the URL is its own identity.
   static func identity(
     of url: UnsafeRawBufferPointer,
@@ -22,6 +22,27 @@ public enum ImageIdentity {
     let rest = reduced.map { $0[parts.userInfo.upperBound...] } ?? ArraySlice(url[parts.userInfo.upperBound...])
     return url[..<parts.userInfo.lowerBound] + hasher.digest(userInfo) + rest
   }
+
+  /// The identities of a URL as somebody writes it, asked for in each of the ways of `context`: the plain one first, then one for each of
+  /// ``LoadOptions/variants``; throws for what is no URL of an image.
+  package static func identities(of url: String, by context: LoadContext) throws(InvalidURL) -> [[UInt8]] {
+    var normalized: [UInt8] = []
+    let parts = try Array(url.utf8).withRawBytes { written throws(InvalidURL) in
+      try URLNormalizer().normalize(written, relativeTo: nil, into: &normalized)
+    }
+    let entries = (0...UInt16(context.options.variants.count)).map { variant in
+      Entry(variant: variant, parts: parts, requestRange: normalized.indices)
+    }
+    return normalized.withRawBytes { bytes in
+      let identities = RequestIdentities(entries, in: bytes, context: context)
+      return entries.indices.map { index in identities.withIdentity(index) { Array($0) } }
+    }
+  }
+
+  /// The identity of what loads with these options make of the image of `identity`; nil where they leave it as it is.
+  package static func transformed(_ identity: [UInt8], by options: LoadOptions) -> [UInt8]? {
+    TransformIdentity(options)?.identity(of: identity)
+  }
 }
 
 /// What tells images that a context makes from those that it makes them of, and from those of others.
@@ -31,10 +52,10 @@ struct TransformIdentity: Sendable {
   /// What goes behind the original's identity: no normalised URL has a fragment.
   private let suffix: [UInt8]
 
-  /// nil where the parts make nothing of images.
-  init?(_ parts: LoadContext.Parts) {
-    guard parts.transformer != nil || parts.encoding != nil else { return nil }
-    let keys = [parts.decoding.key, parts.transformer?.key ?? "", parts.encoding?.key ?? ""]
+  /// nil if the options make nothing of images.
+  init?(_ options: LoadOptions) {
+    guard options.transformer != nil || options.encoding != nil else { return nil }
+    let keys = [options.decoding.key, options.transformer?.key ?? "", options.encoding?.key ?? ""]
     key = keys.filter { !$0.isEmpty }.joined(separator: "-")
     suffix = Array("#transform=\(key)".utf8)
   }

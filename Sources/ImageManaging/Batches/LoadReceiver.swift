@@ -1,19 +1,19 @@
-public import ImageCoding
-public import ImagePrimitives
-public import ImageURLs
+package import ImageCoding
+package import ImagePrimitives
+package import ImageURLs
 
 /// How a load ended.
-public struct LoadCompletion: Sendable {
+package struct LoadCompletion: Sendable {
   /// How it ended.
-  public var result: EntryResult
+  package var result: EntryResult
   /// Whether its success took the URL off the blacklist.
-  public var leftBlacklist: Bool
+  package var leftBlacklist: Bool
   /// Whether its failure put the URL on the blacklist, where it was not before.
-  public var joinedBlacklist: Bool
-  /// What the context's ``LoadContext/Parts/delivery`` asks for, where the load brought it.
-  public var payload: LoadPayload?
+  package var joinedBlacklist: Bool
+  /// What the context's ``LoadOptions/delivery`` asks for, where the load brought it.
+  package var payload: LoadPayload?
 
-  public init(
+  package init(
     _ result: EntryResult,
     leftBlacklist: Bool = false,
     joinedBlacklist: Bool = false,
@@ -30,15 +30,15 @@ public struct LoadCompletion: Sendable {
 ///
 /// Everything is called under no lock: on the store thread, except that cancelling completes entries on the caller's thread, which also
 /// finds out there what its entries joined.
-public protocol LoadReceiver: AnyObject, Sendable {
+package protocol LoadReceiver: AnyObject, Sendable {
   /// Takes entries with how they ended, each exactly once.
   func complete(_ completions: [(Entry, LoadCompletion)])
 
-  /// So many bytes of an entry's body have come, of so many if that is known; only with ``LoadContext/Parts/reportsProgress``.
+  /// So many bytes of an entry's body have come, of so many if that is known; only with ``LoadOptions/reportsProgress``.
   func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?)
 
   /// The image of an entry as far as it has come, each better than the one before, in full size and not transformed; only with
-  /// ``LoadContext/Parts/showsPartialImages``.
+  /// ``LoadOptions/showsPartialImages``.
   func partialImage(_ entry: Entry, _ image: DecodedImage)
 
   /// An entry waits for the flight of that number from now on.
@@ -46,7 +46,7 @@ public protocol LoadReceiver: AnyObject, Sendable {
 }
 
 extension LoadReceiver {
-  public func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?) {}
-  public func partialImage(_ entry: Entry, _ image: DecodedImage) {}
-  public func joined(_ entry: Entry, flight: UInt64) {}
+  package func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?) {}
+  package func partialImage(_ entry: Entry, _ image: DecodedImage) {}
+  package func joined(_ entry: Entry, flight: UInt64) {}
 }

@@ -13,7 +13,7 @@ enum LoadSharing {
   private struct Key: Hashable {
     let cache: FolderIdentity
     let downloads: [PreparedOptions]
-    /// The names of ``LoadContext/Parts/variants`` and of their edges.
+    /// The names of ``LoadOptions/variants`` and of their edges.
     let variants: [[String?]]
     let keyRule: KeyRule
   }
@@ -24,12 +24,12 @@ enum LoadSharing {
 
   private static let tokens = Mutex<[Key: Weak]>([:])
 
-  /// The object that contexts of these parts share; nil where they share with nobody.
-  static func object(for cache: ImageCache?, _ downloads: [PreparedOptions], _ parts: LoadContext.Parts) -> Token? {
-    guard let cache, parts.mode.writesDisk, parts.mode.reads, parts.hooks.cacheKeyFilter == nil else { return nil }
-    guard parts.downloader == nil else { return nil }
-    let names = parts.variants.map { [$0.name, $0.edge] }
-    let key = Key(cache: cache.folderIdentity, downloads: downloads, variants: names, keyRule: parts.keyRule)
+  /// The object that contexts of these options share; nil where they share with nobody.
+  static func object(for cache: ImageCache?, _ downloads: [PreparedOptions], _ options: LoadOptions) -> Token? {
+    guard let cache, options.mode.writesDisk, options.mode.reads, options.hooks.cacheKeyFilter == nil else { return nil }
+    guard options.downloader == nil else { return nil }
+    let names = options.variants.map { [$0.name, $0.edge] }
+    let key = Key(cache: cache.folderIdentity, downloads: downloads, variants: names, keyRule: options.keyRule)
     return tokens.withLock { tokens in
       if let token = tokens[key]?.token { return token }
       // Contexts are few, and made seldom: those that are gone are found whenever one is added.

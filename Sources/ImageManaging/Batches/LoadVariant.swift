@@ -1,18 +1,18 @@
-public import ImageDownloading
+package import ImageDownloading
 import ImagePrimitives
 
 /// One of several ways in which a context's images are asked for, each of which brings images of its own: other request headers, or another
 /// server under the same host name.
-public struct LoadVariant: Sendable, Hashable {
+package struct LoadVariant: Sendable, Hashable {
   /// What identities call its headers: `#variant=NAME`; nil: they are the plain ones. It holds no `#`.
-  public var name: String?
+  package var name: String?
   /// What identities call its server: `#edge=NAME`, in place of where it connects to; nil: it is the URL's own. It holds no `#`.
-  public var edge: String?
+  package var edge: String?
   /// How its images are fetched, by the same method as the context's plain ones.
-  public var download: DownloadOptions
+  package var download: DownloadOptions
 
   /// A variant of that name, from that edge.
-  public init(name: String?, edge: String? = nil, download: DownloadOptions) {
+  package init(name: String?, edge: String? = nil, download: DownloadOptions) {
     self.name = name
     self.edge = edge
     self.download = download

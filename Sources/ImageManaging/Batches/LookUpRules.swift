@@ -30,7 +30,7 @@ struct LookUpRules {
     looksForTransformed = reads && context.keepsTransformed && layers.reads.contains(.disk) && !mode.refreshes
     usesOriginal = mode != .only || !context.keepsTransformed || context.needsPixels || context.needsData
     readsOriginals = reads && originalLayers.contains(.disk)
-    isRecordEnough = !context.decodesOriginals && !context.needsData && !context.parts.verifiesHits
+    isRecordEnough = !context.decodesOriginals && !context.needsData && !context.options.verifiesHits
     refusesPlaceholders = context.placeholders != nil
     refreshes = mode.refreshes
     isDryRun = mode.isDryRun

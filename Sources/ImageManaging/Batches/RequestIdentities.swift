@@ -50,14 +50,14 @@ struct RequestIdentities {
     context: LoadContext,
     hasher: CredentialHasher
   ) -> [UInt8]? {
-    if let filter = context.parts.hooks.cacheKeyFilter {
+    if let filter = context.options.hooks.cacheKeyFilter {
       let key = Array(filter(String(decoding: bytes[request.writtenRange], as: UTF8.self)).utf8)
       return key.withRawBytes { withoutSecret($0, hasher) } ?? key
     }
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
     // What only a loader knows has no parts that could be relied on.
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
-    let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.parts.keyRule, hasher: hasher)
+    let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.options.keyRule, hasher: hasher)
     // What one user may see another may not.
     guard let credential = context.download(request.variant).options.credential(for: url) else { return identity }
     let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }

@@ -19,7 +19,7 @@ public struct CacheLayerUse: Sendable, Hashable {
   /// Where the image is looked for; both by default.
   public var reads: CacheLayers
   /// Where the image is kept; both by default. A transformed image has no bytes of its own: it gets to the disk where
-  /// ``LoadContext/Parts/encoding`` or a ``LoadHooks/cacheSerializer`` encodes it.
+  /// ``LoadOptions/encoding`` or a ``LoadHooks/cacheSerializer`` encodes it.
   public var writes: CacheLayers
   /// Where the original of a transformed image is looked for; both by default.
   public var readsOriginal: CacheLayers

@@ -32,7 +32,7 @@ struct CachedPlace {
     cache = request.cachePolicy.cache ?? manager.configuration.cache
   }
 
-  var memory: ImageMemory? { context.parts.memory }
+  var memory: ImageMemory? { context.options.memory }
 
   /// The name in the memory layer, of the image as the request wants it.
   var memoryKey: MemoryKey { context.memoryKey(key) }

@@ -49,7 +49,7 @@ final class ContextTable: Sendable {
     let transformer = decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil
     // Without a disk there is nothing to ask the network about conditionally, but it is asked all the same.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
-    let parts = LoadContext.Parts(
+    let options = LoadOptions(
       mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
       readOnly: configuration.readOnly,
       memory: policy.memory ?? configuration.memory,
@@ -71,28 +71,28 @@ final class ContextTable: Sendable {
       verification: decoding.verification ?? configuration.verification,
       blacklist: blacklist(policy)
     )
-    let options = request.network.options ?? configuration.downloadOptions
+    let download = request.network.options ?? configuration.downloadOptions
     // What cannot be compared is not shared.
-    guard decoding.coders == nil else { return make(cache, options, parts) }
+    guard decoding.coders == nil else { return make(cache, download, options) }
     let key = Key(
       cache: cache.map { ObjectIdentifier($0) },
-      memory: parts.memory.map { ObjectIdentifier($0) },
-      downloader: parts.downloader.map { ObjectIdentifier($0) },
-      mode: parts.mode,
-      layers: parts.layers,
+      memory: options.memory.map { ObjectIdentifier($0) },
+      downloader: options.downloader.map { ObjectIdentifier($0) },
+      mode: options.mode,
+      layers: options.layers,
       retriesFailed: policy.retriesFailed,
       servesExpired: servesExpired,
-      verifiesHits: parts.verifiesHits,
+      verifiesHits: options.verifiesHits,
       time: decoding.time,
       includesData: decoding.includesData,
-      decoding: parts.decoding,
-      showsPartialImages: parts.showsPartialImages,
-      transformer: parts.transformer?.key,
-      verification: parts.verification,
+      decoding: options.decoding,
+      showsPartialImages: options.showsPartialImages,
+      transformer: options.transformer?.key,
+      verification: options.verification,
       options: request.network.options
     )
     if let context = contexts.withLock({ $0[key]?.context }) { return context }
-    let new = Entry(context: make(cache, options, parts), request: request)
+    let new = Entry(context: make(cache, download, options), request: request)
     let (context, _) = contexts.withLock { contexts in
       if let entry = contexts[key] { return (entry.context, [Key: Entry]()) }
       var dropped: [Key: Entry] = [:]
@@ -104,9 +104,9 @@ final class ContextTable: Sendable {
     return context
   }
 
-  private func make(_ cache: ImageCache?, _ options: DownloadOptions, _ parts: LoadContext.Parts) -> LoadContext {
+  private func make(_ cache: ImageCache?, _ download: DownloadOptions, _ options: LoadOptions) -> LoadContext {
     let now = (cache?.configuration.time ?? configuration.downloads.time).wall()
-    return LoadContext(cache: cache, download: options, parts: parts, startedAt: now)
+    return LoadContext(cache: cache, download: download, options: options, startedAt: now)
   }
 
   private func decodingOptions(_ decoding: ImageRequest.Decoding) -> DecodingOptions {

@@ -88,7 +88,7 @@ extension ImageManager {
     // Rules for the bytes of a file judge one that has none by those of its pixels.
     let byteCount = data?.count ?? image.byteCount
     let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
-    if let transformer = place.context.parts.transformer { image = try transformer.applied(to: image) }
+    if let transformer = place.context.options.transformer { image = try transformer.applied(to: image) }
     let head = EntryHead(verified, Freshness(), byteCount: byteCount, checksum: sum, storedAt: place.context.now)
     memory.insert(RememberedImage(identity: place.identity, image: image, head: head, vary: []), for: place.memoryKey)
   }

@@ -2,7 +2,7 @@ public import ImageCaching
 public import ImageCoding
 public import ImageDownloading
 import ImagePrimitives
-public import ImageURLs
+package import ImageURLs
 import Synchronization
 import Threads
 
@@ -164,7 +164,7 @@ public final class ImageManager: Sendable {
   ///   - decided: called on this thread, before this returns, with the index of each entry that is decided: hits, known bad ones, and misses
   ///     if the network is not to be asked.
   /// - Throws: if the cache cannot be read; what was not begun by then is decided as cancelled.
-  public func load(
+  package func load(
     _ batch: EntryBatch,
     context: LoadContext,
     receiver: any LoadReceiver,
@@ -187,7 +187,7 @@ public final class ImageManager: Sendable {
 
   /// Cancels what `receiver` waits for; each of its requests completes once, those in flight too where they are included. What others
   /// share goes on for them.
-  public func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
+  package func cancelAll(for receiver: any LoadReceiver, includingRunning: Bool) {
     let stopped = dispatcher.flights.stop(includingRunning ? .now : .nothingNew, for: receiver)
     dispatcher.cancelDownloads(stopped.numbers, includingRunning: includingRunning)
     guard !stopped.left.isEmpty else { return }

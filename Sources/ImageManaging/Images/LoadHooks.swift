@@ -15,7 +15,7 @@ public struct LoadHooks: Sendable {
   public var cacheKeyFilter: (@Sendable (_ url: String) -> String)?
   /// The bytes that go to disk, in place of those that came; nil: none do.
   ///
-  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadContext/Parts/encoding`` it stays in memory. `image` is there where
+  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadOptions/encoding`` it stays in memory. `image` is there where
   /// the load decodes. What comes out must be an image of a format that can be probed.
   public var cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)?
 

@@ -1,7 +1,7 @@
-public import ImageURLs
+package import ImageURLs
 
 /// Where a run's entries come from, and where they go with their results; called on the run's thread alone.
-public protocol PrefetchDelegate: AnyObject {
+package protocol PrefetchDelegate: AnyObject {
   /// Appends at most `maximum` entries, or few more if those of one row belong together; the run numbers them in their order.
   ///
   /// If it throws, that ends the reading, not the run: what was read before is finished first.
@@ -17,11 +17,11 @@ public protocol PrefetchDelegate: AnyObject {
 }
 
 extension PrefetchDelegate {
-  public var batchContext: LoadContext? { nil }
+  package var batchContext: LoadContext? { nil }
 }
 
 /// What a source of entries can say after it was read.
-public enum PrefetchSourceState: Sendable {
+package enum PrefetchSourceState: Sendable {
   /// There may be more.
   case open
   /// There may be more, but not now: a pipe whose writer is slow.

@@ -1,6 +1,6 @@
-public import ImageCaching
+package import ImageCaching
 import ImageDownloading
-public import ImagePrimitives
+package import ImagePrimitives
 import ImageURLs
 import Threads
 
@@ -8,21 +8,21 @@ import Threads
 ///
 /// ``run(_:)`` reads, looks up and waits on the calling thread, so that a cached URL costs no hop to another thread. How many
 /// transfers run at once is set on the manager's downloader; what is pending here is bounded by the look-ahead window.
-public final class PrefetchRun: Sendable {
+package final class PrefetchRun: Sendable {
   /// How a run ended.
-  public struct Summary: Sendable {
+  package struct Summary: Sendable {
     /// Whether the source was read to its end.
-    public var sourceEnded = false
+    package var sourceEnded = false
     /// Whether the deadline cut the run short.
-    public var deadlinePassed = false
+    package var deadlinePassed = false
     /// What the source threw, where it did.
-    public var sourceError: (any Error)?
+    package var sourceError: (any Error)?
     /// Why the cache could not be read, where that cut the run short.
-    public var cacheError: CacheError?
+    package var cacheError: CacheError?
   }
 
   /// The requests that may be pending at once unless told otherwise.
-  public static let largestWindow = 16_384
+  package static let largestWindow = 16_384
 
   private enum Message: Sendable {
     case completed([(Entry, LoadCompletion)])
@@ -53,7 +53,7 @@ public final class PrefetchRun: Sendable {
   ///   - deadline: how long the run may take from ``run(_:)``; nil is no limit.
   ///   - progressInterval: how often ``PrefetchDelegate/progressed()`` is called at least.
   ///   - time: the clock.
-  public init(
+  package init(
     manager: ImageManager,
     context: LoadContext,
     window: Int = PrefetchRun.largestWindow,
@@ -73,19 +73,19 @@ public final class PrefetchRun: Sendable {
   /// Ends a run early, from any thread: nothing more starts, and what is in flight gets 5 s with `gracefully`, nothing without.
   ///
   /// From when this returns no transfer begins that was waiting then.
-  public func stop(gracefully: Bool) {
+  package func stop(gracefully: Bool) {
     receiver.mailbox.post(.stop(gracefully: gracefully))
     // Not only when the run's thread gets to it.
     manager.cancelAll(for: receiver, includingRunning: !gracefully)
   }
 
   /// Stops reading until resumed, from any thread; what is pending goes on.
-  public func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
+  package func setPaused(_ paused: Bool) { receiver.mailbox.post(.setPaused(paused)) }
 
   /// Loads everything that `delegate` gives; returns when each entry has its result.
   ///
   /// A manager that is shut down ends the run as if it had been stopped.
-  public func run(_ delegate: some PrefetchDelegate) -> Summary {
+  package func run(_ delegate: some PrefetchDelegate) -> Summary {
     var state = PrefetchState(window: window, deadline: deadline.map { time.monotonic().advanced(by: $0) })
     var batch = EntryBatch()
     var nextSequence: Int64 = 0

@@ -58,7 +58,7 @@ struct CommitBatch {
   mutating func add(_ item: Item) {
     context = item.flight.context
     if began == nil { began = TimeSource.system.monotonic() }
-    isAwaited = isAwaited || !item.flight.context.parts.delivery.isEmpty
+    isAwaited = isAwaited || !item.flight.context.options.delivery.isEmpty
     bytes += item.held.bytes
     blobs += item.held.blobs
     items.append(item)

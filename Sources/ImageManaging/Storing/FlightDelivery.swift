@@ -67,7 +67,7 @@ struct FlightDelivery {
 
   private func remember(_ final: FinalResult, _ flight: Flight) {
     let context = flight.context
-    guard let memory = context.parts.memory, !final.isVoid else { return }
+    guard let memory = context.options.memory, !final.isVoid else { return }
     if final.replacesCached, flight.mayReplace {
       memory.removeAll(of: flight.key, namespace: context.memoryKey(flight.key).namespace)
     }
@@ -111,7 +111,7 @@ extension FinalResult {
       isFirst ? result : result.shared,
       leftBlacklist: isFirst && leftBlacklist,
       joinedBlacklist: isFirst && joinedBlacklist,
-      payload: product?.payload(for: waiter.context.parts.delivery)
+      payload: product?.payload(for: waiter.context.options.delivery)
     )
   }
 }

@@ -34,7 +34,7 @@ extension StoreLoop {
       result.add(answer.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
-    if context.needsPixels || context.needsData || context.parts.verifiesHits || !hasTransformed(flight, of: revalidation.head)
+    if context.needsPixels || context.needsData || context.options.verifiesHits || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = answer

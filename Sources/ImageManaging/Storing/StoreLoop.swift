@@ -90,7 +90,7 @@ final class StoreLoop {
     case .partial(let number, let image):
       // What comes after the end of its transfer has been overtaken.
       guard partials[number] != nil else { return }
-      for waiter in flights.waiters(number) where waiter.context.parts.showsPartialImages {
+      for waiter in flights.waiters(number) where waiter.context.options.showsPartialImages {
         waiter.receiver.partialImage(waiter.entry, image)
       }
     case .touched(let context): touched.add(context)
@@ -109,7 +109,7 @@ final class StoreLoop {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
         inbox.whileWriting { streams[number, default: BodyStream(flight.context)].append(bytes) }
-        if flight.context.parts.showsPartialImages { show(bytes, of: number, flight) }
+        if flight.context.options.showsPartialImages { show(bytes, of: number, flight) }
       }
       release(Held(bytes: bytes.count))
     case .restarted(let number):
@@ -133,7 +133,7 @@ final class StoreLoop {
       drop(number)
       finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
     case .progress(let number, let receivedBytes, let expectedBytes):
-      for waiter in flights.waiters(number) where waiter.context.parts.reportsProgress {
+      for waiter in flights.waiters(number) where waiter.context.options.reportsProgress {
         waiter.receiver.progress(waiter.entry, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
       }
     case .started, .response: break
@@ -216,7 +216,7 @@ final class StoreLoop {
   }
 
   private func show(_ image: FetchedImage, of flight: Flight, _ verified: VerifiedImage?, _ failure: Failure?) {
-    guard let observer = flight.context.parts.observer else { return }
+    guard let observer = flight.context.options.observer else { return }
     if let arrived = ArrivedImage(image, of: flight, verified: verified, failure: failure) { observer.saw(arrived) }
   }
 

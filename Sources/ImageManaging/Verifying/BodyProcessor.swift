@@ -15,7 +15,7 @@ struct BodyProcessor: Sendable {
   init(_ flight: Flight, coders: ImageCoderRegistry, budget: DecodingBudget) {
     context = flight.context
     isStopped = { flight.stop == .now }
-    self.coders = flight.context.parts.coders ?? coders
+    self.coders = flight.context.options.coders ?? coders
     self.budget = budget
   }
 
@@ -39,7 +39,7 @@ struct BodyProcessor: Sendable {
 
   private var transform: BoundedTransform {
     BoundedTransform(
-      transformer: context.parts.transformer,
+      transformer: context.options.transformer,
       limits: DecodingLimits(maximumPixels: context.verification.maximumPixels, budget: budget),
       isStopped: isStopped
     )
@@ -47,7 +47,7 @@ struct BodyProcessor: Sendable {
 
   /// How much of an original is decoded: no more than what is made of it needs.
   private var originalOptions: DecodingOptions {
-    let parts = context.parts
+    let parts = context.options
     var options = parts.decoding
     // Whoever is shown the original, or finds it in memory, wants all of it.
     if parts.hooks.cacheSerializer != nil || context.writesMemory && context.layers.writesOriginal.contains(.memory) {
@@ -62,7 +62,7 @@ struct BodyProcessor: Sendable {
 
   /// Whether this is work for a coding thread: decoding, or code of the user's.
   var isHeavy: Bool {
-    context.decodesOriginals || context.verification.depth == .full || context.parts.hooks.cacheSerializer != nil
+    context.decodesOriginals || context.verification.depth == .full || context.options.hooks.cacheSerializer != nil
   }
 
   /// Processes a body as it came from a server.
@@ -76,7 +76,7 @@ struct BodyProcessor: Sendable {
     }
     let body = try verifier.verify(bytes, byteCount: answer.imageBytes, contentType: answer.contentType)
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
-    guard let serializer = context.parts.hooks.cacheSerializer else {
+    guard let serializer = context.options.hooks.cacheSerializer else {
       return try finish(body, bytes, origin)
     }
     let url = String(decoding: flight.entry.writtenURL, as: UTF8.self)
@@ -176,7 +176,7 @@ struct BodyProcessor: Sendable {
 
   /// The transformed image as the context has it encoded for the disk; nil where it has not.
   private func encoded(_ image: DecodedImage) throws(Failure) -> SerializedImage? {
-    guard let encoding = context.parts.encoding, context.encodesTransformed else { return nil }
+    guard let encoding = context.options.encoding, context.encodesTransformed else { return nil }
     let format = encoding.format ?? coders.encodingFormat(for: image, options: encoding.options)
     let bytes: [UInt8]
     do throws(ImageError) {

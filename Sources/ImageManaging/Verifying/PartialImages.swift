@@ -21,7 +21,7 @@ final class PartialImages: Sendable {
 
   init(_ context: LoadContext, coders: ImageCoderRegistry) {
     self.context = context
-    self.coders = context.parts.coders ?? coders
+    self.coders = context.options.coders ?? coders
     limits = DecodingLimits(maximumPixels: context.verification.maximumPixels)
   }
 

@@ -1,5 +1,5 @@
 import ImagePrimitives
-public import ImageURLs
+package import ImageURLs
 import Synchronization
 
 /// Refuses images that stand for many URLs of a host: from a number of URLs with the same bytes on.
@@ -39,10 +39,10 @@ final class PlaceholderJudge: Sendable {
 
 extension LoadContext {
   /// What tells the image of a normalised URL from others of this context, whatever variant is asked for, throughout this process: a hash
-  /// of what ``Parts/keyRule`` leaves of the URL.
-  public func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
-    if case .url = self.parts.keyRule { return DuplicateIndex.hash(url) }
-    guard parts.count > 0, let kept = self.parts.keyRule.apply(to: url, parts: parts) else { return DuplicateIndex.hash(url) }
+  /// of what ``LoadOptions/keyRule`` leaves of the URL.
+  package func imageHash(of url: UnsafeRawBufferPointer, parts: URLParts) -> UInt64 {
+    if case .url = options.keyRule { return DuplicateIndex.hash(url) }
+    guard parts.count > 0, let kept = options.keyRule.apply(to: url, parts: parts) else { return DuplicateIndex.hash(url) }
     return kept.withRawBytes { DuplicateIndex.hash($0) }
   }
 

@@ -54,10 +54,10 @@ extension Job {
   }
 
   /// What decides how loads use caches, and what they make of what they fetch; in a dry run the network is never asked.
-  fileprivate func loadParts(isDryRun: Bool) -> LoadContext.Parts {
+  fileprivate func loadOptions(isDryRun: Bool) -> LoadOptions {
     var layers = CacheLayerUse()
     if let transform, !transform.keepsOriginal { layers.writesOriginal = [] }
-    return LoadContext.Parts(
+    return LoadOptions(
       mode: isDryRun ? cache.mode.ofDryRun : cache.mode,
       layers: layers,
       keyRule: cache.key,
@@ -72,8 +72,8 @@ extension Job {
 
   /// What a cache knows the image by that this job makes of the one of `identity`; nil where it stores images as they come.
   public func transformedIdentity(of identity: [UInt8]) -> [UInt8]? {
-    let parts = LoadContext.Parts(transformer: transform?.resize.transformer, encoding: transform?.encoding)
-    return ImageIdentity.transformed(identity, by: parts)
+    let options = LoadOptions(transformer: transform?.resize.transformer, encoding: transform?.encoding)
+    return ImageIdentity.transformed(identity, by: options)
   }
 
   /// What gathers pictures for the HTML report; nil where the job has none.
@@ -133,11 +133,11 @@ extension LoadContext {
     startedAt: Timestamp,
     isDryRun: Bool
   ) {
-    var parts = stores.job.loadParts(isDryRun: isDryRun)
-    parts.readOnly = stores.readOnlyCaches
-    parts.memory = memory
-    parts.coders = coders
-    parts.observer = observer
-    self.init(cache: stores.cache, download: stores.job.downloadOptions, parts: parts, startedAt: startedAt)
+    var options = stores.job.loadOptions(isDryRun: isDryRun)
+    options.readOnly = stores.readOnlyCaches
+    options.memory = memory
+    options.coders = coders
+    options.observer = observer
+    self.init(cache: stores.cache, download: stores.job.downloadOptions, options: options, startedAt: startedAt)
   }
 }

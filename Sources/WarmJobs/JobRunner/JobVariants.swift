@@ -38,8 +38,8 @@ extension Job {
   /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
   package func context(variants: [LoadVariant], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     // Without a cache nothing can be kept.
-    let parts = LoadContext.Parts(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
-    return LoadContext(cache: cache, download: downloadOptions, parts: parts, startedAt: time)
+    let options = LoadOptions(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
+    return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
   }
 
   /// The job that asks in that way alone.

@@ -1,7 +1,6 @@
 // A program over the library: loads the image at the first URL and prefetches the others, into a cache in a folder.
 // Usage: client FOLDER URL URL…
-import ImageCaching
-import ImageManaging
+import PrewarmImages
 
 guard CommandLine.arguments.count > 2 else { fatalError("usage: client FOLDER URL URL…") }
 let urls = CommandLine.arguments[2...]

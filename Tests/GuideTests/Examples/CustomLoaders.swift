@@ -1,9 +1,5 @@
 import Foundation
-import ImageCaching
-import ImageCoding
-import ImageDownloading
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 // guide
 /// Loads `asset:NAME` from the files of a folder.

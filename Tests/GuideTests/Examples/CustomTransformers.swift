@@ -1,7 +1,4 @@
-import ImageCaching
-import ImageCoding
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 // guide
 /// Keeps every second pixel of every second row.

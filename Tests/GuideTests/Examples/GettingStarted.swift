@@ -1,8 +1,5 @@
 // guide
-import ImageCaching
-import ImageCoding
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 // end
 

@@ -1,8 +1,4 @@
-import ImageCaching
-import ImageCoding
-import ImageDownloading
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 /// The shortest way.
 func loadImage(_ manager: ImageManager, url: String) async throws -> DecodedImage {

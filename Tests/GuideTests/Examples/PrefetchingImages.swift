@@ -1,5 +1,4 @@
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 /// A list of URLs.
 func prefetchAll(_ manager: ImageManager, urls: [String]) async -> PrefetchProgress {

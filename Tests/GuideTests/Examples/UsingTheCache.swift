@@ -1,6 +1,4 @@
-import ImageCaching
-import ImageManaging
-import ImagePrimitives
+import PrewarmImages
 
 /// Where it is, and its rules.
 func openCache(folder: String) throws -> ImageCache {

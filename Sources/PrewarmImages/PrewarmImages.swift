@@ -1,0 +1,6 @@
+// All that a program over the library imports.
+@_exported public import ImageCaching
+@_exported public import ImageCoding
+@_exported public import ImageDownloading
+@_exported public import ImageManaging
+@_exported public import ImagePrimitives
