@@ -1,4 +1,5 @@
 public import ImagePrimitives
+import ImageURLs
 import Synchronization
 
 /// One download of its own, for who wants an image and not a batch: see
@@ -63,5 +64,165 @@ public enum DownloadError: Error, Sendable, Hashable {
   /// The failure, where it failed.
   public var failure: Failure? {
     if case .failed(let failure) = self { failure } else { nil }
+  }
+}
+
+/// One image at a time, for callers that await it.
+extension ImageDownloader {
+  /// Starts a download of its own, beside those of all clients and within the same limits. After ``shutDown()`` this is a
+  /// programmer's error and traps.
+  ///
+  /// - Parameters:
+  ///   - url: as written; it is normalised first, unless a loader takes it. One that is no http or https URL fails as
+  ///     `invalid-url` at once, without the network.
+  ///   - priority: its class, which ``DownloadTask/priority`` can change.
+  ///   - options: how it is fetched. Downloads of one URL with equal options share a transfer.
+  ///   - validators: makes the request conditional; a 304 gives an image with that status and an empty body.
+  ///   - progressInterval: the least time between two reports of progress.
+  public func download(
+    _ url: String,
+    priority: Priority = .normal,
+    options: DownloadOptions = DownloadOptions(),
+    validators: Validators? = nil,
+    progressInterval: Duration = .zero
+  ) -> DownloadTask {
+    let (client, receiver) = taskClient()
+    let (id, state) = receiver.add()
+    let task = DownloadTask(id: id, priority: priority, state: state, client: client, downloader: self)
+    do throws(InvalidURL) {
+      let download = Download(
+        id: id,
+        url: try normalized(url),
+        priority: priority,
+        options: prepared(options),
+        validators: validators,
+        wantsProgress: true,
+        progressInterval: progressInterval,
+        wantsDetails: true
+      )
+      client.submit([download])
+    } catch {
+      receiver.receive([.failed(id: id, Failure(.invalidURL, message: error.message), TransferSummary())])
+    }
+    return task
+  }
+
+  /// Downloads one image whole; where the calling task is cancelled, so is the download. The parameters are those of
+  /// ``download(_:priority:options:validators:progressInterval:)``.
+  public func data(
+    from url: String,
+    priority: Priority = .normal,
+    options: DownloadOptions = DownloadOptions(),
+    validators: Validators? = nil
+  ) async throws(DownloadError) -> DownloadedImage {
+    try await download(url, priority: priority, options: options, validators: validators).value
+  }
+
+  private func normalized(_ url: String) throws(InvalidURL) -> [UInt8] {
+    let written = Array(url.utf8)
+    if loaders.contains(where: { $0.canLoad(url) }) { return written }
+    var bytes: [UInt8] = []
+    _ = try written.withRawBytes { written throws(InvalidURL) in
+      try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes)
+    }
+    return bytes
+  }
+}
+
+/// What becomes of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
+final class TaskState: Sendable {
+  typealias Outcome = Result<DownloadedImage, DownloadError>
+
+  private struct State {
+    var outcome: Outcome?
+    var waiters: [CheckedContinuation<Outcome, Never>] = []
+    /// The chunks of a body that comes in such.
+    var body: [UInt8] = []
+  }
+
+  let stream: AsyncStream<DownloadEvent>
+  private let events: AsyncStream<DownloadEvent>.Continuation
+  private let state = Mutex(State())
+
+  init() { (stream, events) = AsyncStream.makeStream() }
+
+  var result: Outcome {
+    get async {
+      await withCheckedContinuation { continuation in
+        let outcome = state.withLock { state in
+          if state.outcome == nil { state.waiters.append(continuation) }
+          return state.outcome
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+      }
+    }
+  }
+
+  /// Takes an event; true where it was the last.
+  func take(_ event: DownloadEvent) -> Bool {
+    switch event {
+    case .chunk(_, _, let bytes):
+      state.withLock { $0.body += bytes }
+      return false
+    case .restarted:
+      state.withLock { $0.body = [] }
+      return false
+    case .started, .response, .progress:
+      events.yield(event)
+      return false
+    case .finished(let id, var image):
+      if image.wasStreamed {
+        image.body = state.withLock { state in
+          defer { state.body = [] }
+          return state.body
+        }
+        image.wasStreamed = false
+      }
+      end(.success(image), .finished(id: id, image))
+    case .notModified(_, let image): end(.success(image), event)
+    case .failed(_, let failure, _): end(.failure(.failed(failure)), event)
+    case .cancelled: end(.failure(.cancelled), event)
+    }
+    return true
+  }
+
+  private func end(_ outcome: Outcome, _ event: DownloadEvent) {
+    events.yield(event)
+    events.finish()
+    let waiters = state.withLock { state in
+      state.outcome = outcome
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume(returning: outcome) }
+  }
+}
+
+/// The receiver of all tasks of one downloader.
+final class TaskReceiver: DownloadReceiver {
+  private struct Tasks {
+    var lastID: UInt64 = 0
+    var states: [UInt64: TaskState] = [:]
+  }
+
+  private let tasks = Mutex(Tasks())
+
+  var mayStart: Bool { true }
+
+  /// A new task's number and state.
+  func add() -> (id: UInt64, state: TaskState) {
+    let state = TaskState()
+    return tasks.withLock { tasks in
+      tasks.lastID += 1
+      tasks.states[tasks.lastID] = state
+      return (tasks.lastID, state)
+    }
+  }
+
+  func receive(_ events: [DownloadEvent]) {
+    for event in events {
+      guard let state = tasks.withLock({ $0.states[event.id] }) else { continue }
+      if state.take(event) { tasks.withLock { $0.states[event.id] = nil } }
+    }
   }
 }

@@ -31,7 +31,7 @@ public struct DownloadedImage: Sendable {
   /// Whether the body went out as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed: Bool
   /// What caches on the way had of it; nil unless ``DownloadOptions/checksRemoteCache``.
-  public var remoteCache: RemoteCacheAnswer?
+  public var remoteCache: RemoteCacheResponse?
   /// What it cost, over all attempts.
   public var summary: TransferSummary
 

@@ -5,7 +5,7 @@ import Threads
 /// Fetches images: many at once, bounded overall and per host, in order, with retries.
 ///
 /// ```
-///  DownloadClient ─▶ inbox ─▶ FlightTable ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ verdict ─▶ events ─▶ each sharer's
+///  DownloadClient ─▶ inbox ─▶ FlightTable ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ verdict ─▶ events ─▶ each waiter's
 ///                             one for an        ▲   order, limits   or ImageLoader     │                    receiver
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```

@@ -152,7 +152,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.count == 2)
   }
 
-  @Test("D19, D4: the refusal reaches every sharer")
+  @Test("D19, D4: the refusal reaches every waiter")
   func sharersFailTogether() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let gate = origin.holdAll()

@@ -20,12 +20,12 @@ struct LoaderTests {
     let scheme: String
     let state = Watched(State())
     private let holds: Bool
-    private let answer: @Sendable (LoaderRequest) throws -> LoaderAnswer
+    private let answer: @Sendable (LoaderRequest) throws -> LoaderResponse
 
     init(
       _ scheme: String = "shelf:",
       holds: Bool = false,
-      answer: @escaping @Sendable (LoaderRequest) throws -> LoaderAnswer = { LoaderAnswer(body: Array($0.url.utf8)) }
+      answer: @escaping @Sendable (LoaderRequest) throws -> LoaderResponse = { LoaderResponse(body: Array($0.url.utf8)) }
     ) {
       self.scheme = scheme
       self.holds = holds
@@ -34,7 +34,7 @@ struct LoaderTests {
 
     func canLoad(_ url: String) -> Bool { url.hasPrefix(scheme) }
 
-    func load(_ request: LoaderRequest) async throws -> LoaderAnswer {
+    func load(_ request: LoaderRequest) async throws -> LoaderResponse {
       state.withLock { $0.requests.append(request) }
       if holds {
         await withTaskCancellationHandler {
@@ -60,16 +60,16 @@ struct LoaderTests {
 
   @Test("D20: a loader stands in for libcurl for any scheme, the last that can load the URL")
   func lastLoaderWins() async throws {
-    let first = Shelf { _ in LoaderAnswer(body: [1]) }
+    let first = Shelf { _ in LoaderResponse(body: [1]) }
     let last = Shelf("shelf:b") { _ in
-      LoaderAnswer(
+      LoaderResponse(
         body: [2],
         contentType: "image/png",
         validators: Validators(etag: "\"e\""),
         freshness: Freshness(lifetime: .seconds(5))
       )
     }
-    let http = Shelf("http://127.0.0.1:1/") { _ in LoaderAnswer(body: [3]) }
+    let http = Shelf("http://127.0.0.1:1/") { _ in LoaderResponse(body: [3]) }
     let loaders: [any ImageLoader] = [first, last, http]
     #expect(try await fetch("shelf:a", loaders).image?.body == [1])
     #expect(try await fetch("http://127.0.0.1:1/x", loaders).image?.body == [3])
@@ -103,7 +103,7 @@ struct LoaderTests {
 
   @Test("D20, D13, D9: limits of the options hold for loaders")
   func limits() async throws {
-    let shelf = Shelf { _ in LoaderAnswer(body: [1, 2, 3], contentType: "text/html") }
+    let shelf = Shelf { _ in LoaderResponse(body: [1, 2, 3], contentType: "text/html") }
     #expect(try await fetch("shelf:a", [shelf], options: .forTests(maxBytes: 2)).failure?.kind == .tooLarge)
     #expect(
       try await fetch("shelf:a", [shelf], options: DownloadOptions { $0.acceptContentTypes = ["image/*"] }).failure?.kind

@@ -252,7 +252,7 @@ struct ProbeContinuationTests {
     ]
   )
   func rangeCondition(headers: [String], expected: String?) {
-    var fields = AnswerFields()
+    var fields = ResponseFields()
     for header in headers { Array(header.utf8).withUnsafeBytes { fields.add($0) } }
     #expect(fields.rangeCondition == expected)
   }

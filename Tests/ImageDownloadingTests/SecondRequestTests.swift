@@ -44,7 +44,7 @@ struct SecondRequestTests {
     )
     let end = try Fetcher().fetch(origin.url("/a"), options: options())
     let image = try #require(end.image)
-    #expect(image.remoteCache == RemoteCacheAnswer(.hit, evidence: "X-Cache: HIT"))
+    #expect(image.remoteCache == RemoteCacheResponse(.hit, evidence: "X-Cache: HIT"))
     #expect(image.body == body && image.etag == "\"1\"" && end.summary.attempts == 1)
     #expect(end.summary.receivedBytes == UInt64(body.count + 2))
     let requests = origin.requests

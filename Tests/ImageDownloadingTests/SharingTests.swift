@@ -123,7 +123,7 @@ struct SharingTests {
     #expect(ends[1].image != nil)
   }
 
-  @Test("D4: a failure and an empty body reach every sharer exactly once", arguments: [404, 200])
+  @Test("D4: a failure and an empty body reach every waiter exactly once", arguments: [404, 200])
   func failureReachesAll(status: Int) throws {
     let origin = try Origin(fallback: .status(status))
     let gate = origin.holdAll()
@@ -139,7 +139,7 @@ struct SharingTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D3: sharers share retries and redirects too")
+  @Test("D3: waiters share retries and redirects too")
   func retriesAreShared() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let fetcher = try Fetcher()
@@ -149,7 +149,7 @@ struct SharingTests {
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
-  @Test("M27: a sharer that was told to start nothing more ends with the attempt, the others try again")
+  @Test("M27: a waiter that was told to start nothing more ends with the attempt, the others try again")
   func oneRetriesNoMore() throws {
     let origin = try Origin(["/a": .sequence([.status(503), .body([1])])])
     let gate = origin.holdAll()
@@ -229,7 +229,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D3, D4: among many sharers that come and go at random, each ends once, and never two requests of one URL run")
+  @Test("D3, D4: among many waiters that come and go at random, each ends once, and never two requests of one URL run")
   func randomTraffic() throws {
     // Made once, as it takes time, and the origin has one thread.
     let large = pattern(600_000)

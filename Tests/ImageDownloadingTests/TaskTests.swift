@@ -151,7 +151,7 @@ struct TaskTests {
   func loader() async throws {
     struct Echo: ImageLoader {
       func canLoad(_ url: String) -> Bool { url.hasPrefix("file:") }
-      func load(_ request: LoaderRequest) async throws -> LoaderAnswer { LoaderAnswer(body: Array(request.url.utf8)) }
+      func load(_ request: LoaderRequest) async throws -> LoaderResponse { LoaderResponse(body: Array(request.url.utf8)) }
     }
     let image = try await downloader(loaders: [Echo()]).data(from: "file:///tmp/a b/../c")
     #expect(image.body == Array("file:///tmp/a b/../c".utf8))

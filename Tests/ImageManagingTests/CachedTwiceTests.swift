@@ -230,7 +230,7 @@ import Testing
 
   private struct Store: ImageLoader {
     func canLoad(_ url: String) -> Bool { url.hasPrefix("s3:") }
-    func load(_ request: LoaderRequest) async throws -> LoaderAnswer { LoaderAnswer(body: SampleImages.jpeg(1)) }
+    func load(_ request: LoaderRequest) async throws -> LoaderResponse { LoaderResponse(body: SampleImages.jpeg(1)) }
   }
 
   @Test("M15, D20: no secret of a loader's URL, or of a filter's key, is written down") func secretsOfOtherURLs() async throws {

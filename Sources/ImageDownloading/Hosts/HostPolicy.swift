@@ -37,7 +37,7 @@ struct HostPolicy {
   mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
 
   /// Takes what a request tells of the host, while `running` run, that one included.
-  mutating func record(_ answer: HostAnswer, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
+  mutating func record(_ answer: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
     switch answer {
     case .answered(let latency):
       pause.heal()

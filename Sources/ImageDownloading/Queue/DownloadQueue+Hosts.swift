@@ -34,7 +34,7 @@ extension DownloadQueue {
   }
 
   /// Takes what a transfer to `host` tells of it, before it has ``finished(host:failedToConnect:wasRequested:)``.
-  mutating func record(_ answer: HostAnswer, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
+  mutating func record(_ answer: HostResponse, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
     hosts[host].policy.record(answer, running: hosts[host].running, rules, now: now)
   }
 

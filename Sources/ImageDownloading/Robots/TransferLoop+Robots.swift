@@ -12,9 +12,9 @@ extension TransferLoop {
   /// Whether a job may wait for its start now. Where not, it waits for its host's rules, or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {
     let key = robotsKey(of: slot)
-    switch robots.answer(key, now: turn.now) {
+    switch robots.answer(key, now: iteration.now) {
     case .rules(let rules):
-      let url = jobs[slot].url
+      let url = pending[slot].url
       let target = url.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)?.requestTarget } ?? 0..<0
       guard let refusal = rules.refusal(of: url[target]) else { return true }
       end(slot, .refusedByRobots(key.origin, refusal))
@@ -29,20 +29,20 @@ extension TransferLoop {
   }
 
   private func robotsKey(of slot: Int) -> RobotsRegistry.Key {
-    guard let origin = URLOrigin(jobs[slot].url) else { preconditionFailure("only http and https know rules for robots") }
+    guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("only http and https know rules for robots") }
     return RobotsRegistry.Key(
       origin: origin,
-      server: hosts.origin(jobs[slot].host),
-      token: robots.token(for: jobs[slot].download.prepared, defaults: defaultHeaders)
+      server: hosts.origin(pending[slot].host),
+      token: robots.token(for: pending[slot].download.prepared, defaults: defaultHeaders)
     )
   }
 
   private func awaitRobots(_ slot: Int, _ key: RobotsRegistry.Key) {
-    jobs[slot].change(to: .awaitingRobots)
+    pending[slot].change(to: .awaitingRobots)
     heldJobs += 1
     guard let client = clients[Self.robotsClient] else { return }
-    let job = jobs[slot]
-    let best = job.sharers.best
+    let job = pending[slot]
+    let best = job.waiters.best
     guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority, of: client) }
     let isOwnOrigin = URLOrigin(job.download.url) == key.origin
     let url = "\(key.origin.isSecure ? "https" : "http")://\(key.origin.written)/robots.txt"
@@ -61,14 +61,14 @@ extension TransferLoop {
   /// Lets a file be fetched as early as the most urgent of those that wait for it.
   private func promote(_ key: RobotsRegistry.Key, _ priority: Priority, of client: ClientState) {
     guard let number = robots.number(of: key), let slot = client.slots[number] else { return }
-    if jobs[slot].sharers.best.priority < priority { setPriority(priority, of: number, of: client) }
+    if pending[slot].waiters.best.priority < priority { setPriority(priority, of: number, of: client) }
   }
 
   /// Takes a job from those that wait for rules; what nobody waits for any more is not fetched.
   func leaveRobots(_ slot: Int) {
     heldJobs -= 1
     let unwanted = robots.leave(slot, robotsKey(of: slot))
-    jobs[slot].change(to: .none)
+    pending[slot].change(to: .none)
     if let unwanted, let client = clients[Self.robotsClient] {
       cancel(unwanted, of: client, includingRunning: true)
     }
@@ -79,9 +79,9 @@ extension TransferLoop {
     let endings = robotsReceiver.takeAll()
     for (number, ending) in endings {
       guard let key = robots.key(of: number) else { continue }
-      for slot in robots.conclude(number, RobotsRegistry.Answer(ending, for: key), now: turn.now) {
+      for slot in robots.conclude(number, RobotsRegistry.Answer(ending, for: key), now: iteration.now) {
         heldJobs -= 1
-        jobs[slot].change(to: .none)
+        pending[slot].change(to: .none)
         enqueue(slot)
       }
       // Only where it was larger than what is read of it.

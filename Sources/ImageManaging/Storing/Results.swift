@@ -74,7 +74,7 @@ extension EntryResult {
   }
 
   /// Adds what caches on the way had of an image that the server said is right.
-  mutating func add(_ remoteCache: RemoteCacheAnswer?) {
+  mutating func add(_ remoteCache: RemoteCacheResponse?) {
     guard let remoteCache else { return }
     self.remoteCache = remoteCache.status
     guard let warning = remoteCache.warning else { return }

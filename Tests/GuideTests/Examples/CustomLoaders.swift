@@ -8,12 +8,12 @@ struct AssetLoader: ImageLoader {
 
   func canLoad(_ url: String) -> Bool { url.hasPrefix("asset:") }
 
-  func load(_ request: LoaderRequest) async throws -> LoaderAnswer {
+  func load(_ request: LoaderRequest) async throws -> LoaderResponse {
     let name = String(request.url.dropFirst("asset:".count))
     guard !name.contains("/"), let file = FileManager.default.contents(atPath: "\(folder)/\(name)") else {
       throw Failure(.httpStatus, status: 404, message: "there is no asset \(name)")
     }
-    return LoaderAnswer(body: [UInt8](file), freshness: Freshness(lifetime: .seconds(3600)))
+    return LoaderResponse(body: [UInt8](file), freshness: Freshness(lifetime: .seconds(3600)))
   }
 }
 // end
@@ -36,9 +36,9 @@ struct VersionedLoader: ImageLoader {
 
   func canLoad(_ url: String) -> Bool { url.hasPrefix("https://assets.example.com/") }
 
-  func load(_ request: LoaderRequest) async throws -> LoaderAnswer {
+  func load(_ request: LoaderRequest) async throws -> LoaderResponse {
     if request.validators?.etag == version { return .notModified }
-    return LoaderAnswer(body: body, contentType: "image/jpeg", validators: Validators(etag: version))
+    return LoaderResponse(body: body, contentType: "image/jpeg", validators: Validators(etag: version))
   }
 }
 // end

@@ -1,0 +1,190 @@
+public import ImagePrimitives
+
+extension Freshness {
+  /// What an answer's headers say to a private cache (RFC 9111, section 4.2), without any guess where they say nothing.
+  ///
+  /// `max-age` goes before `Expires`, and `s-maxage` does not count. The answer's age by the time that it was received, by `Age`,
+  /// by `Date` and by how long the request took, is taken off. What cannot be read as a number or a date, such as `Expires: 0`,
+  /// is stale. With `must-revalidate` nothing may be used stale.
+  ///
+  /// - Parameters:
+  ///   - cacheControl: all `Cache-Control` headers, joined by commas.
+  ///   - expires: the first `Expires` header.
+  ///   - age: the first `Age` header.
+  ///   - date: the first `Date` header.
+  ///   - requested: when the request was made.
+  ///   - received: when the answer had come.
+  public init(
+    cacheControl: String?,
+    expires: String? = nil,
+    age: String? = nil,
+    date: String? = nil,
+    requested: Timestamp,
+    received: Timestamp
+  ) {
+    var control = CacheControl()
+    if let cacheControl { control.add(Array(cacheControl.utf8)[...]) }
+    let bytes = { (text: String?) in text.map { Array($0.utf8)[...] } }
+    self.init(control, expires: bytes(expires), age: bytes(age), date: bytes(date), requested: requested, received: received)
+  }
+
+  /// The same, of all headers of an answer: for an ``ImageLoader`` that speaks HTTP.
+  public init(_ headers: [HeaderField], requested: Timestamp, received: Timestamp) {
+    let first = { (name: String) in headers.first { $0.name.equalsIgnoringCase(name) }?.value }
+    self.init(
+      cacheControl: headers.value(of: "Cache-Control"),
+      expires: first("Expires"),
+      age: first("Age"),
+      date: first("Date"),
+      requested: requested,
+      received: received
+    )
+  }
+
+  init(
+    _ control: CacheControl,
+    expires: ArraySlice<UInt8>?,
+    age: ArraySlice<UInt8>?,
+    date: ArraySlice<UInt8>?,
+    requested: Timestamp,
+    received: Timestamp
+  ) {
+    self.init(isStorable: !control.isNoStore, mustRevalidate: control.isNoCache, isImmutable: control.isImmutable)
+    let dated = date.flatMap(HTTPDate.time)
+    let span: Duration
+    if let maxAge = control.maxAge {
+      span = .seconds(maxAge)
+    } else if let expires {
+      // What is no date means the past (RFC 9111, section 5.3).
+      span = HTTPDate.time(expires).map { $0.since(dated ?? received) } ?? .zero
+    } else {
+      return
+    }
+    // RFC 9111, section 4.2.3: the apparent age, or the one told with what the way back took, whichever is greater.
+    let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
+    let told = age.map { $0.prefix { $0 != UInt8(ascii: ",") } }.flatMap { CacheControl.seconds(CacheControl.trimmed($0)) } ?? 0
+    let left = span - max(apparentAge, .seconds(told) + max(.zero, received.since(requested)))
+    lifetime = max(.zero, left)
+    if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {
+      staleWhileRevalidate = max(.zero, .seconds(seconds) + min(.zero, left))
+    }
+  }
+}
+
+extension Timestamp {
+  fileprivate func since(_ earlier: Timestamp) -> Duration { .milliseconds(milliseconds - earlier.milliseconds) }
+}
+
+/// The headers that say for how long an answer may be used again.
+public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
+  /// One bit a header.
+  public let rawValue: UInt8
+
+  /// The headers of those bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// `Cache-Control`.
+  public static let cacheControl = FreshnessHeaders(rawValue: 1)
+  /// `Expires`.
+  public static let expires = FreshnessHeaders(rawValue: 2)
+}
+
+extension DownloadedImage {
+  /// For how long a stored answer of the freshness `stored` may be used again, now that this 304 has said that it is still right.
+  ///
+  /// Headers of the 304 take the stored ones' place, and what it leaves out stays as it was (RFC 9111, sections 3.2 and 4.3.4): so
+  /// `no-cache` and `immutable` last, and the stored lifetime begins anew.
+  public func freshness(renewing stored: Freshness) -> Freshness {
+    if freshnessHeaders.contains(.cacheControl) { return freshness }
+    var renewed = stored
+    if freshnessHeaders.contains(.expires) { renewed.lifetime = freshness.lifetime }
+    return renewed
+  }
+}
+
+/// The directives of `Cache-Control` that matter to a private cache (RFC 9111, section 5.2.2; RFC 5861; RFC 8246).
+struct CacheControl {
+  /// The greatest number of seconds that is taken as it is (RFC 9111, section 1.2.2).
+  static let maximumSeconds: Int64 = 1 << 31
+
+  /// In seconds; zero where the server wrote what is no number. Of several, the first counts (RFC 9111, section 4.2.1).
+  private(set) var maxAge: Int64?
+  private(set) var staleWhileRevalidate: Int64?
+  private(set) var isNoStore = false
+  private(set) var isNoCache = false
+  private(set) var isMustRevalidate = false
+  private(set) var isImmutable = false
+
+  /// Takes the directives of one header.
+  mutating func add(_ header: ArraySlice<UInt8>) {
+    var rest = header
+    while !rest.isEmpty {
+      let directive = Self.takeDirective(&rest)
+      let equals = directive.firstIndex(of: UInt8(ascii: "="))
+      let name = Self.trimmed(directive[..<(equals ?? directive.endIndex)])
+      let value = equals.map { Self.trimmed(directive[($0 + 1)...]) }
+      take(name, value)
+    }
+  }
+
+  private mutating func take(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>?) {
+    if Self.is(name, "max-age") {
+      maxAge = maxAge ?? Self.seconds(value) ?? 0
+    } else if Self.is(name, "stale-while-revalidate") {
+      staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value) ?? 0
+    } else if Self.is(name, "no-store") {
+      isNoStore = true
+    } else if Self.is(name, "no-cache") {
+      // With field names it may be taken as without (RFC 9111, section 5.2.2.4).
+      isNoCache = true
+    } else if Self.is(name, "must-revalidate") {
+      isMustRevalidate = true
+    } else if Self.is(name, "immutable") {
+      isImmutable = true
+    }
+  }
+
+  /// A number of seconds, in quotation marks or not; nil for anything else.
+  static func seconds(_ value: ArraySlice<UInt8>?) -> Int64? {
+    guard var digits = value else { return nil }
+    let mark = UInt8(ascii: "\"")
+    if digits.count >= 2, digits.first == mark, digits.last == mark { digits = trimmed(digits.dropFirst().dropLast()) }
+    guard !digits.isEmpty else { return nil }
+    var seconds: Int64 = 0
+    for digit in digits {
+      guard digit &- UInt8(ascii: "0") < 10 else { return nil }
+      seconds = min(maximumSeconds, seconds * 10 + Int64(digit - UInt8(ascii: "0")))
+    }
+    return seconds
+  }
+
+  /// Takes what stands before the next comma that is in no quotation marks.
+  private static func takeDirective(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var isQuoted = false
+    var index = rest.startIndex
+    while index < rest.endIndex {
+      switch rest[index] {
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: "\\") where isQuoted: index += 1
+      case UInt8(ascii: ",") where !isQuoted:
+        defer { rest = rest[(index + 1)...] }
+        return rest[..<index]
+      default: break
+      }
+      index += 1
+    }
+    defer { rest = [] }
+    return rest
+  }
+
+  private static func `is`(_ name: ArraySlice<UInt8>, _ lowercased: StaticString) -> Bool {
+    name.count == lowercased.utf8CodeUnitCount
+      && name.withUnsafeBytes { ByteView($0).matchesIgnoringCase(lowercased) }
+  }
+
+  static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let rest = text.drop(while: \.isASCIIWhitespace)
+    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return [] }
+    return rest[...last]
+  }
+}

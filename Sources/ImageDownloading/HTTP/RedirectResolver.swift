@@ -1,0 +1,56 @@
+import ImagePrimitives
+import ImageURLs
+
+/// Where redirects lead, within the rules: http and https only, a limited number, no circle.
+final class RedirectResolver {
+  private let normalizer = URLNormalizer()
+
+  /// The URL that `location` stands for, as the next request of `job` has it; else why it is not followed.
+  ///
+  /// On the way back to the download's own origin it gets that URL's userinfo, as a browser would send the credentials again.
+  func resolve(_ location: [UInt8], of job: PendingTransfer) -> Result<[UInt8], Failure> {
+    let limit = job.download.options.redirects
+    guard job.visited.count < limit else {
+      return .failure(
+        .redirect(limit == 0 ? "the server redirects, and redirects is 0" : "there are more than \(limit) redirects")
+      )
+    }
+    var next: [UInt8] = []
+    do throws(InvalidURL) {
+      next = try resolve(location, against: job.url)
+    } catch {
+      return .failure(.redirect("redirect \(job.visited.count + 1) leads to where prewarm does not follow: \(error.message)"))
+    }
+    addCredentials(of: job.download.url, to: &next)
+    guard next != job.url, !job.visited.contains(next) else {
+      return .failure(.redirect("the redirects lead in a circle"))
+    }
+    return .success(next)
+  }
+
+  private func resolve(_ location: [UInt8], against base: [UInt8]) throws(InvalidURL) -> [UInt8] {
+    var next: [UInt8] = []
+    let parts = parts(of: base)
+    _ = try location.withUnsafeBufferPointer { location throws(InvalidURL) in
+      try base.withUnsafeBufferPointer { base throws(InvalidURL) in
+        try normalizer.resolve(UnsafeRawBufferPointer(location), against: UnsafeRawBufferPointer(base), parts: parts, into: &next)
+      }
+    }
+    return next
+  }
+
+  private func addCredentials(of own: [UInt8], to url: inout [UInt8]) {
+    let (ownParts, urlParts) = (parts(of: own), parts(of: url))
+    guard !ownParts.userInfo.isEmpty, urlParts.userInfo.isEmpty else { return }
+    guard URLOrigin(own, ownParts) == URLOrigin(url, urlParts) else { return }
+    url.insert(contentsOf: own[ownParts.userInfo] + [UInt8(ascii: "@")], at: urlParts.host.lowerBound)
+  }
+
+  private func parts(of normalized: [UInt8]) -> URLParts {
+    normalized.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)! }
+  }
+}
+
+extension Failure {
+  fileprivate static func redirect(_ message: String) -> Failure { Failure(.redirects, message: message) }
+}

@@ -1,0 +1,152 @@
+public import ImagePrimitives
+
+/// What an answer's headers tell of the caches on its way; where there are several, the word of the one nearest to us counts.
+///
+/// The first of these that tells is believed: `Cache-Status` (RFC 9211), `CF-Cache-Status` (Cloudflare), `CDN-Cache` (Bunny), `X-Cache`
+/// (CloudFront, Fastly, Akamai, Azure, Varnish), `X-Cache-Status` and `X-Proxy-Cache` (nginx), the metric `cdn-cache` of `Server-Timing`
+/// (Akamai), `Age` above 0 (RFC 9111, section 5.1). An `Age` of 0 tells nothing: what was stored a moment ago has no other.
+public struct RemoteCacheResponse: Sendable, Hashable {
+  /// What they had.
+  public var status: RemoteCacheStatus
+  /// The header that tells, such as `X-Cache: MISS`; nil where none does. It is what a server wrote, cut to 200 characters.
+  public var evidence: String?
+  /// Why the second request brought no answer, in a sentence; nil where it did.
+  public var failure: String?
+
+  /// An answer of those parts.
+  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: String? = nil) {
+    self.status = status
+    self.evidence = evidence
+    self.failure = failure
+  }
+
+  private static let sources: [(ResponseFields.Name, header: String, read: @Sendable (String) -> RemoteCacheStatus?)] = [
+    (.cacheStatus, "Cache-Status", status(ofCacheStatus:)),
+    (.cloudflareCacheStatus, "CF-Cache-Status", cloudflareStatus),
+    (.bunnyCache, "CDN-Cache", status(ofWords:)),
+    (.xCache, "X-Cache", status(ofWords:)),
+    (.xCacheStatus, "X-Cache-Status", status(ofWords:)),
+    (.xProxyCache, "X-Proxy-Cache", status(ofWords:)),
+    (.serverTiming, "Server-Timing", status(ofServerTiming:)),
+    (.age, "Age", status(ofAge:)),
+  ]
+
+  init(_ fields: ResponseFields) {
+    for (name, header, read) in Self.sources {
+      guard let value = fields.joined(name), let status = read(value) else { continue }
+      self.init(status, evidence: "\(header): \(value)".quotable)
+      return
+    }
+    self.init(.unknown)
+  }
+
+  // MARK: Headers
+
+  /// RFC 9211, section 2: the last member is of the cache nearest to us. One that tells neither `hit` nor why it asked (`fwd`) leaves that to
+  /// those behind it; one that asked whether its old image was still right (304) had it.
+  private static func status(ofCacheStatus value: String) -> RemoteCacheStatus? {
+    let list = FieldList(value)
+    for member in list.members.reversed() {
+      if member.isTrue("hit") { return .hit }
+      guard let reason = member.text("fwd") else { continue }
+      return reason == "stale" && member.text("fwd-status") == "304" ? .hit : .miss
+    }
+    // As caches wrote it before there was a standard.
+    return status(of: list)
+  }
+
+  /// Any other word of Cloudflare's says that its cache was not used.
+  private static func cloudflareStatus(_ value: String) -> RemoteCacheStatus? {
+    FieldList(value).members.last.map { status(ofWord: $0.name) ?? .miss }
+  }
+
+  private static func status(ofWords value: String) -> RemoteCacheStatus? { status(of: FieldList(value)) }
+
+  private static func status(of list: FieldList) -> RemoteCacheStatus? {
+    list.members.reversed().lazy.compactMap { status(ofWord: $0.name) }.first
+  }
+
+  private static func status(ofServerTiming value: String) -> RemoteCacheStatus? {
+    FieldList(value).members.last { $0.name.lowercased() == "cdn-cache" }?.text("desc").flatMap(status(ofWord:))
+  }
+
+  private static func status(ofAge value: String) -> RemoteCacheStatus? {
+    guard let seconds = FieldList(value).members.first?.name.utf8, seconds.allSatisfy({ (48...57).contains($0) }) else {
+      return nil
+    }
+    return seconds.contains { $0 > 48 } ? .hit : nil
+  }
+
+  /// What the first word of `text` says, such as `Hit from cloudfront`, `TCP_REFRESH_HIT` or `EXPIRED`; nil where it is none of a cache's.
+  private static func status(ofWord text: String) -> RemoteCacheStatus? {
+    let word = text.prefix { $0 != " " && $0 != "\t" }.uppercased()
+    let isMiss = ["MISS", "PASS", "NOCACHE", "NOSTORE", "UNCACHE", "EXPIRED"].contains { word.contains($0) }
+    // Squid and Akamai write TCP_EXPIRED_HIT where an old image was served since the origin was down.
+    if isMiss, word != "TCP_EXPIRED_HIT" { return .miss }
+    if word.contains("HIT") { return .hit }
+    return switch word {
+    case "STALE", "REVALIDATED", "UPDATING", "CACHED": .hit
+    case "DYNAMIC", "NONE", "IGNORED": .miss
+    default: nil
+    }
+  }
+}
+
+/// A header's value as members with parameters, as lists of structured fields are written (RFC 9651, section 3.1), read forgivingly: junk
+/// is a member with an odd name.
+struct FieldList {
+  struct Member {
+    /// The item itself, without quotes.
+    let name: String
+    private let parameters: [(name: String, value: String?)]
+
+    fileprivate init(_ text: Substring) {
+      let parts = FieldList.parts(of: text, separatedBy: UInt8(ascii: ";"))
+      name = FieldList.unquoted(parts[0])
+      parameters = parts.dropFirst().map { part in
+        let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return (FieldList.unquoted(sides[0]).lowercased(), sides.count > 1 ? FieldList.unquoted(sides[1]) : nil)
+      }
+    }
+
+    /// Whether the parameter is there and not said to be false: one without a value is true.
+    func isTrue(_ name: String) -> Bool {
+      parameters.last { $0.name == name }.map { $0.value == nil || $0.value == "?1" } ?? false
+    }
+
+    /// The value of the parameter; empty where it has none.
+    func text(_ name: String) -> String? { parameters.last { $0.name == name }.map { $0.value?.lowercased() ?? "" } }
+  }
+
+  let members: [Member]
+
+  init(_ value: String) {
+    members = Self.parts(of: value[...], separatedBy: UInt8(ascii: ",")).map(Member.init).filter { !$0.name.isEmpty }
+  }
+
+  /// The pieces between separators that stand in no quoted string; at least one.
+  private static func parts(of text: Substring, separatedBy separator: UInt8) -> [Substring] {
+    var parts: [Substring] = []
+    var (start, isQuoted, isEscaped) = (text.startIndex, false, false)
+    for index in text.utf8.indices {
+      switch text.utf8[index] {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\") where isQuoted: isEscaped = true
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case separator where !isQuoted:
+        parts.append(text[start..<index])
+        start = text.utf8.index(after: index)
+      default: break
+      }
+    }
+    return parts + [text[start...]]
+  }
+
+  private static func unquoted(_ text: Substring) -> String {
+    var text = text
+    while let first = text.utf8.first, first == 32 || first == 9 { text.removeFirst() }
+    while let last = text.utf8.last, last == 32 || last == 9 { text.removeLast() }
+    guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return String(text) }
+    return String(text.dropFirst().dropLast())
+  }
+}

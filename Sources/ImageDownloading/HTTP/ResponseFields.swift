@@ -1,0 +1,145 @@
+import ImagePrimitives
+
+/// The headers of an answer that the downloader itself reads, gathered line by line as libcurl hands them over.
+///
+/// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
+struct ResponseFields {
+  enum Name: UInt8 {
+    case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
+      retryAfter, vary
+    // What caches on the way say of themselves.
+    case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
+  }
+
+  private var bytes: [UInt8] = []
+  private var values: [(name: Name, range: Range<Int>)] = []
+  /// Whether the head's last line came: what comes then are trailers.
+  private var isComplete = false
+  /// Whether the last line was one of ours, so that a folded one belongs to it.
+  private var lastIsOurs = false
+
+  init() {}
+
+  /// The headers of a head that is no longer as it came.
+  init(_ headers: [HeaderField]) {
+    for header in headers { Array("\(header.name):\(header.value)".utf8).withUnsafeBytes { add($0) } }
+  }
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    values.removeAll(keepingCapacity: true)
+    isComplete = false
+    lastIsOurs = false
+  }
+
+  /// Takes a line of a head; a status line begins a new one.
+  mutating func add(_ line: UnsafeRawBufferPointer) {
+    guard let first = line.first else { return }
+    switch first.asciiLowercased {
+    case UInt8(ascii: "h") where ByteView(line).matches("HTTP/"): removeAll()
+    case _ where isComplete: break
+    case UInt8(ascii: "\r"), UInt8(ascii: "\n"): isComplete = true
+    case UInt8(ascii: " "), UInt8(ascii: "\t"): addFolded(line)
+    case UInt8(ascii: "a"):
+      add(line, .age, "age:")
+      if !lastIsOurs { add(line, .acceptRanges, "accept-ranges:") }
+    case UInt8(ascii: "c"):
+      add(line, .cacheControl, "cache-control:")
+      if !lastIsOurs { add(line, .contentType, "content-type:") }
+      if !lastIsOurs { add(line, .contentEncoding, "content-encoding:") }
+      if !lastIsOurs { add(line, .contentRange, "content-range:") }
+      if !lastIsOurs { add(line, .cacheStatus, "cache-status:") }
+      if !lastIsOurs { add(line, .cloudflareCacheStatus, "cf-cache-status:") }
+      if !lastIsOurs { add(line, .bunnyCache, "cdn-cache:") }
+    case UInt8(ascii: "d"): add(line, .date, "date:")
+    case UInt8(ascii: "e"):
+      add(line, .etag, "etag:")
+      if !lastIsOurs { add(line, .expires, "expires:") }
+    case UInt8(ascii: "l"):
+      add(line, .lastModified, "last-modified:")
+      if !lastIsOurs { add(line, .location, "location:") }
+    case UInt8(ascii: "r"): add(line, .retryAfter, "retry-after:")
+    case UInt8(ascii: "s"): add(line, .serverTiming, "server-timing:")
+    case UInt8(ascii: "v"): add(line, .vary, "vary:")
+    case UInt8(ascii: "x"):
+      add(line, .xCache, "x-cache:")
+      if !lastIsOurs { add(line, .xCacheStatus, "x-cache-status:") }
+      if !lastIsOurs { add(line, .xProxyCache, "x-proxy-cache:") }
+    default: lastIsOurs = false
+    }
+  }
+
+  private mutating func add(_ line: UnsafeRawBufferPointer, _ name: Name, _ prefix: StaticString) {
+    lastIsOurs = ByteView(line).matchesIgnoringCase(prefix)
+    guard lastIsOurs else { return }
+    let start = bytes.count
+    append(line[prefix.utf8CodeUnitCount...])
+    values.append((name, start..<bytes.count))
+  }
+
+  /// A line that goes on with the one before, as old servers write (RFC 9112, section 5.2).
+  private mutating func addFolded(_ line: UnsafeRawBufferPointer) {
+    guard lastIsOurs, let last = values.indices.last else { return }
+    bytes.append(UInt8(ascii: " "))
+    append(line[...])
+    values[last].range = values[last].range.lowerBound..<bytes.count
+  }
+
+  private mutating func append(_ value: Slice<UnsafeRawBufferPointer>) {
+    let rest = value.drop(while: \.isASCIIWhitespace)
+    guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return }
+    bytes.append(contentsOf: rest[...last])
+  }
+
+  /// Takes over what `other` has of those names and this has not.
+  mutating func inherit(_ names: [Name], from other: ResponseFields) {
+    for name in names where !has(name) {
+      for value in other.values where value.name == name {
+        let start = bytes.count
+        bytes.append(contentsOf: other.bytes[value.range])
+        values.append((name, start..<bytes.count))
+      }
+    }
+  }
+
+  // MARK: What there is
+
+  func has(_ name: Name) -> Bool { values.contains { $0.name == name } }
+
+  /// The last of that name.
+  func bytes(_ name: Name) -> ArraySlice<UInt8>? { values.last { $0.name == name }.map { bytes[$0.range] } }
+
+  /// The last of that name; what is no UTF-8 in it is replaced.
+  func last(_ name: Name) -> String? { bytes(name).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// All of that name, in order, joined by commas.
+  func joined(_ name: Name) -> String? {
+    let all = values.lazy.filter { $0.name == name }.map { String(decoding: bytes[$0.range], as: UTF8.self) }
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+
+  /// The headers that say for how long the answer may be used again.
+  var freshnessHeaders: FreshnessHeaders {
+    var headers: FreshnessHeaders = []
+    if has(.cacheControl) { headers.insert(.cacheControl) }
+    if has(.expires) { headers.insert(.expires) }
+    return headers
+  }
+
+  /// For how long the answer may be used again, from now on, where its request was made so long ago.
+  func freshness(_ time: TimeSource, taking duration: Duration) -> Freshness {
+    guard !freshnessHeaders.isEmpty else { return Freshness() }
+    var control = CacheControl()
+    for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
+    let first = { (name: Name) in values.first { $0.name == name }.map { bytes[$0.range] } }
+    let received = time.wall()
+    return Freshness(
+      control,
+      expires: first(.expires),
+      age: first(.age),
+      date: first(.date),
+      requested: received.advanced(by: .zero - duration),
+      received: received
+    )
+  }
+}

@@ -1,0 +1,122 @@
+import ImagePrimitives
+
+/// A load that an ``ImageLoader`` does.
+struct Load {
+  let slot: Int
+  let task: Task<Void, Never>
+  let started: MonotonicInstant
+  let deadline: MonotonicInstant
+}
+
+/// Jobs that loaders do instead of libcurl.
+extension TransferLoop {
+  /// Which loader takes a download: the last that can.
+  func loader(of download: Download) -> Int? {
+    if loaders.isEmpty { return nil }
+    let url = String(decoding: download.url, as: UTF8.self)
+    return loaders.lastIndex { $0.canLoad(url) }
+  }
+
+  func startLoad(_ slot: Int, by loader: any ImageLoader, resolves: Bool) {
+    // There is nothing to resolve or connect to.
+    if resolves { queue.resolved() }
+    queue.connected(host: pending[slot].host)
+    lastLoad += 1
+    let number = lastLoad
+    pending[slot].begin(.loading(number: number), now: iteration.now)
+    let download = pending[slot].download
+    let request = LoaderRequest(
+      url: String(decoding: download.url, as: UTF8.self),
+      validators: download.validators,
+      options: download.options
+    )
+    let task = Task { [inbox] in
+      let result = await loader.answer(to: request)
+      inbox.post(.loaded(number: number, result))
+    }
+    let deadline = iteration.now.advanced(by: pending[slot].remaining)
+    loads[number] = Load(slot: slot, task: task, started: iteration.now, deadline: deadline)
+    iteration.nextTimeLimit = min(iteration.nextTimeLimit, deadline)
+    notifyStarted(slot)
+  }
+
+  /// Takes what a loader has found, unless it was stopped before.
+  func concludeLoad(_ number: UInt64, _ result: Result<LoaderResponse, Failure>) {
+    guard let load = loads[number] else { return }
+    let slot = load.slot
+    let outcome = TransferOutcome(result, for: pending[slot].download)
+    if case .success(let answer) = result { notifyLoaded(slot, answer) }
+    var bytes = 0
+    if case .success(let answer) = result { bytes = answer.body.count }
+    if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
+      recordBusy(slot, status: status, begun: load.started, asked: nil)
+    }
+    endLoad(number, of: slot, receivedBytes: bytes)
+    settle(slot, outcome)
+  }
+
+  func checkLoadLimits() {
+    for (number, load) in loads {
+      if iteration.now >= load.deadline {
+        let limit = pending[load.slot].download.options.timeout
+        endLoad(number, of: load.slot)
+        settle(load.slot, .failure(.transient(.timeout, "the loader was not done within \(limit.text)")))
+      } else {
+        iteration.nextTimeLimit = min(iteration.nextTimeLimit, load.deadline)
+      }
+    }
+  }
+
+  /// Makes room for others; a loader that is not done is told to stop, and what it may still bring is not taken.
+  func endLoad(_ number: UInt64, of slot: Int, receivedBytes: Int = 0) {
+    guard let load = loads.removeValue(forKey: number) else { return }
+    load.task.cancel()
+    if pending[slot].waiters.wantsDetails { pending[slot].summary.details = TransferDetails() }
+    pending[slot].end(nanoseconds: iteration.now.nanoseconds - load.started.nanoseconds, receivedBytes: UInt64(receivedBytes))
+    queue.finished(host: pending[slot].host)
+  }
+}
+
+extension ImageLoader {
+  /// What it finds, with every error as a failure.
+  fileprivate func answer(to request: LoaderRequest) async -> Result<LoaderResponse, Failure> {
+    do {
+      return .success(try await load(request))
+    } catch let failure as Failure {
+      return .failure(failure)
+    } catch {
+      return .failure(Failure(.internal, message: "the loader \(type(of: self)) failed: \(error)"))
+    }
+  }
+}
+
+extension TransferOutcome {
+  /// Judges what a loader found for `download`, by the rules that hold for answers of servers.
+  init(_ result: Result<LoaderResponse, Failure>, for download: Download) {
+    do throws(Failure) {
+      let answer = try result.get()
+      let options = download.options
+      if answer.isNotModified, download.validators == nil {
+        throw Failure(.internal, message: "the loader says that nothing has changed, though it was not asked that")
+      }
+      if !answer.isNotModified {
+        try options.checkContentType(answer.contentType, status: nil)
+        if answer.body.count > options.maxBytes { throw .tooLarge(limit: options.maxBytes, status: nil) }
+      }
+      let body = answer.isNotModified ? [] : try options.decrypted(answer.body)
+      let image = DownloadedImage(
+        status: answer.isNotModified ? 304 : 200,
+        contentType: answer.contentType,
+        etag: answer.validators.etag,
+        lastModified: answer.validators.lastModified,
+        freshness: answer.freshness,
+        body: body,
+        bodyBytes: body.count,
+        totalBytes: answer.isNotModified ? nil : body.count
+      )
+      self = answer.isNotModified ? .notModified(image) : .image(image)
+    } catch {
+      self = .failure(error)
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import ImagePrimitives
+
+/// A transfer that one or several downloads want and that has not ended, waiting or running.
+struct PendingTransfer {
+  /// What it does now.
+  enum Activity {
+    /// It is between two of the others.
+    case none
+    /// It stands in the queue; before that time it does not start.
+    case queued(notBefore: MonotonicInstant?)
+    /// It waits for another job of its identity, whose first chunks it has missed.
+    case held
+    /// It waits for its host's rules for robots.
+    case awaitingRobots
+    /// libcurl has it, at that place of the loop's transfers.
+    case transferring(place: Int)
+    /// A loader has it, under that number.
+    case loading(number: UInt64)
+  }
+
+  /// The download that it began with: all that share it are equal in what changes the result.
+  let download: Download
+  let identity: DownloadIdentity
+  var waiters: Waiters
+  private(set) var activity = Activity.none
+  /// Its place in the queue when it last was put there.
+  var place = Waiters.Place(priority: .normal, sequence: 0)
+  /// The job of the same identity that starts when this one has ended.
+  var successor: Int?
+  /// Which of the loaders loads it; nil for libcurl.
+  let loader: Int?
+  /// Where the next request goes: the download's own URL, or where redirects have led.
+  var url: [UInt8]
+  /// The URLs of this attempt before that one.
+  var visited: [[UInt8]] = []
+  /// The number of the URL's host.
+  var host: Int
+  /// Whether it goes on with an attempt that has begun: the next hop of a redirect, a probe in place of a refused HEAD or the
+  /// next part of a body.
+  private(set) var continues = false
+  /// Whether a server has refused HEAD, so that it is probed.
+  private(set) var isHeadRefused = false
+  /// What is here of the body that its next request goes on from.
+  private(set) var continuation: BodyContinuation?
+  /// The answer that was accepted already, while a second request is made.
+  private(set) var accepted: AcceptedResponse?
+  /// What this attempt has taken before its present hop.
+  var attemptNanoseconds: UInt64 = 0
+  /// Since when it waits for a retry.
+  var retrySince: MonotonicInstant?
+  /// For how long hosts have told it to wait, in all.
+  private(set) var toldToWait = Duration.zero
+  /// Attempts to which hosts answered that it should wait, so that what follows is no retry.
+  private(set) var excusedAttempts = 0
+  var summary = TransferSummary()
+
+  init(_ download: Download, identity: DownloadIdentity, client: ClientState, host: Int, loader: Int?) {
+    self.download = download
+    self.identity = identity
+    self.host = host
+    self.loader = loader
+    waiters = Waiters(Waiter(download, client: client))
+    url = download.url
+  }
+
+  /// Whether its present request follows a redirect.
+  var isRedirected: Bool { !visited.isEmpty }
+
+  /// Whether its present request may carry what is the job's own.
+  var isAtOwnOrigin: Bool {
+    !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.url))
+  }
+
+  /// Whether it has not begun, or waits to begin again.
+  var isWaiting: Bool {
+    switch activity {
+    case .queued, .awaitingRobots: !continues
+    case .held: true
+    case .none, .transferring, .loading: false
+    }
+  }
+
+  /// Changes what it does, and counts for its clients whether it waits.
+  mutating func change(to activity: Activity) {
+    let hasWaited = isWaiting
+    self.activity = activity
+    guard isWaiting != hasWaited else { return }
+    let change = hasWaited ? -1 : 1
+    waiters.forEach { $0.client.waiting += change }
+  }
+
+  /// What its attempt may still take.
+  var remaining: Duration { download.options.timeout - .nanoseconds(Int64(clamping: attemptNanoseconds)) }
+
+  /// What `waiter` is told that it cost.
+  func summary(for waiter: Waiter) -> TransferSummary {
+    var summary = summary
+    summary.isShared = waiter.hasJoined
+    if !waiter.wantsDetails { summary.details = nil }
+    return summary
+  }
+
+  /// Begins a request: the first of an attempt, or one that continues it.
+  mutating func begin(_ activity: Activity, now: MonotonicInstant) {
+    change(to: activity)
+    if !continues { summary.attempts += 1 }
+    if let since = retrySince { summary.waitedNanoseconds += now.nanoseconds - since.nanoseconds }
+    retrySince = nil
+  }
+
+  /// Adds what a request cost.
+  mutating func end(nanoseconds: UInt64, receivedBytes: UInt64) {
+    change(to: .none)
+    summary.receivedBytes += receivedBytes
+    // How long the image took is what counts.
+    guard accepted == nil else { return }
+    attemptNanoseconds += nanoseconds
+    summary.durationNanoseconds += nanoseconds
+  }
+
+  /// Goes on with the same attempt at another URL.
+  mutating func follow(to url: [UInt8]) {
+    visited.append(self.url)
+    self.url = url
+    continues = true
+  }
+
+  /// Goes on with the same attempt by a probe, since HEAD was refused.
+  mutating func probeInstead() {
+    isHeadRefused = true
+    continues = true
+  }
+
+  /// Goes on with the same attempt for the next part of the body.
+  mutating func continueProbe(from continuation: BodyContinuation) {
+    self.continuation = continuation
+    continues = true
+  }
+
+  /// Goes on with the same request again, which has the time of an attempt of its own.
+  mutating func askAgain(keeping accepted: AcceptedResponse) {
+    self.accepted = accepted
+    continuation = nil
+    attemptNanoseconds = 0
+    continues = true
+  }
+
+  /// Notes that its host asks for a wait.
+  mutating func excuse(waiting duration: Duration) {
+    toldToWait += duration
+    excusedAttempts += 1
+  }
+
+  /// Goes on with the same attempt by asking for the whole body, since the rest cannot be had.
+  mutating func startOver() {
+    continuation = nil
+    continues = true
+  }
+
+  /// Goes back to the download's own URL, to wait for another attempt, which goes on from what is here of the body.
+  mutating func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
+    url = download.url
+    visited = []
+    continues = false
+    self.continuation = continuation
+    attemptNanoseconds = 0
+    retrySince = now
+  }
+}
+
+/// The jobs that have not ended, by small numbers and by identity.
+struct PendingTransferTable {
+  private var pending: [PendingTransfer?] = []
+  private var free: [Int] = []
+  private var slots: [DownloadIdentity: Int] = [:]
+
+  /// A job's new slot; with `isFound` false another of its identity stays the one that is found.
+  mutating func insert(_ job: PendingTransfer, isFound: Bool) -> Int {
+    let slot = free.popLast() ?? pending.count
+    if slot == pending.count { pending.append(job) } else { pending[slot] = job }
+    if isFound { slots[job.identity] = slot }
+    return slot
+  }
+
+  /// Its slot may be used again at once. Where it is the one that is found, its successor is from here; else `found` is the one
+  /// that it waited for.
+  mutating func remove(_ slot: Int) -> (job: PendingTransfer, found: Int?) {
+    guard let job = pending[slot].take() else { preconditionFailure("slot \(slot) has no job") }
+    free.append(slot)
+    guard let place = slots.index(forKey: job.identity) else { return (job, nil) }
+    guard slots.values[place] == slot else { return (job, slots.values[place]) }
+    if let successor = job.successor { slots.values[place] = successor } else { slots.remove(at: place) }
+    return (job, nil)
+  }
+
+  func slot(of identity: DownloadIdentity) -> Int? { slots[identity] }
+
+  subscript(slot: Int) -> PendingTransfer {
+    get { pending[slot]! }
+    _modify { yield &pending[slot]! }
+  }
+}
+
+/// What tells downloads apart whose results may differ; those of equal identity share a transfer.
+struct DownloadIdentity: Hashable {
+  private let url: [UInt8]
+  private let validators: Validators?
+  private let options: PreparedOptions
+  /// Made once, since a table asks for it at each step of a download's life.
+  private let hash: Int
+
+  init(_ download: Download) {
+    url = download.url
+    validators = download.validators
+    options = download.prepared
+    var hasher = Hasher()
+    url.withUnsafeBytes { hasher.combine(bytes: $0) }
+    hasher.combine(options)
+    if let validators { hasher.combine(validators) }
+    hash = hasher.finalize()
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+
+  static func == (left: DownloadIdentity, right: DownloadIdentity) -> Bool {
+    left.hash == right.hash && left.url == right.url && left.validators == right.validators && left.options == right.options
+  }
+}

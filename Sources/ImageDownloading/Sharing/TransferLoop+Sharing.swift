@@ -1,0 +1,171 @@
+import ImagePrimitives
+
+/// Who shares a job: joining, leaving, and what that does to its place.
+extension TransferLoop {
+  func submit(_ download: Download, of client: ClientState) {
+    var download = download
+    if let order {
+      arrivals += 1
+      download.sequence = order.sequence(ofArrival: arrivals)
+    }
+    let identity = DownloadIdentity(download)
+    if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
+    let loader = loader(of: download)
+    guard let origin = URLOrigin(download.url) ?? loader.map({ _ in URLOrigin(schemeOf: download.url) }) else {
+      let failure = Failure(.invalidURL, message: "the URL is no normalised http or https URL")
+      return client.notify(.failed(id: download.id, failure, TransferSummary()))
+    }
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = PendingTransfer(download, identity: identity, client: client, host: host, loader: loader)
+    enqueue(insert(job, isFound: true))
+  }
+
+  private func insert(_ job: PendingTransfer, isFound: Bool) -> Int {
+    let slot = pending.insert(job, isFound: isFound)
+    job.waiters.forEach {
+      $0.client.add($0.id, slot: slot)
+      watch(job.download, of: $0.client, slot: slot)
+    }
+    return slot
+  }
+
+  /// Adds a download to a job of its identity; where that has handed over chunks, which the download has missed, to the job after
+  /// it.
+  private func join(_ slot: Int, _ download: Download, of client: ClientState) {
+    if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
+    guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
+    guard let origin = URLOrigin(download.url) else { preconditionFailure("only http and https come in chunks") }
+    let host = hosts.retain(origin.connecting(by: download.options))
+    let job = PendingTransfer(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
+    let successor = insert(job, isFound: false)
+    pending[slot].successor = successor
+    hold(successor)
+  }
+
+  private func hasHandedOver(_ slot: Int) -> Bool {
+    if let accepted = pending[slot].accepted { return accepted.wasStreamed }
+    if case .transferring(let place) = pending[slot].activity { return transfers[place].hasHandedOver }
+    return pending[slot].continuation?.hasHandedOver == true
+  }
+
+  private func add(_ download: Download, of client: ClientState, to slot: Int) {
+    var waiter = Waiter(download, client: client)
+    waiter.hasJoined = true
+    client.add(download.id, slot: slot)
+    pending[slot].waiters.add(waiter)
+    if pending[slot].isWaiting { client.waiting += 1 }
+    watch(download, of: client, slot: slot)
+    updatePlace(slot)
+  }
+
+  /// Lets those who wait for `slot` share it after all, since what they have missed is void.
+  func absorbSuccessor(of slot: Int) {
+    guard let successor = pending[slot].successor else { return }
+    pending[slot].successor = nil
+    release(successor)
+    let (held, _) = pending.remove(successor)
+    releaseHost(held.host)
+    held.waiters.forEach { waiter in
+      var waiter = waiter
+      waiter.hasJoined = true
+      waiter.client.move(waiter.id, to: slot)
+      pending[slot].waiters.add(waiter)
+    }
+    if let moved = watches.removeValue(forKey: successor) { watches[slot, default: []] += moved }
+  }
+
+  // MARK: Leaving
+
+  func cancel(_ id: UInt64, of client: ClientState, includingRunning: Bool) {
+    guard let slot = client.slots[id] else { return }
+    guard includingRunning || pending[slot].isWaiting else {
+      // What runs may end; what fails is not tried again.
+      return pending[slot].waiters.update(id, of: client) { $0.mayRetry = false }
+    }
+    if pending[slot].waiters.isAlone {
+      stop(slot)
+      let job = finish(slot)
+      job.waiters.forEach { $0.client.end(id, .cancelled(id: id, job.summary(for: $0))) }
+    } else if let waiter = pending[slot].waiters.remove(id, of: client) {
+      if pending[slot].isWaiting { client.waiting -= 1 }
+      watches[slot]?.removeAll { $0.id == id && $0.client === client }
+      client.end(id, .cancelled(id: id, pending[slot].summary(for: waiter)))
+      updatePlace(slot)
+    }
+  }
+
+  func cancelAll(of client: ClientState, includingRunning: Bool) {
+    // In the order of their numbers, so that what is told does not depend on a table's.
+    for id in client.slots.keys.sorted() { cancel(id, of: client, includingRunning: includingRunning) }
+  }
+
+  func close(_ number: Int) {
+    guard let client = clients[number] else { return }
+    cancelAll(of: client, includingRunning: true)
+    client.deliver()
+    clients[number] = nil
+  }
+
+  /// Takes a job from where it waits or runs.
+  private func stop(_ slot: Int) {
+    switch pending[slot].activity {
+    case .none: break
+    case .queued:
+      queue.remove(slot: slot, host: pending[slot].host)
+      pending[slot].change(to: .none)
+    case .held: release(slot)
+    case .awaitingRobots: leaveRobots(slot)
+    case .transferring(let place): release(transfers[place], of: slot)
+    case .loading(let number): endLoad(number, of: slot)
+    }
+  }
+
+  // MARK: Places
+
+  func setPriority(_ priority: Priority, of id: UInt64, of client: ClientState) {
+    guard let slot = client.slots[id] else { return }
+    pending[slot].waiters.update(id, of: client) { $0.priority = priority }
+    updatePlace(slot)
+  }
+
+  /// Gives a job that waits the best place of those who share it.
+  private func updatePlace(_ slot: Int) {
+    guard case .queued(let time) = pending[slot].activity, pending[slot].place != pending[slot].waiters.best else { return }
+    queue.remove(slot: slot, host: pending[slot].host)
+    place(slot, notBefore: time)
+  }
+
+  /// Lets a job wait for its start; or ends it, where its host is not to be asked, or lets it wait for the host's rules for
+  /// robots.
+  func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
+    if let failure = refusal(of: slot) { return end(slot, failure) }
+    if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
+    place(slot, notBefore: time)
+  }
+
+  private func place(_ slot: Int, notBefore time: MonotonicInstant?) {
+    pending[slot].change(to: .queued(notBefore: time))
+    let place = pending[slot].waiters.best
+    pending[slot].place = place
+    queue.insert(
+      slot: slot,
+      host: pending[slot].host,
+      priority: place.priority,
+      sequence: place.sequence,
+      notBefore: time,
+      continues: pending[slot].continues,
+      patience: pending[slot].download.options.retryAfterMaximum
+    )
+  }
+
+  /// Lets a job wait for the one before it.
+  private func hold(_ slot: Int) {
+    pending[slot].change(to: .held)
+    heldJobs += 1
+  }
+
+  func release(_ heldSlot: Int) {
+    pending[heldSlot].change(to: .none)
+    heldJobs -= 1
+  }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import ImagePrimitives
+import Synchronization
+import Threads
+
+/// What other threads ask of the transfer thread, in order.
+///
+/// Its eventfd is one of the descriptors of the thread's epoll, and is written only by who finds the inbox empty: a batch costs
+/// one lock and at most one write, and the thread takes the lock only where it was woken.
+final class Inbox: Sendable {
+  enum Message: Sendable {
+    case open(client: Int, any DownloadReceiver)
+    case close(client: Int, Latch?)
+    case submit(client: Int, [Download])
+    case cancel(client: Int, [UInt64], includingRunning: Bool)
+    /// Those of one client, or of all where it is nil.
+    case cancelAll(client: Int?, includingRunning: Bool)
+    case setPriority(client: Int, UInt64, Priority)
+    /// The load of that number has ended.
+    case loaded(number: UInt64, Result<LoaderResponse, Failure>)
+    case clearCookies
+    case forgetFailures
+    case setConcurrency(Int, perHost: Int)
+    case setLimits(DownloadLimits)
+    case pause(URLOrigin, for: Duration, status: Int)
+    case setPauseObserver((@Sendable (HostPauseRequest) -> Void)?)
+    case setSuspended(Bool)
+    case capacityChanged
+    case shutDown
+  }
+
+  private struct State {
+    var messages: [Message] = []
+    var isSuspended = false
+    var isClosed = false
+
+    /// Adds `message`; true where the thread has to be woken.
+    mutating func add(_ message: Message) -> Bool {
+      messages.append(message)
+      return messages.count == 1
+    }
+  }
+
+  /// Open once the thread has ended and all events are told.
+  let ended = Latch()
+  /// Readable while there may be messages.
+  var descriptor: Int32 { event.descriptor }
+  private let event: WakeEvent
+  private let state = Mutex(State())
+
+  init() throws(DownloaderError) {
+    do throws(ThreadRefusal) { event = try WakeEvent() } catch { throw DownloaderError(message: "\(error)") }
+  }
+
+  /// Leaves a message; false where the thread was asked to end before, and takes no more.
+  @discardableResult
+  func post(_ message: Message) -> Bool {
+    let (isTaken, wakes) = state.withLock { state in
+      trap(unless: !state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
+      return state.isClosed ? (false, false) : (true, state.add(message))
+    }
+    if wakes { event.signal() }
+    return isTaken
+  }
+
+  var isSuspended: Bool { state.withLock { $0.isSuspended } }
+
+  func setSuspended(_ isSuspended: Bool) {
+    let wakes = state.withLock { state in
+      guard state.isSuspended != isSuspended else { return false }
+      state.isSuspended = isSuspended
+      return state.add(.setSuspended(isSuspended))
+    }
+    if wakes { event.signal() }
+  }
+
+  /// Asks the thread to end; false where that was asked before.
+  func close() -> Bool {
+    let (isFirst, wakes) = state.withLock { state in
+      guard !state.isClosed else { return (false, false) }
+      defer { state.isClosed = true }
+      return (true, state.add(.shutDown))
+    }
+    if wakes { event.signal() }
+    return isFirst
+  }
+
+  /// Moves all messages into `messages`, whose storage is reused.
+  func takeAll(into messages: inout [Message]) {
+    // Before the lock, so that a message that comes after it wakes again.
+    event.reset()
+    messages.removeAll(keepingCapacity: true)
+    state.withLock { swap(&$0.messages, &messages) }
+  }
+}
+
+extension Inbox.Message {
+  fileprivate var isSubmission: Bool {
+    switch self {
+    case .open, .submit: true
+    default: false
+    }
+  }
+}
+
+extension DownloaderError {
+  /// A system call that failed, with the system's reason.
+  init(system call: String) {
+    let code = errno
+    let advice =
+      code == EMFILE || code == ENFILE ? "raise the limit of open files (ulimit -n)" : "free memory, or raise its limit"
+    message = "\(call) failed: \(String(cString: strerror(code))); \(advice)"
+  }
+}
+
+/// A door that is opened once and lets all pass from then on.
+final class Latch: Sendable {
+  private let isOpen = WaitableState(false)
+
+  func open() { isOpen.withLock(waking: .all) { $0 = true } }
+
+  func wait() { isOpen.wait { $0 ? () : nil } }
+}

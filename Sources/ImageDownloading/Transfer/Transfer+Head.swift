@@ -1,0 +1,114 @@
+import CCurl
+import ImagePrimitives
+
+/// What the head of an answer says: whether its body is wanted, and how much of it comes.
+extension Transfer {
+  /// Looks at the answer's head, once its first byte or its end is here.
+  func decide() {
+    guard disposition == .undecided else { return }
+    disposition = .discarded
+    guard speaksAsAsked else {
+      refusal = otherVersion
+      return
+    }
+    // By the answer as it came: what a modifier changes is for who takes the image.
+    let length = contentLength
+    isCoded = fields.has(.contentEncoding)
+    let part = method == .probe || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
+    // Where it leads elsewhere, nobody but us sees it.
+    if isRedirect { return }
+    if isSecond { return readRemoteCache(part, contentLength: length) }
+    if method == .get, continuation != nil, isUseless(part) {
+      mustStartOver = true
+      return
+    }
+    isResumable = method == .get && !isCoded && acceptsRanges(after: part)
+    do throws(Failure) {
+      try modifyHead()
+      guard try accepts(part) else { return }
+      goOn(with: part)
+      try options.checkContentType(fields.last(.contentType), status: status)
+    } catch {
+      rejection = error
+      return
+    }
+    disposition = .kept
+    expect(part, contentLength: length)
+  }
+
+  /// Whether the answer to a request that goes on from a body says that it cannot.
+  private func isUseless(_ part: ResponsePart) -> Bool {
+    switch part {
+    case .mismatch, .end: true
+    case .part: false
+    case .whole: statusOnWire == 416
+    }
+  }
+
+  /// Takes a part for what it says of itself alone; what it leaves out stands in the answer that it goes on from (RFC 9110, section
+  /// 15.3.7).
+  private func goOn(with part: ResponsePart) {
+    guard case .part = part else { return startOver() }
+    guard let continuation else { return }
+    fields.inherit([.contentType, .etag, .lastModified, .vary, .acceptRanges], from: continuation.fields)
+    // The body has them.
+    continuation.releasePrefix()
+  }
+
+  /// Whether ranges of what comes can be had: the server has sent the one that was asked for, or all and says so (RFC 9110, sections 14.2
+  /// and 14.3). Of a 206 to a `Range` that is not ours nobody knows where in the body it began.
+  private func acceptsRanges(after part: ResponsePart) -> Bool {
+    switch part {
+    case .part: true
+    case .whole: statusOnWire == 200 && fields.last(.acceptRanges)?.lowercased() == "bytes"
+    case .mismatch, .end: false
+    }
+  }
+
+  private func modifyHead() throws(Failure) {
+    guard let modifier = options.responseModifier, let head = responseHead else { return }
+    modifiedHead = modifier.modify(head)
+    guard let modifiedHead else {
+      throw Failure(.contentType, status: status, message: "the response modifier \(modifier.name) refused the answer")
+    }
+    fields = ResponseFields(modifiedHead.headers)
+  }
+
+  /// Whether the answer has bytes that are wanted.
+  func accepts(_ part: ResponsePart) throws(Failure) -> Bool {
+    switch part {
+    case .whole: return options.acceptStatus.contains(status)
+    case .part:
+      return options.acceptStatus.contains(status) || status == 206 && options.acceptStatus.contains(200)
+        || method == .get && continuation != nil
+    case .mismatch(let failure): throw failure
+    case .end(let total):
+      hasEnough = status == 416 || options.acceptStatus.contains(status)
+      totalBytes = total
+      return false
+    }
+  }
+
+  /// Notes how many bytes are to come, and refuses too many.
+  private func expect(_ part: ResponsePart, contentLength: Int?) {
+    var end = contentLength
+    var total = contentLength
+    if case .part(let bytes, let told) = part {
+      let whole = told ?? (method == .get ? continuation?.totalBytes : nil)
+      (end, total) = (bytes.upperBound, whole)
+      endsWithPart = bytes.upperBound == whole || method == .get && whole == nil
+    }
+    if let total, total > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: total, status: status) }
+    guard !isCoded else { return }
+    declaredBytes = end
+    totalBytes = total
+    if method != .head { reserve() }
+  }
+
+  /// The Content-Length, coded or not; nil where it is not told.
+  var contentLength: Int? {
+    var length: curl_off_t = -1
+    curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
+    return length < 0 ? nil : Int(length)
+  }
+}

@@ -1,0 +1,201 @@
+import ImagePrimitives
+
+/// The transfer thread: it owns the multi handle, every easy handle, and everything that waits.
+///
+/// A turn: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start; tell
+/// the receivers. It sleeps without end where no socket, no timer and no message calls. Its parts are in files of their own: who
+/// shares a job, how jobs start, how they end, what hosts, their rules for robots allow, loaders, progress.
+final class TransferLoop: @unchecked Sendable {
+  // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
+
+  let inbox: Inbox
+  let monitor: Monitor
+  let time: TimeSource
+  let multi: CurlMulti
+  let shares: CurlShares
+  let order: DownloadOrder?
+  let defaultHeaders: [HeaderField]
+  let loaders: [any ImageLoader]
+  let redirects = RedirectResolver()
+  let retries: RetryPolicy
+  let iteration: LoopIteration
+
+  var clients: [Int: ClientState] = [:]
+  var queue: DownloadQueue
+  var pending = PendingTransferTable()
+  var hosts = HostTable()
+  var transfers: [Transfer] = []
+  /// The places of transfers that are free.
+  var free: [Int] = []
+  var loads: [UInt64: Load] = [:]
+  var lastLoad: UInt64 = 0
+  /// By slot: those who want to know how far the job is.
+  var watches: [Int: [ProgressWatch]] = [:]
+  var arrivals: Int64 = 0
+  /// Jobs that wait for another of their identity, or for their host's rules for robots.
+  var heldJobs = 0
+  var isSuspended = false
+  /// Whether the next turn must not sleep.
+  var hasMore = false
+  /// What hosts allow to robots, where that is respected.
+  var robots = RobotsRegistry()
+  let robotsReceiver = RobotsReceiver()
+  /// Who answers no HEAD.
+  var headRefusals = HeadRefusals()
+  /// Notified of the pauses that hosts ask for.
+  var pauseObserver: (@Sendable (HostPauseRequest) -> Void)?
+  private var messages: [Inbox.Message] = []
+  private var isEnding = false
+
+  init(_ configuration: ImageDownloader.Configuration, inbox: Inbox, monitor: Monitor) throws(DownloaderError) {
+    self.inbox = inbox
+    self.monitor = monitor
+    order = configuration.order
+    time = configuration.time
+    defaultHeaders = configuration.headers
+    loaders = configuration.loaders
+    retries = RetryPolicy(jitter: configuration.jitter)
+    iteration = LoopIteration(now: configuration.time.monotonic())
+    multi = try CurlMulti(wakeDescriptor: inbox.descriptor, iteration: iteration)
+    shares = try CurlShares()
+    queue = DownloadQueue(
+      concurrency: configuration.maxConcurrentDownloads,
+      perHost: configuration.maxConcurrentPerHost,
+      breaker: configuration.circuitBreaker
+    )
+    multi.setMaximumConnections(queue.concurrency * 2)
+    clients[Self.robotsClient] = ClientState(robotsReceiver)
+  }
+
+  /// Runs until told to end.
+  func run() {
+    while !isEnding { iterate() }
+    transfers.removeAll()
+    clients.removeAll()
+    pauseObserver = nil
+    inbox.ended.open()
+  }
+
+  private func iterate() {
+    let isWoken = multi.poll(milliseconds: sleepMilliseconds, time: time, meter: monitor.pipeline)
+    noteAdvances()
+    notifyChunks()
+    notifyProgress()
+    if isWoken { takeMessages() }
+    concludeEnded()
+    checkTimeLimits()
+    let limit = startWaiting()
+    for client in clients.values { client.deliver() }
+    if takeRobots() { hasMore = true }
+    monitor.update(
+      now: iteration.now,
+      limit: limit,
+      running: queue.running,
+      waiting: queue.waiting + heldJobs,
+      openedConnections: iteration.openedConnections
+    )
+  }
+
+  /// Rounded up, so that what is waited for is due when the sleep ends; -1 for a sleep without end.
+  private var sleepMilliseconds: Int32 {
+    if hasMore { return 0 }
+    let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextStart?.nanoseconds ?? .max, iteration.nextTimeLimit.nanoseconds)
+    guard wake < .max else { return -1 }
+    let now = time.monotonic().nanoseconds
+    return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
+  }
+
+  /// Hands what was streamed to all who share it.
+  func notifyChunks() {
+    guard !iteration.streamed.isEmpty else { return }
+    for streamed in iteration.streamed {
+      switch streamed {
+      case .chunk(let slot, let attempt, let bytes):
+        pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
+      case .restart(let slot): notifyRestarted(slot)
+      }
+    }
+    iteration.streamed.removeAll(keepingCapacity: true)
+  }
+
+  /// Tells all who share it that the chunks so far are void.
+  func notifyRestarted(_ slot: Int) { pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) } }
+
+  private func takeMessages() {
+    var closed: [Latch] = []
+    inbox.takeAll(into: &messages)
+    for message in messages {
+      switch message {
+      case .open(let client, let receiver): clients[client] = ClientState(receiver)
+      case .close(let client, let latch):
+        close(client)
+        if let latch { closed.append(latch) }
+      case .submit(let client, let downloads):
+        if let client = clients[client] { for download in downloads { submit(download, of: client) } }
+      case .cancel(let client, let ids, let includingRunning):
+        if let client = clients[client] { for id in ids { cancel(id, of: client, includingRunning: includingRunning) } }
+      case .cancelAll(let client, let includingRunning):
+        for (number, state) in clients where client == nil || client == number {
+          cancelAll(of: state, includingRunning: includingRunning)
+        }
+      case .setPriority(let client, let id, let priority):
+        if let client = clients[client] { setPriority(priority, of: id, of: client) }
+      case .setConcurrency(let concurrency, let perHost):
+        queue.setLimits(concurrency: concurrency, perHost: perHost)
+        limitsChanged()
+      case .setLimits(let limits):
+        queue.setLimits(limits, now: time.monotonic())
+        limitsChanged()
+      case .pause(let origin, let duration, let status): pause(origin, for: duration, status: status)
+      case .setPauseObserver(let observer): pauseObserver = observer
+      case .setSuspended(let isSuspended): self.isSuspended = isSuspended
+      case .capacityChanged: break  // Being awake is all it takes.
+      case .loaded(let number, let result): concludeLoad(number, result)
+      case .clearCookies: shares.clearCookies()
+      case .forgetFailures:
+        queue.forgetFailures()
+        monitor.forgetFailures()
+      case .shutDown:
+        for client in clients.values { cancelAll(of: client, includingRunning: true) }
+        isEnding = true
+      }
+    }
+    messages.removeAll(keepingCapacity: true)
+    // Only now, since a message may have kept the receiver.
+    for latch in closed { latch.open() }
+  }
+
+  private func limitsChanged() {
+    monitor.forgetPeak()
+    multi.setMaximumConnections(queue.concurrency * 2)
+  }
+}
+
+/// What one turn of the transfer loop gathers: its time, and what libcurl's callbacks note for when they have returned; and when
+/// the loop has to look at its transfers' time limits.
+final class LoopIteration {
+  /// What becomes of a streamed body.
+  enum Streamed {
+    /// Its next part.
+    case chunk(slot: Int, attempt: Int, bytes: [UInt8])
+    /// Its parts so far are void.
+    case restart(slot: Int)
+  }
+
+  /// Read once, after the loop has slept.
+  var now: MonotonicInstant
+  /// No transfer can break a time limit before this.
+  var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
+  /// What was streamed, in order.
+  var streamed: [Streamed] = []
+  /// What waits for requests that go on from it.
+  let keptBytes = KeptBytes()
+  /// The places of transfers that have resolved or connected, where a host's others wait for that.
+  var advanced: [Int] = []
+  /// The places of transfers of which somebody wants to know how far they are, and that have come further.
+  var progressed: [Int] = []
+  /// Connections opened so far, in all turns.
+  var openedConnections = 0
+
+  init(now: MonotonicInstant) { self.now = now }
+}
