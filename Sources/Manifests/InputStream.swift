@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// The text of one manifest from its first byte to its last, inflated where it begins like gzip.
 final class InputStream {
@@ -121,7 +122,7 @@ final class InputDescriptor {
   /// Opens the file of that path.
   convenience init(path: String) throws(InputFailure) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw InputFailure("it cannot be opened: \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw InputFailure("it cannot be opened: \(errorSentence())") }
     try self.init(descriptor: descriptor, isOwned: true)
   }
 
@@ -153,26 +154,15 @@ final class InputDescriptor {
 
   /// Reads up to the length of `destination`; 0 is the end.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Int {
-    while true {
-      let count = Glibc.read(descriptor, destination.baseAddress, destination.count)
-      if count >= 0 { return count }
-      if errno != EINTR { throw InputFailure(systemCall: "reading it") }
-    }
+    let count = uninterrupted { Glibc.read(descriptor, destination.baseAddress, destination.count) }
+    guard count >= 0 else { throw InputFailure(systemCall: "reading it") }
+    return count
   }
 
   /// Reads from `offset`, as much as there is up to the length of `destination`.
   func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputFailure) -> Int {
-    var done = 0
-    while done < destination.count {
-      let count = pread(descriptor, destination.baseAddress! + done, destination.count - done, off_t(offset) + off_t(done))
-      if count == 0 { break }
-      if count > 0 {
-        done += count
-      } else if errno != EINTR {
-        throw InputFailure(systemCall: "reading it")
-      }
-    }
-    return done
+    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputFailure(systemCall: "reading it") }
+    return count
   }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// Why a manifest cannot be read, or not to its end.
 public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -28,7 +29,7 @@ struct InputFailure: Error {
 
   /// What the system said of the call that just failed.
   init(systemCall: String) {
-    self.init("\(systemCall) failed: \(String(cString: strerror(errno)))")
+    self.init("\(systemCall) failed: \(errorSentence())")
   }
 
   func error(in manifest: String) -> ManifestError { ManifestError(manifest: manifest, message: message) }

@@ -1,5 +1,6 @@
 import Glibc
 import ImageURLs
+import ImagePrimitives
 
 /// One list that is read from its start to its end: a manifest, or one of the files that its pattern matches.
 struct ManifestFile {
@@ -69,7 +70,7 @@ struct ManifestFile {
     case GLOB_ABORTED:
       throw ManifestError(
         manifest: manifest.name,
-        message: "a folder that it names cannot be read: \(String(cString: strerror(errno)))"
+        message: "a folder that it names cannot be read: \(errorSentence())"
       )
     default: fatalError("glob: out of memory")
     }
@@ -95,7 +96,7 @@ package final class UnnamedFile: Sendable {
 
   /// Why the system made or wrote no file, in its own words.
   package struct Refusal: Error {
-    package let reason = String(cString: strerror(errno))
+    package let reason = errorSentence()
   }
 
   /// A new, empty file in that folder.
@@ -113,14 +114,6 @@ package final class UnnamedFile: Sendable {
 
   /// Writes all of `bytes` where the last ones ended.
   package func append(_ bytes: [UInt8]) throws(Refusal) {
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + done, $0.count - done) }
-      if count >= 0 {
-        done += count
-      } else if errno != EINTR {
-        throw Refusal()
-      }
-    }
+    guard bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { throw Refusal() }
   }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import Reports
+import ImagePrimitives
 
 /// Writes data to standard output; false where its reader is gone or the device is full.
 @discardableResult
@@ -10,14 +10,7 @@ func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: S
 
 /// Writes all bytes; false where the system takes no more.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-  bytes.withUnsafeBytes { bytes in
-    do throws(SystemError) {
-      try Reports.writeAll(bytes, to: descriptor)
-      return true
-    } catch {
-      return false
-    }
-  }
+  bytes.withUnsafeBytes { ImagePrimitives.writeAll($0, to: descriptor) }
 }
 
 /// The columns of the terminal behind a descriptor; nil where it is none.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import ImagePrimitives
 
 /// The bodies above 256 KiB, a file each.
 ///

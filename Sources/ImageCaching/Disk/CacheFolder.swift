@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import ImagePrimitives
 
 /// The folder of one namespace, open: its descriptor, and the paths of what is in it.
 ///
@@ -191,3 +192,6 @@ enum FileSystemKind {
     return Int(clamping: status.f_bavail).multipliedReportingOverflow(by: Int(status.f_bsize)).partialValue
   }
 }
+
+/// Whether an error number says that there is no room, or none for this user.
+func saysDiskFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT || number == EFBIG }

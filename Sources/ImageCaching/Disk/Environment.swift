@@ -1,6 +1,7 @@
 import CLMDB
 import Glibc
 import Synchronization
+import ImagePrimitives
 
 /// One LMDB environment with the folder around it, shared by every ``ImageCache`` that this process has over the folder.
 ///

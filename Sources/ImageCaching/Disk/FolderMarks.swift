@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// The small files of a namespace that say what it is.
 ///

@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import ImagePrimitives
 
 /// Writing an index anew without its free pages, which LMDB itself never gives back to the file system.
 enum IndexCompaction {

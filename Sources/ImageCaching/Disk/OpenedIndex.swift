@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import ImagePrimitives
 
 /// An LMDB environment that was just opened, with its tables.
 struct OpenedIndex {

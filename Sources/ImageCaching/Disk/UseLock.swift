@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import ImagePrimitives
 
 /// The lock that says who has a folder open: shared by all who use it, held alone by who replaces its index.
 ///

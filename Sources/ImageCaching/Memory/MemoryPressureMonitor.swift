@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 import Threads
+import ImagePrimitives
 
 /// Calls a closure when memory is short, to empty a ``MemoryCache`` for example.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// One file that tells of memory pressure, opened: what to `poll` for, and what an event on it means.
 struct MemoryPressureWatch: ~Copyable, Sendable {

@@ -142,17 +142,10 @@ final class SpoolFile {
 
   /// Reads from `offset`, as much as there is up to the length of `destination`.
   func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputFailure) -> Int {
-    var done = 0
-    while done < destination.count {
-      let count = pread(file.descriptor, destination.baseAddress! + done, destination.count - done, off_t(offset) + off_t(done))
-      if count == 0 { break }
-      if count > 0 {
-        done += count
-      } else if errno != EINTR {
-        throw InputFailure(systemCall: "reading the list's spool")
-      }
+    guard let count = readAll(file.descriptor, at: offset, into: destination) else {
+      throw InputFailure(systemCall: "reading the list's spool")
     }
-    return done
+    return count
   }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// O_TMPFILE of Linux (asm-generic/fcntl.h), which Swift does not import.
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
@@ -60,29 +61,12 @@ struct OutputDescriptor: ~Copyable {
 
   /// Writes all of `bytes`, however many calls it takes.
   borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    try writeAll(bytes, to: descriptor)
-  }
-}
-
-/// Writes all of `bytes`, however many calls it takes; waits where the descriptor does not block and takes no more now.
-package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
-  var rest = bytes
-  while !rest.isEmpty {
-    let count = write(descriptor, rest.baseAddress, rest.count)
-    if count > 0 {
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-    } else if count < 0, errno == EAGAIN {
-      // A standard stream may be a pipe that another program made non-blocking.
-      var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      poll(&poller, 1, -1)
-    } else if count < 0, errno != EINTR {
-      throw SystemError(code: errno)
-    }
+    guard writeAll(bytes, to: descriptor) else { throw SystemError(code: errno) }
   }
 }
 
 /// An error number of the system (errno(3)).
-package struct SystemError: Error {
+struct SystemError: Error {
   var code: Int32
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 
 /// A file without a name for parts of a report that can be put in their place only when the run has ended.
 ///
@@ -26,11 +27,7 @@ struct ReportSpool: ~Copyable {
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) throws(ReportError) {
-    do throws(SystemError) {
-      try writeAll(bytes, to: descriptor)
-    } catch {
-      throw ReportError(.spool, path: folder, code: error.code)
-    }
+    guard writeAll(bytes, to: descriptor) else { throw ReportError(.spool, path: folder, code: errno) }
     count += bytes.count
   }
 

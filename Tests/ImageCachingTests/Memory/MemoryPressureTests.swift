@@ -1,4 +1,5 @@
 import Glibc
+import ImagePrimitives
 import TestSupport
 import Testing
 
