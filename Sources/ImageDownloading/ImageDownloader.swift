@@ -5,12 +5,13 @@ import Threads
 /// Fetches images: many at once, bounded overall and per host, in order, with retries.
 ///
 /// ```
-///  DownloadClient ─▶ inbox ─▶ FlightTable ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ verdict ─▶ events ─▶ each waiter's
+///  DownloadClient ─▶ inbox ─▶ transfers   ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ outcome ─▶ events ─▶ each waiter's
 ///                             one for an        ▲   order, limits   or ImageLoader     │                    receiver
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
 /// One thread, the transfer thread, does all of it; the methods here and of the clients only put messages into its inbox and
-/// return.
+/// return. Receivers, hooks, credentials and ``ImageLoader/canLoad(_:)`` are called on that thread, and delay every transfer until they
+/// return; ``ImageLoader/load(_:)`` runs in a task of its own.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {

@@ -16,7 +16,7 @@ final class AcceptedResponse {
     self.outcome = outcome
   }
 
-  /// The verdict on it, with what the second request came to.
+  /// Its outcome, with that of the second request.
   fileprivate func outcome(after second: TransferOutcome) -> TransferOutcome {
     let answer: RemoteCacheResponse
     switch second {
