@@ -103,7 +103,7 @@ let package = Package(
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "WarmJobs", "Reports", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
+        "WarmJobs", "Reports", "Manifests", "ImageManaging", "ImageDownloading", "ImageCaching", "ImageURLs",
         "ImagePrimitives", "Threads", arguments,
         .target(name: "QueuedJobs", condition: .when(traits: ["Queue"])),
         .target(name: "WorkQueues", condition: .when(traits: ["Queue"])),
