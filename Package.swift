@@ -96,7 +96,8 @@ let package = Package(
     library(
       "QueuedJobs",
       [
-        "WarmJobs", "WorkQueues", "RedisClient", "YAMLDocuments", "Manifests", "ImageManaging", "ImageCaching", "ImageDownloading",
+        "WarmJobs", "WorkQueues", "RedisClient", "YAMLDocuments", "Manifests", "ImageManaging", "ImageCaching",
+        "ImageDownloading",
         "ImageURLs", "ImagePrimitives", "Reports", "Threads", "CXXHash",
       ]
     ),
