@@ -16,7 +16,8 @@ struct WorkerMembershipTests {
     var membership = WorkerMembership(now: at(0))
     membership.setHasWork(true, now: at(0))
     membership.advance(now: at(0))
-    beat(&membership, 0, granted: part, workers: workers)
+    // The second tells Redis of the part.
+    for _ in 0..<2 { beat(&membership, 0, granted: part, workers: workers) }
     return membership
   }
 
