@@ -63,3 +63,14 @@ struct TransformIdentity: Sendable {
   /// The identity of what is made of the image of `identity`.
   func identity(of identity: some Collection<UInt8>) -> [UInt8] { identity + suffix }
 }
+
+extension DecodingOptions {
+  /// What tells images apart that were decoded of the same file; empty where all of it was.
+  var key: String {
+    var parts: [String] = []
+    if let thumbnail { parts.append("\(thumbnail.width)x\(thumbnail.height)") }
+    if let maximumBytes { parts.append("bytes=\(maximumBytes)") }
+    if firstFrameOnly { parts.append("first-frame") }
+    return parts.isEmpty ? "" : "decode(\(parts.joined(separator: ",")))"
+  }
+}

@@ -66,7 +66,8 @@ package final class LoadContext: Sendable {
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = options.mode.writesDisk && cache != nil
     // A body that is needed whole and not kept has no file to be read from.
-    let needsPixels = !options.delivery.isEmpty || options.memory != nil && options.keepsInMemory || options.verification.depth == .full
+    let needsPixels =
+      !options.delivery.isEmpty || options.memory != nil && options.keepsInMemory || options.verification.depth == .full
     needsWholeBody = !keepsOnDisk && needsPixels || options.hooks.cacheSerializer != nil
     let (decodes, needsWholeBody) = (!options.delivery.isEmpty || options.encoding != nil, needsWholeBody)
     let judge = PrefixJudge(options.verification, decodes: decodes, coders: options.coders)

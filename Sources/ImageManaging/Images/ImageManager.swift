@@ -9,15 +9,26 @@ import Threads
 /// Loads images: from the memory, the disk, or else from the network into both.
 ///
 /// ```
-///  load ─▶ cached? ─▶ blacklist? ─▶ ImageDownloader ─▶ StoreInbox ─▶ BodyProcessor ─▶ CommitBatch ─▶ LoadReceiver
-///           │ hit        │ known bad    transfer thread   store thread   (coding threads   one synced
-///           ▼            ▼                                               where heavy)      transaction
-///         decided      decided
+///  Entry           made by the reader, one per row; an EntryBatch holds them side by side
+///    │ BatchLookUp            caller's thread, one read transaction; a hit or a known bad URL ends here
+///    ▼
+///  Flight          one per identity, with a Waiter for each Entry that asks for it
+///    │ Download               transfer thread
+///    ▼
+///  FetchedImage    the response, and the body as it is kept
+///    │ BodyProcessor          store thread; coding threads if it decodes or transforms
+///    ▼
+///  ProcessedImage  what verification and the transformer made of it
+///    │ CommitBatch            store thread, one synced transaction for many
+///    ▼
+///  FinalResult     what was stored
+///    │ FlightDelivery         store thread
+///    ▼
+///  LoadCompletion  for each Waiter, with its Entry, to its LoadReceiver
 /// ```
 ///
-/// One image is loaded by ``image(for:)`` or ``load(_:)-(ImageRequest)``, a batch by ``load(_:context:receiver:decided:)``; the first two
-/// are a face of the last. A batch is looked up on the caller's thread, in one read transaction; what is decided there is handed
-/// back at once. The rest become flights: one for an identity, shared by all who ask for it until its result is committed. The
+/// A batch is looked up on the caller's thread, which gets back at once what is decided there. The rest become flights: one per identity,
+/// shared by all who ask for it until its result is committed. ``image(for:)`` and ``load(_:)-(ImageRequest)`` load batches of one. The
 /// blacklist gates requests only: what is cached is served, blacklisted or not.
 public final class ImageManager: Sendable {
   /// The manager's parts, and what holds for its loads unless their requests say otherwise.

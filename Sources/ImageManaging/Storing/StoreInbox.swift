@@ -1,7 +1,9 @@
+import Glibc
 import ImageCaching
 import ImageCoding
 import ImageDownloading
 import ImagePrimitives
+import Synchronization
 import Threads
 
 /// What the store thread is told.
@@ -57,5 +59,75 @@ final class StoreInbox: DownloadReceiver {
     }
     pressure.add(held)
     mailbox.post(contentsOf: events.lazy.map { .event($0) })
+  }
+}
+
+/// What has arrived and is not final yet, bounded, so that a slow disk or decoder holds back the network and not memory.
+///
+/// The transfer thread asks and adds, the store thread adds and subtracts. Whoever was told to wait is remembered before the bounds
+/// are looked at once more, and whoever subtracts looks at that after it has: so one of the two always sees the other.
+final class BackPressure: Sendable {
+  /// What one or several entries hold.
+  struct Held: Sendable, Equatable {
+    /// Entries between the end of their transfer and their commit.
+    var entries = 0
+    /// Bytes of bodies in memory.
+    var bytes = 0
+    /// Large bodies in files that are open until their commit.
+    var blobs = 0
+
+    static func += (left: inout Held, right: Held) {
+      left.entries += right.entries
+      left.bytes += right.bytes
+      left.blobs += right.blobs
+    }
+  }
+
+  /// At most so much is held; running transfers are not counted, so that it may be passed by what they bring.
+  let limit: Held
+
+  private let entries = Atomic(0)
+  private let bytes = Atomic(0)
+  private let blobs = Atomic(0)
+  private let isAwaited = Atomic(false)
+
+  init(limit: Held = Held(entries: 4096, bytes: 16 << 20, blobs: BackPressure.blobLimit)) { self.limit = limit }
+
+  /// Whether a new transfer may start; after false, ``subtract(_:)`` says when to ask again.
+  func mayStart() -> Bool {
+    if hasRoom { return true }
+    isAwaited.store(true, ordering: .sequentiallyConsistent)
+    return hasRoom
+  }
+
+  /// Whether no new transfer may start.
+  var isFull: Bool { !hasRoom }
+
+  func add(_ held: Held) {
+    entries.add(held.entries, ordering: .sequentiallyConsistent)
+    bytes.add(held.bytes, ordering: .sequentiallyConsistent)
+    blobs.add(held.blobs, ordering: .sequentiallyConsistent)
+  }
+
+  /// Returns whether there is room again for whoever was told to wait.
+  func subtract(_ held: Held) -> Bool {
+    entries.subtract(held.entries, ordering: .sequentiallyConsistent)
+    bytes.subtract(held.bytes, ordering: .sequentiallyConsistent)
+    blobs.subtract(held.blobs, ordering: .sequentiallyConsistent)
+    return hasRoom && isAwaited.exchange(false, ordering: .sequentiallyConsistent)
+  }
+
+  private var hasRoom: Bool {
+    entries.load(ordering: .sequentiallyConsistent) < limit.entries
+      && bytes.load(ordering: .sequentiallyConsistent) < limit.bytes
+      && blobs.load(ordering: .sequentiallyConsistent) < limit.blobs
+  }
+
+  /// An eighth of the files that this process may open, at most 1,024. So many may wait for their commit, and as many be with the coding
+  /// threads; sockets and bodies that still arrive need the others.
+  static var blobLimit: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 128 }
+    return max(1, min(1024, Int(clamping: limit.rlim_cur) / 8))
   }
 }
