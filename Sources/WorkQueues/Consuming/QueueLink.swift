@@ -41,8 +41,8 @@ final class QueueLink {
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
   /// The looks for what others have lost: for batches, and for single entries.
-  var batchLook = TakeOverLook(isForRetries: false)
-  var retryLook = TakeOverLook(isForRetries: true)
+  var batchLook = ClaimScan(isForRetries: false)
+  var retryLook = ClaimScan(isForRetries: true)
   var isDrained = false
   /// When others are to be told again that it needs work.
   var nextWordOfNeed = MonotonicInstant(nanoseconds: 0)
@@ -138,7 +138,7 @@ final class QueueLink {
 
   /// A step of a look for what others have lost, which takes over `entries` at most and the rest of a message.
   private func step(
-    _ look: ReferenceWritableKeyPath<QueueLink, TakeOverLook>,
+    _ look: ReferenceWritableKeyPath<QueueLink, ClaimScan>,
     entries: Int,
     _ now: MonotonicInstant,
     _ connection: RedisConnection

@@ -2,7 +2,7 @@ import ImagePrimitives
 import RedisClient
 
 /// A look for what others have lost, through the streams of batches or through those of single entries; it may take many steps.
-struct TakeOverLook {
+struct ClaimScan {
   /// When its next step is due.
   var next = MonotonicInstant(nanoseconds: 0)
   /// Whether it has begun, and has not come to the end of all its streams.
