@@ -32,7 +32,7 @@ struct BlacklistCommand: ParsableCommand {
         guard let end = page.last else { return }
         last = end.key
         for record in page {
-          if options.json { try printJSON(BlacklistRow(record)) } else { try printData(Self.line(record)) }
+          if options.json { try printJSON(record.json) } else { try printData(Self.line(record)) }
         }
       }
     }
@@ -79,36 +79,26 @@ struct BlacklistCommand: ParsableCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let removed: Int
-    }
-
     func run() throws {
       let cache = try options.open(.readWrite).cache
       let count = try withCacheErrors { () throws(CacheError) in try cache.clearBlacklist() }
-      if options.json { return try printJSON(Row(removed: count)) }
+      if options.json { return try printJSON(["removed": count]) }
       try printData("\(counted(UInt64(count), "URL")) taken off the blacklist\n")
     }
   }
 }
 
-/// A record as `--json` prints it.
-struct BlacklistRow: Encodable {
-  let url: String
-  let kind: String
-  let status: Int?
-  let first_at: String
-  let last_at: String
-  let count: UInt32
-  let expires_at: String?
-
-  init(_ record: BlacklistRecord) {
-    url = String(decoding: record.url, as: UTF8.self)
-    kind = record.head.kind.name
-    status = record.head.status
-    first_at = record.head.firstAt.iso8601
-    last_at = record.head.lastAt.iso8601
-    count = record.head.count
-    expires_at = record.head.expiresAt?.iso8601
+extension BlacklistRecord {
+  /// The record as `--json` prints it.
+  var json: JSONTree {
+    .sorted([
+      "url": String(decoding: url, as: UTF8.self),
+      "kind": head.kind.name,
+      "status": head.status,
+      "first_at": head.firstAt.iso8601,
+      "last_at": head.lastAt.iso8601,
+      "count": head.count,
+      "expires_at": head.expiresAt?.iso8601,
+    ])
   }
 }

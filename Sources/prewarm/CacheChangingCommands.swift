@@ -66,14 +66,6 @@ extension CacheCommand {
     @Option(help: ArgumentHelp("cache.trim-to, such as 50%.", valueName: "part"))
     var trimTo: String?
 
-    private struct Row: Encodable {
-      let expired_entries: Int
-      let trimmed_entries: Int
-      let removed_bytes: Int
-      let entries: Int
-      let body_bytes: Int
-    }
-
     func run() throws {
       let rules = [
         ("--max-age", "cache.max-age", maxAge), ("--max-size", "cache.max-size", maxSize), ("--trim-to", "cache.trim-to", trimTo),
@@ -84,15 +76,13 @@ extension CacheCommand {
       let cache = try options.open(.readWrite, overrides).cache
       let (removed, left) = try withCacheErrors { () throws(CacheError) in (try cache.trim(), try cache.totals()) }
       if options.json {
-        return try printJSON(
-          Row(
-            expired_entries: removed.expired,
-            trimmed_entries: removed.trimmed,
-            removed_bytes: removed.bytesRemoved,
-            entries: left.entries,
-            body_bytes: left.bodyBytes
-          )
-        )
+        return try printJSON([
+          "expired_entries": removed.expired,
+          "trimmed_entries": removed.trimmed,
+          "removed_bytes": removed.bytesRemoved,
+          "entries": left.entries,
+          "body_bytes": left.bodyBytes,
+        ])
       }
       try printData(
         """
@@ -115,15 +105,10 @@ extension CacheCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let removed_entries: Int
-      let removed_bytes: Int
-    }
-
     func run() throws {
       let cache = try options.open(.readWrite).cache
       let before = try withCacheErrors { () throws(CacheError) in try cache.clear() }
-      if options.json { return try printJSON(Row(removed_entries: before.entries, removed_bytes: before.bodyBytes)) }
+      if options.json { return try printJSON(["removed_entries": before.entries, "removed_bytes": before.bodyBytes]) }
       try printData(
         "\(counted(UInt64(before.entries), "entry", plural: "entries")), \(byteCount(Double(before.bodyBytes))) removed\n"
       )

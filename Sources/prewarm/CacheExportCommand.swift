@@ -38,16 +38,6 @@ extension CacheCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let directory: String
-      let exported_entries: Int
-      let exported_bytes: Int
-      let damaged_entries: Int
-      let entries_with_credentials: Int
-      let superseded_entries: Int
-      let transformed_entries: Int
-    }
-
     func validate() throws {
       if withExtension, layout == .urlPath {
         throw ValidationError("--with-extension belongs to --layout sdwebimage; url-path keeps the names of the URLs.")
@@ -68,17 +58,15 @@ extension CacheCommand {
         }
       }
       if options.json {
-        try printJSON(
-          Row(
-            directory: to,
-            exported_entries: result.exported,
-            exported_bytes: result.bytes,
-            damaged_entries: result.damaged,
-            entries_with_credentials: result.withCredentials,
-            superseded_entries: result.superseded,
-            transformed_entries: result.transformed
-          )
-        )
+        try printJSON([
+          "directory": to,
+          "exported_entries": result.exported,
+          "exported_bytes": result.bytes,
+          "damaged_entries": result.damaged,
+          "entries_with_credentials": result.withCredentials,
+          "superseded_entries": result.superseded,
+          "transformed_entries": result.transformed,
+        ])
       } else {
         try printData(clauses(result).joined(separator: "; ") + "\n")
       }

@@ -102,33 +102,19 @@ extension CacheCommand {
       if let sentence { Note.error("not imported: \(named(String(decoding: url, as: UTF8.self))) (\(sentence))") }
     }
 
-    private struct Row: Encodable {
-      let source: String
-      let imported_entries: Int
-      let imported_bytes: Int
-      let blacklisted_urls: Int
-      let not_newer_entries: Int
-      let damaged_entries: Int
-      let unusable_files: Int
-      let entries_with_foreign_credentials: Int
-      let urls_not_found: Int
-    }
-
     private func show(_ result: ImportResult, of source: String) throws {
       if options.json {
-        return try printJSON(
-          Row(
-            source: source,
-            imported_entries: result.imported,
-            imported_bytes: result.bytes,
-            blacklisted_urls: result.blacklisted,
-            not_newer_entries: result.notNewer,
-            damaged_entries: result.damaged,
-            unusable_files: result.unusable,
-            entries_with_foreign_credentials: result.foreignCredentials,
-            urls_not_found: result.notFound
-          )
-        )
+        return try printJSON([
+          "source": source,
+          "imported_entries": result.imported,
+          "imported_bytes": result.bytes,
+          "blacklisted_urls": result.blacklisted,
+          "not_newer_entries": result.notNewer,
+          "damaged_entries": result.damaged,
+          "unusable_files": result.unusable,
+          "entries_with_foreign_credentials": result.foreignCredentials,
+          "urls_not_found": result.notFound,
+        ])
       }
       var clauses = [
         "\(counted(UInt64(result.imported), "image")), \(byteCount(Double(result.bytes))) from \(escapedForTerminal(source))"

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import Glibc
 import ImageCaching
 import ImageManaging
@@ -99,15 +98,10 @@ func withCacheErrors<Result>(_ body: () throws(CacheError) -> Result) throws -> 
   }
 }
 
-/// Prints a value as one line of JSON (RFC 8259), in which nothing steers a terminal.
-func printJSON(_ value: some Encodable) throws { try printData(try jsonText(value) + "\n") }
+/// Prints an object as one line of JSON (RFC 8259), in which nothing steers a terminal.
+func printJSON(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>) throws { try printJSON(.sorted(members)) }
 
-/// A value as JSON on one line, safe to be shown in a terminal.
-func jsonText(_ value: some Encodable) throws -> String {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  return escapingHiddenCharacters(inJSON: String(decoding: try encoder.encode(value), as: UTF8.self))
-}
+func printJSON(_ value: JSONTree) throws { try printData(value.line + "\n") }
 
 /// Prints data; a standard output that takes no more ends the command.
 func printData(_ text: String) throws {

@@ -15,17 +15,6 @@ extension CacheCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let directory: String
-      let namespace: String
-      let entries: Int
-      let body_bytes: Int
-      let disk_bytes: Int
-      let max_bytes: Int?
-      let fresh_until: String?
-      let blacklist_entries: Int
-    }
-
     func run() throws {
       let cache = try options.open(.readOnly).cache
       let configuration = cache.configuration
@@ -35,18 +24,16 @@ extension CacheCommand {
         (try cache.totals(), try cache.diskBytes(), isByAge ? try cache.freshUntil() : nil)
       }
       if options.json {
-        return try printJSON(
-          Row(
-            directory: configuration.directory,
-            namespace: configuration.namespace,
-            entries: totals.entries,
-            body_bytes: totals.bodyBytes,
-            disk_bytes: diskBytes,
-            max_bytes: configuration.maxSize,
-            fresh_until: freshUntil?.iso8601,
-            blacklist_entries: totals.blacklistEntries
-          )
-        )
+        return try printJSON([
+          "directory": configuration.directory,
+          "namespace": configuration.namespace,
+          "entries": totals.entries,
+          "body_bytes": totals.bodyBytes,
+          "disk_bytes": diskBytes,
+          "max_bytes": configuration.maxSize,
+          "fresh_until": freshUntil?.iso8601,
+          "blacklist_entries": totals.blacklistEntries,
+        ])
       }
       let limit = configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
       var lines = [
@@ -80,7 +67,7 @@ extension CacheCommand {
         guard let end = page.last else { return }
         last = end.key
         if options.json {
-          for record in page { try printJSON(EntryRow(record)) }
+          for record in page { try printJSON(record.json) }
         } else {
           try printData(page.map { "\($0.line)\n" }.joined())
         }
@@ -116,7 +103,7 @@ extension CacheCommand {
       guard let (record, body) = found else {
         throw try missing(originals, isAsItCame: opened.job.transform == nil, in: cache)
       }
-      if options.json { return try printJSON(EntryRow(record)) }
+      if options.json { return try printJSON(record.json) }
       guard case .bytes(let bytes) = body else {
         let advice = "remove it, and the next run fetches it again"
         throw CommandFailure(.couldNotFinish, "the cached copy of \(named(url)) is damaged; \(advice)")
@@ -153,45 +140,28 @@ extension CacheCommand {
   }
 }
 
-/// A record as `--json` prints it.
-struct EntryRow: Encodable {
-  let url: String
-  let key: String
-  let stored_at: String
-  let expires_at: String?
-  let bytes: UInt64
-  let format: String?
-  let width: UInt32?
-  let height: UInt32?
-  let proof: String
-  let status: UInt16
-  let body_hash: String
-  let content_type: String?
-  let etag: String?
-  let last_modified: String?
-
-  init(_ record: EntryRecord) {
-    let head = record.head
-    url = String(decoding: record.url, as: UTF8.self)
-    key = hexadecimal(record.key.high) + hexadecimal(record.key.low)
-    stored_at = head.storedAt.iso8601
-    expires_at = record.expiresAt?.iso8601
-    bytes = head.bodySize
-    format = head.format?.name
-    width = head.width > 0 ? head.width : nil
-    height = head.height > 0 ? head.height : nil
-    proof = head.proof.name
-    status = head.status
-    body_hash = hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low)
-    content_type = Self.text(record.contentType)
-    etag = Self.text(record.etag)
-    last_modified = Self.text(record.lastModified)
+extension EntryRecord {
+  /// The record as `--json` prints it.
+  var json: JSONTree {
+    func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
+    return .sorted([
+      "url": String(decoding: url, as: UTF8.self),
+      "key": hexadecimal(key.high) + hexadecimal(key.low),
+      "stored_at": head.storedAt.iso8601,
+      "expires_at": expiresAt?.iso8601,
+      "bytes": head.bodySize,
+      "format": head.format?.name,
+      "width": head.width > 0 ? head.width : nil,
+      "height": head.height > 0 ? head.height : nil,
+      "proof": head.proof.name,
+      "status": head.status,
+      "body_hash": hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low),
+      "content_type": text(contentType),
+      "etag": text(etag),
+      "last_modified": text(lastModified),
+    ])
   }
 
-  private static func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
-}
-
-extension EntryRecord {
   /// The record for a person, in columns.
   fileprivate var line: String {
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"

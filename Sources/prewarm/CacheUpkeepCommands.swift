@@ -19,14 +19,6 @@ extension CacheCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let entries: Int
-      let body_bytes: Int
-      let damaged_entries: Int
-      let removed_entries: Int
-      let removed_files: Int
-    }
-
     func run() throws {
       let cache = try options.open(keep ? .readOnly : .readWrite).cache
       let result = try withCacheErrors { () throws(CacheError) in
@@ -35,15 +27,13 @@ extension CacheCommand {
         }
       }
       if options.json {
-        try printJSON(
-          Row(
-            entries: result.entries,
-            body_bytes: result.bytes,
-            damaged_entries: result.damaged,
-            removed_entries: result.removed,
-            removed_files: result.sweptBlobs
-          )
-        )
+        try printJSON([
+          "entries": result.entries,
+          "body_bytes": result.bytes,
+          "damaged_entries": result.damaged,
+          "removed_entries": result.removed,
+          "removed_files": result.sweptBlobs,
+        ])
       } else {
         try printData(clauses(result).joined(separator: "; ") + "\n")
       }
@@ -75,11 +65,6 @@ extension CacheCommand {
 
     @OptionGroup var options: CacheOptions
 
-    private struct Row: Encodable {
-      let disk_bytes_before: Int
-      let disk_bytes: Int
-    }
-
     func run() throws {
       let cache = try options.open(.readWrite).cache
       let (before, after) = try withCacheErrors { () throws(CacheError) in
@@ -87,7 +72,7 @@ extension CacheCommand {
         try cache.compact()
         return (before, try cache.diskBytes())
       }
-      if options.json { return try printJSON(Row(disk_bytes_before: before, disk_bytes: after)) }
+      if options.json { return try printJSON(["disk_bytes_before": before, "disk_bytes": after]) }
       let freed = byteCount(Double(max(0, before - after)))
       try printData("\(freed) given back, \(byteCount(Double(after))) on disk\n")
     }

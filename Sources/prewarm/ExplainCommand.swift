@@ -59,7 +59,7 @@ struct ExplainCommand: ParsableCommand {
       missingCache: opened.job.cache.disk.directory,
       ways: explained
     )
-    if options.json { return try printJSON(ExplanationRow(explanation)) }
+    if options.json { return try printJSON(explanation.json) }
     try printData(explanation.text)
   }
 

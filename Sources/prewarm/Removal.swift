@@ -18,12 +18,6 @@ func named(_ text: String) -> String {
   return shown[..<end] + "…"
 }
 
-private struct RemovedRow: Encodable {
-  let url: String
-  let removed: Bool
-  let transformed: Int?
-}
-
 /// What was removed of a URL.
 struct Removed {
   /// Whether what is known by its identity was there.
@@ -58,7 +52,7 @@ func removeEach(
   let removed = try withCacheErrors { () throws(CacheError) in try remove(opened.cache, identities) }
   for (url, removed) in zip(urls, removed) {
     if options.json {
-      try printJSON(RemovedRow(url: shown(url), removed: removed.isAny, transformed: removed.transformed))
+      try printJSON(["url": shown(url), "removed": removed.isAny, "transformed": removed.transformed])
     } else if removed.isAny {
       try printData("\(removed.sentence(escapedForTerminal(shown(url))))\n")
     }

@@ -53,92 +53,62 @@ extension ReportCommand {
 
     private func printRows() throws -> ReportComparison {
       let output = LineOutput(STDOUT_FILENO)
-      var failure: (any Error)?
-      func append(_ row: some Encodable) {
-        do {
-          Array(try jsonText(row).utf8).withUnsafeBytes { output.append($0) }
-        } catch {
-          failure = failure ?? error
-        }
-      }
+      func append(_ row: JSONTree) { Array(row.line.utf8).withUnsafeBytes { output.append($0) } }
       let comparison = try withReadingErrors { () throws(ReportReadingError) in
-        try ReportComparison(from: before, to: after) { append(DifferenceRow($0)) }
+        try ReportComparison(from: before, to: after) { append($0.json) }
       }
-      append(ComparisonRow(comparison))
+      append(comparison.json)
       output.flush()
-      if let failure { throw failure }
       if output.hasFailed { throw CommandFailure(.couldNotFinish, "standard output could not be written") }
       return comparison
     }
   }
 }
 
-/// A difference as `--json` prints it.
-private struct DifferenceRow: Encodable {
-  struct End: Encodable {
-    let kind: String?
-    let status: Int?
-    let format: String?
-    let width: UInt32?
-    let height: UInt32?
-    let bytes: UInt64?
-
-    init(_ end: ReportDifference.End) {
-      kind = end.kind?.name
-      status = end.status
-      format = end.format?.name
-      width = end.width > 0 ? end.width : nil
-      height = end.height > 0 ? end.height : nil
-      bytes = end.bytes > 0 ? end.bytes : nil
-    }
-  }
-
-  let difference: String
-  let aspects: [String]?
-  let url: String
-  let variant: String?
-  let edge: String?
-  let manifest: String
-  let line: UInt64?
-  let before: End
-  let after: End
-
-  init(_ difference: ReportDifference) {
-    self.difference = difference.change.rawValue
-    aspects = difference.aspects.isEmpty ? nil : difference.aspects.names
-    url = difference.url
-    variant = difference.variant.name
-    edge = difference.variant.edge
-    manifest = difference.manifest
-    line = difference.line > 0 ? difference.line : nil
-    before = End(difference.before)
-    after = End(difference.after)
+extension ReportDifference {
+  /// The difference as `--json` prints it.
+  fileprivate var json: JSONTree {
+    .sorted([
+      "difference": change.rawValue,
+      "aspects": aspects.isEmpty ? nil : aspects.names,
+      "url": url,
+      "variant": variant.name,
+      "edge": variant.edge,
+      "manifest": manifest,
+      "line": line > 0 ? line : nil,
+      "before": before.json,
+      "after": after.json,
+    ])
   }
 }
 
-/// The counts as `--json` prints them at the end.
-private struct ComparisonRow: Encodable {
-  let broke: UInt64
-  let healed: UInt64
-  let changed: UInt64
-  let still_bad: UInt64
-  let compared: UInt64
-  let appeared: UInt64?
-  let appeared_bad: UInt64
-  let disappeared: UInt64?
-  let disappeared_bad: UInt64
-  let notes: [String]
+extension ReportDifference.End {
+  fileprivate var json: JSONTree {
+    .sorted([
+      "kind": kind?.name,
+      "status": status,
+      "format": format?.name,
+      "width": width > 0 ? width : nil,
+      "height": height > 0 ? height : nil,
+      "bytes": bytes > 0 ? bytes : nil,
+    ])
+  }
+}
 
-  init(_ comparison: ReportComparison) {
-    broke = comparison.broke
-    healed = comparison.healed
-    changed = comparison.changed
-    still_bad = comparison.stillBad
-    compared = comparison.compared
-    appeared = comparison.appeared
-    appeared_bad = comparison.appearedBad
-    disappeared = comparison.disappeared
-    disappeared_bad = comparison.disappearedBad
-    notes = comparison.untold
+extension ReportComparison {
+  /// The counts as `--json` prints them at the end.
+  fileprivate var json: JSONTree {
+    .sorted([
+      "broke": broke,
+      "healed": healed,
+      "changed": changed,
+      "still_bad": stillBad,
+      "compared": compared,
+      "appeared": appeared,
+      "appeared_bad": appearedBad,
+      "disappeared": disappeared,
+      "disappeared_bad": disappearedBad,
+      "notes": untold,
+    ])
   }
 }

@@ -39,10 +39,10 @@ public final class ReportInput {
         throw ReportReadingError(path: path, message: "is larger than \(Self.maximumReportBytes >> 20) MiB, as no report is")
       }
     }
-    do throws(JSONProblem) {
-      return try file.withBytes { bytes throws(JSONProblem) in
+    do throws(JSONError) {
+      return try file.withBytes { bytes throws(JSONError) in
         let document = try JSONDocument(bytes)
-        return try JSONReportReader.report(document.root)
+        return try JSONReport.read(document.root)
       }
     } catch {
       throw ReportReadingError(path: path, line: error.line, message: error.message)
@@ -54,13 +54,13 @@ public final class ReportInput {
   /// What `body` throws ends the reading, with the place of its row; where `isStopped` says so, asked before each row, the rest is not read.
   func rows(
     isStopped: () -> Bool = { false },
-    _ body: (ReportRow) throws(JSONProblem) -> Void
+    _ body: (ReportRow) throws(JSONError) -> Void
   ) throws(ReportReadingError) {
     var number: UInt64 = 0
     while !isStopped(), let line = try file.nextLine(maximum: Self.maximumRowBytes) {
       number += 1
-      do throws(JSONProblem) {
-        try file.withBytes { bytes throws(JSONProblem) in
+      do throws(JSONError) {
+        try file.withBytes { bytes throws(JSONError) in
           let text = UnsafeRawBufferPointer(rebasing: bytes[..<line.length])
           guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return }
           try Self.read(text, isWhole: line.isWhole, body)
@@ -75,17 +75,17 @@ public final class ReportInput {
   private static func read(
     _ text: UnsafeRawBufferPointer,
     isWhole: Bool,
-    _ body: (ReportRow) throws(JSONProblem) -> Void
-  ) throws(JSONProblem) {
+    _ body: (ReportRow) throws(JSONError) -> Void
+  ) throws(JSONError) {
     let document: JSONDocument
     do {
       document = try JSONDocument(text)
     } catch {
       // A killed run may leave a part of its last row.
       guard isWhole else { return }
-      throw JSONProblem("the row \(error.message)")
+      throw JSONError("the row \(error.message)")
     }
-    guard document.root.isObject else { throw JSONProblem("the row is no object") }
+    guard document.root.isObject else { throw JSONError("the row is no object") }
     try body(ReportRow(document.root))
   }
 }

@@ -6,12 +6,12 @@ struct JSONDocument: ~Copyable {
   let root: JSONValue
 
   /// Reads a whole text. jansson bounds its depth (2,048) and refuses numbers that it cannot hold; a key may stand once in an object.
-  init(_ text: UnsafeRawBufferPointer) throws(JSONProblem) {
+  init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
     var error = json_error_t()
     // URLs of bad lines may hold a NUL, and rows write it as an escape.
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
     guard let pointer = json_loadb(text.baseAddress, text.count, flags, &error) else {
-      throw JSONProblem(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
+      throw JSONError(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
     }
     root = JSONValue(pointer, at: .whole)
   }
@@ -25,7 +25,7 @@ struct JSONDocument: ~Copyable {
 }
 
 /// What is wrong with a JSON text, without the name of its file.
-struct JSONProblem: Error {
+struct JSONError: Error {
   /// What follows the file's name: `is no valid JSON: …`.
   var message: String
   /// The line in the text, from 1; nil where the text as a whole is meant.

@@ -1,94 +1,146 @@
 import ImagePrimitives
 
-/// What the JSON report counts over the whole run.
-extension JSONReport {
-  func write(countsOf report: FinishedReport, _ json: inout JSONComposer) {
-    let traffic = report.traffic
-    json.object("totals") { $0.write(report.totals) }
-    json.write("hit_ratio", report.totals.hitRatio, decimals: 4)
-    write(failureCountsOf: report, &json)
-    json.object("bytes") { json in
-      json.write("downloaded", traffic.receivedBytes)
-      json.write("from_cache", traffic.cachedBytes)
-      json.write("original", traffic.originalBytes)
-      json.write("stored", traffic.storedBytes)
-    }
-    write(duplicates: report.duplicates, &json)
-    json.object("throughput") { json in
-      json.write("urls_per_second", report.urlsPerSecond, decimals: 1)
-      json.write("bytes_per_second", report.bytesPerSecond, decimals: 1)
-    }
-    json.object("latency_ms") { json in
-      json.write("count", traffic.latency.count)
-      json.write(pointsOf: traffic.latency, [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)])
-    }
-    json.object("attempts") { json in
-      json.write("total", traffic.attempts)
-      json.write("retried", traffic.retries)
-      json.write("waited_seconds", Double(traffic.waitedNanoseconds) / 1e9, decimals: 3)
-      json.write("transient_failures", traffic.transientFailures)
-    }
-    json.object("formats") { json in
-      for format in report.formats { json.write(key: format.format.name, format.count) }
-    }
+/// The sections that count.
+
+extension Totals: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var urls = urls
+    try json.field("urls", &urls, isRequired: true)
+    try json.field("hit_memory", &hitMemory)
+    try json.field("hit_disk", &hitDisk)
+    try json.field("downloaded", &downloaded)
+    try json.field("revalidated", &revalidated)
+    try json.field("checked", &checked)
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("skipped", &skipped)
+    try json.field("cancelled", &cancelled)
+    try json.check(urls == self.urls, "do not add up to urls")
   }
 
-  private func write(failureCountsOf report: FinishedReport, _ json: inout JSONComposer) {
-    var kinds: [String: UInt64] = [:]
-    var statuses: [Int: UInt64] = [:]
-    for group in report.failureGroups where group.failed > 0 {
-      if let kind = group.kind { kinds[kind.name, default: 0] += group.failed }
-      if let status = group.status { statuses[status, default: 0] += group.failed }
-    }
-    json.object("failures_by_kind") { json in
-      for (kind, count) in kinds.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) { json.write(key: kind, count) }
-    }
-    json.object("failures_by_status") { json in
-      for (status, count) in statuses.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-        json.write(key: String(status), count)
-      }
-    }
-  }
-
-  private func write(duplicates: Duplicates?, _ json: inout JSONComposer) {
-    guard let duplicates else { return json.writeNull("duplicates") }
-    json.object("duplicates") { json in
-      json.write("bodies", duplicates.bodies)
-      json.write("urls", duplicates.urls)
-      if !duplicates.isComplete { json.write("complete", false) }
-    }
-  }
-
-  func write(timeline: Timeline?, _ json: inout JSONComposer) {
-    guard let timeline else { return json.writeNull("timeline") }
-    json.object("timeline") { json in
-      json.write("step_seconds", timeline.step.inSeconds, decimals: 9)
-      json.array("urls", timeline.steps) { $0.element($1.urls) }
-      json.array("bad", timeline.steps) { $0.element($1.bad) }
-      json.array("bytes", timeline.steps) { $0.element($1.receivedBytes) }
-    }
+  /// What manifests and hosts tell of their totals: hits on disk are the rest of the hits.
+  mutating func codePart<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (urls, hits) = (urls, hits)
+    try json.field("urls", &urls)
+    try json.field("hits", &hits)
+    try json.field("downloaded", &downloaded)
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("hit_memory", &hitMemory)
+    try json.field("revalidated", &revalidated)
+    try json.field("checked", &checked)
+    try json.field("skipped", &skipped)
+    try json.field("cancelled", &cancelled)
+    guard Fields.isReading else { return }
+    try json.check(hitMemory <= hits, "has more hits in memory than hits")
+    hitDisk = hits - hitMemory
+    try json.check(self.urls <= urls, "counts more than its urls")
+    try json.check(self.urls == urls, "counts fewer than its urls")
   }
 }
 
-extension JSONComposer {
-  fileprivate mutating func write(_ totals: Totals) {
-    write("urls", totals.urls)
-    write("hit_memory", totals.hitMemory)
-    write("hit_disk", totals.hitDisk)
-    write("downloaded", totals.downloaded)
-    write("revalidated", totals.revalidated)
-    write("checked", totals.checked)
-    write("failed", totals.failed)
-    write("blacklisted", totals.blacklisted)
-    write("skipped", totals.skipped)
-    write("cancelled", totals.cancelled)
+struct TrafficBytes: JSONFieldGroup {
+  var traffic: Traffic
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("downloaded", &traffic.receivedBytes)
+    try json.field("from_cache", &traffic.cachedBytes)
+    try json.field("original", &traffic.originalBytes)
+    try json.field("stored", &traffic.storedBytes)
+  }
+}
+
+struct TrafficAttempts: JSONFieldGroup {
+  var traffic: Traffic
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("total", &traffic.attempts)
+    try json.field("retried", &traffic.retries)
+    try json.field("waited_seconds", &traffic.waitedNanoseconds) { nanoseconds in
+      JSONNumber(Double(nanoseconds) / 1e9, decimals: 3)
+    } from: { number in
+      UInt64((min(number.value, 4e9) * 1000).rounded()) * 1_000_000
+    }
+    try json.field("transient_failures", &traffic.transientFailures)
+  }
+}
+
+/// Some points of a distribution for people, then all that it takes to make it again.
+struct LatencyFields: JSONSection {
+  enum Owner { case run, host }
+
+  var histogram = LatencyHistogram()
+  var owner = Owner.run
+
+  init() {}
+  init(_ histogram: LatencyHistogram, of owner: Owner) { (self.histogram, self.owner) = (histogram, owner) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    if owner == .run { json.derived("count", histogram.count) }
+    json.derived("p50", percentile(0.5))
+    if owner == .run { json.derived("p90", percentile(0.9)) }
+    json.derived("p99", percentile(0.99))
+    var maximum: JSONNumber? = histogram.count > 0 ? JSONNumber(histogram.maximumMilliseconds, decimals: 3) : nil
+    var sum = JSONNumber(Double(histogram.sumNanoseconds / 1000) / 1000, decimals: 3)
+    var buckets = histogram.buckets.map { LatencyBucket(upperBound: $0.upperBound, count: $0.count) }
+    try json.field("max", &maximum)
+    try json.field("sum", &sum)
+    try json.list("buckets", &buckets)
+    guard Fields.isReading else { return }
+    // The scale has 113 buckets.
+    try json.check(buckets.count <= 1000, "has more buckets than the scale")
+    try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than there can be")
+    histogram = LatencyHistogram(
+      buckets: buckets.map { ($0.upperBound, $0.count) },
+      maximumNanoseconds: nanoseconds(maximum?.value ?? 0),
+      sumNanoseconds: nanoseconds(sum.value)
+    )
   }
 
-  /// Some points of a distribution, then all that it takes to make it again.
-  mutating func write(pointsOf latency: LatencyHistogram, _ points: [(key: StaticString, fraction: Double)]) {
-    for (key, fraction) in points { write(key, latency.percentile(fraction), decimals: 3) }
-    write("max", latency.count > 0 ? latency.maximumMilliseconds : nil, decimals: 3)
-    write("sum", Double(latency.sumNanoseconds / 1000) / 1000, decimals: 3)
-    array("buckets", latency.buckets) { $0.element(bound: $1.upperBound, count: $1.count) }
+  private func percentile(_ fraction: Double) -> JSONNumber? {
+    histogram.percentile(fraction).map { JSONNumber($0, decimals: 3) }
+  }
+
+  private func nanoseconds(_ milliseconds: Double) -> UInt64 { UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000 }
+}
+
+private struct LatencyBucket: JSONCodable {
+  var upperBound: Double
+  var count: UInt64
+
+  init(upperBound: Double, count: UInt64) { (self.upperBound, self.count) = (upperBound, count) }
+
+  init(json: JSONValue) throws(JSONError) {
+    let pair = try json.elements()
+    guard pair.count == 2 else { throw json.problem("is no pair of an upper bound and a count") }
+    (upperBound, count) = (try pair[0].number(), try pair[1].count())
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.array([0, 1]) { $1 == 0 ? $0.value(upperBound, decimals: upperBound < 1 ? 4 : 2) : $0.value(count) }
+  }
+}
+
+extension Duplicates: JSONSection {
+  init() { self.init(bodies: 0) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("bodies", &bodies)
+    try json.field("urls", &urls)
+    try json.field("complete", &isComplete, isOmitted: true, as: { $0 ? nil : $0 }, from: { $0 ?? true })
+  }
+}
+
+extension Timeline: JSONSection {
+  init() { self.init(step: .zero, steps: []) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (urls, bad, bytes) = (steps.map(\.urls), steps.map(\.bad), steps.map(\.receivedBytes))
+    try json.field("step_seconds", &step, isRequired: true, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    try json.list("urls", &urls)
+    try json.list("bad", &bad)
+    try json.list("bytes", &bytes)
+    try json.check(urls.count == bad.count && urls.count == bytes.count, "has lists of different lengths")
+    steps = urls.indices.map { Step(urls: urls[$0], bad: bad[$0], receivedBytes: bytes[$0]) }
   }
 }

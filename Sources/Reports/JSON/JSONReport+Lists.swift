@@ -1,112 +1,153 @@
 import ImagePrimitives
 
-/// The lists of the JSON report.
-extension JSONReport {
-  func write(listsOf report: FinishedReport, _ json: inout JSONComposer) {
-    json.array("manifests", report.manifests, .lines) { json, manifest in
-      json.object { json in
-        json.write("path", manifest.path)
-        if let file = manifest.file { json.write("file", file) }
-        json.write(partOf: manifest.totals)
-      }
-    }
-    json.array("hosts", report.hosts, .lines) { json, host in
-      json.object { json in
-        json.write("host", host.host)
-        json.write(partOf: host.totals)
-        json.write("bytes", host.receivedBytes)
-        json.object("latency_ms") { json in
-          json.write(pointsOf: host.latency, [("p50", 0.5), ("p99", 0.99)])
-        }
-        if !host.remoteCaches.isEmpty { json.object("remote_cache") { $0.write(host.remoteCaches) } }
-      }
-    }
-    json.write("hosts_omitted", report.hostsOmitted)
-    json.array("failure_groups", report.failureGroups, .lines) { json, group in json.object { $0.write(group) } }
-    json.array("failures", report.failures, .lines) { json, failure in json.object { $0.write(failure) } }
-    json.write("failures_omitted", report.failuresOmitted)
-    json.array("placeholders", report.placeholders, .lines) { json, placeholder in json.object { $0.write(placeholder) } }
-    json.array("requests", report.requests, .lines) { json, request in
-      json.object { json in
-        json.write("variant", request.variant.name)
-        json.write("edge", request.variant.edge)
-        json.array("curl", ["curl"] + request.curl.options) { $0.element($1) }
-      }
+/// The elements of the lists.
+
+extension ManifestSummary: JSONSection {
+  init() { self.init(path: "") }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("path", &path, isRequired: true)
+    try json.field("file", &file, isOmitted: true)
+    try totals.codePart(&json)
+  }
+}
+
+extension HostSummary: JSONSection {
+  init() { self.init(host: "") }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try totals.codePart(&json)
+    try json.field("bytes", &receivedBytes)
+    try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
+    try json.field("remote_cache", &remoteCaches, isOmitted: true) { counts in
+      counts.isEmpty ? nil : RemoteCaches(counts: counts)
+    } from: { caches in
+      caches?.counts ?? []
     }
   }
 }
 
-extension JSONComposer {
-  /// What manifests and hosts tell of their totals.
-  fileprivate mutating func write(partOf totals: Totals) {
-    write("urls", totals.urls)
-    write("hits", totals.hits)
-    write("downloaded", totals.downloaded)
-    write("failed", totals.failed)
-    write("blacklisted", totals.blacklisted)
-    // The others, so that all add up to `urls`; hits on disk are the rest of the hits.
-    write("hit_memory", totals.hitMemory)
-    write("revalidated", totals.revalidated)
-    write("checked", totals.checked)
-    write("skipped", totals.skipped)
-    write("cancelled", totals.cancelled)
+/// One count, or one an edge by the edges' names.
+private struct RemoteCaches: JSONCodable {
+  var counts: [RemoteCacheCount]
+
+  init(counts: [RemoteCacheCount]) { self.counts = counts }
+
+  init(json: JSONValue) throws(JSONError) {
+    let members = try json.members()
+    counts = members.contains { !$0.value.isObject } ? [try Self.count(json, edge: nil)] : []
+    for (edge, value) in members where value.isObject { counts.append(try Self.count(value, edge: edge)) }
   }
 
-  /// By edge where there are edges.
-  fileprivate mutating func write(_ counts: [RemoteCacheCount]) {
-    for count in counts {
-      if let edge = count.edge { object(key: edge) { $0.write(count) } } else { write(count) }
-    }
-  }
-
-  private mutating func write(_ count: RemoteCacheCount) {
-    write("hit", count.hits)
-    write("miss", count.misses)
-    if count.unknown > 0 { write("unknown", count.unknown) }
-  }
-
-  fileprivate mutating func write(_ record: FailureRecord) {
-    write("url", record.url)
-    write("manifest", record.manifest)
-    write("line", record.line > 0 ? record.line : nil)
-    write("priority", record.priority.name)
-    if let variant = record.variant.name { write("variant", variant) }
-    if let edge = record.variant.edge { write("edge", edge) }
-    write("outcome", record.outcome.name)
-    write("kind", record.failure?.kind.name)
-    write("status", record.failure?.status.map { UInt64(clamping: $0) })
-    write("transient", record.failure?.isTransient ?? false)
-    write("attempts", UInt64(record.attempts))
-    if let status = record.remoteCache { write("remote_cache", status.rawValue) }
-    write("blacklisted", record.isBlacklisted)
-    if record.standing != .counts { write("standing", record.standing.name) }
-    write("message", record.failure?.message)
-  }
-
-  fileprivate mutating func write(_ group: FailureGroup) {
-    write("kind", group.kind?.name)
-    write("status", group.status.map { UInt64(clamping: $0) })
-    write("failed", group.failed)
-    write("blacklisted", group.blacklisted)
-    write("counting", group.counting)
-    array("hosts", group.hosts) { json, host in
-      json.object { json in
-        json.write("host", host.host)
-        json.write("count", host.count)
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      for count in counts {
+        if let edge = count.edge {
+          json.write(key: edge)
+          json.object { Self.write(count, to: &$0) }
+        } else {
+          Self.write(count, to: &json)
+        }
       }
     }
-    write("elsewhere", group.elsewhere)
-    array("examples", group.examples) { json, example in json.object { $0.write(example) } }
   }
 
-  fileprivate mutating func write(_ placeholder: Placeholder) {
-    write("host", placeholder.host)
-    write("body_hash", placeholder.checksum.hexadecimal)
-    write("urls", placeholder.urls)
-    write("first_url", placeholder.firstURL)
-    write("format", placeholder.format?.name)
-    write("width", UInt64(placeholder.width))
-    write("height", UInt64(placeholder.height))
-    write("bytes", placeholder.bytes)
+  private static func count(_ json: JSONValue, edge: String?) throws(JSONError) -> RemoteCacheCount {
+    var count = RemoteCacheCount(edge: edge)
+    // An edge may have such a name itself.
+    func number(_ key: StaticString) throws(JSONError) -> UInt64 {
+      guard let value = try json.value(key), !value.isObject else { return 0 }
+      return try value.count()
+    }
+    count.hits = try number("hit")
+    count.misses = try number("miss")
+    count.unknown = try number("unknown")
+    return count
+  }
+
+  private static func write(_ count: RemoteCacheCount, to json: inout JSONWriter) {
+    json.derived("hit", count.hits)
+    json.derived("miss", count.misses)
+    if count.unknown > 0 { json.derived("unknown", count.unknown) }
+  }
+}
+
+extension FailureGroup: JSONSection {
+  init() { self.init(kind: nil, status: nil) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("kind", &kind)
+    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("counting", &counting)
+    try json.list("hosts", &hosts)
+    try json.field("elsewhere", &elsewhere)
+    try json.list("examples", &examples)
+  }
+}
+
+extension HostCount: JSONSection {
+  init() { self.init(host: "", count: 0) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try json.field("count", &count)
+  }
+}
+
+extension FailureRecord: JSONSection {
+  init() { self.init(url: "", manifest: "", line: 0, priority: .normal, outcome: .failed, failure: nil) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (kind, status) = (failure?.kind, failure?.status)
+    var (isTransient, message) = (failure?.isTransient ?? false, failure?.message)
+    try json.field("url", &url, isRequired: true)
+    try json.field("manifest", &manifest)
+    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("priority", &priority)
+    try json.field("variant", &variant.name, isOmitted: true)
+    try json.field("edge", &variant.edge, isOmitted: true)
+    try json.field("outcome", &outcome, isRequired: true, as: { BadOutcome($0) }, from: \.outcome)
+    try json.field("kind", &kind)
+    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.field("transient", &isTransient)
+    try json.field("attempts", &attempts)
+    try json.field("remote_cache", &remoteCache, isOmitted: true)
+    try json.field("blacklisted", &isBlacklisted)
+    try json.field("standing", &standing, isOmitted: true, as: { $0 == .counts ? nil : $0 }, from: { $0 ?? .counts })
+    try json.field("message", &message)
+    guard Fields.isReading else { return }
+    failure = kind.map { Failure($0, status: status, isTransient: isTransient, message: message ?? "") }
+  }
+}
+
+extension Placeholder: JSONSection {
+  init() { self.init(host: "", checksum: Checksum(high: 0, low: 0), urls: 0, firstURL: "") }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try json.field("body_hash", &checksum, isRequired: true)
+    try json.field("urls", &urls)
+    try json.field("first_url", &firstURL)
+    try json.field("format", &format)
+    try json.field("width", &width)
+    try json.field("height", &height)
+    try json.field("bytes", &bytes)
+  }
+}
+
+extension ReportedRequest: JSONSection {
+  init() { self.init(curl: CurlCommand(options: [])) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("variant", &variant.name)
+    try json.field("edge", &variant.edge)
+    try json.field("curl", &curl, isRequired: true) { curl in
+      ["curl"] + curl.options
+    } from: { words in
+      CurlCommand(options: Array(words.dropFirst()))
+    }
   }
 }

@@ -20,90 +20,105 @@ import ImagePrimitives
 ///   first. What is left of it nobody held up: it began, or ended.
 /// - `timeline` has what was done in each step of the run; `requests` what repeats the request of an entry, by variant and edge.
 public struct JSONReport: ReportForm {
-  /// A writer.
+  static let schema = "prewarm.report/1"
+
   public init() {}
 
   /// Appends the report and a line feed.
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    var json = JSONComposer(output: OutputBuffer(capacity: 65_536))
-    json.object(.lines) { json in
-      write(runOf: report, &json)
-      write(judgementOf: report, &json)
-      write(countsOf: report, &json)
-      write(timeline: report.timeline, &json)
-      write(cacheOf: report.end, &json)
-      write(listsOf: report, &json)
-      json.array("warnings", report.warnings) { $0.element($1) }
-      json.write("peak_memory_bytes", report.end.peakMemoryBytes)
-      json.write("bounded_by", report.end.boundedBy)
-      json.object("bound_shares") { json in
-        for share in report.end.boundShares { json.write(key: share.name, share.fraction, decimals: 3) }
-      }
-    }
+    var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
+    var report = report
+    json.object(.lines) { report.code(&$0) }
     json.output.withUnsafeBytes { output.append($0) }
     output.appendLiteral("\n")
   }
 
-  private func write(runOf report: FinishedReport, _ json: inout JSONComposer) {
-    json.write("schema", "prewarm.report/1")
-    json.write("prewarm", report.version)
-    json.object("job") { json in
-      json.write("name", report.job.name)
-      json.write("file", report.job.file)
-      if let shard = report.job.shard {
-        json.object("shard") { json in
-          json.write("index", UInt64(clamping: shard.index))
-          json.write("count", UInt64(clamping: shard.count))
-          json.write("by", shard.rule)
-          if let list = shard.list {
-            json.write("entries", list.entries)
-            json.write("fingerprint", hexadecimal(list.fingerprint))
-          }
-        }
-      } else {
-        json.writeNull("shard")
-      }
-      json.write("digest", report.job.digest)
+  /// Returns the report that a text holds.
+  static func read(_ json: JSONValue) throws(JSONError) -> FinishedReport {
+    guard json.isObject, let schema = try json.string("schema") else {
+      throw json.problem("is no report of prewarm: it names no schema")
     }
-    json.write("started_at", report.startedAt?.iso8601)
-    json.write("finished_at", report.end.finishedAt?.iso8601)
-    // To the nanosecond: the rates that follow from it come out the same when it is read back.
-    json.write("duration_seconds", report.end.duration.inSeconds, decimals: 9)
-    json.write("interrupted", report.end.interruption != nil)
-    json.write("signal", report.end.interruption?.signalName)
-    json.write("deadline_passed", report.end.isPastDeadline)
-    json.write("breakage", report.end.breakage)
-    json.write("manifests_read", report.end.areManifestsRead)
-    json.write("empty", report.end.isEmpty)
-    json.write("outstanding", report.end.outstanding)
-    json.write("exit_status", UInt64(report.exitStatus.rawValue))
+    guard schema == Self.schema else {
+      throw json.problem("is of the schema '\(schema.quotable)', and this version reads \(Self.schema)")
+    }
+    let report = try FinishedReport(json: json)
+    if let value = try json.value("exit_status") {
+      guard let number = Int32(exactly: try value.count()), let status = ExitStatus(rawValue: number) else {
+        throw value.problem("is no exit status of prewarm")
+      }
+      guard status == report.exitStatus else { throw value.problem("does not follow from the rest of the report") }
+    }
+    try checkSums(of: report)
+    return report
+  }
+}
+
+extension FinishedReport: JSONSection {
+  init() {
+    let job = JobIdentity(name: "", file: nil)
+    self.init(version: "", job: job, startedAt: nil, end: RunEnd(finishedAt: nil, duration: .zero), totals: Totals())
   }
 
-  private func write(cacheOf end: RunEnd, _ json: inout JSONComposer) {
-    if let cache = end.cache {
-      json.object("cache") { json in
-        json.write("directory", cache.directory)
-        json.write("namespace", cache.namespace)
-        json.write("entries", cache.entries)
-        json.write("body_bytes", cache.bodyBytes)
-        json.write("disk_bytes", cache.diskBytes)
-        json.write("max_bytes", cache.maximumBytes)
-        json.write("trimmed_entries", cache.trimmedEntries)
-        json.write("expired_entries", cache.expiredEntries)
-        json.write("evicted_from_this_run", cache.evictedFromThisRun)
-        json.write("fresh_until", cache.freshUntil?.iso8601Seconds)
-      }
-    } else {
-      json.writeNull("cache")
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    json.derived("schema", JSONReport.schema)
+    try json.field("prewarm", &version)
+    try json.field("job", &job)
+    try json.field("started_at", &startedAt)
+    try end.codeRun(&json)
+    json.derived("exit_status", UInt64(exitStatus.rawValue))
+    try json.field("fail_on", &failOn)
+    try json.group("verdict", &verdict)
+    var standings: FailureStandings? = standings
+    try json.field("standings", &standings)
+    try json.field("totals", &totals, isRequired: true)
+    // Without standings, all failures count.
+    self.standings = standings ?? FailureStandings(counting: totals.bad)
+    json.derived("hit_ratio", JSONNumber(totals.hitRatio, decimals: 4))
+    json.derived("failures_by_kind", failures { $0.kind?.name })
+    json.derived("failures_by_status", failures { $0.status.map { String($0) } })
+    var bytes = TrafficBytes(traffic: traffic)
+    try json.group("bytes", &bytes)
+    try json.field("duplicates", &duplicates)
+    json.derived("throughput", JSONMap(throughput))
+    try json.field("latency_ms", &bytes.traffic.latency, as: { LatencyFields($0, of: .run) }, from: \.histogram)
+    var attempts = TrafficAttempts(traffic: bytes.traffic)
+    try json.group("attempts", &attempts)
+    traffic = attempts.traffic
+    try json.field("formats", &formats) { formats in
+      JSONMap(formats.map { ($0.format, $0.count) })
+    } from: { map in
+      map.members.map { FormatCount(format: $0.key, count: $0.value) }
     }
-    if let blacklist = end.blacklist {
-      json.object("blacklist") { json in
-        json.write("entries", blacklist.entries)
-        json.write("added", blacklist.added)
-        json.write("removed", blacklist.removed)
-      }
-    } else {
-      json.writeNull("blacklist")
+    try json.field("timeline", &timeline)
+    try json.field("cache", &end.cache)
+    try json.field("blacklist", &end.blacklist)
+    try json.list("manifests", &manifests, .lines)
+    try json.list("hosts", &hosts, .lines)
+    try json.field("hosts_omitted", &hostsOmitted)
+    try json.list("failure_groups", &failureGroups, .lines)
+    try json.list("failures", &failures, .lines)
+    json.derived("failures_omitted", failuresOmitted)
+    try json.list("placeholders", &placeholders, .lines)
+    try json.list("requests", &requests, .lines)
+    // A line is there to be copied, and a report may come from anyone.
+    if Fields.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
+    try json.list("warnings", &warnings)
+    try end.codeResources(&json)
+  }
+
+  /// What failed in this run, by what tells it apart.
+  private func failures(by name: (FailureGroup) -> String?) -> JSONMap<String, UInt64> {
+    var counts: [String: UInt64] = [:]
+    for group in failureGroups where group.failed > 0 {
+      if let name = name(group) { counts[name, default: 0] += group.failed }
     }
+    return JSONMap(counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) })
+  }
+
+  private var throughput: [(String, JSONNumber)] {
+    [
+      ("urls_per_second", JSONNumber(urlsPerSecond, decimals: 1)),
+      ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1)),
+    ]
   }
 }

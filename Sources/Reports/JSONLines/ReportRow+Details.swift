@@ -2,7 +2,7 @@ import ImagePrimitives
 
 /// What `DetailedRows` tells beyond a row.
 extension ReportRow {
-  func remarks() throws(JSONProblem) -> DetailedRows.Remarks {
+  func remarks() throws(JSONError) -> DetailedRows.Remarks {
     var remarks = DetailedRows.Remarks()
     remarks.isLeftOut = try value.boolean("left_out") ?? false
     remarks.joinedBlacklist = try value.boolean("joined_blacklist") ?? false
@@ -11,7 +11,7 @@ extension ReportRow {
   }
 
   /// The result as it was on the machine where the row was made.
-  func detailedResult() throws(JSONProblem) -> EntryResult {
+  func detailedResult() throws(JSONError) -> EntryResult {
     var result = try result()
     result.receivedBytes = try value.count("received_bytes")
     result.waitedNanoseconds = try value.count("waited_ns")
@@ -30,7 +30,7 @@ extension ReportRow {
     return result
   }
 
-  private func prefixChecksum() throws(JSONProblem) -> Checksum? {
+  private func prefixChecksum() throws(JSONError) -> Checksum? {
     guard let value = try value.value("prefix_hash") else { return nil }
     guard let checksum = Checksum(hexadecimal: try value.bytes()) else { throw value.problem("is no hash of 32 digits") }
     return checksum

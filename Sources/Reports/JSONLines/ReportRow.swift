@@ -7,30 +7,30 @@ struct ReportRow {
   init(_ value: JSONValue) { self.value = value }
 
   /// The URL's bytes.
-  func url() throws(JSONProblem) -> UnsafeRawBufferPointer { try value.required("url").bytes() }
+  func url() throws(JSONError) -> UnsafeRawBufferPointer { try value.required("url").bytes() }
 
   /// The bytes of the manifest's path; empty where it is not told.
-  func manifest() throws(JSONProblem) -> UnsafeRawBufferPointer {
+  func manifest() throws(JSONError) -> UnsafeRawBufferPointer {
     try value.value("manifest")?.bytes() ?? UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
   /// The line in the manifest; 0 where it has none.
-  func line() throws(JSONProblem) -> UInt64 { try value.count("line") }
+  func line() throws(JSONError) -> UInt64 { try value.count("line") }
 
-  func priority() throws(JSONProblem) -> Priority { try value.named("priority") { Priority(name: $0) } ?? .normal }
+  func priority() throws(JSONError) -> Priority { try value.named("priority") { Priority(name: $0) } ?? .normal }
 
   /// The way in which it was asked for.
-  func variant() throws(JSONProblem) -> ReportedVariant {
+  func variant() throws(JSONError) -> ReportedVariant {
     ReportedVariant(name: try value.string("variant"), edge: try value.string("edge"))
   }
 
-  func outcome() throws(JSONProblem) -> Outcome {
-    guard let outcome = try value.named("outcome", { Outcome.byName[$0] }) else { throw JSONProblem("the row has no outcome") }
+  func outcome() throws(JSONError) -> Outcome {
+    guard let outcome = try value.named("outcome", { Outcome.byName[$0] }) else { throw JSONError("the row has no outcome") }
     return outcome
   }
 
   /// Why it failed, for `failed` and `blacklisted`; nil where the row does not say.
-  func failure(_ outcome: Outcome) throws(JSONProblem) -> Failure? {
+  func failure(_ outcome: Outcome) throws(JSONError) -> Failure? {
     guard outcome == .failed || outcome == .blacklisted, let kind = try value.named("kind", { FailureKind(name: $0) }) else {
       return nil
     }
@@ -40,7 +40,7 @@ struct ReportRow {
   }
 
   /// All that the row tells of how the entry ended.
-  func result() throws(JSONProblem) -> EntryResult {
+  func result() throws(JSONError) -> EntryResult {
     let outcome = try outcome()
     var result = EntryResult(outcome)
     result.format = try value.named("format") { ImageFormat(name: $0) }
@@ -63,13 +63,13 @@ struct ReportRow {
   }
 
   /// The hash of the body.
-  func checksum() throws(JSONProblem) -> Checksum? {
+  func checksum() throws(JSONError) -> Checksum? {
     guard let value = try value.value("body_hash") else { return nil }
     guard let checksum = Checksum(hexadecimal: try value.bytes()) else { throw value.problem("is no hash of 32 digits") }
     return checksum
   }
 
-  private func details(_ outcome: Outcome) throws(JSONProblem) -> EntryResult.Details? {
+  private func details(_ outcome: Outcome) throws(JSONError) -> EntryResult.Details? {
     let failure = try failure(outcome)
     let finalURL = try value.string("final_url")
     let contentType = try value.string("content_type")

@@ -47,7 +47,7 @@ public final class RowReplay {
   /// Counts ``DetailedRows``, which `origin` gave; where one of them is none, those before it are counted.
   public func add(_ rows: UnsafeRawBufferPointer, from origin: String) throws(ReportReadingError) {
     for line in rows.split(separator: UInt8(ascii: "\n")) {
-      do throws(JSONProblem) {
+      do throws(JSONError) {
         let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: line))
         let row = ReportRow(document.root)
         try record(row, try row.detailedResult())
@@ -61,7 +61,7 @@ public final class RowReplay {
   /// Counts the rows of a file; a JSON report is a programmer's error and traps.
   public func add(_ input: ReportInput) throws(ReportReadingError) {
     trap(unless: input.kind == .rows, "\(input.path) has no rows")
-    try input.rows { row throws(JSONProblem) in try record(row) }
+    try input.rows { row throws(JSONError) in try record(row) }
   }
 
   /// What was counted; journals are written to their end.
@@ -80,9 +80,9 @@ public final class RowReplay {
     return stem ?? file
   }
 
-  private func record(_ row: ReportRow) throws(JSONProblem) { try record(row, try row.result()) }
+  private func record(_ row: ReportRow) throws(JSONError) { try record(row, try row.result()) }
 
-  private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONProblem) {
+  private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONError) {
     try claim(result)
     let url = try row.url()
     let variant = try variant(of: row)
@@ -105,11 +105,11 @@ public final class RowReplay {
     }
   }
 
-  private func claim(_ result: EntryResult) throws(JSONProblem) {
+  private func claim(_ result: EntryResult) throws(JSONError) {
     claimedBytes += result.bytes + (result.storedBytes ?? 0) + result.receivedBytes
-    guard claimedBytes <= JSONValue.maximumCount else { throw JSONProblem("the rows tell of more bytes than there can be") }
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONError("the rows tell of more bytes than there can be") }
     let (waits, overflows) = claimedWaits.addingReportingOverflow(result.waitedNanoseconds)
-    guard !overflows else { throw JSONProblem("the rows tell of longer waits than there can be") }
+    guard !overflows else { throw JSONError("the rows tell of longer waits than there can be") }
     claimedWaits = waits
   }
 
@@ -123,7 +123,7 @@ public final class RowReplay {
     }
   }
 
-  private func manifest(of row: ReportRow) throws(JSONProblem) -> Int {
+  private func manifest(of row: ReportRow) throws(JSONError) -> Int {
     let path = try row.manifest()
     // Rows mostly name one manifest many times on end.
     if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) {
@@ -135,7 +135,7 @@ public final class RowReplay {
       index = known
     } else {
       guard manifests.count < Self.maximumManifests else {
-        throw JSONProblem(
+        throw JSONError(
           "the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead"
         )
       }
@@ -146,12 +146,12 @@ public final class RowReplay {
     return index
   }
 
-  private func variant(of row: ReportRow) throws(JSONProblem) -> Int {
+  private func variant(of row: ReportRow) throws(JSONError) -> Int {
     let variant = try row.variant()
     guard variant.name != nil || variant.edge != nil else { return 0 }
     if let known = variants[variant] { return known }
     guard variants.count < Self.maximumVariants else {
-      throw JSONProblem("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, as no run has")
+      throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, as no run has")
     }
     let index = report.addVariant(variant)
     variants[variant] = index

@@ -124,8 +124,10 @@ public struct FailureStandings: Sendable, Equatable {
   /// Those that count, by kind.
   public var countingByKind: [FailureKind: UInt64] = [:]
 
-  /// Counts of nothing.
   public init() {}
+
+  /// As many failures that all count.
+  init(counting: UInt64) { self.counting = counting }
 
   mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
     switch standing {

@@ -7,7 +7,7 @@ struct ComparedSide {
     var key: EntryKey
     var facts: EntryFacts
     /// All of it as a difference tells it, made where it is needed.
-    var describe: () throws(JSONProblem) -> Description
+    var describe: () throws(JSONError) -> Description
   }
 
   /// What a difference tells of an entry, whichever way it ended.
@@ -39,8 +39,8 @@ struct ComparedSide {
   var hasRows: Bool { failures == nil }
 
   /// Calls `body` with every entry; rows can be gone through once.
-  func forEach(_ body: (Entry) throws(JSONProblem) -> Void) throws(ReportReadingError) {
-    do throws(JSONProblem) {
+  func forEach(_ body: (Entry) throws(JSONError) -> Void) throws(ReportReadingError) {
+    do throws(JSONError) {
       for failure in failures ?? [] {
         try body(Entry(key: failure.key, facts: EntryFacts(failure.failure)) { Description(failure) })
       }
@@ -48,9 +48,9 @@ struct ComparedSide {
       throw ReportReadingError(path: path, message: error.message)
     }
     guard failures == nil else { return }
-    try input.rows { row throws(JSONProblem) in
+    try input.rows { row throws(JSONError) in
       let key = EntryKey(url: try row.url(), variant: try row.variant())
-      try body(Entry(key: key, facts: EntryFacts(try row.result())) { () throws(JSONProblem) in try Description(row) })
+      try body(Entry(key: key, facts: EntryFacts(try row.result())) { () throws(JSONError) in try Description(row) })
     }
   }
 
@@ -72,7 +72,7 @@ extension ComparedSide.Description {
     self.init(url: failure.url, variant: failure.variant, manifest: failure.manifest, line: failure.line)
   }
 
-  fileprivate init(_ row: ReportRow) throws(JSONProblem) {
+  fileprivate init(_ row: ReportRow) throws(JSONError) {
     self.init(
       url: String(decoding: try row.url(), as: UTF8.self),
       variant: try row.variant(),

@@ -46,11 +46,11 @@ public struct ReportComparison: Sendable, Equatable {
       if isNew || table[index].state == .open { table[index] = entry.facts }
     }
     if old.hasRows, new.hasRows { appeared = 0 }
-    try new.forEach { entry throws(JSONProblem) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
+    try new.forEach { entry throws(JSONError) in try compare(entry, &table, isOldComplete: old.hasRows, each) }
     if new.hasRows {
       countDisappeared(table)
     } else {
-      try old.reopened().forEach { entry throws(JSONProblem) in try countHealed(entry, &table, each) }
+      try old.reopened().forEach { entry throws(JSONError) in try countHealed(entry, &table, each) }
     }
     explain(old, new)
   }
@@ -60,7 +60,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ table: inout EntryTable<EntryFacts>,
     isOldComplete: Bool,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONProblem) {
+  ) throws(JSONError) {
     let after = entry.facts
     let (index, isNew) = table.indexAdding(entry.key)
     let before = table[index]
@@ -98,7 +98,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ entry: ComparedSide.Entry,
     _ table: inout EntryTable<EntryFacts>,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONProblem) {
+  ) throws(JSONError) {
     guard let index = table.index(of: entry.key), table[index].state == .bad, !table[index].isListed else { return }
     table[index].isListed = true
     try tell(.healed, entry, table[index], EntryFacts(), each)
@@ -110,7 +110,7 @@ public struct ReportComparison: Sendable, Equatable {
     _ before: EntryFacts,
     _ after: EntryFacts,
     _ each: (ReportDifference) -> Void
-  ) throws(JSONProblem) {
+  ) throws(JSONError) {
     switch change {
     case .broke: broke += 1
     case .healed: healed += 1

@@ -14,7 +14,7 @@ public final class FailureBaseline: FailureJudge {
     let input = try ReportInput(path: path)
     switch input.kind {
     case .rows:
-      try input.rows(isStopped: isStopped) { row throws(JSONProblem) in
+      try input.rows(isStopped: isStopped) { row throws(JSONError) in
         switch try row.outcome() {
         case .failed, .blacklisted: add(EntryKey(url: try row.url(), variant: try row.variant()))
         default: break

@@ -1,8 +1,8 @@
 import ImagePrimitives
 
 /// What has to agree in a report, so that whoever renders it may add and subtract without a thought of overflow.
-extension JSONReportReader {
-  static func checkSums(of report: FinishedReport) throws(JSONProblem) {
+extension JSONReport {
+  static func checkSums(of report: FinishedReport) throws(JSONError) {
     let totals = report.totals
     try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
     let standings = report.standings
@@ -35,8 +35,8 @@ extension JSONReportReader {
     try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
   }
 
-  private static func check(_ holds: Bool, _ message: String) throws(JSONProblem) {
-    if !holds { throw JSONProblem(message) }
+  private static func check(_ holds: Bool, _ message: String) throws(JSONError) {
+    if !holds { throw JSONError(message) }
   }
 
   private static func checkSum<Element>(
@@ -44,7 +44,7 @@ extension JSONReportReader {
     _ path: KeyPath<Element, UInt64>,
     atMost limit: UInt64,
     _ message: String
-  ) throws(JSONProblem) {
+  ) throws(JSONError) {
     var rest = limit
     for element in elements {
       try check(element[keyPath: path] <= rest, message)

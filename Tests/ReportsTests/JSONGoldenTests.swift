@@ -1,0 +1,14 @@
+import Foundation
+import Reports
+import TestSupport
+import Testing
+
+@Suite struct JSONGoldenTests {
+  @Test("the JSON report of a rich run is byte for byte the one in the fixtures, and so is what is read from that")
+  func richRun() throws {
+    let path = Fixtures.path("reports/rich-run.json")
+    let golden = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(firstDifference(JSONReport().text(RichRun.report()), golden) == nil)
+    #expect(firstDifference(JSONReport().text(try ReportInput(path: path).report()), golden) == nil)
+  }
+}
