@@ -155,7 +155,7 @@ extension FailOn.Limit: JSONCodable {
   }
 }
 
-extension Verdict: JSONFieldGroup {
+extension RunVerdict: JSONFieldGroup {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.list("reasons", &reasons)
   }

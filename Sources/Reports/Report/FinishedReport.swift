@@ -11,7 +11,7 @@ public struct FinishedReport: Sendable {
   /// How the run ended as a whole, the cache and the blacklist among it.
   public var end: RunEnd
   /// What `fail-on` says of it.
-  public var verdict: Verdict
+  public var verdict: RunVerdict
   /// The rules it was judged by.
   public var failOn: FailOn
   /// How many entries ended in which outcome.
@@ -77,7 +77,7 @@ extension FinishedReport {
       job: job,
       startedAt: startedAt,
       end: end,
-      verdict: Verdict(reasons: []),
+      verdict: RunVerdict(reasons: []),
       failOn: FailOn(),
       totals: totals,
       traffic: Traffic(),

@@ -113,7 +113,7 @@ public final class RunReport {
       job: job,
       startedAt: startedAt,
       end: end,
-      verdict: Verdict(reasons: []),
+      verdict: RunVerdict(reasons: []),
       failOn: failOn,
       totals: tally.totals,
       traffic: tally.traffic,

@@ -38,7 +38,7 @@ public struct FailOn: Sendable, Hashable {
   ///
   /// Only failures that ``FinishedReport/standings`` counts can break a rule; percentages are of all that was neither skipped nor
   /// cancelled. Where no transfer was measured, no rule on latency is broken.
-  public func verdict(of report: FinishedReport) -> Verdict {
+  public func verdict(of report: FinishedReport) -> RunVerdict {
     let (totals, end) = (report.totals, report.end)
     var reasons: [String] = []
     if unfinished, end.isPastDeadline, let reason = unfinishedReason(totals, end) { reasons.append(reason) }
@@ -49,7 +49,7 @@ public struct FailOn: Sendable, Hashable {
     if evicted, let count = end.cache?.evictedFromThisRun, count > 0 {
       reasons.append("trimming removed \(counted(count, "image")) that this run had stored; raise cache.max-size")
     }
-    return Verdict(reasons: reasons)
+    return RunVerdict(reasons: reasons)
   }
 
   private func unfinishedReason(_ totals: Totals, _ end: RunEnd) -> String? {
@@ -128,7 +128,7 @@ extension FailOn.Limit {
 }
 
 /// What ``FailOn`` says of a run.
-public struct Verdict: Sendable, Hashable {
+public struct RunVerdict: Sendable, Hashable {
   /// A sentence without a full stop for each broken rule; none where all hold.
   public var reasons: [String]
 

@@ -49,10 +49,10 @@ extension FinishedReport {
   }
 
   /// By the rules that all runs had, what they add up to; where nothing is broken by that, or rules differ, what each run was told.
-  private func joinedVerdict(of reports: [FinishedReport]) -> Verdict {
+  private func joinedVerdict(of reports: [FinishedReport]) -> RunVerdict {
     let judged = reports.common(\.failOn).map { $0.verdict(of: self) }
     if let judged, judged.exitStatus != .withinLimits { return judged }
-    return Verdict(reasons: reports.sentences { $0.verdict.reasons })
+    return RunVerdict(reasons: reports.sentences { $0.verdict.reasons })
   }
 }
 

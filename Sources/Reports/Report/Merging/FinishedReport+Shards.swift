@@ -30,7 +30,7 @@ extension FinishedReport {
   }
 
   /// By the shards' common rules, where trimming removed so many of the images that they had stored.
-  private func verdict(evicted: UInt64) -> Verdict {
+  private func verdict(evicted: UInt64) -> RunVerdict {
     var judged = self
     judged.end.cache = CacheSummary(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0)
     judged.end.cache?.evictedFromThisRun = evicted
