@@ -20,7 +20,7 @@ import Testing
 
   static var count: Int { ProcessInfo.processInfo.environment["PREWARM_SOAK_IMAGES"].flatMap { Int($0) } ?? 300 }
 
-  @Test("C16: a second process exports, verifies, imports and reads while the first writes, and nothing is wrong on either side")
+  @Test("a second process exports, verifies, imports and reads correctly while the first writes")
   func secondProcess() async throws {
     let cache = try openCache(directory.path)
     // The other process has something to look at from the start, and goes on until it has seen everything.

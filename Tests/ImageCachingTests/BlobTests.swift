@@ -7,7 +7,7 @@ import Testing
 @Suite struct BlobTests {
   let directory = TemporaryDirectory()
 
-  @Test func aBodyIsWrittenInPartsAndCheckedAsOne() throws {
+  @Test("a body written in parts is verified as one") func aBodyIsWrittenInPartsAndCheckedAsOne() throws {
     let cache = try makeCache(directory)
     let bytes = body(500_000)
     let staged = try cache.stage(bytes, partSize: 7777)
@@ -19,7 +19,7 @@ import Testing
     #expect(try cache.diskBytes() > 500_000)
   }
 
-  @Test func whatIsNotStoredIsRemoved() throws {
+  @Test("a blob that isn't committed is removed") func whatIsNotStoredIsRemoved() throws {
     let cache = try makeCache(directory)
     var writer: BlobWriter? = try cache.makeBlobWriter()
     try body(10).withBytes { (bytes) throws(CacheError) in try writer?.append(bytes) }
@@ -33,7 +33,7 @@ import Testing
     #expect(blobs(directory).isEmpty)
   }
 
-  @Test func aFailedTransactionLeavesNoBlob() throws {
+  @Test("a failed transaction leaves no blob") func aFailedTransactionLeavesNoBlob() throws {
     let cache = try makeCache(directory)
     #expect(throws: CacheError.diskFull(path: "")) {
       let staged = try cache.stage(body(400_000))
@@ -46,7 +46,7 @@ import Testing
     #expect(try cache.lookUp("a") == .missing)
   }
 
-  @Test("C14: a blob that is gone, cut or changed is found when it is read", arguments: [nil, 0, 399_999, 400_000, 400_001])
+  @Test("reading detects a missing, truncated or changed blob", arguments: [nil, 0, 399_999, 400_000, 400_001])
   func damagedBlob(newSize: Int?) throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
@@ -63,7 +63,7 @@ import Testing
     #expect(try cache.isFresh("a"), "a plain hit reads the record only")
   }
 
-  @Test("C14: a body in the index that is changed on disk is found when it is read") func damagedInlineBody() throws {
+  @Test("reading detects a changed body in the index") func damagedInlineBody() throws {
     let bytes = body(50_000)
     try makeCache(directory).put("a", bytes)
     var index = try #require(directory.read("default/index.mdb"))
@@ -73,7 +73,7 @@ import Testing
     #expect(try makeCache(directory).cachedBody("a") == .damaged(.wrongChecksum))
   }
 
-  @Test("C14: the body of a record that was replaced meanwhile is gone, not damaged", arguments: [10, 400_000])
+  @Test("the body of a replaced record is gone, not damaged", arguments: [10, 400_000])
   func replacedMeanwhile(size: Int) throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(size))
@@ -85,7 +85,7 @@ import Testing
     #expect(read == nil)
   }
 
-  @Test func aSweepRemovesWhatNoRecordNamesAndNothingElse() throws {
+  @Test("a sweep removes only unreferenced blobs") func aSweepRemovesWhatNoRecordNamesAndNothingElse() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
     let kept = try #require(blobs(directory).first)
@@ -102,7 +102,7 @@ import Testing
     #expect(try cache.cachedBody("a") == .bytes(body(400_000)))
   }
 
-  @Test func openingRemovesWhatADeadWriterLeft() throws {
+  @Test("opening removes the leftovers of a crashed writer") func openingRemovesWhatADeadWriterLeft() throws {
     _ = try makeCache(directory)
     directory.write("x", to: "default/blobs/tmp/1-1")
     _ = try makeCache(directory)

@@ -7,7 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test("C11: a look-up tells all of the head without reading the body") func lookUpTellsTheHead() throws {
+  @Test("a lookup returns the head without reading the body") func lookUpTellsTheHead() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("https://a/1.png", body(1000), proof: .full)
 
@@ -29,7 +29,7 @@ import Testing
     #expect(try cache.lookUp("https://a/2.png") == .missing)
   }
 
-  @Test func bodiesOfAnySizeComeBackAsStored() throws {
+  @Test("bodies of any size come back as stored") func bodiesOfAnySizeComeBackAsStored() throws {
     let cache = try makeCache(directory)
     for size in [0, 1, 5000, ImageCache.maximumInlineBytes, ImageCache.maximumInlineBytes + 1, 1_000_000] {
       try cache.put("\(size)", body(size))
@@ -39,12 +39,12 @@ import Testing
     #expect(blobs(directory).count == 2)
   }
 
-  @Test func anEntryOutlivesItsCache() throws {
+  @Test("an entry stays readable after its cache is released") func anEntryOutlivesItsCache() throws {
     try makeCache(directory, clock: clock).put("a", body(10))
     #expect(try makeCache(directory, clock: clock).cachedBody("a") == .bytes(body(10)))
   }
 
-  @Test("C4: namespaces know nothing of each other") func namespacesAreSeparate() throws {
+  @Test("namespaces are independent") func namespacesAreSeparate() throws {
     let one = try makeCache(directory, namespace: "one")
     let two = try makeCache(directory, namespace: "two")
     try one.put("a", body(10))
@@ -53,7 +53,7 @@ import Testing
     #expect(try two.totals().entries == 0)
   }
 
-  @Test("C6: what is removed is gone with its body, and removing it again says so") func removeOne() throws {
+  @Test("removing an entry removes its body, and reports whether it existed") func removeOne() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -65,7 +65,7 @@ import Testing
     #expect(try cache.totals() == makeCache(TemporaryDirectory()).totals())
   }
 
-  @Test("C6: clearing leaves no image, no blob, and the blacklist") func clear() throws {
+  @Test("clearing removes all images, blobs and the blacklist") func clear() throws {
     let cache = try makeCache(directory)
     for number in 0..<100 { try cache.put("\(number)", body(20_000)) }
     try cache.put("large", body(400_000))
@@ -83,7 +83,7 @@ import Testing
     #expect(try makeCache(directory).isFresh("again"))
   }
 
-  @Test func aCollisionOfHashesIsAMiss() throws {
+  @Test("a hash collision is a miss") func aCollisionOfHashesIsAMiss() throws {
     let cache = try makeCache(directory)
     let key = try withIdentity("two") { key, _ in key }
     try cache.write { (writer) throws(CacheError) in try writer.put("one", body(10), key: key) }
@@ -96,7 +96,7 @@ import Testing
     #expect(try cache.totals().entries == 1, "one takes the other's place")
   }
 
-  @Test func storingAgainReplaces() throws {
+  @Test("storing again replaces the entry") func storingAgainReplaces() throws {
     let cache = try makeCache(directory)
     let sizes = [10, 400_000, 300_000, 20, 30]
     for size in sizes {
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func aTransactionIsAllOrNothing() throws {
+  @Test("a transaction is all or nothing") func aTransactionIsAllOrNothing() throws {
     let cache = try makeCache(directory)
     try cache.put("old", body(10))
     let staged = try cache.stage(body(400_000))
@@ -126,7 +126,7 @@ import Testing
     #expect(try cache.isFresh("next"))
   }
 
-  @Test func recordsTellAllThatIsKnownInTheOrderOfKeys() throws {
+  @Test("records hold all fields and are listed in key order") func recordsTellAllThatIsKnownInTheOrderOfKeys() throws {
     let cache = try makeCache(directory, maxAge: .seconds(60), clock: clock)
     let names = (0..<25).map { "https://a/\($0).png" }
     try cache.write { (writer) throws(CacheError) in for name in names { try writer.put(name, body(10)) } }
@@ -146,7 +146,8 @@ import Testing
     #expect(one == seen.first { $0.identity == Array(names[3].utf8) })
   }
 
-  @Test func theURLIsKeptApartWhereTheIdentityDoesNotBeginWithIt() throws {
+  @Test("the URL is stored separately if the identity doesn't start with it")
+  func theURLIsKeptApartWhereTheIdentityDoesNotBeginWithIt() throws {
     let cache = try makeCache(directory)
     let url = Array("https://***@a/1.png".utf8)
     try withIdentity("https://1f3c@a/1.png edge") { (key, identity) throws(CacheError) in
@@ -173,7 +174,7 @@ import Testing
     #expect(record.head.format == nil)
   }
 
-  @Test func aProofIsRaisedOnlyOnTheRecordThatWasRead() throws {
+  @Test("a proof is raised only on the record that was read") func aProofIsRaisedOnlyOnTheRecordThatWasRead() throws {
     let cache = try makeCache(directory, clock: clock)
     let proof = NewProof(depth: .full, format: .webp, width: 1, height: 2, frames: 3)
     func raise(from head: EntryHead) throws -> Bool {
@@ -197,7 +198,7 @@ import Testing
     #expect(try cache.head("a")?.proof == .header)
   }
 
-  @Test func onlyTheRecordThatWasReadIsRemovedAsDamaged() throws {
+  @Test("only the record that was read is removed as damaged") func onlyTheRecordThatWasReadIsRemovedAsDamaged() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(10))
     let old = try #require(try cache.head("a"))

@@ -7,7 +7,7 @@ import Testing
   let directory = TemporaryDirectory()
   let clock = ManualClock()
 
-  @Test("C7: an entry expires when it is as old as allowed, seven days by default") func age() throws {
+  @Test("an entry expires at the maximum age, by default seven days") func age() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("a", body(10))
     clock.advance(by: .seconds(7 * 86_400) - .milliseconds(1))
@@ -17,7 +17,7 @@ import Testing
     #expect(try cache.head("a") != nil, "expired is not missing")
   }
 
-  @Test("C7: without a limit nothing ever expires") func never() throws {
+  @Test("without a maximum age nothing expires") func never() throws {
     let cache = try makeCache(directory, maxAge: nil, clock: clock)
     try cache.put("a", body(10))
     clock.advance(by: .seconds(1000 * 365 * 86_400))
@@ -25,7 +25,7 @@ import Testing
     #expect(try cache.freshUntil() == nil)
   }
 
-  @Test("C7: with an age of zero everything expires at once, also after the clock was set back") func atOnce() throws {
+  @Test("with a maximum age of zero everything expires at once, even if the clock was set back") func atOnce() throws {
     let cache = try makeCache(directory, maxAge: .zero, clock: clock)
     try cache.put("a", body(10))
     #expect(try !cache.isFresh("a"))
@@ -33,7 +33,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("C7: an entry's own lifetime comes before the cache's rule") func ownLifetime() throws {
+  @Test("an entry's own lifetime overrides the cache's rule") func ownLifetime() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     try cache.put("short", body(10), lifetime: .seconds(10))
     try cache.put("long", body(10), lifetime: .seconds(1000))
@@ -46,7 +46,7 @@ import Testing
     #expect(try cache.present(["short", "long"]) == ["long"])
   }
 
-  @Test("C7: by access, what is asked for stays, and its time is renewed at most hourly") func byAccess() throws {
+  @Test("expiry by access keeps requested entries and renews their access time at most hourly") func byAccess() throws {
     let cache = try makeCache(directory, maxAge: .seconds(4 * 3600), expireBy: .access, clock: clock)
     let start = clock.source.wall()
     try cache.put("asked", body(10))
@@ -68,7 +68,7 @@ import Testing
     #expect(try cache.present(["asked", "idle"]) == ["asked"])
   }
 
-  @Test("C7: a cache that was filled by modification can be trimmed by access") func fromModificationToAccess() throws {
+  @Test("a cache filled by modification can be trimmed by access") func fromModificationToAccess() throws {
     let filled = try makeCache(directory, clock: clock)
     for name in ["a", "b", "c"] {
       try filled.put(name, body(1000))
@@ -84,7 +84,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["a"])
   }
 
-  @Test("C7: caches over one folder keep rules of their own") func rulesAreTheCaches() throws {
+  @Test("caches over one folder keep their own rules") func rulesAreTheCaches() throws {
     let strict = try makeCache(directory, maxAge: .seconds(1), clock: clock)
     let lax = try makeCache(directory, maxAge: nil, clock: clock)
     try strict.put("a", body(10))
@@ -93,7 +93,7 @@ import Testing
     #expect(try lax.isFresh("a"))
   }
 
-  @Test func freshUntilIsWhenTheOldestExpires() throws {
+  @Test("fresh-until is the time when the oldest entry expires") func freshUntilIsWhenTheOldestExpires() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     #expect(try cache.freshUntil() == nil)
     let start = clock.source.wall()

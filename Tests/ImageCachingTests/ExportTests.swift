@@ -17,7 +17,7 @@ import Testing
     return try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: 1 << 20) }
   }
 
-  @Test("C13: an export for apps has every image under the name of its URL as first written", arguments: [false, true])
+  @Test("an export for apps names every image by its URL as first written", arguments: [false, true])
   func forApps(withExtension: Bool) throws {
     let cache = try makeCache(directory, maxAge: .seconds(1), clock: clock)
     let urls = (0..<300).map { "HTTPS://H.example/\($0).png?w=1" }
@@ -37,7 +37,7 @@ import Testing
     for (number, url) in urls.enumerated() { #expect(try find(url) == body(number * 700, seed: UInt8(number % 250))) }
   }
 
-  @Test("C13: files get the umask's mode and the time of storing, and take the place of others") func modeAndTime() throws {
+  @Test("exported files get the umask's mode and the storage time, and replace existing ones") func modeAndTime() throws {
     let cache = try makeCache(directory, clock: clock)
     clock.advance(by: .milliseconds(-1_234_567))
     try cache.put("https://h/1.png", body(10))
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(
-    "C13, C14: what is damaged is left out and told, and the rest is exported",
+    "an export skips and reports damaged images",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
   func damaged(access: ImageCache.Access) throws {
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(
-    "C13: images of URLs with credentials are left out and counted",
+    "an export skips and counts images of URLs with credentials",
     arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
   )
   func credentials(layout: ExportLayout) throws {
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(
-    "C13: what is replaced while the export is under way is exported as it is then, and what is removed is not",
+    "an export contains images replaced during it, and not those removed",
     arguments: [10, 400_000]
   )
   func replacedMeanwhile(size: Int) throws {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("C13: of several images of one URL the one that was stored last stays") func severalOfOneURL() throws {
+  @Test("of several images of one URL, the export keeps the newest") func severalOfOneURL() throws {
     let cache = try makeCache(directory, clock: clock)
     for number in 0..<12 {
       try cache.put("identity \(number)", body(10 + number), url: "https://h/1.png")
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(
-    "C13: a transformed image is not exported as the image of its URL",
+    "a transformed image isn't exported as the image of its URL",
     arguments: [ExportLayout.sdwebimage(withExtension: false), .urlPath]
   )
   func transformed(layout: ExportLayout) throws {
@@ -159,7 +159,7 @@ import Testing
     for file in files(below: target) { #expect(directory.read("out/\(file)") == body(10)) }
   }
 
-  @Test("C13: a folder that cannot be written is named", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(
+  @Test("an export names a folder it cannot write to", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(
     path: String
   ) throws {
     let cache = try makeCache(directory)
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test("C13, C17: a full disk ends the export by a sentence and leaves no half file", .mounting) func fullDisk() throws {
+  @Test("a full disk ends the export with an error and leaves no partial file", .mounting) func fullDisk() throws {
     let cache = try makeCache(directory)
     for number in 0..<30 { try cache.put("https://h/\(number).png", body(100_000, seed: UInt8(number))) }
     let mount = try TemporaryMount(byteCount: 1 << 20)
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test(
-    "C13: a plain URL is its own path",
+    "a plain URL is exported under its own path",
     arguments: [
       ("https://img.example.com/a/1.jpg", "img.example.com/a/1.jpg"),
       ("https://h/a%20b.png", "h/a%20b.png"),
@@ -228,7 +228,7 @@ import Testing
   )
   func plain(url: String, expected: String) { #expect(path(url) == expected) }
 
-  @Test("C13: two URLs never have one file, no file is a folder, and nothing leads out") func apart() {
+  @Test("two URLs never share an exported file, no file is a folder, and no path leaves the export") func apart() {
     let hosts = [
       "https://h", "http://h", "https://h:80", "http://h:80", "https://h:443", "http://h:443", "https://H", "HTTPS://h",
       "ftp://h",

@@ -6,7 +6,7 @@ import Testing
 @testable import ImageCaching
 
 @Suite struct FolderTests {
-  @Test("a folder is the same by whichever of its paths it was reached, and another one is not") func folderIdentity() throws {
+  @Test("a folder is recognised by any of its paths") func folderIdentity() throws {
     let directory = TemporaryDirectory()
     let cache = try openCache(directory.path)
     symlink(directory.path, directory.file("link"))
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func aNewFolderHasItsMarks() throws {
+  @Test("a new folder contains its marker files") func aNewFolderHasItsMarks() throws {
     let cache = try makeCache(directory, namespace: "images")
     #expect(cache.path == directory.file("images"))
     #expect(directory.read("images/VERSION") == Array("1\n".utf8))
@@ -40,19 +40,19 @@ import Testing
     #expect(files(below: directory.file("images")) == all)
   }
 
-  @Test func foldersAboveAreMade() throws {
+  @Test("missing parent folders are created") func foldersAboveAreMade() throws {
     let deep = ImageCache.Configuration(directory: directory.file("a/b/c"))
     #expect(try ImageCache(deep).totals().entries == 0)
   }
 
-  @Test func aFolderThatCannotBeMadeIsNamedWithItsReason() {
+  @Test("a folder that cannot be created is named with the reason") func aFolderThatCannotBeMadeIsNamedWithItsReason() {
     directory.write("in the way", to: "file")
     #expect(throws: CacheError.cannotMake(path: directory.file("file/default"), reason: "Not a directory")) {
       try ImageCache(ImageCache.Configuration(directory: directory.file("file")))
     }
   }
 
-  @Test("C18: another version is refused and left alone", arguments: ["0\n", "2\n", "", "one"])
+  @Test("a cache of another version is rejected and left alone", arguments: ["0\n", "2\n", "", "one"])
   func otherVersions(text: String) throws {
     _ = try makeCache(directory).put("a", body(10))
     let index = directory.read("default/index.mdb")
@@ -65,13 +65,13 @@ import Testing
     #expect(directory.read("default/VERSION") == Array(text.utf8))
   }
 
-  @Test("C18: an index without a version is refused") func noVersion() throws {
+  @Test("an index without a version is rejected") func noVersion() throws {
     _ = try makeCache(directory)
     unlink(directory.file("default/VERSION"))
     #expect(refusal() == .wrongVersion(path: directory.file("default"), found: nil, supported: 1))
   }
 
-  @Test("a cut index is refused before it is mapped", arguments: [-1, 100, 4096, 8192, 100_000])
+  @Test("a truncated index is rejected before it is mapped", arguments: [-1, 100, 4096, 8192, 100_000])
   func cutIndex(length: Int) throws {
     let cache = try makeCache(directory)
     for number in 0..<20 { try cache.put("\(number)", body(20_000)) }
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoIndexIsRefused() throws {
+  @Test("a file that isn't an index is rejected") func whatIsNoIndexIsRefused() throws {
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")
     guard case .damaged? = refusal() else {
@@ -110,13 +110,13 @@ import Testing
     }
   }
 
-  @Test func anIndexIsNeverShorterThanItSays() throws {
+  @Test("an index is never shorter than its header says") func anIndexIsNeverShorterThanItSays() throws {
     try makeIndexWithFreeEnd()
     #expect(try makeCache(directory).isFresh("kept"))
   }
 
   @Test(
-    "C10: an index that lacks free pages alone, as a kill right after a commit leaves it, is whole; one that lacks more is cut"
+    "an index that lacks only free pages is whole; one that lacks more is truncated"
   )
   func lackingFreePages() throws {
     try makeIndexWithFreeEnd()
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test("C15: once the folder is deleted, reads miss and writes fail by a sentence") func deletedFolder() throws {
+  @Test("after the folder is deleted, reads miss and writes fail with an error") func deletedFolder() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -171,7 +171,7 @@ import Testing
     #expect(try run("/bin/rm", "-rf", directory.file(name)) == 0)
   }
 
-  @Test func networkFileSystemsAreKnownByTheirNumbers() {
+  @Test("network file systems are recognised by their numbers") func networkFileSystemsAreKnownByTheirNumbers() {
     #expect(FileSystemKind.networkName(ofMagic: 0x6969) == "NFS")
     #expect(FileSystemKind.networkName(ofMagic: 0xFF53_4D42) == "CIFS")
     #expect(FileSystemKind.networkName(ofMagic: Int(Int32(bitPattern: 0xFF53_4D42))) == "CIFS", "the number may be sign-extended")
@@ -180,7 +180,7 @@ import Testing
     #expect(FileSystemKind.networkName(of: 0) == nil)
   }
 
-  @Test("a process with our id in another namespace is seen") func foreignNamespace() throws {
+  @Test("a process with our id in another namespace is detected") func foreignNamespace() throws {
     _ = try makeCache(directory)
     // What such a process does: it locks the byte of its id. Locks of an open file conflict with our own as another's do.
     let file = open(directory.file("default/index.mdb-lock"), O_RDWR | O_CLOEXEC)
@@ -197,7 +197,7 @@ import Testing
     #expect(refusal() == nil)
   }
 
-  @Test func everySentenceSaysWhereAndWhatToDo() {
+  @Test("every error says where it happened and what to do") func everySentenceSaysWhereAndWhatToDo() {
     let path = "/cache/default"
     let errors: [CacheError] = [
       .cannotMake(path: path, reason: "r"), .cannotOpen(path: path, reason: "r"), .cannotRead(path: path, reason: "r"),

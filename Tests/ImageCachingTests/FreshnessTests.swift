@@ -17,7 +17,7 @@ import Testing
     try makeCache(directory, maxAge: maxAge, expireBy: expireBy, freshness: rule, minFresh: minFresh, clock: clock)
   }
 
-  @Test("C19: the server's lifetime counts in place of maxAge, shorter or longer") func serversLifetime() throws {
+  @Test("the server's lifetime overrides maxAge, shorter or longer") func serversLifetime() throws {
     let cache = try cache()
     try cache.put("short", body(10), freshness: Freshness(lifetime: .seconds(10)))
     try cache.put("long", body(10), freshness: Freshness(lifetime: .seconds(1000)))
@@ -33,7 +33,7 @@ import Testing
     #expect(try names.filter(cache.isFresh) == [])
   }
 
-  @Test("C19: by age, the server's word does not count, and is kept") func ageRule() throws {
+  @Test("the age rule ignores the server's lifetime and keeps it") func ageRule() throws {
     let said = Freshness(lifetime: .seconds(1), mustRevalidate: true, isImmutable: true, staleWhileRevalidate: .seconds(7))
     try cache(.age).put("a", body(10), freshness: said)
     clock.advance(by: .seconds(99))
@@ -42,7 +42,7 @@ import Testing
     #expect(try cache(.age).head("a")?.freshness == said)
   }
 
-  @Test("C19: no-cache is always to be asked for again, whatever lifetime it has") func noCache() throws {
+  @Test("no-cache requires revalidation, whatever the lifetime") func noCache() throws {
     let cache = try cache(maxAge: nil)
     let freshness = Freshness(lifetime: .seconds(10), mustRevalidate: true, staleWhileRevalidate: .seconds(10))
     try cache.put("a", body(10), freshness: freshness)
@@ -53,7 +53,7 @@ import Testing
     #expect(!cache.isUsableWhileRevalidating(head, at: clock.source.wall()))
   }
 
-  @Test("C7: an entry's own lifetime comes before the server's") func ownLifetime() throws {
+  @Test("an entry's own lifetime overrides the server's") func ownLifetime() throws {
     let cache = try cache()
     try cache.put("a", body(10), lifetime: .seconds(50), freshness: Freshness(lifetime: .seconds(10)))
     clock.advance(by: .seconds(49))
@@ -62,7 +62,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("C19: a lifetime of zero is over at once, also after the clock was set back") func zeroLifetime() throws {
+  @Test("a lifetime of zero expires at once, even if the clock was set back") func zeroLifetime() throws {
     let cache = try cache()
     try cache.put("a", body(10), freshness: Freshness(lifetime: .zero))
     #expect(try !cache.isFresh("a"))
@@ -70,7 +70,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("C19: what would expire within minFresh has expired", arguments: [FreshnessRule.age, .http])
+  @Test("entries that would expire within minFresh are expired", arguments: [FreshnessRule.age, .http])
   func minFresh(rule: FreshnessRule) throws {
     let cache = try cache(rule, minFresh: .seconds(30))
     try cache.put("a", body(10), freshness: rule == .http ? Freshness(lifetime: .seconds(100)) : Freshness())
@@ -83,8 +83,7 @@ import Testing
     #expect(try cache.trim() == TrimResult(), "it is not removed before it has expired")
   }
 
-  @Test("C19: stale-while-revalidate is a window behind the expiry, by the server's rule only") func staleWhileRevalidate() throws
-  {
+  @Test("stale-while-revalidate extends the expiry, by the server's rule only") func staleWhileRevalidate() throws {
     let freshness = Freshness(lifetime: .seconds(10), staleWhileRevalidate: .seconds(5))
     let cache = try cache()
     try cache.put("a", body(10), freshness: freshness)
@@ -97,7 +96,7 @@ import Testing
     #expect(!(try self.cache(.age)).isUsableWhileRevalidating(head, at: head.storedAt))
   }
 
-  @Test("C19: validators, Vary values and freshness outlive the cache, and a change of the head") func recordsKeepThem() throws {
+  @Test("validators, Vary values and freshness survive reopening and a change of the head") func recordsKeepThem() throws {
     let freshness = Freshness(lifetime: .seconds(86_400), isImmutable: true, staleWhileRevalidate: .seconds(60))
     let vary = Array("accept: image/webp\n".utf8)
     try cache().put("a", body(10), proof: .none, freshness: freshness, vary: vary)
@@ -126,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("C19: Vary values that are too long equal nothing, and the record stays readable") func longVary() throws {
+  @Test("Vary values that are too long match nothing, and the record stays readable") func longVary() throws {
     let cache = try cache()
     let vary = [UInt8](repeating: 65, count: NewEntry.maximumVaryBytes + 1)
     try cache.put("a", body(10), vary: vary)
@@ -134,7 +133,7 @@ import Testing
   }
 
   @Test(
-    "M6: a 304 makes an entry new, and its answer's validators and freshness take the old one's place",
+    "a 304 renews an entry and updates its validators and freshness",
     arguments: [10, 400_000],
     [ExpiryBasis.modification, .access]
   )
@@ -162,7 +161,7 @@ import Testing
     #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "and nothing of its old place is left behind")
   }
 
-  @Test("C19: a 304 that says nothing of freshness keeps the stored one, whose lifetime begins anew")
+  @Test("a 304 without freshness keeps the stored one and restarts its lifetime")
   func revalidatedWithoutAWord()
     throws
   {
@@ -179,7 +178,7 @@ import Testing
     #expect(try !cache.isFresh("a"))
   }
 
-  @Test("M6: a 304 for a record that was replaced meanwhile changes nothing") func revalidatedTooLate() throws {
+  @Test("a 304 for a replaced record changes nothing") func revalidatedTooLate() throws {
     let cache = try cache()
     try cache.put("a", body(10))
     let head = try #require(try cache.head("a"))
@@ -205,7 +204,7 @@ import Testing
     }
   }
 
-  @Test("C19: a trim keeps what is stale but younger than maxAge, and what lives longer") func trim() throws {
+  @Test("a trim keeps stale entries younger than maxAge, and entries with longer lifetimes") func trim() throws {
     let cache = try cache()
     try cache.put("stale", body(10), freshness: Freshness(lifetime: .seconds(1)))
     try cache.put("no-cache", body(10), freshness: Freshness(mustRevalidate: true))

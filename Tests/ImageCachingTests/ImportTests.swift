@@ -20,7 +20,7 @@ import Testing
     try cache.entries(after: nil, limit: 10_000)
   }
 
-  @Test("C14: an import brings everything over: bodies, times, freshness, validators, Vary, proofs; totals stay true")
+  @Test("an import copies bodies, times, freshness, validators, Vary and proofs, and totals stay correct")
   func everythingComesOver() throws {
     let source = try cache("source", expireBy: .access)
     let freshness = Freshness(lifetime: .seconds(5), mustRevalidate: true, staleWhileRevalidate: .seconds(6))
@@ -63,7 +63,7 @@ import Testing
     #expect(again.imported == 0 && again.notNewer == 700)
   }
 
-  @Test("the newest of one identity wins, whichever cache has it") func newestWins() throws {
+  @Test("the newest image of an identity wins, in whichever cache it is") func newestWins() throws {
     let (source, target) = (try cache("source"), try cache("target"))
     try source.put("old there", body(1))
     try target.put("old here", body(400_000))
@@ -82,7 +82,7 @@ import Testing
     #expect(files(below: directory.file("target/blobs")).isEmpty, "the body that was replaced is gone")
   }
 
-  @Test("C14: an image that is damaged where it comes from stays there, and is told") func damaged() throws {
+  @Test("an import skips and reports damaged images") func damaged() throws {
     let source = try cache("source")
     try source.put("bad", body(400_000))
     directory.damageBlob(namespace: "source")
@@ -96,7 +96,7 @@ import Testing
     #expect(try source.isFresh("bad"))
   }
 
-  @Test("identities that hold hashes of credentials come over under one key only", arguments: [false, true])
+  @Test("identities with hashed credentials are imported only under the same key", arguments: [false, true])
   func credentials(haveOneKey: Bool) throws {
     let source = try cache("source")
     try source.put("https://0123456789abcdef0123456789abcdef@h/1.png", body(1), url: "https://***@h/1.png")
@@ -107,7 +107,7 @@ import Testing
     #expect(result.imported == (haveOneKey ? 2 : 1) && result.foreignCredentials == (haveOneKey ? 0 : 1))
   }
 
-  @Test("a cache for reading takes nothing in") func readOnly() throws {
+  @Test("a read-only cache rejects imports") func readOnly() throws {
     let source = try cache("source")
     let reader = try cache("source", access: .readOnly)
     #expect(throws: CacheError.readOnly(path: reader.path)) { try reader.importEntries(from: source) }
@@ -134,7 +134,7 @@ import Testing
     return NewProof(depth: .header, format: .webp, width: 7, height: 8, frames: 9)
   }
 
-  @Test("C12: what a flat folder has of the given URLs is imported as the probe proves it") func flatFolder() throws {
+  @Test("a flat folder's images of the given URLs are imported as the probe verifies them") func flatFolder() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     let written = clock.source.wall().advanced(by: .seconds(-60))
     directory.write(body(10), to: "flat/\(name("HTTPS://H/1.png"))")
@@ -167,7 +167,7 @@ import Testing
     #expect(try cache.trim().expired == 1, "its age counts from when the file was written")
   }
 
-  @Test("C12: in a flat folder too, the newest wins, by the files' times or by the given one") func newestWins() throws {
+  @Test("in a flat folder the newest image wins too, by file time or by the given time") func newestWins() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("https://h/1.png", body(10))
     directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
@@ -185,7 +185,7 @@ import Testing
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(20)))
   }
 
-  @Test("C16: what another process stores while an import is under way is not lost to an older image") func storedMeanwhile()
+  @Test("an older imported image doesn't replace one that another process stores meanwhile") func storedMeanwhile()
     throws
   {
     let cache = try makeCache(directory, clock: clock)
@@ -201,7 +201,7 @@ import Testing
     #expect(try cache.totals().bodyBytes == 30)
   }
 
-  @Test("C12, C13: what one cache exports for apps, another one takes in again", arguments: [false, true])
+  @Test("an export for apps can be imported into another cache", arguments: [false, true])
   func roundTrip(withExtension: Bool) throws {
     let source = try makeCache(directory, clock: clock)
     try source.write { (writer) throws(CacheError) in

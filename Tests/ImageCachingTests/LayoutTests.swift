@@ -5,7 +5,7 @@ import Testing
 @testable import ImageCaching
 
 @Suite struct LayoutTests {
-  @Test("C18: records of version 1 have these bytes") func entryBytes() throws {
+  @Test("records of version 1 have these bytes") func entryBytes() throws {
     let identity = Array("https://a/1.png x".utf8)
     let url = Array("https://a/1.png".utf8)
     let head = EntryHead(
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("C18, C19: freshness and Vary values are the last field of a record of version 1") func lastField() throws {
+  @Test("freshness and Vary values are the last field of a version 1 record") func lastField() throws {
     let freshness = Freshness(
       lifetime: .seconds(1),
       mustRevalidate: true,
@@ -81,7 +81,7 @@ import Testing
     #expect(Array(field.prefix(16)).withUnsafeBytes { StoredFreshness(stored: $0) } == StoredFreshness())
   }
 
-  @Test func damagedRecordsAreNone() {
+  @Test("damaged records are rejected") func damagedRecordsAreNone() {
     var generator = SystemRandomNumberGenerator()
     for count in [0, 1, 40, 91, 92, 93, 200] {
       for _ in 0..<200 {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func numbersOnDiskStayAsTheyAre() {
+  @Test("numbers on disk never change their meaning") func numbersOnDiskStayAsTheyAre() {
     let formats = ["jpeg", "png", "gif", "webp", "avif", "heic", "tiff", "bmp", "svg", "ico", "jpeg-xl"]
     for (index, name) in formats.enumerated() { #expect(ImageFormat(name: name)?.storedNumber == UInt8(index + 1)) }
     for format in ImageFormat.allCases { #expect(ImageFormat(storedNumber: format.storedNumber) == format) }
@@ -109,7 +109,7 @@ import Testing
     #expect([ContentTypeMatch.exact, .alias, .generic, .absent, .mismatch].map(\.storedNumber) == [0, 1, 2, 3, 4])
   }
 
-  @Test func timesAreInTheOrderOfTheirBytes() throws {
+  @Test("encoded times sort like their bytes") func timesAreInTheOrderOfTheirBytes() throws {
     let key = CacheKey(high: 1, low: 2)
     let times: [Int64] = [.min, -1, 0, 1, 255, 256, .max]
     let stored = times.map { TimeKey(Timestamp(milliseconds: $0), key).storedBytes }
@@ -119,7 +119,7 @@ import Testing
 }
 
 @Suite struct HashingTests {
-  @Test func keysAndChecksumsAreXXH3With128Bits() {
+  @Test("keys and checksums are 128-bit XXH3") func keysAndChecksumsAreXXH3With128Bits() {
     // The values of the xxHash project's own tool: printf '' | xxh128sum; printf 'abc' | xxh128sum
     let empty = checksum(of: UnsafeRawBufferPointer(start: nil, count: 0))
     #expect(empty == Checksum(high: 0x99AA_06D3_0147_98D8, low: 0x6001_C324_468D_497F))
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func credentialsAreHashedByHMACSHA256CutTo128Bits() {
+  @Test("credentials are hashed with HMAC-SHA-256, truncated to 128 bits") func credentialsAreHashedByHMACSHA256CutTo128Bits() {
     // RFC 4231, test case 2.
     let digest = Array("what do ya want for nothing?".utf8).withUnsafeBytes {
       CredentialHasher(key: Array("Jefe".utf8)).digest($0)
@@ -139,7 +139,7 @@ import Testing
     [1].withUnsafeBytes { #expect(one.digest($0) != other.digest($0) && one.digest($0) == one.digest($0)) }
   }
 
-  @Test func aFoldersKeyStays() throws {
+  @Test("a folder's key is stable") func aFoldersKeyStays() throws {
     let directory = TemporaryDirectory()
     func digest(_ cache: ImageCache) -> [UInt8] { [1, 2, 3].withUnsafeBytes(cache.credentialHasher.digest) }
     let first = try digest(makeCache(directory))

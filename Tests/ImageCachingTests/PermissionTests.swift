@@ -29,7 +29,7 @@ final class TemporaryMount {
 }
 
 @Suite struct PermissionTests {
-  @Test("C17: a full disk fails the batch; what is there stays readable, and storing goes on once there is room", .mounting)
+  @Test("a full disk fails the batch; entries stay readable, and storing resumes once there is room", .mounting)
   func fullDisk() throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     let cache = try makeCache(mount.directory)
@@ -78,7 +78,10 @@ final class TemporaryMount {
     }
   }
 
-  @Test("a user who may not write can read, while nobody writes", .enabled(if: geteuid() == 0, "needs root to become nobody"))
+  @Test(
+    "a user without write permission can read while nobody writes",
+    .enabled(if: geteuid() == 0, "needs root to become nobody")
+  )
   func unprivilegedReader() async throws {
     let directory = TemporaryDirectory()
     chmod(directory.path, 0o755)
@@ -102,7 +105,7 @@ final class TemporaryMount {
   }
 
   @Test(
-    "C12: a file of a flat folder that may not be read is no image, and is told",
+    "an unreadable file of a flat folder is a miss and is reported",
     .enabled(if: geteuid() == 0, "needs root to become nobody")
   )
   func unreadableFile() async throws {
@@ -129,7 +132,7 @@ final class TemporaryMount {
     }
   }
 
-  @Test func readingMakesNothing() throws {
+  @Test("reading creates no files") func readingMakesNothing() throws {
     let directory = TemporaryDirectory()
     #expect(throws: CacheError.missing(path: directory.file("default"))) { try makeCache(directory, access: .readOnly) }
     #expect(files(below: directory.path).isEmpty)
@@ -138,7 +141,7 @@ final class TemporaryMount {
     #expect(files(below: directory.path).isEmpty)
   }
 
-  @Test func aCacheForReadingRefusesEveryChange() throws {
+  @Test("a read-only cache rejects every change") func aCacheForReadingRefusesEveryChange() throws {
     let directory = TemporaryDirectory()
     try makeCache(directory).put("a", body(10))
     let cache = try makeCache(directory, access: .readOnly)

@@ -32,7 +32,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
 @Suite struct ProcessTests {
   let directory = TemporaryDirectory()
 
-  @Test("C16: two processes on one cache lose nothing, and totals stay true") func twoProcesses() async throws {
+  @Test("two processes on one cache lose nothing, and totals stay correct") func twoProcesses() async throws {
     let cache = try openCache(directory.path)
     let ours = Task.detached { for number in 0..<40 { try cache.put("parent \(number)", body(number * 10_000)) } }
     await #expect(processExitsWith: .success) { [path = directory.path as String] in
@@ -49,7 +49,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try cache.counted() == (80, totals.bodyBytes))
   }
 
-  @Test("C10: a process that dies within a transaction leaves what it had committed, and true totals", arguments: [false, true])
+  @Test("a process that crashes in a transaction leaves its committed entries and correct totals", arguments: [false, true])
   func death(whileOpenHere: Bool) async throws {
     let before = whileOpenHere ? try openCache(directory.path) : nil
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
@@ -77,7 +77,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     withExtendedLifetime(before) {}
   }
 
-  @Test("C6: clearing says who has the cache open") func clearWhileInUse() async throws {
+  @Test("clearing reports which process has the cache open") func clearWhileInUse() async throws {
     let cache = try openCache(directory.path)
     try cache.put("a", body(10))
     await #expect(processExitsWith: .success) { [path = directory.path as String, parent = getpid() as Int32] in
@@ -90,7 +90,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try cache.clear().entries == 1)
   }
 
-  @Test func aCacheThatAnotherProcessHasAloneIsInUse() throws {
+  @Test("a cache that another process holds exclusively is in use") func aCacheThatAnotherProcessHasAloneIsInUse() throws {
     _ = try openCache(directory.path)
     let lock = open(directory.file("default/use.lock"), O_RDWR | O_CLOEXEC)
     #expect(flock(lock, LOCK_EX) == 0)
@@ -105,7 +105,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     _ = try openCache(directory.path)
   }
 
-  @Test func holdersOfALockAreReadFromTheKernelsList() {
+  @Test("the holders of a lock are read from the kernel's list") func holdersOfALockAreReadFromTheKernelsList() {
     let list = """
       1: POSIX  ADVISORY  WRITE 11 fe:00:1234 0 EOF
       2: FLOCK  ADVISORY  READ 12 fe:00:1234 0 EOF
@@ -117,7 +117,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(UseLock.holders(in: list, device: 0xFE00, inode: 1234) == [12, 16])
   }
 
-  @Test("a map that another process has outgrown is taken over") func outgrownMap() async throws {
+  @Test("a map that another process has outgrown is resized") func outgrownMap() async throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
     let small = Environment(
@@ -140,7 +140,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try count() == 41)
   }
 
-  @Test("a map that is full fails the batch and nothing else") func fullMap() throws {
+  @Test("a full map fails only the batch") func fullMap() throws {
     _ = try openCache(directory.path)
     let folder = try CacheFolder(directory: directory.path, namespace: "default", access: .readWrite)
     let small = Environment(
@@ -163,7 +163,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(entries == 3)
   }
 
-  @Test("after a failed write nothing more is stored, and reading goes on") func failedWrite() throws {
+  @Test("after a failed write nothing more is stored, and reads continue") func failedWrite() throws {
     let cache = try openCache(directory.path)
     try cache.put("a", body(10))
     let index = directory.file("default/index.mdb")
@@ -189,14 +189,14 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test func oneReaderTooManyIsRefused() throws {
+  @Test("one reader too many is rejected") func oneReaderTooManyIsRefused() throws {
     let cache = try openCache(directory.path)
     try nestReads(cache, 1022)
     #expect(throws: CacheError.readersFull(path: cache.path)) { try nestReads(cache, 1023) }
     try nestReads(cache, 1022)
   }
 
-  @Test("the slots of readers that died are used again") func deadReaders() async throws {
+  @Test("the slots of crashed readers are reused") func deadReaders() async throws {
     let cache = try openCache(directory.path)
     try nestReads(cache, 1)
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = directory.path as String] in
@@ -215,7 +215,9 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test func readersAndAWriterOfOneProcessDoNotDisturbEachOther() async throws {
+  @Test("readers and a writer of one process don't disturb each other") func readersAndAWriterOfOneProcessDoNotDisturbEachOther()
+    async throws
+  {
     let cache = try openCache(directory.path)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
@@ -243,7 +245,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     }
   }
 
-  @Test func twoPathsToOneFolderShareWhatIsOpen() throws {
+  @Test("two paths to one folder share the open cache") func twoPathsToOneFolderShareWhatIsOpen() throws {
     let cache = try openCache(directory.path)
     symlink(directory.path, directory.file("link"))
     let other = try openCache(directory.file("link"))

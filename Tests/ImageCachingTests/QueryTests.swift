@@ -46,7 +46,7 @@ struct HeldQueries {
   let directory = TemporaryDirectory()
   private let a = Array("https://a/1.png".utf8)
 
-  @Test("C2: a query that is cancelled before its turn reads nothing") func cancelledBeforeItsTurn() async throws {
+  @Test("a query cancelled before it starts reads nothing") func cancelledBeforeItsTurn() async throws {
     let counter = TransactionCounter()
     let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
     try cache.storeData(body(10), identity: a, url: a)
@@ -67,7 +67,7 @@ struct HeldQueries {
     #expect(counter.count == before + (before - cost))
   }
 
-  @Test("C2: a task that is cancelled already asks for nothing") func cancelledBefore() async throws {
+  @Test("a cancelled task sends no query") func cancelledBefore() async throws {
     let counter = TransactionCounter()
     let cache = try ImageCache(ImageCache.Configuration(directory: directory.path, time: counter.source))
     let before = counter.count
@@ -82,7 +82,7 @@ struct HeldQueries {
     #expect(counter.count == before)
   }
 
-  @Test("M26: every call has both forms, which do the same") func bothForms() async throws {
+  @Test("every call has both forms with the same effect") func bothForms() async throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 100, clock: clock)
     let asked = cache.asynchronous
@@ -111,7 +111,7 @@ struct HeldQueries {
     #expect(try await asked.perform { try $0.entries(after: nil, limit: 1) } == [])
   }
 
-  @Test("M26: what a call throws comes through") func errorsComeThrough() async throws {
+  @Test("both forms throw the call's error") func errorsComeThrough() async throws {
     _ = try makeCache(directory)
     let cache = try makeCache(directory, access: .readOnly)
     await #expect(throws: CacheError.readOnly(path: cache.path)) {
@@ -119,7 +119,7 @@ struct HeldQueries {
     }
   }
 
-  @Test("C5: bytes are stored as they came, with what is known of them", arguments: [0, 10, 262_144, 262_145, 300_000])
+  @Test("bytes are stored unchanged, with their metadata", arguments: [0, 10, 262_144, 262_145, 300_000])
   func bytesAsTheyCame(size: Int) throws {
     let cache = try makeCache(directory)
     let bytes = Array(body(size))
@@ -141,14 +141,14 @@ struct HeldQueries {
     #expect(record.url == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
   }
 
-  @Test("C5: without proof the format is that of the first bytes, and nothing counts as proven") func unproven() throws {
+  @Test("without proof the format is sniffed and nothing counts as verified") func unproven() throws {
     let cache = try makeCache(directory)
     try cache.storeData(Array("GIF89a".utf8), identity: a, url: a)
     let head = try #require(try cache.data(forIdentity: a)).head
     #expect(head.format == .gif && head.proof == .none && head.contentTypeMatch == .absent)
   }
 
-  @Test("C7: an image can be stored with a lifetime of its own") func lifetime() throws {
+  @Test("an image can be stored with its own lifetime") func lifetime() throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
     try cache.storeData([1], identity: a, url: a, lifetime: .seconds(20))
@@ -158,7 +158,7 @@ struct HeldQueries {
     #expect(try !cache.contains(identity: a))
   }
 
-  @Test("C7: a query renews the time of the last access, at most hourly") func access() throws {
+  @Test("a query renews the access time at most hourly") func access() throws {
     let clock = ManualClock()
     let cache = try makeCache(directory, maxAge: .seconds(7200), expireBy: .access, clock: clock)
     try cache.storeData([1], identity: a, url: a)
@@ -170,7 +170,7 @@ struct HeldQueries {
     #expect(try !cache.contains(identity: a))
   }
 
-  @Test("C11: whether an image exists is told without its body") func existence() throws {
+  @Test("an existence check doesn't read the body") func existence() throws {
     let cache = try makeCache(directory)
     try cache.storeData(body(400_000), identity: a, url: a)
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
@@ -178,7 +178,7 @@ struct HeldQueries {
   }
 
   @Test(
-    "C14: a damaged image is a miss, and is removed where the cache may be written",
+    "a damaged image is a miss and is removed if the cache is writable",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
   func damaged(access: ImageCache.Access) throws {
@@ -189,7 +189,7 @@ struct HeldQueries {
     #expect(try cache.contains(identity: a) == (access == .readOnly))
   }
 
-  @Test("C15: once the folder is deleted, a query misses and a store fails by a sentence") func deletedFolder() async throws {
+  @Test("after the folder is deleted, a query misses and a store fails with an error") func deletedFolder() async throws {
     let cache = try makeCache(directory)
     try cache.storeData(body(10), identity: a, url: a)
     #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)

@@ -13,7 +13,7 @@ import Testing
 
   private func name(_ url: String) -> String? { Array(url.utf8).withUnsafeBytes { AppFileName.nameWithExtension(forURL: $0) } }
 
-  @Test("C12: names are MD5 of the URL as written, as md5sum has it") func digits() {
+  @Test("file names are the MD5 of the URL as written, as md5sum computes it") func digits() {
     #expect(
       candidates("https://img.example.com/a/1.jpg") == [
         "f9278e662e52736f9bc5174b00bcad49", "f9278e662e52736f9bc5174b00bcad49.jpg",
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "C12: the extension is the one that Foundation gives the URL",
+    "the file extension is the one that Foundation gives the URL",
     arguments: [
       "https://h/a.jpg", "https://h/a.tar.gz", "https://h/a", "https://h/", "https://h", "https://h.example/", "https://h/.jpg",
       "https://h/..jpg",
@@ -44,14 +44,14 @@ import Testing
     #expect(found.dropFirst(32) == (expected.isEmpty ? "" : ".\(expected)"))
   }
 
-  @Test("C12: an extension that is absurdly long is dropped, to the character") func longExtension() {
+  @Test("an extension above the length limit is dropped") func longExtension() {
     let fits = String(repeating: "x", count: 222)
     #expect(name("https://h/a.\(fits)")?.dropFirst(32) == ".\(fits)")
     #expect(name("https://h/a.\(fits)x")?.count == 32)
     #expect(candidates("https://h/a.\(fits)x").count == 1)
   }
 
-  @Test("C12: what no file name has on the app's system is left out of the extension") func sanitized() {
+  @Test("characters that the app's file system rejects are removed from the extension") func sanitized() {
     #expect(name("https://h/a.j:p%00g")?.dropFirst(32) == ".jpg")
     #expect(name("https://h/a.b%2Fc")?.count == 32, "no extension leads to another folder")
     #expect(candidates("https://h/a.%FFjpg").allSatisfy { !$0.contains("\u{FFFD}") })
@@ -67,7 +67,7 @@ import Testing
     try Array(url.utf8).withBytes { (url) throws(CacheError) in try folder.body(ofURL: url, maximumBytes: maximumBytes) }
   }
 
-  @Test("C12: a flat folder is looked in without extension, then with the URL's, then with the plain path's") func orderOfNames()
+  @Test("a flat folder is searched without extension, then with the URL's, then by the plain path's") func orderOfNames()
     throws
   {
     let url = "https://h/a%2Ejpg.p%6Eg"
@@ -82,7 +82,7 @@ import Testing
     #expect(try find(folder, "https://h/other.png") == nil)
   }
 
-  @Test("C12: in a flat folder only regular files count, and none above the limit") func regularFilesOnly() throws {
+  @Test("in a flat folder only regular files within the size limit count") func regularFilesOnly() throws {
     let url = "https://h/1.png"
     let folder = try FlatFolder(path: directory.path)
     directory.write("secret", to: "elsewhere/secret")
@@ -103,7 +103,7 @@ import Testing
     #expect(throws: tooLarge) { try find(folder, url, maximumBytes: 4) }
   }
 
-  @Test("C12: a flat folder tells its images one by one") func enumeration() throws {
+  @Test("a flat folder lists its images one by one") func enumeration() throws {
     let name = digits("https://h/1.png")
     directory.write("123", to: name)
     directory.setModified(name, Timestamp(milliseconds: 1_700_000_000_123))
@@ -128,7 +128,7 @@ import Testing
     #expect(count == 1)
   }
 
-  @Test("C12: what is at a path is a cache by its namespace, a namespace's own folder, or a flat folder") func opening() throws {
+  @Test("a path opens as a cache with its namespace, as a namespace's folder, or as a flat folder") func opening() throws {
     let clock = ManualClock()
     try makeCache(directory, namespace: "pages", clock: clock).put("a", body(10))
     clock.advance(by: .seconds(365 * 86_400))
@@ -156,7 +156,7 @@ import Testing
     #expect(throws: CacheError.self) { try ReadOnlyCache(opening: directory.path, namespace: "pages") }
   }
 
-  @Test("C1: read-only caches are asked in their order, and the first that has the image gives it") func inOrder() throws {
+  @Test("read-only caches are searched in order, and the first match wins") func inOrder() throws {
     let url = Array("https://h/1.png".utf8)
     try makeCache(directory, namespace: "one").storeData([1], identity: Array("identity 1".utf8), url: url)
     try makeCache(directory, namespace: "three").storeData([3], identity: Array("identity 3".utf8), url: url)
@@ -181,7 +181,7 @@ import Testing
     #expect(try first("identity 4", "https://h/2.png", caches) == nil)
   }
 
-  @Test("C14: an image that is damaged in a read-only cache is none") func damaged() throws {
+  @Test("a damaged image in a read-only cache is a miss") func damaged() throws {
     try makeCache(directory).storeData(body(400_000), identity: [1], url: [1])
     directory.damageBlob()
     let cache = try ReadOnlyCache(opening: directory.path, namespace: "default")

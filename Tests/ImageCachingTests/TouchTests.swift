@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("C7: times of access that wait are written in one go, whatever the order they came in")
+  @Test("pending access times are written in one transaction, whatever their order")
   func manyAtOnce() throws {
     let cache = try filledCache()
     clock.advance(by: .seconds(3600))
@@ -82,7 +82,7 @@ import Testing
     #expect(try cache.totals().entries == names.count + 1)
   }
 
-  @Test("C7: what was replaced or removed since it was asked for gets no time of access") func replacedMeanwhile() throws {
+  @Test("an entry replaced or removed since its request gets no access time") func replacedMeanwhile() throws {
     let cache = try makeCache(directory, expireBy: .access, clock: clock)
     for name in ["replaced", "removed", "kept"] { try cache.put(name, body(10)) }
     let touches = try ["replaced", "removed", "kept"].map { try touch($0, in: cache) }
@@ -99,7 +99,7 @@ import Testing
     #expect(try accessRows(cache).count == 2)
   }
 
-  @Test("C7, C8: a trim counts the times of access that still wait") func trimWritesFirst() throws {
+  @Test("a trim counts pending access times") func trimWritesFirst() throws {
     let cache = try makeCache(directory, maxSize: 2000, expireBy: .access, clock: clock)
     for name in ["asked", "idle", "third"] {
       try cache.put(name, body(1000))
@@ -111,7 +111,7 @@ import Testing
     #expect(try cache.present(["asked", "idle", "third"]) == ["asked"])
   }
 
-  @Test("C7: a record of many pages gets its time of access like any other") func longRecord() throws {
+  @Test("a record of many pages gets its access time too") func longRecord() throws {
     let cache = try makeCache(directory, expireBy: .access, clock: clock)
     let long = "https://h/" + String(repeating: "x", count: 9000)
     for name in ["https://h/a", long, "https://h/b"] { try cache.put(name, body(10)) }

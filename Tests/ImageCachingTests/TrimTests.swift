@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test("C8: four entries of 1 MB, a limit of 3 MB and a target of a half leave one") func fourLeaveOne() throws {
+  @Test("four entries of 1 MB with a limit of 3 MB and a target of 50 % leave one") func fourLeaveOne() throws {
     let cache = try makeCache(directory, maxSize: 3 * megabyte, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: megabyte)
     let result = try cache.trim()
@@ -26,7 +26,7 @@ import Testing
     #expect(blobs(directory).count == 1)
   }
 
-  @Test("C8: nothing goes at the limit, and what is left may be exactly the target", arguments: [10_000, 400_000])
+  @Test("nothing is evicted at the limit, and the rest may equal the target", arguments: [10_000, 400_000])
   func exactLimits(size: Int) throws {
     let cache = try makeCache(directory, maxSize: 4 * size, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: size)
@@ -36,13 +36,13 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["d", "e"])
   }
 
-  @Test("C8: without a limit size does not matter") func noLimit() throws {
+  @Test("without a limit size doesn't matter") func noLimit() throws {
     let cache = try makeCache(directory, clock: clock)
     try fill(cache, ["a", "b"], size: megabyte)
     #expect(try cache.trim() == TrimResult())
   }
 
-  @Test("C8: what has expired goes first, and may be enough") func expiredFirst() throws {
+  @Test("expired entries are evicted first and may suffice") func expiredFirst() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 3000, trimTo: 1, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(98))
@@ -52,7 +52,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
   }
 
-  @Test("C8: what this run stored goes last, and is counted", arguments: [ExpiryBasis.modification, .access])
+  @Test("this run's entries are evicted last and counted", arguments: [ExpiryBasis.modification, .access])
   func runGoesLast(basis: ExpiryBasis) throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: basis, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
@@ -66,7 +66,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
   }
 
-  @Test("C8: by access, the longest idle goes first") func longestIdleFirst() throws {
+  @Test("trimming by access evicts the longest idle first") func longestIdleFirst() throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try fill(cache, ["a", "b", "c"], size: 1000)
     clock.advance(by: .seconds(3600))
@@ -75,7 +75,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c"]) == ["a"])
   }
 
-  @Test("C9: many entries go in several transactions, and nothing is left behind") func manyEntries() throws {
+  @Test("many entries are evicted in several transactions, and nothing is left behind") func manyEntries() throws {
     let cache = try makeCache(directory, maxSize: 100_000, trimTo: 0.1, clock: clock)
     for batch in 0..<5 {
       try cache.write { (writer) throws(CacheError) in
@@ -90,7 +90,7 @@ import Testing
     #expect(try cache.present(["0/1", "3/1"]) == [])
   }
 
-  @Test("C9: expired entries go with no limit of size, and the oldest only") func expiredOnly() throws {
+  @Test("without a size limit only expired entries are evicted, oldest first") func expiredOnly() throws {
     let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
     try fill(cache, ["a", "b"], size: 10)
     clock.advance(by: .seconds(7))
@@ -100,7 +100,7 @@ import Testing
     #expect(try cache.present(["a", "b"]) == ["a"])
   }
 
-  @Test func beingTooLargeByAPartIsSeenWithoutATrim() throws {
+  @Test("exceeding the limit by a part is detected without a trim") func beingTooLargeByAPartIsSeenWithoutATrim() throws {
     let cache = try makeCache(directory, maxSize: 1000, clock: clock)
     try cache.put("a", body(1000))
     #expect(try !cache.exceedsMaxSize(bySlack: 0))
@@ -112,7 +112,7 @@ import Testing
     #expect(try !makeCache(directory, clock: clock).exceedsMaxSize(bySlack: 0.1))
   }
 
-  @Test("C10: totals equal the sum of the records after any mixture of changes") func totalsAreTrue() throws {
+  @Test("totals equal the sum of the records after any mix of changes") func totalsAreTrue() throws {
     let cache = try makeCache(directory, maxSize: 3_000_000, clock: clock)
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<120 {

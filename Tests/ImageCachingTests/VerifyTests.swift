@@ -26,7 +26,7 @@ import Testing
     return ["large", "small", "good", "good 0", "good 599"]
   }
 
-  @Test("C14: a verification reads every body, and removes and tells what is damaged") func repairs() throws {
+  @Test("a verification reads every body, and reports and removes damaged ones") func repairs() throws {
     let names = try damage()
     let cache = try makeCache(directory)
     var told: [String: CachedBody.Damage] = [:]
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "C14: without repair, as for a cache that is only read, damage is told and stays",
+    "without repair a verification reports damage and removes nothing",
     arguments: [ImageCache.Access.readOnly, .readWrite]
   )
   func onlyTells(access: ImageCache.Access) throws {
@@ -55,7 +55,7 @@ import Testing
     if access == .readOnly { #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.verify() } }
   }
 
-  @Test("C14: a blob that is gone is found") func missing() throws {
+  @Test("a verification finds missing blobs") func missing() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(400_000))
     for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }

@@ -6,7 +6,7 @@ import Testing
 ///
 /// `PREWARM_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter EvictionMeasurement` prints the whole table.
 @Suite struct EvictionMeasurement {
-  @Test("C3: the cache removes exactly what S3-FIFO's paper says", arguments: [Costs.unit, .images])
+  @Test("the cache evicts exactly what the S3-FIFO paper says", arguments: [Costs.unit, .images])
   func theCacheRemovesByS3FIFO(costs kind: Costs) {
     for trace in [Trace.zipf(0.9, objects: 500, requests: 5_000), .shifting(objects: 500, requests: 5_000)] {
       let costs = kind.costs(of: trace.objectCount)
@@ -18,19 +18,19 @@ import Testing
   }
 
   @Test(
-    "C3: the cache finds more than LRU would, by these points of hit ratio",
+    "the cache has a better hit ratio than LRU by these points",
     arguments: [(0.7, 9.0), (0.9, 8.0), (1.0, 6.0), (1.2, 3.0)]
   )
   func moreHitsThanLRU(alpha: Double, points: Double) {
     expectMoreHits(than: LRU.self, on: .zipf(alpha, objects: 1_000, requests: 20_000), by: points)
   }
 
-  @Test("C3: crawlers and once-asked images cost the cache less than LRU") func scansPassThrough() {
+  @Test("crawlers and one-time requests cost the cache less than LRU") func scansPassThrough() {
     expectMoreHits(than: LRU.self, on: .scans(objects: 1_000, requests: 20_000), by: 8)
     expectMoreHits(than: LRU.self, on: .onceAsked(objects: 1_000, requests: 20_000), by: 8)
   }
 
-  @Test("C3: loops and shifting popularity cost the cache less than SIEVE") func loopsAndShiftsAreFollowed() {
+  @Test("loops and shifting popularity cost the cache less than SIEVE") func loopsAndShiftsAreFollowed() {
     expectMoreHits(than: Sieve.self, on: .loop(objects: 60, requests: 20_000), by: 30)
     expectMoreHits(than: Sieve.self, on: .shifting(objects: 1_000, requests: 20_000), by: 3)
   }
@@ -43,7 +43,7 @@ import Testing
     #expect(shipped.hitPercent >= others.hitPercent + points, "\(trace.name): \(shipped.hitPercent) and \(others.hitPercent)")
   }
 
-  @Test(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_MEASURE"] == "1"))
+  @Test("the measurement prints hit ratios", .enabled(if: ProcessInfo.processInfo.environment["PREWARM_MEASURE"] == "1"))
   func printHitRatios() {
     let objects = 10_000
     let requests = 400_000

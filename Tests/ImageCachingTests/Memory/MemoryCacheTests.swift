@@ -6,7 +6,7 @@ import Testing
 private typealias Cache = MemoryCache<String, Int>
 
 @Suite struct MemoryCacheTests {
-  @Test("C3: the total cost never passes its limit") func costLimitIsExact() {
+  @Test("the total cost never exceeds its limit") func costLimitIsExact() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 1_000))
     var random = SeededRandom(seed: 3)
     for _ in 0..<5_000 {
@@ -21,7 +21,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == total && total > 880)
   }
 
-  @Test("C3: the count never passes its limit") func countLimitIsExact() {
+  @Test("the count never exceeds its limit") func countLimitIsExact() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: nil, maxCount: 10))
     for key in 0..<1_000 {
       cache.insert(key, for: key, cost: 1 << 40)
@@ -30,7 +30,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect((0..<1_000).filter { cache.contains($0) }.count == 10)
   }
 
-  @Test("C3: replacing an entry corrects the total") func replacingCorrectsTheTotal() {
+  @Test("replacing an entry corrects the total") func replacingCorrectsTheTotal() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 60)
     cache.insert(2, for: "b", cost: 30)
@@ -43,7 +43,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == 71 && cache.value(for: "a") == 5 && !cache.contains("b"))
   }
 
-  @Test("C3: an entry above the limit is not kept, and nothing is removed for it but what it replaces") func tooLarge() {
+  @Test("an entry above the limit isn't kept and evicts only the one it replaces") func tooLarge() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 40)
     cache.insert(2, for: "b", cost: 40)
@@ -55,19 +55,19 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 1 && cache.totalCost == 100)
   }
 
-  @Test("C3: a limit of zero keeps nothing", arguments: [MemoryCacheConfiguration(maxCost: 0), .init(maxCount: 0)])
+  @Test("a limit of zero keeps nothing", arguments: [MemoryCacheConfiguration(maxCost: 0), .init(maxCount: 0)])
   func zeroKeepsNothing(_ limits: MemoryCacheConfiguration) {
     let cache = Cache(limits)
     #expect(!cache.insert(1, for: "a", cost: 0) && cache.count == 0 && cache.value(for: "a") == nil)
   }
 
-  @Test("C3: without limits all is kept") func noLimits() {
+  @Test("without limits everything is kept") func noLimits() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: nil))
     for key in 0..<10_000 { cache.insert(key, for: key, cost: 1 << 20) }
     #expect(cache.count == 10_000 && cache.totalCost == 10_000 << 20)
   }
 
-  @Test("C3: new limits hold at once") func limitsChange() {
+  @Test("new limits apply at once") func limitsChange() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 1_000))
     for key in 0..<100 { cache.insert(key, for: key, cost: 10) }
     cache.setLimits(.init(maxCost: 250))
@@ -80,7 +80,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.insert(1, for: 1, cost: 100))
   }
 
-  @Test("C3: negative limits and costs trap with a sentence") func misuseTraps() async {
+  @Test("negative limits and costs trap with a message") func misuseTraps() async {
     let limit = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = MemoryCache<Int, Int>(.init(maxCost: -1))
     }
@@ -93,7 +93,7 @@ private typealias Cache = MemoryCache<String, Int>
     await #expect(processExitsWith: .failure) { MemoryCache<Int, Int>().insert(1, for: 1, cost: -1) }
   }
 
-  @Test("C3: what is used outlives what is not, and one scan of new entries") func usedEntriesStay() {
+  @Test("used entries outlive unused ones and one scan of new entries") func usedEntriesStay() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 100))
     for key in 0..<100 { cache.insert(key, for: key, cost: 1) }
     for _ in 0..<2 { for key in 0..<20 { _ = cache.value(for: key) } }
@@ -102,7 +102,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 100)
   }
 
-  @Test("C6: one entry is removed from memory") func removeOne() {
+  @Test("an entry can be removed from memory") func removeOne() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 10)
     cache.insert(2, for: "b", cost: 20)
@@ -110,7 +110,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.totalCost == 20 && cache.count == 1 && cache.value(for: "a") == nil && cache.value(for: "b") == 2)
   }
 
-  @Test("C6: memory is cleared") func removeAll() {
+  @Test("the memory layer can be cleared") func removeAll() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 100))
     for key in 0..<300 { cache.insert(key, for: key, cost: 1) }
     cache.removeAll()
@@ -119,7 +119,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 100 && cache.configuration.maxCost == 100)
   }
 
-  @Test("C6: the entries of chosen keys are removed; keys that were evicted are not asked about") func removeChosen() {
+  @Test("entries of chosen keys are removed, and evicted keys aren't queried") func removeChosen() {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 10))
     for key in 0..<30 { cache.insert(key, for: key, cost: 1) }
     var asked: [Int] = []
@@ -133,7 +133,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect((0..<30).allSatisfy { !cache.contains($0) || !$0.isMultiple(of: 2) })
   }
 
-  @Test("C4: namespaces and processing keep images apart in memory") func namespacesAreApart() {
+  @Test("namespaces and processing keep images apart in memory") func namespacesAreApart() {
     let image = CacheKey(identity: UnsafeRawBufferPointer(start: nil, count: 0))
     let cache = MemoryCache<MemoryKey, Int>()
     cache.insert(1, for: MemoryKey(namespace: "shop", image: image), cost: 1)
@@ -144,7 +144,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(cache.count == 1 && cache.value(for: MemoryKey(namespace: "blog", image: image)) == 2)
   }
 
-  @Test("C3: a value is freed outside the lock, by every way out") func valuesAreFreedOutsideTheLock() {
+  @Test("every way of removal frees a value outside the lock") func valuesAreFreedOutsideTheLock() {
     /// Calls the cache when it is freed, which would not return under the cache's lock.
     final class Caller: Sendable {
       let ended: @Sendable () -> Void
@@ -180,7 +180,7 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(freed.withLock { $0 } == 6)
   }
 
-  @Test("C3: threads at once keep total and count true") func threadsAtOnce() async {
+  @Test("concurrent threads keep total and count correct") func threadsAtOnce() async {
     let cache = MemoryCache<Int, Int>(.init(maxCost: 5_000, maxCount: 80))
     await withTaskGroup(of: Void.self) { group in
       for seed in 0..<4 {

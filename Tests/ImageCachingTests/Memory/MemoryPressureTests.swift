@@ -17,7 +17,7 @@ import Testing
     MemoryPressureSources(stallFiles: [directory.file("no/memory.pressure")], eventFiles: [directory.file("memory.events")])
   }
 
-  @Test("M22: memory pressure empties the memory layer") func pressureEmptiesMemory() throws {
+  @Test("memory pressure empties the memory layer") func pressureEmptiesMemory() throws {
     directory.write(events(high: 3), to: "memory.events")
     let cache = MemoryCache<Int, Int>()
     let calls = Watched(0)
@@ -33,7 +33,7 @@ import Testing
     monitor.stop()
   }
 
-  @Test("M22: each of high, max and oom is pressure when it rises, and only then") func eachCountCounts() throws {
+  @Test("a rise of high, max or oom is pressure, and nothing else") func eachCountCounts() throws {
     directory.write(events(high: 5, max: 5, oom: 5), to: "memory.events")
     let calls = Watched(0)
     let monitor = try MemoryPressureMonitor(sources: sources) { calls.withLock { $0 += 1 } }
@@ -48,7 +48,7 @@ import Testing
     #expect(calls.value == 3)
   }
 
-  @Test("M22: a stall trigger's event is pressure") func stallTriggerFires() throws {
+  @Test("a stall trigger's event is pressure") func stallTriggerFires() throws {
     // Out-of-band data makes a socket ready for POLLPRI, as the kernel makes a file of stall information.
     var ends: [Int32] = [-1, -1]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -74,13 +74,13 @@ import Testing
     #expect(calls.value == 2)
   }
 
-  @Test("M22: the kernel takes the trigger", .enabled(if: access("/proc/pressure/memory", R_OK | W_OK) == 0))
+  @Test("the kernel accepts the trigger", .enabled(if: access("/proc/pressure/memory", R_OK | W_OK) == 0))
   func kernelTakesTheTrigger() throws {
     let monitor = try MemoryPressureMonitor(sources: .init(stallFiles: ["/proc/pressure/memory"], eventFiles: [])) {}
     #expect(monitor.watchedFile == "/proc/pressure/memory")
   }
 
-  @Test("M22: where nothing can be watched, the error names each file and why") func unavailable() throws {
+  @Test("if nothing can be watched, the error names each file and the reason") func unavailable() throws {
     directory.write("populated 1\n", to: "memory.events")
     let error = try #require(throws: MemoryPressureMonitor.Unavailable.self) {
       _ = try MemoryPressureMonitor(sources: sources) {}
@@ -92,7 +92,7 @@ import Testing
     )
   }
 
-  @Test("M22: stop ends the thread, and with it all calls", arguments: [true, false]) func stopEnds(explicitly: Bool) throws {
+  @Test("stop ends the thread and all callbacks", arguments: [true, false]) func stopEnds(explicitly: Bool) throws {
     final class Token: Sendable {}
     directory.write(events(), to: "memory.events")
     var token: Token? = Token()
@@ -110,7 +110,7 @@ import Testing
     withExtendedLifetime(monitor) {}
   }
 
-  @Test("M22: the closure may let go of its monitor") func monitorEndsFromItsClosure() throws {
+  @Test("the closure may release its monitor") func monitorEndsFromItsClosure() throws {
     directory.write(events(), to: "memory.events")
     let holder = Watched<MemoryPressureMonitor?>(nil)
     let calls = Watched(0)
@@ -128,7 +128,7 @@ import Testing
     #expect(holder.value == nil)
   }
 
-  @Test("M22: memory.events is read whole or not at all") func eventsParse() {
+  @Test("memory.events is parsed completely or not at all") func eventsParse() {
     #expect(MemoryEvents("low 1\nhigh 2\nmax 3\noom 4\noom_kill 5\n") == MemoryEvents(high: 2, max: 3, oom: 4))
     #expect(MemoryEvents("oom 4\nmax 3\nhigh 2") == MemoryEvents(high: 2, max: 3, oom: 4))
     for text in ["", "low 1\nhigh 2\nmax 3\n", "high x\nmax 3\noom 4\n", "high -1\nmax 3\noom 4\n"] {
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "M22: the control group's folder",
+    "the control group's folder is found",
     arguments: [
       ("0::/system.slice/a.service", "/", "/sys/fs/cgroup/system.slice/a.service"),
       ("0::/", "/", "/sys/fs/cgroup"),
