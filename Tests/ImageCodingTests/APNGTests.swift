@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K5: animated PNG") struct APNGTests {
+@Suite("animated PNG") struct APNGTests {
   private static let red: [UInt8] = [255, 0, 0, 255]
   private static let green: [UInt8] = [0, 255, 0, 255]
   private static let blue: [UInt8] = [0, 0, 255, 255]
@@ -25,7 +25,7 @@ import Testing
     return animation.frames.map { frame in (0..<4).map { Array(frame.pixels.bytes[$0 * 4..<$0 * 4 + 4]) } }
   }
 
-  @Test("K5: frames are what Pillow shows, and the first is the still picture")
+  @Test("frames equal Pillow's, and the first is the still image")
   func agreesWithPillow() throws {
     let image = try Standard.decode(FixtureImage.named("animated.png").bytes)
     let animation = try #require(image.animation)
@@ -36,7 +36,7 @@ import Testing
     #expect(image.byteCount == 3 * image.pixels.bytes.count)
   }
 
-  @Test("K5: a frame stays, is cleared, or gives way to what was before it")
+  @Test("a frame stays, is cleared, or restores what was before it")
   func disposal() throws {
     let file = animation(3) {
       $0.frame(2, 1, x: 1, disposal: 2)
@@ -52,7 +52,7 @@ import Testing
     )
   }
 
-  @Test("K5: what was before the first frame is nothing")
+  @Test("the first frame restores to transparent")
   func firstFrameGivesWayToNothing() throws {
     var builder = APNGBuilder()
     builder.control(frames: 2)
@@ -63,7 +63,7 @@ import Testing
     #expect(try rows(builder.file)[1] == [Self.blue, Self.clear, Self.clear, Self.clear])
   }
 
-  @Test("K5: a frame replaces what is there, or lies over it")
+  @Test("a frame replaces the canvas or is blended over it")
   func blending() throws {
     let half: [UInt8] = [0, 0, 255, 128]
     let file = animation(3) {
@@ -82,7 +82,7 @@ import Testing
     #expect(frames[3][1] == [102, 51, 102, 255])
   }
 
-  @Test("K5: durations are fractions of a second; short ones, and none, count as a tenth")
+  @Test("durations are fractions of a second, and short or missing ones count as 0.1 s")
   func durations() throws {
     let delays: [((UInt16, UInt16), Int)] = [((1, 3), 333), ((5, 0), 50), ((0, 7), 100), ((1, 100), 100), ((11, 1000), 11)]
     let file = animation(delays.count) { builder in
@@ -95,7 +95,7 @@ import Testing
     #expect(animation.frames.dropFirst().map(\.duration) == delays.map { .milliseconds($0.1) })
   }
 
-  @Test("K5: a still picture without a frame control is no frame, and is what the pixels are")
+  @Test("a still image without a frame control isn't a frame and gives the pixels")
   func stillApart() throws {
     var builder = APNGBuilder()
     builder.control(frames: 2)
@@ -111,7 +111,7 @@ import Testing
     #expect(try Standard.prove(builder.file).header == image.header)
   }
 
-  @Test("K5: the first frame alone on request; each frame in a smaller size")
+  @Test("the first frame can be decoded alone, and all frames at a smaller size")
   func options() throws {
     let bytes = FixtureImage.named("animated.png").bytes
     let coder = PNGCoder()
@@ -125,7 +125,7 @@ import Testing
     #expect(small.animation?.frames.map(\.pixels.size) == Array(repeating: ImageSize(width: 24, height: 16), count: 3))
   }
 
-  @Test("K5: an animation against the specification is shown as its still picture, with a warning")
+  @Test("an invalid animation is decoded as its still image, with a warning")
   func broken() throws {
     var gap = APNGBuilder()
     gap.control(frames: 2)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test("K11: an animation that is damaged or breaks off is refused")
+  @Test("a damaged or truncated animation is rejected")
   func damaged() throws {
     let sound = animation(2) {
       $0.frame(4, 2)
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test("K11: more frames than are allowed are refused, whether or not they are there")
+  @Test("more frames than allowed are rejected, whether or not they exist")
   func tooManyFrames() throws {
     var lying = APNGBuilder()
     lying.control(frames: 0x7FFF_FFFF)
@@ -214,7 +214,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 3)) }
   }
 
-  @Test("K11: all frames that are kept count as memory")
+  @Test("all kept frames count as memory")
   func memory() throws {
     var builder = APNGBuilder()
     builder.canvas = PNGBuilder(width: 100, height: 100)

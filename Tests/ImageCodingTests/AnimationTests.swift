@@ -30,8 +30,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
   }()
 }
 
-@Suite("K5: animations") struct AnimationTests {
-  @Test("K5: every frame, its duration and the loop count are what Pillow sees", arguments: FixtureAnimation.all)
+@Suite("animations") struct AnimationTests {
+  @Test("every frame, duration and loop count equals Pillow's", arguments: FixtureAnimation.all)
   func framesArePillows(_ expected: FixtureAnimation) throws {
     let image = try Standard.decode(FixtureImage.named(expected.name).bytes)
     let animation = try #require(image.animation)
@@ -51,7 +51,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test("K5: on request there is only the first frame, of whatever follows", arguments: FixtureAnimation.all)
+  @Test("only the first frame is decoded on request, whatever follows", arguments: FixtureAnimation.all)
   func firstFrameOnly(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let whole = try Standard.decode(bytes)
@@ -62,7 +62,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(first.byteCount * fixture.frames.count == whole.byteCount)
   }
 
-  @Test("K6: all frames are made as small as asked for", arguments: FixtureAnimation.all)
+  @Test("all frames are scaled to the requested size", arguments: FixtureAnimation.all)
   func thumbnails(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let size = ImageSize(width: 40, height: 30)
@@ -75,7 +75,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(fewBytes.pixels == small.pixels)
   }
 
-  @Test("K3: a prefix says that it will move, and the whole file how many frames it has", arguments: FixtureAnimation.all)
+  @Test("a prefix shows that the image is animated, and the whole file its frame count", arguments: FixtureAnimation.all)
   func prefixes(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     #expect(try Standard.header(bytes).frames == fixture.frames.count)
@@ -85,7 +85,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(prefix.isAnimated == (fixture.loops != nil))
   }
 
-  @Test("K11: frames, and the memory for all of them, have limits", arguments: FixtureAnimation.all)
+  @Test("frame count and memory of all frames are limited", arguments: FixtureAnimation.all)
   func limits(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let count = fixture.frames.count
@@ -104,7 +104,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("K11: a file has so much time and no more", arguments: FixtureAnimation.all)
+  @Test("decoding time is limited", arguments: FixtureAnimation.all)
   func time(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let limits = DecodingLimits(maximumTime: .nanoseconds(1))
@@ -115,7 +115,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test("K11: an animation that breaks off is refused, its first frame alone is not", arguments: FixtureAnimation.all)
+  @Test("a truncated animation is rejected, but its first frame alone decodes", arguments: FixtureAnimation.all)
   func brokenOff(_ fixture: FixtureAnimation) throws {
     var bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(20))
     if fixture.name.hasSuffix(".webp") {

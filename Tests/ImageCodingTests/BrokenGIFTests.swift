@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K11: broken GIFs") struct BrokenGIFTests {
+@Suite("broken GIFs") struct BrokenGIFTests {
   /// The error in which decoding and proving end, and have to end alike.
   private func refusal(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "K11: codes without a meaning are errors",
+    "undefined LZW codes are errors",
     arguments: [
       ([0, 1], "Failed to read from given file"),  // Not all pixels.
       ([4, 0, 5], "Image EOF detected before image complete"),
@@ -42,7 +42,7 @@ import Testing
     #expect(error?.message == "giflib: \(words), in frame 1")
   }
 
-  @Test("K4: an entry may be the one that its own code brings")
+  @Test("an LZW entry may be the one that its own code adds")
   func theNextEntry() throws {
     var gif = GIFMaker(width: 3, height: 1)
     gif.descriptor(width: 3, height: 1)
@@ -51,7 +51,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.prove(gif.finished) }
   }
 
-  @Test("K11: codes begin with 8 bits at most", arguments: [9, 12, 13, 255] as [UInt8])
+  @Test("LZW codes start with at most 8 bits", arguments: [9, 12, 13, 255] as [UInt8])
   func codeSize(_ size: UInt8) {
     var gif = GIFMaker(width: 1, height: 1)
     gif.descriptor(width: 1, height: 1)
@@ -60,7 +60,7 @@ import Testing
     #expect(error?.kind == .undecodable && error?.message.hasPrefix("giflib: ") == true, "\(String(describing: error))")
   }
 
-  @Test("K11: a file is cut wherever it ends in a block; between blocks only its trailer is missing")
+  @Test("a file cut inside a block is truncated; between blocks it only lacks its trailer")
   func everyCut() throws {
     let whole = twoFrames()
     var one = GIFMaker(width: 2, height: 1)
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("K11: a frame that is announced and does not come is missing")
+  @Test("an announced frame that doesn't follow is missing")
   func announcedFrame() {
     var gif = twoFrames()
     gif.control()
@@ -86,7 +86,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.prove(gif.finished) }
   }
 
-  @Test("K11: what begins no block ends the animation, with a warning")
+  @Test("an unknown block ends the animation with a warning")
   func noBlock() throws {
     var gif = twoFrames()
     gif.append([0, 0x2C, 0x21])
@@ -98,12 +98,12 @@ import Testing
     #expect(refusal(first.finished)?.message == "the GIF file has no picture")
   }
 
-  @Test("K11: what follows the trailer does not matter")
+  @Test("data after the trailer is ignored")
   func behindTheTrailer() throws {
     #expect(try warnings(twoFrames().finished + Array("!,;garbage".utf8)) == [])
   }
 
-  @Test("K11: impossible sizes are refused", arguments: [(0, 1), (1, 0), (0, 0)])
+  @Test("impossible sizes are rejected", arguments: [(0, 1), (1, 0), (0, 0)])
   func noSize(width: Int, height: Int) {
     var first = GIFMaker(width: 0, height: 0)
     first.picture([0], width: width, height: height)
@@ -114,7 +114,7 @@ import Testing
     #expect(refusal(second.finished)?.message == "the GIF file's frame 2 is of \(width) x \(height) pixels")
   }
 
-  @Test("K11: many pixels claimed by few bytes are refused, by the screen and by a frame")
+  @Test("many pixels claimed by few bytes are rejected, by screen and by frame")
   func manyPixels() {
     var screen = GIFMaker(width: 65_535, height: 65_535)
     screen.picture([0], width: 1)
@@ -129,7 +129,7 @@ import Testing
     #expect(refusal(second.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test("K11: thousands of frames of many pixels in few bytes end by what they need")
+  @Test("thousands of large frames in few bytes stop at their memory limit")
   func manyFrames() throws {
     var gif = GIFMaker(width: 1_000, height: 1_000)
     for _ in 0..<1_000 { gif.picture([0], width: 1) }
@@ -142,7 +142,7 @@ import Testing
     #expect(refusal(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
   }
 
-  @Test("K11: blocks have a limit")
+  @Test("the number of blocks is limited")
   func manyBlocks() {
     var gif = GIFMaker(width: 1, height: 1)
     for _ in 0..<100 { gif.control() }
@@ -152,7 +152,7 @@ import Testing
     #expect(refusal(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
   }
 
-  @Test("K3: a header comes with the first frame's descriptor, and asks for it until then")
+  @Test("a header needs data up to the first frame's descriptor")
   func needsMore() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.application("XMP DataXMP", [UInt8](repeating: 1, count: 200))

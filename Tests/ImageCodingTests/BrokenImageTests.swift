@@ -3,15 +3,18 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K11: broken images") struct BrokenImageTests {
-  @Test(arguments: [
-    ("cut.jpg", "libjpeg: Premature end of JPEG file"),
-    ("cut-between-scans.jpg", "libjpeg: Premature end of JPEG file"),
-    ("lying-height.jpg", "libjpeg: Corrupt JPEG data: premature end of data segment"),
-    ("cut.png", "the PNG file is cut: "),
-    ("bad-crc.png", "libpng: IDAT: CRC error"),
-    ("cut.webp", "the WebP file is cut: "),
-  ])
+@Suite("broken images") struct BrokenImageTests {
+  @Test(
+    "each broken image is undecodable with a message",
+    arguments: [
+      ("cut.jpg", "libjpeg: Premature end of JPEG file"),
+      ("cut-between-scans.jpg", "libjpeg: Premature end of JPEG file"),
+      ("lying-height.jpg", "libjpeg: Corrupt JPEG data: premature end of data segment"),
+      ("cut.png", "the PNG file is cut: "),
+      ("bad-crc.png", "libpng: IDAT: CRC error"),
+      ("cut.webp", "the WebP file is cut: "),
+    ]
+  )
   func isUndecodableWithASentence(name: String, sentence: String) throws {
     let bytes = Fixtures.bytes("images/broken/\(name)")
     for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
@@ -20,7 +23,10 @@ import Testing
     }
   }
 
-  @Test(arguments: ["gif-inside.jpg", "page.jpg", "text.png", "empty.jpg"])
+  @Test(
+    "a file of another type isn't an image to the coders its name suggests",
+    arguments: ["gif-inside.jpg", "page.jpg", "text.png", "empty.jpg"]
+  )
   func isNotAnImageToTheCodersThatItsNameSuggests(name: String) {
     Fixtures.bytes("images/broken/\(name)").withUnsafeBytes { bytes in
       for coder in [JPEGCoder(), PNGCoder(), WebPCoder()] as [any ImageCoder] {
@@ -30,7 +36,8 @@ import Testing
     }
   }
 
-  @Test func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() throws {
+  @Test("the header of a small file that claims many pixels is rejected")
+  func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() throws {
     let bytes = Fixtures.bytes("images/broken/huge.png")
     #expect(bytes.count < 1024)
     #expect(try Standard.header(bytes).size == ImageSize(width: 60_000, height: 60_000))
@@ -38,7 +45,7 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
-  @Test(arguments: FixtureImage.all)
+  @Test("the pixel limit is exact", arguments: FixtureImage.all)
   func theLimitOnPixelsIsExact(_ image: FixtureImage) throws {
     let pixels = image.size.pixels
     _ = try Standard.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
@@ -46,7 +53,7 @@ import Testing
     #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
   }
 
-  @Test func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {
+  @Test("a JPEG that lacks only its end marker decodes with a warning") func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {
     for name in ["photo.jpg", "progressive.jpg", "grey.jpg", "arithmetic.jpg"] {
       let bytes = Array(FixtureImage.named(name).bytes.dropLast(2))
       #expect(try Standard.decode(bytes).warnings == ["libjpeg: Premature end of JPEG file"], "\(name)")
@@ -54,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func aPNGThatLacksOnlyItsEndChunkIsOdd() throws {
+  @Test("a PNG that lacks only its end chunk decodes with a warning") func aPNGThatLacksOnlyItsEndChunkIsOdd() throws {
     for lost in 1...12 {
       let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(lost))
       #expect(try Standard.decode(bytes).warnings == ["libpng: premature end of PNG file, after all image data"])
@@ -64,7 +71,9 @@ import Testing
     #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
   }
 
-  @Test func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd() throws {
+  @Test("a wrong PNG checksum is an error up to the end of the image data") func aWrongSumOfAPNGChunkIsAnErrorUpToThePicturesEnd()
+    throws
+  {
     let bytes = FixtureImage.named("transparent-key.png").bytes
     func damaged(_ name: String) throws -> [UInt8] {
       var damaged = bytes
@@ -80,7 +89,7 @@ import Testing
     #expect(try Standard.prove(damaged("IEND")).warnings == ["libpng: IEND: CRC error"])
   }
 
-  @Test func whatIsWrongBehindThePictureIsOdd() throws {
+  @Test("an error after the image data is a warning") func whatIsWrongBehindThePictureIsOdd() throws {
     let picture = PNGBuilder(width: 3, height: 2)
     let text = PNGBuilder.chunk("tEXt", Array("Comment\0behind".utf8))
     var wrongSum = text
@@ -92,7 +101,7 @@ import Testing
     #expect(imageError { try Standard.decode(cut) }?.message.hasPrefix("the PNG file is cut") == true)
   }
 
-  @Test func wrongCodesInAJPEGAreOddUnlessRowsAreMissing() throws {
+  @Test("wrong codes in a JPEG are a warning unless rows are missing") func wrongCodesInAJPEGAreOddUnlessRowsAreMissing() throws {
     let bytes = FixtureImage.named("photo.jpg").bytes
     var warned = 0
     for place in stride(from: 2000, to: bytes.count - 200, by: 300) {
@@ -108,7 +117,8 @@ import Testing
     #expect(warned > 10)
   }
 
-  @Test func aWholeFileShorterThanItsContainerSaysIsCutByItsHeader() {
+  @Test("a complete file shorter than its container size is truncated by its header")
+  func aWholeFileShorterThanItsContainerSaysIsCutByItsHeader() {
     for name in ["cut.png", "cut.webp"] {
       let bytes = Fixtures.bytes("images/broken/\(name)")
       #expect(imageError { try Standard.header(bytes) }?.kind == .undecodable)
@@ -116,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("K3, K11: a PNG that ends before any picture is refused by its header, whatever follows")
+  @Test("a PNG that ends before its image data is rejected by its header")
   func aPNGWithoutPictureIsRefusedByItsHeader() {
     // Signature and IHDR, then IEND, and more.
     let bytes = SampleImages.basePNG[..<33] + [0, 0, 0, 0] + Array("IEND".utf8) + [UInt8](repeating: 0, count: 64)
@@ -127,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func aJPEGOfTooManyScansIsRefused() throws {
+  @Test("a JPEG with too many scans is rejected") func aJPEGOfTooManyScansIsRefused() throws {
     let bytes = FixtureImage.named("progressive.jpg").bytes
     let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
     let end = try #require(bytes.indices.dropLast().first { $0 > start && bytes[$0] == 0xFF && bytes[$0 + 1] != 0 })
@@ -143,7 +153,7 @@ import Testing
     #expect(imageError { try Standard.decode(Array(bomb)) }?.message == "libjpeg: more scans than allowed")
   }
 
-  @Test func aJPEGOfTwoSizesIsRefused() throws {
+  @Test("a JPEG with two sizes is rejected") func aJPEGOfTwoSizesIsRefused() throws {
     // The header that was checked against the limits is not the one that libjpeg would meet.
     let bytes = FixtureImage.named("photo-small.jpg").bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })

@@ -4,8 +4,8 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K9: transformers that change colours, and several together") struct ColorTransformerTests {
-  @Test("K9: round corners are transparent, the rest stays") func roundCorners() {
+@Suite("transformers that change colours, and several together") struct ColorTransformerTests {
+  @Test("round corners are transparent, and the rest is unchanged") func roundCorners() {
     let image = decoded(20, 10, Array(repeating: [1, 2, 3, 255], count: 200))
     let round = RoundCornerTransformer(radius: 5).transform(image)
     #expect(round.header.hasAlpha)
@@ -21,7 +21,7 @@ import Testing
     #expect(abs(area - 7854) < 40)
   }
 
-  @Test("K9: only the corners that were named are rounded") func someCorners() {
+  @Test("only the named corners are rounded") func someCorners() {
     let image = decoded(9, 9, Array(repeating: [1, 2, 3, 255], count: 81))
     let named: [(RoundCornerTransformer.Corners, Int, Int)] = [
       (.topLeft, 0, 0), (.topRight, 8, 0), (.bottomLeft, 0, 8), (.bottomRight, 8, 8),
@@ -34,7 +34,7 @@ import Testing
     #expect(RoundCornerTransformer(radius: 4, corners: []).transform(image) == image)
   }
 
-  @Test("K9: a border lies inside and over the image") func border() {
+  @Test("a border is drawn inside and over the image") func border() {
     let image = decoded(9, 7, Array(repeating: [0, 0, 0, 255], count: 63))
     let framed = RoundCornerTransformer(radius: 0, borderWidth: 2, borderColor: .white).transform(image)
     for (x, y) in [(0, 0), (1, 3), (8, 6), (4, 1), (7, 3)] { #expect(framed.pixels[x, y] == [255, 255, 255, 255]) }
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "K9: tinting as the blend modes are defined",
+    "tinting follows the definitions of the blend modes",
     arguments: [
       (.sourceIn, 255, [200, 100, 0, 128]), (.sourceIn, 128, [200, 100, 0, 64]), (.sourceAtop, 255, [200, 100, 0, 128]),
       (.sourceAtop, 51, [88, 68, 160, 128]), (.multiply, 255, [47, 24, 0, 128]), (.screen, 255, [213, 136, 200, 128]),
@@ -63,7 +63,7 @@ import Testing
     #expect(tinted.pixels.bytes == expected)
   }
 
-  @Test("K9: tinting leaves what is transparent transparent") func tintingNothing() {
+  @Test("tinting keeps transparent pixels transparent") func tintingNothing() {
     for mode in TintTransformer.BlendMode.allCases {
       #expect(TintTransformer(.white, blendMode: mode).transform(decoded(1, 1, [[60, 60, 200, 0]])).pixels.bytes[3] == 0)
     }
@@ -71,7 +71,7 @@ import Testing
     #expect(!TintTransformer(.black).transform(numbered(1, 1)).header.hasAlpha)
   }
 
-  @Test("K9: a blur is a Gaussian curve, near enough, and keeps the sum", arguments: [0.8, 2, 3.3, 5])
+  @Test("a blur approximates a Gaussian curve and keeps the sum", arguments: [0.8, 2, 3.3, 5])
   func blurring(radius: Double) {
     var pixels = Array(repeating: [0, 0, 0, 255] as [UInt8], count: 61 * 61)
     for y in 28...32 { for x in 28...32 { pixels[y * 61 + x] = [255, 255, 255, 255] } }
@@ -87,7 +87,7 @@ import Testing
     #expect(zip(blurred.bytes, blurred.transposed.bytes).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
   }
 
-  @Test("K9: blurring keeps flat images, also where the blur is wider than they are") func flatBlur() {
+  @Test("blurring keeps flat images, even if the blur is wider than they are") func flatBlur() {
     for radius in [0, 0.5, 1, 2, 100] {
       let flat = decoded(5, 3, Array(repeating: [10, 20, 30, 200], count: 15))
       #expect(BlurTransformer(radius: radius).transform(flat) == flat)
@@ -96,7 +96,7 @@ import Testing
     #expect(BlurTransformer(radius: 3).transform(edge).pixels[1, 0].prefix(3) == [250, 0, 0])
   }
 
-  @Test("K9: a pipeline applies in order, and an animation only what is for animations") func pipeline() throws {
+  @Test("a pipeline applies its steps in order, and to animations only those that support them") func pipeline() throws {
     let image = numbered(4, 1)
     let pipeline = PipelineTransformer([
       CroppingTransformer(PixelRectangle(x: 0, y: 0, width: 2, height: 1)), FlippingTransformer(horizontal: true),
@@ -110,7 +110,7 @@ import Testing
     #expect(moving.pixels.size == ImageSize(width: 2, height: 1))
   }
 
-  @Test("K9: every ready-made transformer does all frames alike, and keeps durations and loops") func frames() throws {
+  @Test("every built-in transformer treats all frames alike and keeps durations and loops") func frames() throws {
     let all: [any ImageTransformer] = [
       ResizingTransformer(width: 2), CroppingTransformer(PixelRectangle(x: 1, y: 0, width: 2, height: 1)),
       RoundCornerTransformer(radius: 0.5), RotationTransformer(degrees: 90), RotationTransformer(degrees: 20),

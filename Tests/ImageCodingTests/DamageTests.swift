@@ -3,11 +3,11 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K11: whatever the bytes, no crash, and decoding and proving agree") struct DamageTests {
+@Suite("whatever the bytes, no crash, and decoding and proving agree") struct DamageTests {
   private static let places = 250
   private static let limits = DecodingLimits(maximumPixels: 1_000_000, maximumScans: 50)
 
-  @Test(arguments: FixtureImage.all)
+  @Test("truncated files never crash a decoder", arguments: FixtureImage.all)
   func cutFiles(_ image: FixtureImage) {
     let bytes = image.bytes
     for place in 0..<Self.places {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test(arguments: FixtureImage.all)
+  @Test("files with a wrong byte never crash a decoder", arguments: FixtureImage.all)
   func filesWithAWrongByte(_ image: FixtureImage) {
     var random = SeededRandom(seed: UInt64(image.bytes.count))
     for place in 0..<Self.places {

@@ -16,10 +16,10 @@ func letters(_ pixels: PixelBuffer) -> String {
   }.joined()
 }
 
-@Suite("K4: GIF pictures") struct GIFTests {
+@Suite("GIF pictures") struct GIFTests {
   private func decodedLetters(_ gif: GIFMaker) throws -> String { letters(try Standard.decode(gif.finished).pixels) }
 
-  @Test("K4: both versions, with the screen's colours or a picture's own", arguments: ["GIF87a", "GIF89a"])
+  @Test("both versions decode with global and local colour tables", arguments: ["GIF87a", "GIF89a"])
   func tablesOfColors(version: String) throws {
     var gif = GIFMaker(width: 2, height: 2, version: version)
     gif.picture([0, 1, 2, 3], width: 2)
@@ -30,7 +30,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(local) == "wbgr")
   }
 
-  @Test("K4: without any colours they are grey, and those beyond a table black")
+  @Test("missing colours are grey without a table, and black beyond its end")
   func missingColors() throws {
     var grey = GIFMaker(width: 4, height: 1, colors: nil)
     grey.picture([0, 1, 2, 3], width: 4)
@@ -42,7 +42,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(beyond) == "rgkk")
   }
 
-  @Test("K4: interlaced rows come in four passes")
+  @Test("interlaced rows are read in four passes")
   func interlaced() throws {
     // Rows as they are stored: every eighth from the first and from the fifth, every fourth from the third, every second from the
     // second.
@@ -52,7 +52,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try decodedLetters(gif) == "rgbwrgbwr")
   }
 
-  @Test("K4: around a small first frame is the background, or nothing where it has a transparent colour")
+  @Test("a small first frame is surrounded by the background, or transparent pixels")
   func smallFirstFrame() throws {
     var opaque = GIFMaker(width: 3, height: 2, background: 2)
     opaque.picture([1], left: 1, top: 1, width: 1)
@@ -66,7 +66,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try Standard.header(transparent.finished).hasAlpha)
   }
 
-  @Test("K4: a first frame outside of the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
+  @Test("a first frame outside of the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
   func firstFrameOutside(width: Int, height: Int) throws {
     var gif = GIFMaker(width: width, height: height)
     gif.picture([1, 1], left: 2, top: 1, width: 2)
@@ -75,7 +75,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try letters(Standard.decode(gif.finished).pixels).prefix(8) == "rrrrrrgg")
   }
 
-  @Test("K5: what later frames have outside of the screen is dropped")
+  @Test("parts of later frames outside of the screen are dropped")
   func laterFrameOutside() throws {
     var gif = GIFMaker(width: 2, height: 2)
     gif.picture([0, 0, 0, 0], width: 2)
@@ -85,7 +85,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map { letters($0.pixels) } == ["rrrr", "rrrg", "rrrg"])
   }
 
-  @Test("K5: a frame stays, or becomes background, or what it was before")
+  @Test("a frame stays, is cleared to background, or restores the previous one")
   func disposal() throws {
     var gif = GIFMaker(width: 3, height: 1, background: 3)
     gif.control(disposal: 1)
@@ -103,7 +103,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map { letters($0.pixels) } == ["rrr", "grr", "rbr", "rwb", "gwb", "ggb"])
   }
 
-  @Test("K5: a frame with a transparent colour leaves a hole where it was background")
+  @Test("a frame with a transparent colour is cleared to transparent")
   func transparentDisposal() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.picture([0, 0], width: 2)
@@ -115,7 +115,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(image.header.hasAlpha)
   }
 
-  @Test("K5: loops are counted as in the file, by either name, and once where nothing is said")
+  @Test("loops are counted as in the file, in either extension, and once by default")
   func loops() throws {
     func loopCount(_ change: (inout GIFMaker) -> Void) throws -> Int? {
       var gif = GIFMaker(width: 1, height: 1)
@@ -132,7 +132,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try loopCount { $0.application("NETSCAPE2.0", [2, 9, 9, 9, 9]) } == 1)
   }
 
-  @Test("K5: durations are hundredths of seconds, and below 11 ms count as 100")
+  @Test("durations are hundredths of a second, and those below 11 ms count as 100 ms")
   func durations() throws {
     var gif = GIFMaker(width: 1, height: 1)
     for centiseconds in [0, 1, 2, 65_535] {
@@ -144,7 +144,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map(\.duration) == [100, 100, 20, 655_350, 100].map { .milliseconds($0) })
   }
 
-  @Test("K3: the header has the profile's name, and a still image is none that moves")
+  @Test("the header names the profile, and a still image isn't animated")
   func header() throws {
     var gif = GIFMaker(width: 2, height: 1)
     gif.loops(0)

@@ -2,8 +2,8 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K4: good images") struct GoodImageTests {
-  @Test(arguments: FixtureImage.all)
+@Suite("good images") struct GoodImageTests {
+  @Test("each good image decodes to Pillow's pixels", arguments: FixtureImage.all)
   func decodesToThePixelsThatPillowSees(_ image: FixtureImage) throws {
     let decoded = try Standard.decode(image.bytes)
     #expect(decoded.pixels.size == image.size)
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test(arguments: FixtureImage.all)
+  @Test("verifying returns the same header as parsing", arguments: FixtureImage.all)
   func isProvenWithTheSameHeader(_ image: FixtureImage) throws {
     let proof = try Standard.prove(image.bytes)
     #expect(proof.header == (try Standard.decode(image.bytes).header))
@@ -25,7 +25,7 @@ import Testing
     #expect(proof.warnings == [])
   }
 
-  @Test("K3: a header says how many bytes it needs, and that many bring it on", arguments: FixtureImage.all)
+  @Test("a header says how many bytes it needs, and that many suffice", arguments: FixtureImage.all)
   func headerFromGrowingPrefix(_ image: FixtureImage) throws {
     let bytes = image.bytes
     let whole = try Standard.header(bytes)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func orientationTurnsTheImageOnce() throws {
+  @Test("the orientation is applied once") func orientationTurnsTheImageOnce() throws {
     let image = FixtureImage.named("rotated.jpg")
     let decoded = try Standard.decode(image.bytes)
     #expect(decoded.header.orientation == 6)
@@ -60,12 +60,15 @@ import Testing
   }
 
   /// Where the stored top left and top right corners are shown, by the EXIF specification's table of orientations.
-  @Test(arguments: [
-    (1, "top left", "top right"), (2, "top right", "top left"), (3, "bottom right", "bottom left"),
-    (4, "bottom left", "bottom right"),
-    (5, "top left", "bottom left"), (6, "top right", "bottom right"), (7, "bottom right", "top right"),
-    (8, "bottom left", "top left"),
-  ])
+  @Test(
+    "every orientation puts the corners in the right places",
+    arguments: [
+      (1, "top left", "top right"), (2, "top right", "top left"), (3, "bottom right", "bottom left"),
+      (4, "bottom left", "bottom right"),
+      (5, "top left", "bottom left"), (6, "top right", "bottom right"), (7, "bottom right", "top right"),
+      (8, "bottom left", "top left"),
+    ]
+  )
   func everyOrientationPutsTheCornersWhereTheyBelong(orientation: UInt8, topLeft: String, topRight: String) throws {
     var bytes = FixtureImage.named("rotated.jpg").bytes
     let tag = try #require(bytes.indices.dropLast(9).first { bytes[$0...].starts(with: [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0]) })
@@ -84,15 +87,18 @@ import Testing
     #expect(pixel(shown, topRight) == pixel(stored, "top right"))
   }
 
-  @Test(arguments: [
-    ("rgba.png", true), ("rgb.png", false), ("palette-alpha.png", true), ("palette.png", false), ("transparent-key.png", true),
-    ("alpha.webp", true), ("lossy.webp", false), ("photo.jpg", false),
-  ])
+  @Test(
+    "the header reports alpha",
+    arguments: [
+      ("rgba.png", true), ("rgb.png", false), ("palette-alpha.png", true), ("palette.png", false), ("transparent-key.png", true),
+      ("alpha.webp", true), ("lossy.webp", false), ("photo.jpg", false),
+    ]
+  )
   func headerTellsAlpha(name: String, hasAlpha: Bool) throws {
     #expect(try Standard.header(FixtureImage.named(name).bytes).hasAlpha == hasAlpha)
   }
 
-  @Test func headerOfAWholeAnimationCountsItsFrames() throws {
+  @Test("the header of a complete animation counts its frames") func headerOfAWholeAnimationCountsItsFrames() throws {
     #expect(try Standard.header(FixtureImage.named("animated.webp").bytes).frames == 2)
     #expect(try Standard.header(FixtureImage.named("lossy.webp").bytes).frames == 1)
   }

@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K2: the registry of coders") struct ImageCoderRegistryTests {
+@Suite("the registry of coders") struct ImageCoderRegistryTests {
   private struct Refusing: ImageCoder {
     func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
     func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("K1, K2: the standard registry reads four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
+  @Test("the standard registry reads four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     #if AVIF
       #expect(readable == [.jpeg, .png, .gif, .webp, .avif])
@@ -29,7 +29,7 @@ import Testing
     #endif
   }
 
-  @Test("K2: the coder that was added last is asked first") func theCoderAddedLastIsAskedFirst() {
+  @Test("the coder added last is tried first") func theCoderAddedLastIsAskedFirst() {
     var registry = ImageCoderRegistry.standard
     registry.add(Refusing())
     #expect(registry.coder(for: .png) is Refusing)
@@ -37,7 +37,7 @@ import Testing
     #expect(registry.coder(for: .jpeg) is JPEGCoder)
   }
 
-  @Test("K2: a coder that was removed is not asked") func aRemovedCoderIsNotAsked() {
+  @Test("a removed coder isn't used") func aRemovedCoderIsNotAsked() {
     var registry = ImageCoderRegistry.standard
     registry.add(Refusing())
     registry.remove(Refusing.self)

@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("C5: the format that an image is written in") struct RegistryEncodingTests {
+@Suite("the format that an image is written in") struct RegistryEncodingTests {
   /// Writes the name of the format and the quality.
   private struct Naming: ImageCoder {
     let formats: Set<ImageFormat>
@@ -39,21 +39,21 @@ import Testing
     String(decoding: try (registry ?? all).encode(image), as: UTF8.self)
   }
 
-  @Test("C5: that of its data, at full quality") func itsOwnFormat() throws {
+  @Test("an image is encoded in its data's format at full quality") func itsOwnFormat() throws {
     for format in [ImageFormat.jpeg, .png, .webp] {
       #expect(try written(image(format)) == "\(format.name) 100")
       #expect(try written(image(format, alpha: 0)) == "\(format.name) 100")
     }
   }
 
-  @Test("C5: where that cannot be written, PNG with transparent pixels and JPEG without") func anotherFormat() throws {
+  @Test("if its format cannot be written, transparent pixels give PNG and others JPEG") func anotherFormat() throws {
     for format in [ImageFormat.gif, .avif, .heic] {
       #expect(try written(image(format)) == "jpeg 100")
       #expect(try written(image(format, alpha: 254)) == "png 100")
     }
   }
 
-  @Test("C5: an animation stays one where it can") func animations() throws {
+  @Test("an animation stays animated if the format allows it") func animations() throws {
     for format in [ImageFormat.gif, .webp, .png] {
       var moving = animated()
       moving.header.format = format
@@ -65,12 +65,12 @@ import Testing
     }
   }
 
-  @Test("C5: the format and quality that are asked for") func asked() throws {
+  @Test("a requested format and quality are used") func asked() throws {
     let bytes = try all.encode(image(.png), as: .webp, options: EncodingOptions(quality: 7))
     #expect(String(decoding: bytes, as: UTF8.self) == "webp 7")
   }
 
-  @Test("C5: a format that nobody writes is refused") func nobody() throws {
+  @Test("a format without an encoder is rejected") func nobody() throws {
     #expect(imageError { try all.encode(image(.png), as: .gif) }?.kind == .unencodable)
     #expect(imageError { try ImageCoderRegistry().encode(image(.png)) }?.kind == .unencodable)
   }

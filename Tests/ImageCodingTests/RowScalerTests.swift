@@ -3,9 +3,9 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K6, K9: fewer pixels by the mean of areas") struct RowScalerTests {
+@Suite("fewer pixels by the mean of areas") struct RowScalerTests {
   @Test(
-    "K6: as by the definition, pixel for pixel",
+    "scaling agrees with its definition, pixel by pixel",
     arguments: [
       (7, 5, 3, 2), (10, 10, 9, 9), (16, 16, 4, 4), (31, 17, 1, 1), (5, 1, 2, 1), (1, 9, 1, 4), (13, 8, 13, 3), (8, 13, 3, 13),
       (100, 3, 99, 3), (64, 64, 63, 1),
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("K6: a flat colour stays as it is, also half transparent", arguments: [(1, 1), (3, 7), (99, 1), (100, 49)])
+  @Test("a flat colour is unchanged, even half transparent", arguments: [(1, 1), (3, 7), (99, 1), (100, 49)])
   func flatColoursStay(width: Int, height: Int) {
     for alpha in [255, 128, 1] as [UInt8] {
       let image = PixelBuffer(flat: [200, 17, 3, alpha], ImageSize(width: 100, height: 50))
@@ -29,17 +29,17 @@ import Testing
     }
   }
 
-  @Test("K6: the colour of transparent pixels does not bleed") func transparentColoursDoNotCount() {
+  @Test("the colour of transparent pixels doesn't bleed") func transparentColoursDoNotCount() {
     let image = PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: [255, 0, 0, 255, 0, 255, 0, 0])
     #expect(image.reduced(to: ImageSize(width: 1, height: 1)).bytes == [255, 0, 0, 128])
   }
 
-  @Test("K6: halves are rounded up") func halvesAreRoundedUp() {
+  @Test("halves are rounded up") func halvesAreRoundedUp() {
     let image = PixelBuffer(size: ImageSize(width: 2, height: 1), bytes: [0, 1, 2, 255, 1, 2, 3, 255])
     #expect(image.reduced(to: ImageSize(width: 1, height: 1)).bytes == [1, 2, 3, 255])
   }
 
-  @Test("K6: the sum of all pixels is kept where areas are whole") func sumsAreKept() {
+  @Test("the sum of all pixels is kept if areas are whole") func sumsAreKept() {
     var random = SeededRandom(seed: 7)
     let image = PixelBuffer(random: ImageSize(width: 60, height: 40), isOpaque: true, using: &random)
     let small = image.reduced(to: ImageSize(width: 12, height: 10))
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("K6: wider areas than 32 bits have sums for") func widestRows() {
+  @Test("areas wider than 32-bit sums scale correctly") func widestRows() {
     let wide = ImageSize(width: 70_000, height: 2)
     #expect(
       PixelBuffer(flat: [255, 255, 255, 254], wide).reduced(to: ImageSize(width: 1, height: 1)).bytes == [255, 255, 255, 254]
@@ -62,7 +62,7 @@ import Testing
     )
   }
 
-  @Test("K6: the same size is the same image") func sameSize() {
+  @Test("scaling to the same size returns the same image") func sameSize() {
     var random = SeededRandom(seed: 1)
     let image = PixelBuffer(random: ImageSize(width: 9, height: 4), isOpaque: false, using: &random)
     #expect(image.reduced(to: image.size) == image)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A side below 8 pixels is as long in seven eighths of its size, rounded up: the scale shows only in what is to be seen.
-@Suite("K1: JPEGs of few pixels") struct SmallPictureTests {
+@Suite("JPEGs of few pixels") struct SmallPictureTests {
   private static let sizes = [(1, 1), (3, 5), (7, 7), (1, 7), (7, 200), (200, 7), (8, 8), (9, 3)]
     .map { ImageSize(width: $0.0, height: $0.1) }
 
@@ -17,7 +17,7 @@ import Testing
     return DecodedImage(header: ImageHeader(format: .png, size: size), pixels: PixelBuffer(size: size, bytes: pixels))
   }
 
-  @Test("K1, K7: a picture of few pixels is decoded in full scale, at once and while it arrives", arguments: sizes)
+  @Test("a small image is decoded at full scale, whole or progressively", arguments: sizes)
   func isDecodedInFullScale(size: ImageSize) throws {
     let image = checkerboard(size)
     let file = try JPEGCoder().encode(image, as: .jpeg, options: EncodingOptions(quality: 95))

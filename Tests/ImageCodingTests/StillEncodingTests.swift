@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K8: JPEG and PNG written") struct StillEncodingTests {
+@Suite("JPEG and PNG written") struct StillEncodingTests {
   private static let photo = try! Standard.decode(FixtureImage.named("photo-small.jpg").bytes)
   private static let disc = try! Standard.decode(FixtureImage.named("rgba.png").bytes)
 
@@ -12,7 +12,7 @@ import Testing
     Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
   }
 
-  @Test("K8: a PNG comes back as it was", arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
+  @Test("a PNG round trip is lossless", arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
   func png(name: String) throws {
     let image = try Standard.decode(FixtureImage.named(name).bytes)
     let file = try PNGCoder().encode(image, as: .png, options: EncodingOptions())
@@ -21,7 +21,7 @@ import Testing
     #expect(back.warnings == [])
   }
 
-  @Test("K8: a PNG has the least colour type that holds its pixels")
+  @Test("a PNG gets the smallest colour type that holds its pixels")
   func colorTypes() throws {
     func colorType(_ pixels: [UInt8]) throws -> UInt8 {
       let image = DecodedImage(
@@ -38,7 +38,7 @@ import Testing
     #expect(try colorType([1, 1, 2, 255, 2, 2, 2, 0]) == 6)
   }
 
-  @Test("K8: a JPEG comes back nearly as it was, the nearer the higher its quality")
+  @Test("a JPEG round trip is closer the higher its quality")
   func jpeg() throws {
     var last = Double.infinity
     var size = 0
@@ -53,7 +53,7 @@ import Testing
     #expect(last < 1)
   }
 
-  @Test("K8: colour is halved below a quality of 90, and kept from there on")
+  @Test("chroma is subsampled below quality 90")
   func subsampling() throws {
     for (quality, factors) in [(89, 0x22), (90, 0x11)] as [(Int, UInt8)] {
       let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: quality))
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test("K8: a JPEG has no alpha: what is transparent lies on white")
+  @Test("a JPEG has no alpha: transparent pixels are drawn on white")
   func flattened() throws {
     let file = try JPEGCoder().encode(Self.disc, as: .jpeg, options: EncodingOptions(quality: 100))
     let back = try Standard.decode(file).pixels.bytes
@@ -74,7 +74,7 @@ import Testing
     #expect(differences.max().map { $0 <= 8 } == true)
   }
 
-  @Test("K8: the quality is lowered until a JPEG fits, and no further", arguments: [3_000, 6_000, 12_000])
+  @Test("the quality is lowered until a JPEG fits, and no further", arguments: [3_000, 6_000, 12_000])
   func maximumBytes(_ limit: Int) throws {
     let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: 95, maximumBytes: limit))
     #expect(file.count <= limit)
@@ -82,7 +82,7 @@ import Testing
     #expect(file.count == sizes.last { $0 <= limit })
   }
 
-  @Test("K8: what never fits is not written")
+  @Test("an image that never fits isn't written")
   func neverFits() {
     let small = imageError { try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(maximumBytes: 200)) }
     #expect(small?.kind == .unencodable)
@@ -98,7 +98,7 @@ import Testing
     #expect(error?.kind == .unencodable && error?.message.contains("65500") == true)
   }
 
-  @Test("K8: an image is reduced to the box that is asked for")
+  @Test("an image is reduced to the requested box")
   func maximumSize() throws {
     let options = EncodingOptions(maximumSize: ImageSize(width: 100, height: 100))
     let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: options)
@@ -107,7 +107,7 @@ import Testing
     #expect(try Standard.header(PNGCoder().encode(Self.photo, as: .png, options: whole)).size == Self.photo.pixels.size)
   }
 
-  @Test("K8: of an animation the first frame is written, upright")
+  @Test("the first frame of an animation is written upright")
   func upright() throws {
     let animated = try Standard.decode(FixtureImage.named("animated.png").bytes)
     #expect(try Standard.decode(PNGCoder().encode(animated, as: .png, options: EncodingOptions())).pixels == animated.pixels)
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(
-    "K8: the libraries' own tools read what is written",
+    "the libraries' own tools read the written files",
     .enabled(if: ["djpeg", "pngtopnm"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") })
   )
   func tools() throws {

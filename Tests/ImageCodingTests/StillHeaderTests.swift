@@ -3,9 +3,9 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K3: what headers tell") struct StillHeaderTests {
+@Suite("what headers tell") struct StillHeaderTests {
   @Test(
-    "K3: the colour space is the file's",
+    "the header has the file's colour space",
     arguments: [
       ("photo.jpg", .ycbcr), ("grey.jpg", .gray), ("cmyk.jpg", .cmyk), ("cmyk-unmarked.jpg", .cmyk), ("ycck.jpg", .ycck),
       ("rgb.png", .rgb), ("rgba.png", .rgb), ("palette.png", .indexed), ("grey.png", .gray), ("bilevel.png", .gray),
@@ -15,13 +15,13 @@ import Testing
     #expect(try Standard.header(FixtureImage.named(name).bytes).colorSpace == colorSpace)
   }
 
-  @Test("K3: a JPEG's profile is named by its first piece")
+  @Test("a JPEG's first profile segment names its profile")
   func profileOfJPEG() throws {
     #expect(try Standard.header(FixtureImage.named("profile.jpg").bytes).profile == ICCProfile(name: "sRGB built-in"))
     #expect(try Standard.header(FixtureImage.named("photo.jpg").bytes).profile == nil)
   }
 
-  @Test("K3: a PNG's profile is named by its iCCP chunk")
+  @Test("a PNG's iCCP chunk names its profile")
   func profileOfPNG() throws {
     var png = PNGBuilder(width: 2, height: 2)
     png.before = PNGBuilder.chunk("iCCP", Array("Display P3\0\0".utf8) + PNGBuilder.stored([1, 2, 3]))
@@ -29,7 +29,7 @@ import Testing
     #expect(try Standard.header(png.file(), prefix: png.file().count - 20).profile == ICCProfile(name: "Display P3"))
   }
 
-  @Test("K3: a PNG's orientation may stand behind its picture, where only the whole file tells it")
+  @Test("a PNG's orientation may follow the image data, where only the whole file shows it")
   func orientationOfPNG() throws {
     let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
     var before = PNGBuilder(width: 3, height: 2)
@@ -42,7 +42,7 @@ import Testing
     #expect(try Standard.decode(behind).pixels.size == ImageSize(width: 2, height: 3))
   }
 
-  @Test("K3: a prefix tells that a PNG will move, the whole file how many frames it has")
+  @Test("a prefix shows that a PNG is animated, and the whole file its frame count")
   func animation() throws {
     let bytes = FixtureImage.named("animated.png").bytes
     let whole = try Standard.header(bytes)
@@ -52,7 +52,7 @@ import Testing
     #expect(try !Standard.header(FixtureImage.named("rgb.png").bytes).isAnimated)
   }
 
-  @Test("K3: an orientation that stands behind the frame header counts")
+  @Test("an orientation after the frame header counts")
   func orientationBehindTheFrameHeader() throws {
     let bytes = FlatJPEG(width: 16, height: 8).bytes
     let exif = FlatJPEG.segment(
@@ -63,7 +63,7 @@ import Testing
     #expect(try Standard.header(Array(bytes[..<scan]) + exif + bytes[scan...]).orientation == 8)
   }
 
-  @Test("K3: a JPEG's file without a scan is refused by its header")
+  @Test("a JPEG without a scan is rejected by its header")
   func withoutScan() throws {
     let bytes = FlatJPEG(width: 16, height: 8).bytes
     let scan = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
@@ -72,7 +72,7 @@ import Testing
   }
 }
 
-@Suite("K3: profiles' names") struct ICCProfileNameTests {
+@Suite("profiles' names") struct ICCProfileNameTests {
   private func profile(_ tag: [UInt8], offset: Int = 144) -> [UInt8] {
     let table = PNGBuilder.number(1) + Array("desc".utf8) + PNGBuilder.number(offset) + PNGBuilder.number(tag.count)
     return [UInt8](repeating: 0, count: 128) + table + tag
@@ -80,7 +80,7 @@ import Testing
 
   private func name(_ bytes: [UInt8]) -> String? { bytes.withUnsafeBytes { ICCProfile(data: $0).name } }
 
-  @Test("K3: version 2 has ASCII, version 4 UTF-16")
+  @Test("profile names are ASCII in version 2 and UTF-16 in version 4")
   func bothVersions() {
     let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0rest".utf8)
     #expect(name(profile(plain)) == "Adobe RGB")
@@ -90,7 +90,7 @@ import Testing
     #expect(name(profile(localized)) == "P∈")
   }
 
-  @Test("K3: what is cut, empty or lies about its lengths has no name")
+  @Test("a profile that is truncated, empty or has wrong lengths has no name")
   func damaged() {
     let plain = Array("desc\0\0\0\0".utf8) + PNGBuilder.number(10) + Array("Adobe RGB\0".utf8)
     #expect(name([]) == nil)

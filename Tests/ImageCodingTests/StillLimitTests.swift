@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K11: limits of JPEG and PNG") struct StillLimitTests {
+@Suite("limits of JPEG and PNG") struct StillLimitTests {
   /// Decoding and proving end in the same sentence.
   private func refusal(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "K11: text and profiles of a PNG that unpack to too much are refused, and are not kept",
+    "text and profiles that inflate beyond the limit are rejected and not kept",
     arguments: ["zTXt", "iTXt", "iCCP"]
   )
   func bomb(name: String) throws {
@@ -29,7 +29,7 @@ import Testing
     #expect(error?.message == "the PNG file's text and profile unpack to more than \(limit) bytes, at its \(name) chunk")
   }
 
-  @Test("K11: too many chunks and segments are refused")
+  @Test("too many chunks or segments are rejected")
   func chunks() {
     var png = PNGBuilder(width: 2, height: 2)
     png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
@@ -49,7 +49,7 @@ import Testing
     )
   }
 
-  @Test("K11: picture data in many pieces is no abuse")
+  @Test("image data in many pieces is accepted")
   func pieces() throws {
     let data = PNGBuilder.rows(50, 50, [7])
     let pieces = data.flatMap { PNGBuilder.chunk("IDAT", [$0]) }
@@ -60,7 +60,7 @@ import Testing
     )
   }
 
-  @Test("K11: a file that takes too long is refused", arguments: [false, true])
+  @Test("a file that takes too long is rejected", arguments: [false, true])
   func time(isProgressive: Bool) {
     let bytes = FlatJPEG(width: 4000, height: 4000, isProgressive: isProgressive).bytes
     let error = imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
@@ -77,7 +77,7 @@ import Testing
     #expect(png?.kind == .undecodable)
   }
 
-  @Test("K11: decoding counts its pixels, turned ones twice, and a progressive JPEG's coefficients")
+  @Test("decoding counts pixels, rotated ones twice, and progressive coefficients")
   func memory() throws {
     func least(_ bytes: [UInt8]) -> Int {
       var (low, high) = (0, 1 << 30)
@@ -105,7 +105,7 @@ import Testing
     #expect(least(turned.file()) - least(upright.file()) >= 200 * 100 * 4 - 100 * 32)
   }
 
-  @Test("K11: what decoders share is given back, also after a refusal")
+  @Test("a shared memory budget is returned, even after a rejection")
   func budget() throws {
     let budget = DecodingBudget(bytes: 1 << 20)
     let limits = DecodingLimits(budget: budget)
@@ -118,7 +118,7 @@ import Testing
     #expect(budget.takenBytes == 0)
   }
 
-  @Test("K11: a JPEG of 12 bits is refused in the library's words")
+  @Test("a 12-bit JPEG is rejected with the library's message")
   func twelveBits() throws {
     var bytes = FlatJPEG(width: 8, height: 8).bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K7: JPEG and PNG while they arrive") struct StillProgressiveTests {
+@Suite("JPEG and PNG while they arrive") struct StillProgressiveTests {
   /// The images after each piece of so many bytes.
   private func images(_ bytes: [UInt8], by count: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
     let coder = try Standard.coder(for: bytes)
@@ -20,7 +20,10 @@ import Testing
 
   private static let files = FixtureImage.all.filter { $0.name.hasSuffix(".jpg") || $0.name.hasSuffix(".png") }
 
-  @Test("K7: the last image is the whole one, however the bytes come", arguments: files.filter { $0.name != "arithmetic.jpg" })
+  @Test(
+    "the last partial image equals the whole one, however the bytes arrive",
+    arguments: files.filter { $0.name != "arithmetic.jpg" }
+  )
   func endsAsTheWhole(_ image: FixtureImage) throws {
     var whole = try Standard.decode(image.bytes)
     whole.animation = nil
@@ -31,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("K7: an arithmetically coded JPEG gives no image before its end, and no error", arguments: [1 << 20, 1000, 61])
+  @Test("an arithmetic-coded JPEG gives no partial image and no error", arguments: [1 << 20, 1000, 61])
   func arithmetic(count: Int) throws {
     let bytes = FixtureImage.named("arithmetic.jpg").bytes
     #expect(try images(bytes, by: count).isEmpty)
@@ -45,7 +48,10 @@ import Testing
     )
   }
 
-  @Test("K7: each image is nearer to the whole one", arguments: ["progressive.jpg", "photo.jpg", "interlaced.png", "rgb.png"])
+  @Test(
+    "each partial image is closer to the whole one",
+    arguments: ["progressive.jpg", "photo.jpg", "interlaced.png", "rgb.png"]
+  )
   func growsBetter(name: String) throws {
     let image = FixtureImage.named(name)
     let whole = try Standard.decode(image.bytes).pixels
@@ -62,7 +68,7 @@ import Testing
     #expect(last == 0)
   }
 
-  @Test("K7: what has not arrived is transparent", arguments: ["photo.jpg", "rgb.png"])
+  @Test("missing parts are transparent", arguments: ["photo.jpg", "rgb.png"])
   func restIsTransparent(name: String) throws {
     let image = FixtureImage.named(name)
     let half = try #require(try images(Array(image.bytes.prefix(image.bytes.count / 2)), by: 1000).last)
@@ -73,7 +79,7 @@ import Testing
     #expect(half.pixels.bytes.suffix(row * 20).allSatisfy { $0 == 0 })
   }
 
-  @Test("K7: a progressive JPEG is shown whole as soon as its first scan is")
+  @Test("a progressive JPEG is shown after its first scan")
   func firstScan() throws {
     let image = FixtureImage.named("progressive.jpg")
     let scans = image.bytes.indices.dropLast().filter { image.bytes[$0] == 0xFF && image.bytes[$0 + 1] == 0xDA }
@@ -82,7 +88,7 @@ import Testing
     #expect(first.pixels != (try Standard.decode(image.bytes).pixels))
   }
 
-  @Test("K7: an image is made only where there is something new")
+  @Test("a partial image is made only if there is something new")
   func nothingNew() throws {
     let bytes = FixtureImage.named("photo.jpg").bytes
     let images = try images(bytes, by: 10)
@@ -90,7 +96,7 @@ import Testing
     #expect(images.allSatisfy { $0.warnings.isEmpty })
   }
 
-  @Test("K7: an orientation behind a PNG's picture turns it in the end")
+  @Test("an orientation after a PNG's image data rotates it at the end")
   func lateOrientation() throws {
     let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
     let images = try images(PNGBuilder(width: 30, height: 20).file(behind: exif), by: 16)
@@ -98,7 +104,7 @@ import Testing
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
   }
 
-  @Test("K7: a file that is nearly all header gives its image too", arguments: [1000, 90, 7, 5])
+  @Test("a file that is nearly all header gives its image", arguments: [1000, 90, 7, 5])
   func nearlyAllHeader(count: Int) throws {
     var png = PNGBuilder(width: 3, height: 2)
     png.before = PNGBuilder.chunk("tEXt", Array("Comment\0".utf8) + [UInt8](repeating: 0x20, count: 900))
@@ -107,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("K7: a JPEG without its end marker gives what came before its last bytes", arguments: ["photo.jpg", "progressive.jpg"])
+  @Test("a JPEG without its end marker gives all rows before its last bytes", arguments: ["photo.jpg", "progressive.jpg"])
   func withoutEndMarker(name: String) throws {
     let image = FixtureImage.named(name)
     let whole = try Standard.decode(image.bytes).pixels
@@ -119,7 +125,7 @@ import Testing
     #expect(try images(image.bytes, by: image.bytes.count - 2).last?.pixels == whole)
   }
 
-  @Test("K7: what is wrong behind a PNG's picture is no error, as when it is decoded at once", arguments: [1 << 20, 7, 1])
+  @Test("an error after a PNG's image data isn't an error here either", arguments: [1 << 20, 7, 1])
   func wrongBehindThePicture(count: Int) throws {
     let builder = PNGBuilder(width: 30, height: 20)
     let data = PNGBuilder.chunk("IDAT", [1, 2, 3])
@@ -136,7 +142,7 @@ import Testing
     }
   }
 
-  @Test("K7: a wrong sum of the chunk that the picture ends in is an error", arguments: [1 << 20, 7, 1])
+  @Test("a wrong checksum of the last image data chunk is an error", arguments: [1 << 20, 7, 1])
   func wrongSumOfThePicture(count: Int) {
     let builder = PNGBuilder(width: 30, height: 20)
     var file = builder.file()
@@ -144,7 +150,7 @@ import Testing
     #expect(imageError { try images(file, by: count) }?.message == "libpng: IDAT: CRC error")
   }
 
-  @Test("K11: limits hold while bytes arrive")
+  @Test("limits apply while bytes arrive")
   func limits() throws {
     let jpeg = FlatJPEG(width: 2000, height: 1000, isProgressive: true).bytes
     #expect(
@@ -173,7 +179,7 @@ import Testing
     )
   }
 
-  @Test("K11: what is broken is refused while it arrives, and a decoder waits for no shared memory")
+  @Test("broken data is rejected while it arrives, and no decoder waits for shared memory")
   func broken() throws {
     #expect(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message == "libpng: IDAT: CRC error")
     #expect(imageError { try images(Fixtures.bytes("images/broken/lying-height.jpg"), by: 100) }?.kind == .undecodable)
@@ -185,7 +191,7 @@ import Testing
   }
 
   @Test(
-    "K11: wherever a file is cut or wrong, no crash",
+    "truncated or wrong bytes never crash a progressive decoder",
     arguments: ["photo-small.jpg", "progressive.jpg", "interlaced.png", "animated.png"]
   )
   func damage(name: String) throws {

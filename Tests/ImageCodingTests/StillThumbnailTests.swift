@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K6: smaller sizes") struct StillThumbnailTests {
+@Suite("smaller sizes") struct StillThumbnailTests {
   private static func decode(
     _ bytes: [UInt8],
     _ options: DecodingOptions,
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "K6: an image fits the box, keeps its aspect, and is never enlarged",
+    "a thumbnail fits its box, keeps its aspect ratio and is never enlarged",
     arguments: [
       (100, 200, 150, 150, 75, 150), (5250, 3450, 400, 300, 400, 263), (64, 48, 640, 480, 64, 48), (64, 48, 64, 48, 64, 48),
       (1000, 10, 100, 100, 100, 1), (37, 53, 36, 53, 36, 52),
@@ -39,7 +39,7 @@ import Testing
     #expect(image.pixels.size == expected)
   }
 
-  @Test("K6: a thumbnail shows what the whole image does", arguments: ["jpg", "png"])
+  @Test("a thumbnail resembles the whole image", arguments: ["jpg", "png"])
   func looksLikeTheWhole(type: String) throws {
     for image in FixtureImage.all where image.name.hasSuffix(".\(type)") && image.size.width <= 180 {
       let whole = try Standard.decode(image.bytes).pixels
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test("K6: a turned image fits the box as it is shown")
+  @Test("a rotated image fits the box as displayed")
   func turned() throws {
     for name in ["rotated.jpg", "rotated.png"] {
       let image = FixtureImage.named(name)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test("M11: a limit on the pixels' bytes decodes larger images smaller")
+  @Test("a limit on pixel bytes decodes large images smaller")
   func maximumBytes() throws {
     for name in ["photo.jpg", "progressive.jpg", "rgb.png", "interlaced.png"] {
       let image = FixtureImage.named(name)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("K6: a baseline JPEG of 100 megapixels becomes a thumbnail within 32 MB; a progressive one's coefficients count")
+  @Test("a 100-megapixel baseline JPEG is reduced within 32 MB; progressive coefficients count")
   func hundredMegapixels() throws {
     let limits = DecodingLimits(maximumBytes: 32 << 20)
     let image = try Self.decode(FlatJPEG(width: 10_000, height: 10_000).bytes, Self.thumbnail(400, 300), limits: limits)

@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K9: keys, which caches keep: each line here must stay as it is for ever") struct TransformerKeyTests {
+@Suite("keys, which caches keep: each line here must stay as it is for ever") struct TransformerKeyTests {
   private static let keys: [(any ImageTransformer, String)] = [
     (ResizingTransformer(width: 400), "resize(400x-,inside)"),
     (ResizingTransformer(height: 300, fit: .inside), "resize(-x300,inside)"),
@@ -42,11 +42,11 @@ import Testing
     ),
   ]
 
-  @Test("K9: every ready-made transformer has the key that it has always had") func keysAreStable() {
+  @Test("every built-in transformer keeps its key") func keysAreStable() {
     for (transformer, key) in Self.keys { #expect(transformer.key == key) }
   }
 
-  @Test("K9: no two of them share a key") func keysDiffer() {
+  @Test("no two transformers share a key") func keysDiffer() {
     #expect(Set(Self.keys.map { $0.0.key }).count == Self.keys.count - 1)
   }
 }

@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K8: WebP is written") struct WebPEncodingTests {
+@Suite("WebP is written") struct WebPEncodingTests {
   private func encoded(_ image: DecodedImage, _ options: EncodingOptions) throws -> [UInt8] {
     try #require(ImageCoderRegistry.standard.encoder(for: .webp)).encode(image, as: .webp, options: options)
   }
@@ -15,7 +15,7 @@ import Testing
     Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
   }
 
-  @Test("K8: without loss, pixels stay as they are, hidden ones too", arguments: ["rgb.png", "rgba.png", "bilevel.png"])
+  @Test("lossless encoding keeps all pixels, even hidden ones", arguments: ["rgb.png", "rgba.png", "bilevel.png"])
   func lossless(name: String) throws {
     var image = try Standard.decode(FixtureImage.named(name).bytes)
     if image.header.hasAlpha {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(
-    "K8: with loss, a better quality takes more bytes and changes less; alpha stays as it is",
+    "a higher quality takes more bytes and changes less, and alpha is unchanged",
     arguments: ["rgb.png", "rgba.png"]
   )
   func quality(name: String) throws {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("K8: the quality is lowered until a file is small enough, and no further")
+  @Test("the quality is lowered until a file fits, and no further")
   func maximumBytes() throws {
     let image = try Standard.decode(FixtureImage.named("photo.jpg").bytes)
     let free = try encoded(image, EncodingOptions(quality: 90))
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("K8: an image is reduced to fit a box, never enlarged")
+  @Test("an image is reduced to its box and never enlarged")
   func maximumSize() throws {
     let image = try Standard.decode(FixtureImage.named("rgba.png").bytes)
     let options = EncodingOptions(isLossless: true, maximumSize: ImageSize(width: 30, height: 60))
@@ -70,7 +70,7 @@ import Testing
     #expect(try Standard.decode(encoded(image, larger)).pixels == image.pixels)
   }
 
-  @Test("K8: a side above 16,383 pixels is refused, unless a smaller size is asked for")
+  @Test("a side above 16,383 pixels is rejected unless a smaller size is requested")
   func tooLong() throws {
     let size = ImageSize(width: 16_384, height: 1)
     let pixels = PixelBuffer(size: size, bytes: Array(repeating: 255, count: size.pixels * 4))
@@ -82,7 +82,7 @@ import Testing
     #expect(try Standard.header(encoded(image, smaller)).size == ImageSize(width: 16_383, height: 1))
   }
 
-  @Test("K8: an animation keeps frames, durations and loops", arguments: FixtureAnimation.all)
+  @Test("an animation keeps its frames, durations and loops", arguments: FixtureAnimation.all)
   func animation(_ fixture: FixtureAnimation) throws {
     let image = try Standard.decode(FixtureImage.named(fixture.name).bytes)
     let again = try Standard.decode(encoded(image, EncodingOptions(isLossless: true)))
@@ -97,7 +97,7 @@ import Testing
     #expect(try Standard.decode(encoded(image, small)).animation?.frames.last?.pixels.size == ImageSize(width: 40, height: 30))
   }
 
-  @Test("K8: an animation too has to fit its bytes")
+  @Test("an animation must fit its byte limit too")
   func animationInBytes() throws {
     let image = try Standard.decode(FixtureImage.named("blended.webp").bytes)
     let free = try encoded(image, EncodingOptions(quality: 100))
@@ -106,7 +106,7 @@ import Testing
     #expect(try Standard.decode(tight).animation?.frames.count == 4)
   }
 
-  @Test("K8: other formats are left to others")
+  @Test("other formats are left to other coders")
   func otherFormats() throws {
     let image = try Standard.decode(FixtureImage.named("rgb.png").bytes)
     #expect(!WebPCoder().canEncode(.gif) && !GIFCoder().canEncode(.gif))

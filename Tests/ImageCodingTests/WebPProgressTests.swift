@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("K7: WebP is decoded while it arrives") struct WebPProgressTests {
+@Suite("WebP is decoded while it arrives") struct WebPProgressTests {
   /// The images that come while a file is appended in pieces.
   private func images(of bytes: [UInt8], piece: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
     let decoder = try #require(ImageCoderRegistry.standard.coder(for: .webp)?.progressiveDecoder(for: .webp, limits: limits))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "K7: rows come from the top, and in the end the image is the whole one",
+    "rows arrive from the top, and the last partial image is the whole one",
     arguments: ["lossy.webp", "lossless.webp", "alpha.webp"],
     [1, 37, 100_000]
   )
@@ -37,7 +37,7 @@ import Testing
     if piece < bytes.count, name != "alpha.webp" { #expect(missing[0] > 0 && images.count > 2) }
   }
 
-  @Test("K7: an image is turned once its orientation is there")
+  @Test("an image is rotated once its orientation is known")
   func orientation() throws {
     let bytes = FixtureImage.named("rotated.webp").bytes
     let images = try images(of: bytes, piece: 10)
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "K7: of an animation there is the first frame, once it is whole",
+    "an animation shows its first frame once that is complete",
     arguments: ["animated.webp", "blended.webp"],
     [1, 300, 100_000]
   )
@@ -57,7 +57,7 @@ import Testing
     #expect(images[0].header.isAnimated && images[0].animation == nil)
   }
 
-  @Test("K11: what cannot be an image, or breaks a limit, throws as soon as it shows")
+  @Test("invalid data and broken limits throw as soon as they show")
   func refusals() throws {
     func error(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
       imageError { try images(of: bytes, piece: 16, limits: limits) }
@@ -72,7 +72,7 @@ import Testing
     #expect(try images(of: Array(lossy.dropLast(100)), piece: 16).count > 1)
   }
 
-  @Test("K7: other formats are left to others")
+  @Test("other formats are left to other coders")
   func otherFormats() {
     #expect(WebPCoder().progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)
     #expect(GIFCoder().progressiveDecoder(for: .gif, limits: DecodingLimits()) == nil)

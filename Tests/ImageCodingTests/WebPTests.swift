@@ -20,7 +20,7 @@ import Testing
     return bytes
   }
 
-  @Test("K4: an orientation behind the picture is applied once")
+  @Test("an orientation after the image data is applied once")
   func orientation() throws {
     let image = try Standard.decode(FixtureImage.named("rotated.webp").bytes)
     #expect(image.header.orientation == 6)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "K3: the header has the colour space, and the profile's name",
+    "the header has the colour space and the profile's name",
     arguments: [
       ("lossy.webp", ImageHeader.ColorSpace.ycbcr), ("alpha.webp", .ycbcr), ("lossless.webp", .rgb), ("animated.webp", .ycbcr),
       ("moving-lossless.webp", .rgb), ("blended.webp", .ycbcr),
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "K6: a still is made smaller by libwebp on its way",
+    "libwebp scales still images while decoding",
     arguments: ["lossy.webp", "lossless.webp", "alpha.webp", "rotated.webp"]
   )
   func thumbnails(name: String) throws {
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("K6: a thumbnail of a lossy still never has the whole picture in memory")
+  @Test("a thumbnail of a lossy image never holds the whole image in memory")
   func memoryOfThumbnails() throws {
     let bytes = FixtureImage.named("lossy.webp").bytes
     let limits = DecodingLimits(maximumBytes: 1_400_000)
@@ -75,7 +75,7 @@ import Testing
     #expect(try Standard.decode(bytes, options: options, limits: limits).byteCount == 120 * 80 * 4)
   }
 
-  @Test("K11: a canvas of another size than its pictures is refused")
+  @Test("a canvas of another size than its images is rejected")
   func lyingCanvas() {
     for name in ["rotated.webp", "alpha.webp", "animated.webp", "blended.webp"] {
       for (width, height) in [(1, 1), (79, 60), (80, 59), (16_384, 16_384), (1 << 24, 1 << 24)] {
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("K11: a chunk that is not whole is refused, whole ones and what is behind the container are not")
+  @Test("an incomplete chunk is rejected; complete ones and trailing data are not")
   func furtherChunks() {
     for name in ["lossy.webp", "alpha.webp", "animated.webp"] {
       let more = Array("abcd".utf8)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("K11: chunks have a limit")
+  @Test("the number of chunks is limited")
   func manyChunks() {
     let bytes = with(Array(repeating: Array("abcd".utf8) + [0, 0, 0, 0], count: 50).flatMap(\.self), behind: "animated.webp")
     #expect(throws: Never.self) { try Standard.prove(bytes) }

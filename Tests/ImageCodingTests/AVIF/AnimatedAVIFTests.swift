@@ -3,10 +3,10 @@
   import ImagePrimitives
   import Testing
 
-  @Suite("K5: AVIF sequences") struct AnimatedAVIFTests {
+  @Suite("AVIF sequences") struct AnimatedAVIFTests {
     private let bytes = AVIFImage.named("animated-alpha.avif").bytes
 
-    @Test func allFramesComeWithTheirDurations() throws {
+    @Test("all frames are decoded with their durations") func allFramesComeWithTheirDurations() throws {
       let image = try AVIF.decode(AVIFImage.named("animated.avif").bytes)
       let animation = try #require(image.animation)
       #expect(animation.frames.map(\.duration) == [.milliseconds(200), .milliseconds(200), .milliseconds(200)])
@@ -15,18 +15,18 @@
       #expect(animation.frames[2].pixels != animation.frames[1].pixels)
     }
 
-    @Test func aFrameShownForLessThan11MillisecondsIsShownFor100() throws {
+    @Test("a frame shorter than 11 ms is shown for 100 ms") func aFrameShownForLessThan11MillisecondsIsShownFor100() throws {
       let animation = try #require(try AVIF.decode(bytes).animation)
       #expect(animation.frames.map(\.duration) == [.milliseconds(100), .milliseconds(300)])
     }
 
-    @Test func theFirstFrameAloneHasNoAnimation() throws {
+    @Test("the first frame alone isn't animated") func theFirstFrameAloneHasNoAnimation() throws {
       let first = try AVIF.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
       #expect(first.animation == nil)
       #expect(first.pixels == (try AVIF.decode(bytes).pixels))
     }
 
-    @Test func theEditListSaysHowOftenItIsShown() throws {
+    @Test("the edit list sets the loop count") func theEditListSaysHowOftenItIsShown() throws {
       func loops(_ change: (inout [UInt8]) -> Void) throws -> Int? {
         var bytes = bytes
         change(&bytes)
@@ -50,14 +50,14 @@
       }
     }
 
-    @Test("K11: frames, pixels and bytes are limited")
+    @Test("frames, pixels and bytes are limited")
     func limitsHold() throws {
       #expect(throws: Never.self) { try AVIF.prove(bytes, limits: DecodingLimits(maximumFrames: 2)) }
       #expect(imageError { try AVIF.prove(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
       #expect(imageError { try AVIF.decode(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
     }
 
-    @Test("K11: the time is looked at between frames")
+    @Test("the time limit is checked between frames")
     func timeIsLimited() {
       let limits = DecodingLimits(maximumTime: .nanoseconds(1))
       for error in [imageError { try AVIF.decode(bytes, limits: limits) }, imageError { try AVIF.prove(bytes, limits: limits) }] {

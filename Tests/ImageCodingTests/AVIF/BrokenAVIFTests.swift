@@ -4,11 +4,14 @@
   import TestSupport
   import Testing
 
-  @Suite("K11: broken AVIF images") struct BrokenAVIFTests {
-    @Test(arguments: [
-      ("cut.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
-      ("cut-animated.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
-    ])
+  @Suite("broken AVIF images") struct BrokenAVIFTests {
+    @Test(
+      "each broken AVIF is undecodable with a message",
+      arguments: [
+        ("cut.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
+        ("cut-animated.avif", "libavif: BMFF parsing failed: Exceeded avifIO's sizeHint, possibly truncated data"),
+      ]
+    )
     func isUndecodableWithASentence(name: String, sentence: String) {
       let bytes = Fixtures.bytes("images/avif/broken/\(name)")
       for error in [imageError { try AVIF.decode(bytes) }, imageError { try AVIF.prove(bytes) }] {
@@ -17,14 +20,15 @@
       }
     }
 
-    @Test func otherFilesAreNotAVIF() {
+    @Test("other files aren't AVIF") func otherFilesAreNotAVIF() {
       for bytes in [Fixtures.bytes("images/good/photo.jpg"), [], Array("ftypavif".utf8), [UInt8](repeating: 0, count: 64)] {
         #expect(imageError { try AVIF.header(bytes) }?.kind == .notAnImage)
         #expect(imageError { try AVIF.prove(bytes) }?.kind == .notAnImage)
       }
     }
 
-    @Test func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() {
+    @Test("the header of a small file that claims many pixels is rejected")
+    func aSmallFileThatClaimsManyPixelsIsRefusedByItsHeader() {
       let huge = Fixtures.bytes("images/avif/broken/huge.avif")
       let error = imageError { try AVIF.header(huge) }
       #expect(error?.kind == .dimensions(maximumPixels: 16_384 * 16_384))
@@ -34,7 +38,7 @@
       #expect(imageError { try AVIF.prove(large) }?.kind == .dimensions(maximumPixels: 100_000_000))
     }
 
-    @Test(arguments: AVIFImage.all)
+    @Test("the pixel limit is exact", arguments: AVIFImage.all)
     func theLimitOnPixelsIsExact(_ image: AVIFImage) throws {
       let pixels = image.size.pixels
       _ = try AVIF.prove(image.bytes, limits: DecodingLimits(maximumPixels: pixels))
@@ -42,7 +46,7 @@
       #expect(error?.kind == .dimensions(maximumPixels: pixels - 1))
     }
 
-    @Test func memoryIsLimitedAndGivenBack() throws {
+    @Test("memory is limited and returned") func memoryIsLimitedAndGivenBack() throws {
       let bytes = AVIFImage.named("photo.avif").bytes
       #expect(
         imageError { try AVIF.decode(bytes, limits: DecodingLimits(maximumBytes: 100_000)) }?.kind
@@ -59,7 +63,7 @@
       #expect(budget.takenBytes == 0)
     }
 
-    @Test func boxesAndTablesAreLimited() {
+    @Test("boxes and tables are limited") func boxesAndTablesAreLimited() {
       let bytes = AVIFImage.named("photo.avif").bytes
       let start = Array(bytes[..<(bytes.offset(of: "meta") - 4)])
       let crumbs = start + Array(repeating: [UInt8]().boxed("free"), count: 10_001).joined() + bytes[start.count...]
@@ -72,14 +76,16 @@
       )
     }
 
-    @Test func aPictureOfAnotherSizeThanItsBoxSaysIsScaledToIt() throws {
+    @Test("an image of another size than its box says is scaled to it") func aPictureOfAnotherSizeThanItsBoxSaysIsScaledToIt()
+      throws
+    {
       let image = try AVIF.decode(Fixtures.bytes("images/avif/broken/lying-size.avif"))
       #expect(image.pixels.size == ImageSize(width: 60, height: 40))
     }
 
     private static let limits = DecodingLimits(maximumPixels: 1_000_000)
 
-    @Test("K11: whatever the bytes, no crash, and decoding and proving agree", arguments: AVIFImage.all)
+    @Test("no bytes crash the decoder, and decoding and verifying agree", arguments: AVIFImage.all)
     func damagedFiles(_ image: AVIFImage) {
       let bytes = image.bytes
       var random = SeededRandom(seed: UInt64(bytes.count))

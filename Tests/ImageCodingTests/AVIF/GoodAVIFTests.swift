@@ -3,8 +3,8 @@
   import ImagePrimitives
   import Testing
 
-  @Suite("K4: good AVIF images") struct GoodAVIFTests {
-    @Test(arguments: AVIFImage.all)
+  @Suite("good AVIF images") struct GoodAVIFTests {
+    @Test("each good AVIF decodes to Pillow's pixels", arguments: AVIFImage.all)
     func decodesToThePixelsThatPillowSees(_ image: AVIFImage) throws {
       let decoded = try AVIF.decode(image.bytes)
       #expect(decoded.pixels.size == image.size)
@@ -18,7 +18,7 @@
       }
     }
 
-    @Test(arguments: AVIFImage.all)
+    @Test("verifying returns the same header as parsing", arguments: AVIFImage.all)
     func isProvenWithTheSameHeader(_ image: AVIFImage) throws {
       let proof = try AVIF.prove(image.bytes)
       #expect(proof.header == (try AVIF.decode(image.bytes).header))
@@ -27,7 +27,7 @@
       #expect(proof.warnings == [])
     }
 
-    @Test("K3: a header says how many bytes it needs, and that many bring it on", arguments: AVIFImage.all)
+    @Test("a header says how many bytes it needs, and that many suffice", arguments: AVIFImage.all)
     func headerFromGrowingPrefix(_ image: AVIFImage) throws {
       let bytes = image.bytes
       var length = 16
@@ -46,7 +46,7 @@
       }
     }
 
-    @Test("K3: what a header tells")
+    @Test("a header has the file's properties")
     func headersTellWhatIsInTheFile() throws {
       func header(_ name: String) throws -> ImageHeader { try AVIF.header(AVIFImage.named(name).bytes) }
       let photo = try header("photo.avif")
@@ -62,7 +62,7 @@
 
     /// Where the stored top left and top right corners are shown, by quarter turns anti-clockwise and then the axis of the mirror (nil: no mirror).
     @Test(
-      "K4: rotation and mirroring put the corners where they belong",
+      "rotation and mirroring put the corners in the right places",
       arguments: [
         (0, nil, 1, "top left", "top right"), (0, 1, 2, "top right", "top left"), (2, nil, 3, "bottom right", "bottom left"),
         (0, 0, 4, "bottom left", "bottom right"), (1, 0, 5, "top left", "bottom left"), (3, nil, 6, "top right", "bottom right"),
@@ -101,7 +101,7 @@
       #expect(pixel(shown.pixels, topRight) == pixel(stored, "top right"))
     }
 
-    @Test("K6: a thumbnail fits its box", arguments: AVIFImage.all)
+    @Test("a thumbnail fits its box", arguments: AVIFImage.all)
     func thumbnailsFitTheirBox(_ image: AVIFImage) throws {
       let options = DecodingOptions(thumbnail: ImageSize(width: 30, height: 30))
       let thumbnail = try AVIF.decode(image.bytes, options: options)
