@@ -23,7 +23,7 @@ import Testing
     return try readAll([manifest], order: order)
   }
 
-  @Test func whatIsAskedMostComesFirst() throws {
+  @Test("the most requested URL comes first") func whatIsAskedMostComesFirst() throws {
     let text =
       get("/b.jpg") + get("/a.jpg") + get("/c.jpg?w=1") + get("/a.jpg", 304) + get("/d.png") + get("/c.jpg?w=1", 206)
       + get("/a.jpg")
@@ -35,7 +35,7 @@ import Testing
     #expect(try read(text, order: .lifo) { $0.limit = 2 }.urls == result.urls.prefix(2).reversed())
   }
 
-  @Test func onlyGoodGetsOfImagesCount() throws {
+  @Test("only successful GETs of images count") func onlyGoodGetsOfImagesCount() throws {
     let text =
       line("HEAD /a.jpg HTTP/1.1") + line("POST /a.jpg HTTP/1.1") + get("/b.jpg", 404) + get("/c.jpg", 301) + get("/page")
       + line("-", 408) + line("", 400) + line(#"\x16\x03\x01"#, 400) + line("GET /old.jpg") + get("/x.JPEG#f")
@@ -48,7 +48,7 @@ import Testing
     #expect(included.entries.map(\.isFiltered) == [false, true])
   }
 
-  @Test func bothFormatsAndTheirEscapes() throws {
+  @Test("both log formats and their escapes are read") func bothFormatsAndTheirEscapes() throws {
     let text =
       line("GET /1.jpg HTTP/1.0", rest: "") + line(#"GET /a\"b\\\x41\t.jpg HTTP/1.1"#)
       + line(#"GET /with space.jpg HTTP/1.1"#) + line(#"GET /q\x22.jpg HTTP/2.0"#) + "\r\n" + get("https://a.com/2.jpg")
@@ -59,7 +59,7 @@ import Testing
     #expect(result.problems.compactMap(\.self).count == 1)
   }
 
-  @Test func linesOfAnotherFormAreToldOnce() throws {
+  @Test("lines in another format trigger one warning") func linesOfAnotherFormAreToldOnce() throws {
     let vhost = "www.a.com:443 " + get("/v.jpg")
     let text =
       get("/a.jpg") + "garbage\n" + vhost + "{\"json\": 1}\n" + String(repeating: "x", count: 100_000) + "\n" + get("/a.jpg")
@@ -69,7 +69,7 @@ import Testing
     #expect(result.warnings.first?.contains("4 lines") == true && result.warnings.first?.contains("line 2: “garbage”") == true)
   }
 
-  @Test func pathsNeedABase() throws {
+  @Test("paths require a base URL") func pathsNeedABase() throws {
     let text = get("http://b.com/2.jpg") + get("http://b.com/2.jpg") + get("/1.jpg")
     let result = try read(text) {
       $0.baseURL = nil
@@ -83,7 +83,7 @@ import Testing
     #expect(unchosen.failure?.line == 1)
   }
 
-  @Test func noTargetLeadsToAnotherHost() throws {
+  @Test("no request target leads to another host") func noTargetLeadsToAnotherHost() throws {
     let others = [
       "http://a.com/1.jpg", "https://a.com:8443/1.jpg", "https://b.com/1.jpg", "https://u:p@a.com/1.jpg", "b.com/1.jpg",
     ]
@@ -103,7 +103,7 @@ import Testing
     #expect(none.warnings.count == 1 && none.warnings[0].contains("none of its 5 requests"))
   }
 
-  @Test func compressedOnesAndPipes() throws {
+  @Test("compressed logs and pipes are read") func compressedOnesAndPipes() throws {
     let text = get("/b.jpg") + get("/a.jpg") + get("/a.jpg")
     for bytes in [Array(text.utf8), try gzip(text)] {
       let pipe = TestPipe(holding: bytes)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func filesOfAPatternAreCountedTogether() throws {
+  @Test("the files of a pattern are counted together") func filesOfAPatternAreCountedTogether() throws {
     // Most asked in all is what is most asked in no file.
     _ = directory.write(
       get("/only.jpg") + get("/1.jpg") + get("/1.jpg") + get("/1.jpg") + get("/all.jpg") + get("/all.jpg"),
@@ -139,7 +139,7 @@ import Testing
     #expect(try readAll([manifest], order: .lifo).urls == result.urls.prefix(2).reversed())
   }
 
-  @Test func whatWasCountedBeforeAFileBreaksOffIsGiven() throws {
+  @Test("URLs counted before a file breaks off are returned") func whatWasCountedBeforeAFileBreaksOffIsGiven() throws {
     _ = directory.write(get("/1.jpg") + get("/2.jpg"), to: "log")
     _ = directory.write(Array(try gzip(get("/2.jpg") + get("/3.jpg")).dropLast(8)), to: "log.1.gz")
     _ = directory.write(get("/4.jpg"), to: "log.2")
@@ -152,7 +152,8 @@ import Testing
     #expect(result.failure?.manifest == "log.1.gz")
   }
 
-  @Test(arguments: [1 << 30, 64 << 10, 8 << 10]) func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
+  @Test("counts are exact with any amount of memory", arguments: [1 << 30, 64 << 10, 8 << 10])
+  func countsAreExactWhateverTheMemory(memoryBytes: Int) throws {
     // With 8 KiB more runs are written than are merged at once, so that they are merged in between, in both sortings.
     let counter = RequestCounter(spoolDirectory: directory.path, memoryBytes: memoryBytes)
     var random = SeededRandom(seed: 7)

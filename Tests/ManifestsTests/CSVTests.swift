@@ -13,7 +13,7 @@ import Testing
     return try readAll([manifest])
   }
 
-  @Test func quotesDelimitersAndNewlinesInFields() throws {
+  @Test("fields may contain quotes, delimiters and newlines") func quotesDelimitersAndNewlinesInFields() throws {
     let rows = [
       "title,url,note\r", "\"a, \"\"b\"\"\r", "c\",https://a.com/1,x\r", "27\" screen,\" https://a.com/2 \",\"\n\n\"",
       ",\"https://a.com/\"\"3\"\"\",\r",
@@ -25,7 +25,7 @@ import Testing
     #expect(result.entries[2].written == "https://a.com/\"3\"")
   }
 
-  @Test func chosenColumnsAndPriorities() throws {
+  @Test("columns and priorities can be chosen") func chosenColumnsAndPriorities() throws {
     let result = try read(
       "rank,image,url\nlow,https://a.com/1,no\n very-high ,https://a.com/2,no\n,https://a.com/3,no\nurgent,https://a.com/4,no\n",
       columns: .init(url: "image", priority: "rank")
@@ -35,12 +35,12 @@ import Testing
     #expect(result.entries[2].problem?.contains("urgent") == true)
   }
 
-  @Test func tabsDelimitInTSV() throws {
+  @Test("tabs delimit TSV fields") func tabsDelimitInTSV() throws {
     let result = try read("url\ttitle\nhttps://a.com/1,2\t\"a\tb\"\n", name: "list.tsv")
     #expect(result.urls == ["https://a.com/1,2"])
   }
 
-  @Test func brokenRowsAreEntriesAndReadingGoesOn() throws {
+  @Test("broken rows are invalid entries, and reading continues") func brokenRowsAreEntriesAndReadingGoesOn() throws {
     let result = try read(
       "url,x\nhttps://a.com/1\nhttps://a.com/a,b,1\n,1\n\"https://a.com/2\"x,1\n\"https://a.com/3,1\nhttps://a.com/4,1\n"
     )
@@ -49,7 +49,7 @@ import Testing
     #expect(result.urls.last == "https://a.com/4")
   }
 
-  @Test(arguments: [100, 70_000, 400_000])
+  @Test("an unclosed quote costs one row", arguments: [100, 70_000, 400_000])
   func aQuoteThatNeverClosesCostsOneRow(fill: Int) throws {
     let rows = (0..<(fill / 20)).map { "https://a.com/\($0),z" }
     let result = try read("url,x\n\"https://a.com/bad,1\n" + rows.joined(separator: "\n"))
@@ -58,17 +58,20 @@ import Testing
     #expect(result.lines.last == UInt64(rows.count + 2))
   }
 
-  @Test(arguments: [70_000, 400_000, 1_000_000])
+  @Test("a row that is too long is one invalid entry", arguments: [70_000, 400_000, 1_000_000])
   func aRowTooLongIsOneBadEntry(length: Int) throws {
     let result = try read("url,x\nhttps://a.com/1,\(String(repeating: "x", count: length))\nhttps://a.com/2,y\n")
     #expect(result.lines == [2, 3])
     #expect(result.problems.map { $0 != nil } == [true, false])
   }
 
-  @Test(arguments: [
-    ("", 1, "empty"), ("a,b\n1,2\n", 1, "“url”"), ("\r\nURL\nx\n", 2, "“url”"), ("url,url\n", 1, "several"),
-    ("\"url\n", 1, "quote"),
-  ])
+  @Test(
+    "a file whose header lacks the column isn't read",
+    arguments: [
+      ("", 1, "empty"), ("a,b\n1,2\n", 1, "“url”"), ("\r\nURL\nx\n", 2, "“url”"), ("url,url\n", 1, "several"),
+      ("\"url\n", 1, "quote"),
+    ]
+  )
   func aHeaderWithoutTheColumnIsNotReadAtAll(_ text: String, line: UInt64, word: String) throws {
     let error = #expect(throws: ManifestError.self) { try read(text) }
     #expect(error?.line == line)
@@ -76,11 +79,11 @@ import Testing
     #expect(error?.description.hasPrefix("list.csv:\(line): ") == true)
   }
 
-  @Test func aSingleColumnIsEnough() throws {
+  @Test("a single column is enough") func aSingleColumnIsEnough() throws {
     #expect(try read("\"url\"\nhttps://a.com/1\n\nhttps://a.com/2").urls == ["https://a.com/1", "https://a.com/2"])
   }
 
-  @Test func recordsAcrossManyBlocksComeWhole() throws {
+  @Test("records that span blocks are read whole") func recordsAcrossManyBlocksComeWhole() throws {
     let rows = (1...20_000).map { "\"t\"\"\(String(repeating: "\n", count: $0 % 7))\",https://a.com/\($0)" }
     let result = try read("t,url\n" + rows.joined(separator: "\r\n"))
     #expect(result.urls == (1...20_000).map { "https://a.com/\($0)" })

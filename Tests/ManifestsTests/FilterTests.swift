@@ -11,37 +11,44 @@ import Testing
     return Array(url.utf8).withUnsafeBytes { pattern.matches($0, parts: URLNormalizer.parts(ofNormalForm: $0)!) }
   }
 
-  @Test(arguments: [
-    ("*.jpg", "/a/b.jpg", true), ("*.jpg", "/a.jpg/b.png", false), ("*.jpg", "/.jpg", true), ("b.jpg", "/a/b.jpg", true),
-    ("/a/*.jpg", "/a/b.jpg", true), ("/a/*.jpg", "/a/b/c.jpg", false), ("a/*.jpg", "/a/b.jpg", true),
-    ("a/*.jpg", "/x/a/b.jpg", false),
-    ("/a/**", "/a/b/c.jpg", true), ("/a/**", "/a/", true), ("/a/**", "/ab", false), ("/a/**/c.jpg", "/a/c.jpg", true),
-    ("/a/**/c.jpg", "/a/x/y/c.jpg", true), ("/a/**/c.jpg", "/a/xc.jpg", false), ("**/c/*.jpg", "/a/b/c/d.jpg", true),
-    ("**/c/*.jpg", "/c/d.jpg", true),
-    ("**/c/*.jpg", "/c/x/d.jpg", false), ("/*/*/x*y*z", "/a/b/xxyyzz", true), ("/*/*/x*y*z", "/a/b/xxyyz/z", false),
-    ("**a*b/c", "/x/aXb/aYb/c", true),
-    ("?.png", "/a.png", true), ("?.png", "/ab.png", false), ("/a?b", "/a/b", false), ("[a-c]?.png", "/b1.png", true),
-    ("[!a-c].png", "/b.png", false),
-    ("[!a-c].png", "/d.png", true), ("[]x].png", "/].png", true), ("[a\\]].png", "/].png", true), ("*.{jpg,png}", "/a.png", true),
-    ("*.{jpg,png}", "/a.gif", false), ("{a,b{c,d}}.png", "/bd.png", true), ("{a,b{c,d}}.png", "/b.png", false),
-    ("a\\*", "/a*", true), ("a\\*", "/ab", false),
-    ("a b ä.png", "/a%20b%20%C3%A4.png", true), ("*", "/", true), ("/", "/", true), ("**", "/a/b", true),
-    ("A.png", "/a.png", false),
-  ])
+  @Test(
+    "globs match URLs",
+    arguments: [
+      ("*.jpg", "/a/b.jpg", true), ("*.jpg", "/a.jpg/b.png", false), ("*.jpg", "/.jpg", true), ("b.jpg", "/a/b.jpg", true),
+      ("/a/*.jpg", "/a/b.jpg", true), ("/a/*.jpg", "/a/b/c.jpg", false), ("a/*.jpg", "/a/b.jpg", true),
+      ("a/*.jpg", "/x/a/b.jpg", false),
+      ("/a/**", "/a/b/c.jpg", true), ("/a/**", "/a/", true), ("/a/**", "/ab", false), ("/a/**/c.jpg", "/a/c.jpg", true),
+      ("/a/**/c.jpg", "/a/x/y/c.jpg", true), ("/a/**/c.jpg", "/a/xc.jpg", false), ("**/c/*.jpg", "/a/b/c/d.jpg", true),
+      ("**/c/*.jpg", "/c/d.jpg", true),
+      ("**/c/*.jpg", "/c/x/d.jpg", false), ("/*/*/x*y*z", "/a/b/xxyyzz", true), ("/*/*/x*y*z", "/a/b/xxyyz/z", false),
+      ("**a*b/c", "/x/aXb/aYb/c", true),
+      ("?.png", "/a.png", true), ("?.png", "/ab.png", false), ("/a?b", "/a/b", false), ("[a-c]?.png", "/b1.png", true),
+      ("[!a-c].png", "/b.png", false),
+      ("[!a-c].png", "/d.png", true), ("[]x].png", "/].png", true), ("[a\\]].png", "/].png", true),
+      ("*.{jpg,png}", "/a.png", true),
+      ("*.{jpg,png}", "/a.gif", false), ("{a,b{c,d}}.png", "/bd.png", true), ("{a,b{c,d}}.png", "/b.png", false),
+      ("a\\*", "/a*", true), ("a\\*", "/ab", false),
+      ("a b ä.png", "/a%20b%20%C3%A4.png", true), ("*", "/", true), ("/", "/", true), ("**", "/a/b", true),
+      ("A.png", "/a.png", false),
+    ]
+  )
   func globs(_ pattern: String, path: String, fits: Bool) throws {
     #expect(try matches(pattern, "https://a.com\(path)?*.jpg") == fits)
   }
 
-  @Test(arguments: [
-    ("re:^https://a\\.com/", "https://a.com/x", true), ("re:^http:", "https://a.com/x", false),
-    ("re:[?&]w=[0-9]+$", "https://a.com/x?w=12", true),
-    ("re:(jpg|png)$", "https://a.com/x.gif", false),
-  ])
+  @Test(
+    "regular expressions match URLs",
+    arguments: [
+      ("re:^https://a\\.com/", "https://a.com/x", true), ("re:^http:", "https://a.com/x", false),
+      ("re:[?&]w=[0-9]+$", "https://a.com/x?w=12", true),
+      ("re:(jpg|png)$", "https://a.com/x.gif", false),
+    ]
+  )
   func expressions(_ pattern: String, url: String, fits: Bool) throws {
     #expect(try matches(pattern, url) == fits)
   }
 
-  @Test func anExpressionSeesNothingBeyondTheURL() throws {
+  @Test("an expression sees only the URL") func anExpressionSeesNothingBeyondTheURL() throws {
     let bytes = Array("https://a.com/x.jpg".utf8)
     let pattern = try URLPattern("re:jpg")
     bytes.withUnsafeBytes { bytes in
@@ -50,17 +57,21 @@ import Testing
     }
   }
 
-  @Test(arguments: ["", "re:", "re:(", "[a", "{a", "a\\", "[b-a]", "[ä]", String(repeating: "{a,b}", count: 12)])
+  @Test(
+    "invalid patterns are rejected",
+    arguments: ["", "re:", "re:(", "[a", "{a", "a\\", "[b-a]", "[ä]", String(repeating: "{a,b}", count: 12)]
+  )
   func patternsThatCannotBeUnderstood(_ pattern: String) {
     #expect(throws: InvalidPattern.self) { try URLPattern(pattern) }
   }
 
-  @Test func hardPatternsEnd() throws {
+  @Test("expensive patterns terminate") func hardPatternsEnd() throws {
     #expect(try !matches("/" + String(repeating: "*a", count: 30) + "b", "https://a.com/" + String(repeating: "a", count: 2000)))
     #expect(try !matches(String(repeating: "**/*a", count: 30) + "b", "https://a.com/" + String(repeating: "a/", count: 900)))
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func includeThenExcludeThenLimitThenOrder(order: EntryOrder) throws {
+  @Test("include applies first, then exclude, limit and order", arguments: [EntryOrder.fifo, .lifo])
+  func includeThenExcludeThenLimitThenOrder(order: EntryOrder) throws {
     var manifest = directory.manifest((1...9).map { "https://a.com/\($0).\($0 % 2 == 0 ? "png" : "jpg")\n" }.joined() + "bad\n")
     manifest.include = [try URLPattern("*.jpg"), try URLPattern("/4*")]
     manifest.exclude = [try URLPattern("re:/3[.]")]
@@ -76,7 +87,8 @@ import Testing
     #expect(entries.map(\.isFiltered) == [false, true, true, false, false, false])
   }
 
-  @Test func badEntriesDoNotCountTowardsALimitWhichHoldsForAllFilesOfAPattern() throws {
+  @Test("a limit covers all files of a pattern and ignores invalid entries")
+  func badEntriesDoNotCountTowardsALimitWhichHoldsForAllFilesOfAPattern() throws {
     directory.write("bad\nhttps://a.com/1\nhttps://a.com/2\n", to: "a.txt")
     directory.write("https://b.com/1\nhttps://b.com/2\n", to: "b.txt")
     var manifest = Manifest(.glob(directory.file("?.txt")), name: "?.txt")
@@ -87,7 +99,7 @@ import Testing
     #expect(try readAll([manifest]).entries.isEmpty)
   }
 
-  @Test func countsByManifest() throws {
+  @Test("entries are counted per manifest") func countsByManifest() throws {
     var manifest = directory.manifest("https://a.com/1.jpg\nhttps://a.com/2.png\nbad\n")
     manifest.include = [try URLPattern("*.jpg")]
     let reader = try ManifestReader([manifest], order: .lifo, spoolDirectory: directory.path)

@@ -13,7 +13,7 @@ import Testing
     return try readAll([manifest])
   }
 
-  @Test func objectsAndStrings() throws {
+  @Test("objects and strings are read") func objectsAndStrings() throws {
     let result = try read(
       #"""
       {"url": "https://a.com/1"}
@@ -29,7 +29,7 @@ import Testing
     #expect(result.entries[3].written == "https://a.com/ä😀\"\\")
   }
 
-  @Test func chosenFields() throws {
+  @Test("fields can be chosen") func chosenFields() throws {
     let result = try read(
       #"{"url": 1, "image": {"src": 2}, "src": "https://a.com/1", "rank": "low"}"#,
       columns: .init(url: "src", priority: "rank")
@@ -38,25 +38,28 @@ import Testing
     #expect(result.entries[0].priority == .low)
   }
 
-  @Test(arguments: [
-    #"{}"#, #"{"url": 1}"#, #"{"url": null}"#, #"{"url": ""}"#, #"{"url": "https://a.com/", "url": "https://b.com/"}"#, #"[]"#,
-    #"1"#, #"null"#,
-    #"{"url": "https://a.com/"} x"#, #"{"url": "https://a.com/",}"#, #"{"url": "https://a.com/""#, #"{"url" "https://a.com/"}"#,
-    #"{url: "https://a.com/"}"#, #"{"url": "https://a.com/\x"}"#, #"{"url": "https://a.com/\ud800"}"#,
-    #"{"url": "https://a.com/\udc00"}"#,
-    #"{"url": "https://a.com/\u12g4"}"#, #"{"url": "https://a.com/"#, #"{"x": 01, "url": "https://a.com/"}"#,
-    #"{"x": nul, "url": "https://a.com/"}"#,
-    #"{"x": 1., "url": "https://a.com/"}"#, #"{"x": [1,], "url": "https://a.com/"}"#,
-    #"{"url": "https://a.com/", "priority": 1}"#,
-    #"{"url": "https://a.com/", "priority": "soon"}"#, "{\"url\": \"https://a.com/\t\"}", #"{"url": "https://a.com/\u0000"}"#,
-    #""\"#,
-  ])
+  @Test(
+    "nesting is limited",
+    arguments: [
+      #"{}"#, #"{"url": 1}"#, #"{"url": null}"#, #"{"url": ""}"#, #"{"url": "https://a.com/", "url": "https://b.com/"}"#, #"[]"#,
+      #"1"#, #"null"#,
+      #"{"url": "https://a.com/"} x"#, #"{"url": "https://a.com/",}"#, #"{"url": "https://a.com/""#, #"{"url" "https://a.com/"}"#,
+      #"{url: "https://a.com/"}"#, #"{"url": "https://a.com/\x"}"#, #"{"url": "https://a.com/\ud800"}"#,
+      #"{"url": "https://a.com/\udc00"}"#,
+      #"{"url": "https://a.com/\u12g4"}"#, #"{"url": "https://a.com/"#, #"{"x": 01, "url": "https://a.com/"}"#,
+      #"{"x": nul, "url": "https://a.com/"}"#,
+      #"{"x": 1., "url": "https://a.com/"}"#, #"{"x": [1,], "url": "https://a.com/"}"#,
+      #"{"url": "https://a.com/", "priority": 1}"#,
+      #"{"url": "https://a.com/", "priority": "soon"}"#, "{\"url\": \"https://a.com/\t\"}", #"{"url": "https://a.com/\u0000"}"#,
+      #""\"#,
+    ]
+  )
   func aBadRowIsAnEntryAndReadingGoesOn(_ row: String) throws {
     let result = try read(row + "\n\"https://a.com/2\"\n")
     #expect(result.problems.map { $0 != nil } == [true, false])
   }
 
-  @Test func nestingHasALimit() throws {
+  @Test("nesting is limited") func nestingHasALimit() throws {
     let deep = { (depth: Int) in
       #"{"x": \#(String(repeating: "[", count: depth))\#(String(repeating: "]", count: depth)), "url": "https://a.com/"}"#
     }

@@ -29,7 +29,9 @@ import Testing
     try fingerprint([manifest(lines)], by: rule)
   }
 
-  @Test func itFollowsFromTheEntriesAndNotFromHowTheyAreRead() throws {
+  @Test("the fingerprint depends on the entries, not on how they are read") func itFollowsFromTheEntriesAndNotFromHowTheyAreRead()
+    throws
+  {
     let expected = try fingerprint(Self.lines)
     #expect(expected.entries == 5)
     let packed = directory.manifest(bytes: try gzip(Self.lines.map { "\($0)\n" }.joined()), name: "list.txt")
@@ -47,25 +49,27 @@ import Testing
   }
 
   /// Counted by a Python program from the definition in ``ListFingerprint``.
-  @Test func everyMachineComesToTheSame() throws {
+  @Test("every machine computes the same fingerprint") func everyMachineComesToTheSame() throws {
     #expect(try fingerprint(Self.lines).sum == 0x2897_91A2_23E5_4060)
     #expect(try fingerprint([]) == ListFingerprint())
   }
 
-  @Test func filesInAnotherOrderAreTheSameEntries() throws {
+  @Test("the order of files doesn't change the fingerprint") func filesInAnotherOrderAreTheSameEntries() throws {
     let (first, second) = (
       manifest(["https://a.com/1.jpg", "bad"], name: "1.txt"), manifest(["https://a.com/2.jpg"], name: "2.txt")
     )
     #expect(try fingerprint([first, second]) == fingerprint([second, first]))
   }
 
-  @Test func whatFiltersLeaveOutCounts() throws {
+  @Test("filtered entries change the fingerprint") func whatFiltersLeaveOutCounts() throws {
     var filtered = manifest(Self.lines)
     filtered.exclude = [try URLPattern("*/2.jpg")]
     #expect(try fingerprint([filtered]) == fingerprint(Self.lines))
   }
 
-  @Test(arguments: Shard.Rule.allCases) func otherEntriesHaveAnother(rule: Shard.Rule) throws {
+  @Test("different entries have different fingerprints", arguments: Shard.Rule.allCases) func otherEntriesHaveAnother(
+    rule: Shard.Rule
+  ) throws {
     let expected = try fingerprint(Self.lines, by: rule)
     for (place, line) in [
       // Of the same host; another bad line; the bad line elsewhere; and one fewer, which stands twice.
@@ -80,7 +84,9 @@ import Testing
     #expect(try fingerprint([one, one], by: rule) != fingerprint([two, two], by: rule))
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func whatWasNotReadToItsEndHasNone(order: EntryOrder) throws {
+  @Test("a list not read to its end has no fingerprint", arguments: [EntryOrder.fifo, .lifo]) func whatWasNotReadToItsEndHasNone(
+    order: EntryOrder
+  ) throws {
     let text = (0..<5000).map { "https://a.com/\($0 * 7919).jpg\n" }.joined()
     let cut = directory.manifest(bytes: try gzip(text).dropLast(9000), name: "list.txt.gz")
     let result = try readAll([cut], order: order, shard: Shard(index: 1, count: 2, by: .url))

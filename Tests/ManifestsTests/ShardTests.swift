@@ -14,14 +14,17 @@ import Testing
   }
 
   /// Counted by a C program from the definition in ``Shard``.
-  @Test(arguments: [
-    ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
-    ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
-    ("http://a.example:8080/", [1, 1, 3, 3, 3, 566, 63_670]),
-    ("img.example.com", [1, 2, 2, 2, 6, 978, 36_493]),
-    ("a.example:8080", [1, 2, 2, 2, 2, 757, 757]),
-    ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
-  ])
+  @Test(
+    "every machine computes the same shards",
+    arguments: [
+      ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
+      ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
+      ("http://a.example:8080/", [1, 1, 3, 3, 3, 566, 63_670]),
+      ("img.example.com", [1, 2, 2, 2, 6, 978, 36_493]),
+      ("a.example:8080", [1, 2, 2, 2, 2, 757, 757]),
+      ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
+    ]
+  )
   func everyMachineComesToTheSame(text: String, owners: [Int]) {
     for (count, expected) in zip([1, 2, 3, 5, 6, 1000], owners) { #expect(owner(text, of: count) == [expected]) }
     Array(text.utf8).withUnsafeBytes { bytes in
@@ -30,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aFurtherShardTakesItsPartAndNothingElseMoves() {
+  @Test("one more shard takes its part, and nothing else moves") func aFurtherShardTakesItsPartAndNothingElseMoves() {
     var counts = Array(repeating: 0, count: 7)
     for number in 0..<7000 {
       let url = "https://img.example.com/\(number).jpg"
@@ -42,7 +45,7 @@ import Testing
     for count in counts { #expect(abs(count - 1000) < 150) }
   }
 
-  @Test func byHostTheHostAndPortCount() throws {
+  @Test("sharding by host uses host and port") func byHostTheHostAndPortCount() throws {
     func owns(_ url: String, _ shard: Shard) throws -> Bool {
       let url = try BaseURL(url)
       return url.bytes.withUnsafeBytes { shard.owns(url: $0, parts: url.parts, hash: Shard.hash($0)) }
@@ -56,7 +59,9 @@ import Testing
     )
   }
 
-  @Test(arguments: Shard.Rule.allCases) func theHolderOfAURLIsTheShardThatOwnsIt(rule: Shard.Rule) throws {
+  @Test("a URL's shard is the one that owns it", arguments: Shard.Rule.allCases) func theHolderOfAURLIsTheShardThatOwnsIt(
+    rule: Shard.Rule
+  ) throws {
     for number in 0..<200 {
       let url = try BaseURL("HTTP://h\(number % 40).Example:8080/a b/\(number).jpg#top")
       let owners = url.bytes.withUnsafeBytes { bytes in
@@ -66,14 +71,14 @@ import Testing
     }
   }
 
-  @Test func aBadLineGoesByWhatMachinesHaveAlike() {
+  @Test("an invalid line is assigned by data that all machines share") func aBadLineGoesByWhatMachinesHaveAlike() {
     func owners(_ name: String) -> [Int] {
       (1...1000).filter { Shard(index: $0, count: 1000, by: .url).owns(Shard.hash(line: 17, ofManifest: name)) }
     }
     #expect(owners("urls/hero.txt") == [526] && owners("/srv/hero.txt") == owners("/mnt/lists/hero.txt"))
   }
 
-  @Test func noShardIsBeyondTheirNumber() async {
+  @Test("no shard number exceeds the count") func noShardIsBeyondTheirNumber() async {
     await #expect(processExitsWith: .failure) { _ = Shard(index: 6, count: 5, by: .url) }
     await #expect(processExitsWith: .failure) { _ = Shard(index: 0, count: 5, by: .url) }
     await #expect(processExitsWith: .failure) { _ = Shard(index: 1, count: 65_537, by: .url) }

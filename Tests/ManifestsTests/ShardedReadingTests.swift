@@ -43,7 +43,7 @@ import Testing
     return [text, filtered, csv, jsonl, packed, sitemap, log, inline, limited]
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo], [Shard.Rule.url, .host])
+  @Test("every entry is in exactly one shard, in order", arguments: [EntryOrder.fifo, .lifo], [Shard.Rule.url, .host])
   func everyEntryIsInExactlyOneShardAndTheirOrderStays(order: EntryOrder, rule: Shard.Rule) throws {
     // One class streams in FIFO order; several are spooled.
     for list in [try manifests().filter { !$0.name.hasSuffix(".csv") }, try manifests()] {
@@ -67,7 +67,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func filesOfAPatternAndOfAnIndexAreSharedToo(order: EntryOrder) throws {
+  @Test("the files of a pattern and of an index are sharded too", arguments: [EntryOrder.fifo, .lifo])
+  func filesOfAPatternAndOfAnIndexAreSharedToo(order: EntryOrder) throws {
     for file in 0..<3 {
       _ = directory.manifest((0..<20).map { "https://a.com/\(file)/\($0).jpg\nno url\n" }.joined(), name: "lists/\(file).txt")
     }
@@ -90,7 +91,7 @@ import Testing
     for entry in whole { #expect(shards.count { $0.contains(entry) } == 1, "\(entry)") }
   }
 
-  @Test func byHostAHostIsOneShardsOwn() throws {
+  @Test("sharding by host gives each host to one shard") func byHostAHostIsOneShardsOwn() throws {
     let list = try manifests()
     var owners: [String: Set<Int>] = [:]
     for index in 1...5 {
@@ -101,7 +102,9 @@ import Testing
     #expect(owners.count > 5 && owners.values.allSatisfy { $0.count == 1 } && Set(owners.values.joined()).count > 1)
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func theLimitIsThatOfAllShards(order: EntryOrder) throws {
+  @Test("the limit applies to all shards together", arguments: [EntryOrder.fifo, .lifo]) func theLimitIsThatOfAllShards(
+    order: EntryOrder
+  ) throws {
     var list = directory.manifest((0..<100).map { "https://a.com/\($0).jpg\nbad \($0)\n" }.joined())
     list.limit = 30
     let whole = try readAll([list], order: order)
@@ -111,7 +114,8 @@ import Testing
     #expect(shards.allSatisfy { $0.fingerprint?.entries == UInt64(whole.lines.count) })
   }
 
-  @Test func aPipeIsReadToItsEndAndOnlyOwnEntriesAreHandedOut() throws {
+  @Test("a pipe is read to its end and returns only the shard's own entries")
+  func aPipeIsReadToItsEndAndOnlyOwnEntriesAreHandedOut() throws {
     let text = (0..<500).map { "https://a.com/\($0).jpg\n" }.joined()
     let entries = try (1...4).map { index in
       let pipe = TestPipe(holding: Array(text.utf8))
@@ -121,7 +125,7 @@ import Testing
     #expect(Set(entries.joined()).count == 500 && entries.joined().count == 500)
   }
 
-  @Test func aShardWithoutEntriesKnowsOfThoseOfOthers() throws {
+  @Test("an empty shard knows that others have entries") func aShardWithoutEntriesKnowsOfThoseOfOthers() throws {
     let list = directory.manifest("https://img.example.com/hero.jpg\n")
     func reader(_ index: Int, _ list: Manifest) throws -> ManifestReader {
       let shard = Shard(index: index, count: 5, by: .url)
@@ -137,7 +141,7 @@ import Testing
     #expect(try !reader(1, filtered).othersHaveEntries)
   }
 
-  @Test func progressCountsOwnEntriesAlone() throws {
+  @Test("progress counts only the shard's own entries") func progressCountsOwnEntriesAlone() throws {
     let list = directory.manifest((0..<1000).map { "https://a.com/\($0).jpg\n" }.joined())
     for order in [EntryOrder.fifo, .lifo] {
       let shard = Shard(index: 1, count: 4, by: .url)

@@ -18,7 +18,9 @@ import Testing
 
   private func fetched(_ url: String) throws -> Manifest { Manifest(.url(try BaseURL(url)), name: maskingCredentials(url)) }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func indexesAreFollowedDepthFirst(order: EntryOrder) throws {
+  @Test("indexes are followed depth first", arguments: [EntryOrder.fifo, .lifo]) func indexesAreFollowedDepthFirst(
+    order: EntryOrder
+  ) throws {
     let fetcher = FakeFetcher([
       "https://a.com/index.xml": .text(index(["https://a.com/1.xml", "two/index.xml", "/3.xml.gz", "https://a.com/4.txt"])),
       "https://a.com/1.xml": .text(urlset("1a", "1b")),
@@ -39,7 +41,7 @@ import Testing
     #expect(result.failure == nil && result.warnings.isEmpty)
   }
 
-  @Test func eachSitemapIsReadOnceSoThatLoopsEnd() throws {
+  @Test("each sitemap is read once, so loops end") func eachSitemapIsReadOnceSoThatLoopsEnd() throws {
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(
         index(["https://a.com/i.xml", "https://a.com/j.xml", "https://a.com/1.xml", "https://A.com:443/1.xml"])
@@ -53,7 +55,7 @@ import Testing
     #expect(result.failure == nil)
   }
 
-  @Test func onlyWhatTheUserNamedIsTrusted() throws {
+  @Test("only URLs named by the user are trusted") func onlyWhatTheUserNamedIsTrusted() throws {
     let own = ["https://a.com/1.xml", "https://A.com:443/2.xml", "https://a.com/deep.xml"]
     let others = ["http://a.com/3.xml", "https://a.com:8443/4.xml", "https://b.com/5.xml", "https://b.com/index.xml"]
     let top = index(own + others)
@@ -77,7 +79,7 @@ import Testing
     #expect(local.asked.count == 10)
   }
 
-  @Test func anIndexThatNamesWithoutEndGivesOthersATurn() throws {
+  @Test("an endless index doesn't starve others") func anIndexThatNamesWithoutEndGivesOthersATurn() throws {
     let known = Array(repeating: "https://a.com/index.xml", count: 5_000)
     let reader = try ManifestReader(
       [directory.manifest(index(known), name: "index.xml"), try fetched("https://a.com/index.xml")],
@@ -91,7 +93,7 @@ import Testing
     #expect(turns >= 8)
   }
 
-  @Test func theirURLsTakeOnlySoMuchMemory() throws {
+  @Test("the memory for sitemap URLs is limited") func theirURLsTakeOnlySoMuchMemory() throws {
     let padding = String(repeating: "x", count: 2048 - "https://a.com/00000/".utf8.count)
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(index(["https://a.com/00000/" + padding, "https://a.com/00000/x" + padding]))
@@ -115,7 +117,7 @@ import Testing
     #expect(error?.message.contains("more than 16 MiB") == true)
   }
 
-  @Test func indexesAreNestedOnlySoDeep() throws {
+  @Test("the nesting of indexes is limited") func indexesAreNestedOnlySoDeep() throws {
     var answers: [String: FakeFetcher.Answer] = [:]
     for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }
     let result = try readAll([try fetched("https://a.com/0.xml")], fetcher: FakeFetcher(answers))
@@ -124,7 +126,9 @@ import Testing
     #expect(result.failure?.line == 2)
   }
 
-  @Test func aSitemapThatCannotBeReadIsToldWhenAllElseIsDone() throws {
+  @Test("an unreadable sitemap is reported after everything else is read") func aSitemapThatCannotBeReadIsToldWhenAllElseIsDone()
+    throws
+  {
     let fetcher = FakeFetcher([
       "https://a.com/i.xml": .text(
         index(["https://u:p@a.com/gone.xml", "https://a.com/cut.xml", "ftp://a.com/x.xml", "https://a.com/1.xml"])
@@ -146,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func anIndexThatBreaksOffGivesItsSitemapsFirst() throws {
+  @Test("a truncated index returns its sitemaps before the error") func anIndexThatBreaksOffGivesItsSitemapsFirst() throws {
     let fetcher = FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])
     let manifest = directory.manifest("<sitemapindex><sitemap><loc>https://a.com/1.xml</loc></sitemap>", name: "i.xml")
     let result = try readAll([manifest], fetcher: fetcher)
@@ -154,7 +158,7 @@ import Testing
     #expect(result.failure?.manifest == "i.xml")
   }
 
-  @Test func aLocalIndexIsFollowedWhereSomebodyFetches() throws {
+  @Test("a local index is followed if a fetcher is available") func aLocalIndexIsFollowedWhereSomebodyFetches() throws {
     let manifest = directory.manifest(index(["https://a.com/1.xml"]), name: "i.xml")
     #expect(
       try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"]
@@ -165,7 +169,9 @@ import Testing
     #expect(error?.manifest == "https://***@a.com/s.xml")
   }
 
-  @Test func theFirstSitemapIsHandedOutWhileOthersAreFetched() throws {
+  @Test("the first sitemap's entries arrive while others are fetched") func theFirstSitemapIsHandedOutWhileOthersAreFetched()
+    throws
+  {
     let children = (1...9).map { "https://a.com/\($0).xml" }
     var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.held(urlset("x"))) })
     answers["https://a.com/i.xml"] = .text(index(children))
@@ -198,7 +204,7 @@ import Testing
     #expect(batch.entries.count == 9)
   }
 
-  @Test func aLimitEndsTheFetching() throws {
+  @Test("a limit stops the fetching") func aLimitEndsTheFetching() throws {
     let children = (1...9).map { "https://a.com/\($0).xml" }
     var answers = Dictionary(uniqueKeysWithValues: children.map { ($0, FakeFetcher.Answer.text(urlset("x", "y"))) })
     answers["https://a.com/i.xml"] = .text(index(children))
@@ -214,7 +220,7 @@ import Testing
     #expect(!fetcher.cancelled.isEmpty)
   }
 
-  @Test func anIndexesDatesCount() throws {
+  @Test("an index's dates count") func anIndexesDatesCount() throws {
     let text = """
       <sitemapindex><sitemap><loc>https://a.com/old.xml</loc><lastmod>2020-01-01</lastmod></sitemap>
       <sitemap><loc>https://a.com/new.xml</loc><lastmod>2030-01-01</lastmod></sitemap></sitemapindex>
@@ -226,7 +232,7 @@ import Testing
     #expect(fetcher.asked == ["https://a.com/new.xml"])
   }
 
-  @Test func fetchedListsMayHaveAnyFormat() throws {
+  @Test("fetched lists may have any format") func fetchedListsMayHaveAnyFormat() throws {
     let fetcher = FakeFetcher([
       "https://a.com/list.txt": .text("1.jpg\n"), "https://a.com/list.csv": .text("url,priority\nhttps://a.com/2,high\n"),
       "https://a.com/get?list": .typed("text/csv; charset=utf-8", "url,priority\nhttps://a.com/3,very-high\n"),

@@ -24,7 +24,9 @@ private let opening = """
     return try readAll([manifest])
   }
 
-  @Test func imagesAreTakenWithTheLinesOfTheirElementsAndPagesAreNot() throws {
+  @Test("images are read with their lines, and pages are ignored") func imagesAreTakenWithTheLinesOfTheirElementsAndPagesAreNot()
+    throws
+  {
     let text = urlset(
       """
       <url>
@@ -51,7 +53,7 @@ private let opening = """
     #expect(result.warnings.isEmpty)
   }
 
-  @Test func prefixesMayBeAnyAndEvenUndeclared() throws {
+  @Test("any namespace prefix is accepted, even undeclared") func prefixesMayBeAnyAndEvenUndeclared() throws {
     let other = """
       <s:urlset xmlns:s="http://www.google.com/schemas/sitemap/0.84" xmlns:i="https://www.google.com/schemas/sitemap-image/1.1">
       <s:url><s:loc>https://a.com/1.png</s:loc><i:image><i:loc>https://a.com/2</i:loc></i:image></s:url></s:urlset>
@@ -61,7 +63,7 @@ private let opening = """
     #expect(try read(undeclared).urls == ["https://a.com/1"])
   }
 
-  @Test func theBeginningTellsASitemapWhateverItsName() throws {
+  @Test("a sitemap is recognised by its beginning, not its name") func theBeginningTellsASitemapWhateverItsName() throws {
     let text = "\u{feff}\n<urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     #expect(try read(text, name: "list").urls == ["https://a.com/1.jpg"])
     #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "list.gz")]).urls == ["https://a.com/1.jpg"])
@@ -75,7 +77,9 @@ private let opening = """
     #expect(empty?.message.contains("empty") == true)
   }
 
-  @Test(arguments: ["UTF-16", "UTF-16LE", "ISO-8859-1"]) func encodingsAreUndone(encoding: String) throws {
+  @Test("XML escapes are decoded", arguments: ["UTF-16", "UTF-16LE", "ISO-8859-1"]) func encodingsAreUndone(encoding: String)
+    throws
+  {
     let text = """
       <?xml version="1.0" encoding="\(encoding == "UTF-16LE" ? "UTF-16" : encoding)"?>
       <urlset><url><loc>https://a.com/é.jpg</loc></url><url><loc>https://a.com/2.jpg</loc></url></urlset>
@@ -94,6 +98,7 @@ private let opening = """
   }
 
   @Test(
+    "other encodings are converted",
     arguments: [
       ("windows-1252", [0x80], "%E2%82%AC"), ("utf8", [0xf0, 0x9f, 0x8e, 0x89], "%F0%9F%8E%89"),
       ("UTF8", [0xc3, 0xa9], "%C3%A9"),
@@ -111,7 +116,7 @@ private let opening = """
     #expect(result.failure == nil && result.lines.last == 702)
   }
 
-  @Test func whatIsNoTextInItsEncodingIsABreak() throws {
+  @Test("bytes invalid in the encoding end the reading") func whatIsNoTextInItsEncodingIsABreak() throws {
     let good = "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?><urlset>\n<url><loc>https://a.com/1.jpg</loc></url>\n"
     for end in [[0xff], [0x93]] as [[UInt8]] {
       let result = try readAll([directory.manifest(bytes: Array(good.utf8) + end, name: "sitemap.xml")])
@@ -122,13 +127,15 @@ private let opening = """
     #expect(unknown?.message == "the XML is broken: unknown encoding")
   }
 
-  @Test func aByteOrderMarkCountsOverTheDeclaration() throws {
+  @Test("a byte order mark overrides the declaration") func aByteOrderMarkCountsOverTheDeclaration() throws {
     let text = "<?xml version='1.0' encoding='utf-8'?><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     let bytes: [UInt8] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
     #expect(try readAll([directory.manifest(bytes: bytes, name: "sitemap.xml")]).urls == ["https://a.com/1.jpg"])
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func whatWasGoodComesBeforeTheBreak(order: EntryOrder) throws {
+  @Test("entries before a break are returned", arguments: [EntryOrder.fifo, .lifo]) func whatWasGoodComesBeforeTheBreak(
+    order: EntryOrder
+  ) throws {
     let good = (1...3000).map { "<url><loc>https://a.com/\($0).jpg</loc></url>\n" }.joined()
     for end in ["<url><loc>https://a.com/cut", "</url>", "<url><loc>https://a.com/&bad;.jpg</loc></url></urlset>"] {
       let manifest = directory.manifest(opening + good + end, name: "broken.xml")
@@ -140,12 +147,15 @@ private let opening = """
     }
   }
 
-  @Test(arguments: [
-    "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
-    "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
-    "<!DOCTYPE urlset [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/x.dtd\"> %p;]>",
-    "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
-  ])
+  @Test(
+    "entities are rejected",
+    arguments: [
+      "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
+      "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
+      "<!DOCTYPE urlset [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/x.dtd\"> %p;]>",
+      "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
+    ]
+  )
   func entitiesAreRefused(declaration: String) throws {
     let text = "<?xml version=\"1.0\"?>\n\(declaration)\n<urlset><url><loc>https://a.com/&x;.jpg</loc></url></urlset>"
     let error = #expect(throws: ManifestError.self) { try read(text) }
@@ -153,13 +163,13 @@ private let opening = """
     #expect(error?.message.contains("entities") == true)
   }
 
-  @Test func declaredAttributesAreRefused() throws {
+  @Test("declared attributes are rejected") func declaredAttributesAreRefused() throws {
     let text = "<!DOCTYPE urlset [<!ATTLIST a x (y|z) \"y\">]>\n<urlset><a/><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     let error = #expect(throws: ManifestError.self) { try read(text) }
     #expect(error?.message.contains("declares attributes") == true)
   }
 
-  @Test func longTagsAndManyNamespacesAreRefused() throws {
+  @Test("long tags and many namespaces are rejected") func longTagsAndManyNamespacesAreRefused() throws {
     let attributes = (0..<20_000).map { " a\($0)='1'" }.joined()
     #expect(try read(urlset("<url\(attributes)></url>")).failure?.message == "it has a tag of more than 64 KiB")
     let namespaces = (0..<300).map { " xmlns:n\($0)='u'" }.joined()
@@ -169,7 +179,7 @@ private let opening = """
     #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
   }
 
-  @Test func commentsAndNamesWithoutEndAreRefused() throws {
+  @Test("endless comments and names are rejected") func commentsAndNamesWithoutEndAreRefused() throws {
     let entry = "<url><loc>https://a.com/1.jpg</loc></url>"
     let space = String(repeating: " ", count: 4 << 20)
     #expect(try read(urlset(entry + "<!--\(space)-->" + entry)).urls.count == 2)
@@ -181,13 +191,13 @@ private let opening = """
     }
   }
 
-  @Test func aHarmlessDoctypeIsTaken() throws {
+  @Test("a harmless doctype is accepted") func aHarmlessDoctypeIsTaken() throws {
     let text =
       "<!DOCTYPE urlset SYSTEM \"http://127.0.0.1:9/none.dtd\"><urlset><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     #expect(try read(text).urls == ["https://a.com/1.jpg"])
   }
 
-  @Test func textsAndNestingsWithoutEndTakeNoMemory() throws {
+  @Test("endless texts and nesting take no memory") func textsAndNestingsWithoutEndTakeNoMemory() throws {
     let long = String(repeating: "x", count: 1 << 20)
     let result = try read(urlset("<url><loc>https://a.com/\(long).jpg</loc></url><url><loc>https://a.com/1.jpg</loc></url>"))
     #expect(result.entries.count == 1 && result.urls == ["https://a.com/1.jpg"])
@@ -200,13 +210,16 @@ private let opening = """
     #expect(crowded.failure?.message.contains("10000 locations") == true)
   }
 
-  @Test(arguments: [
-    ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
-    ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
-    ("2026-11-20T11:30:00-01:00", true), ("2026-11-20", true), ("2026-11-19", false), ("2026-11", true), ("2026-10", false),
-    ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
-    ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
-  ]) func onlyWhatIsLaterThanNewerThan(lastModified: String, isTaken: Bool) throws {
+  @Test(
+    "newer-than keeps only later entries",
+    arguments: [
+      ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
+      ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
+      ("2026-11-20T11:30:00-01:00", true), ("2026-11-20", true), ("2026-11-19", false), ("2026-11", true), ("2026-10", false),
+      ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
+      ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
+    ]
+  ) func onlyWhatIsLaterThanNewerThan(lastModified: String, isTaken: Bool) throws {
     let text = urlset("<url><loc>https://a.com/1.jpg</loc><lastmod>\(lastModified)</lastmod></url>")
     // 2026-11-20T12:00:00Z
     let result = try read(text) { $0.newerThan = Timestamp(milliseconds: 1_795_176_000_000) }
@@ -218,7 +231,7 @@ private let opening = """
     #expect(result.warnings.contains { $0.contains("newer-than") } == (!isTaken || !result.warnings.isEmpty))
   }
 
-  @Test func prioritiesChooseTheClassOnRequest() throws {
+  @Test("sitemap priorities set the class on request") func prioritiesChooseTheClassOnRequest() throws {
     let priorities = ["0.1", "1.0", "0.5", "0.2", "0.7", "0.9", "x", "0.4"]
     let entries = priorities.map { "<url><loc>https://a.com/\($0).jpg</loc><priority>\($0)</priority></url>" }
     let text = urlset(entries.joined() + "<url><loc>https://a.com/none.jpg</loc></url>")
@@ -229,7 +242,7 @@ private let opening = """
     #expect(result.entries.map(\.priority) == [.veryHigh, .veryHigh, .high, .normal, .normal, .normal, .normal, .low, .veryLow])
   }
 
-  @Test func whatNamesNoImageIsTold() throws {
+  @Test("a sitemap without images is reported") func whatNamesNoImageIsTold() throws {
     let text = urlset("<url><loc>https://a.com/a</loc></url><url><loc>https://a.com/b</loc></url>")
     let result = try read(text)
     #expect(result.entries.isEmpty)
@@ -238,14 +251,14 @@ private let opening = """
     #expect(included.entries.map(\.isFiltered) == [true, false])
   }
 
-  @Test func relativeLocationsNeedABase() throws {
+  @Test("relative locations require a base URL") func relativeLocationsNeedABase() throws {
     let text = urlset("<url><loc>/1.jpg</loc></url>")
     let base = try BaseURL("https://a.com/x/")
     #expect(try read(text).problems.first??.contains("base-url") == true)
     #expect(try read(text) { $0.baseURL = base }.urls == ["https://a.com/1.jpg"])
   }
 
-  @Test func aPipeByteByByteGivesTheSameEntries() throws {
+  @Test("a pipe read byte by byte gives the same entries") func aPipeByteByByteGivesTheSameEntries() throws {
     let text = urlset((1...40).map { "<url><loc>https://a.com/\($0).jpg</loc></url>" }.joined())
     let pipe = TestPipe()
     let reader = try ManifestReader(
@@ -265,7 +278,7 @@ private let opening = """
     #expect(batch.entries.count == 40)
   }
 
-  @Test func lifoIsTheExactReverse() throws {
+  @Test("LIFO is the exact reverse") func lifoIsTheExactReverse() throws {
     let text = urlset((1...5000).map { "<url><loc>https://a.com/\($0).jpg</loc><loc>bad\u{7f} \($0).png</loc></url>\n" }.joined())
     let manifests = [directory.manifest(text, name: "s.xml"), directory.manifest("https://b.com/1\n", name: "b.txt")]
     let fifo = try readAll(manifests, maximum: 100)
@@ -274,7 +287,7 @@ private let opening = """
   }
 
   /// In a process of its own, as the other tests' memory would count too.
-  @Test func fiftyThousandEntriesRunInFlatMemory() async {
+  @Test("fifty thousand entries are read in flat memory") func fiftyThousandEntriesRunInFlatMemory() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let entry = { (number: Int) in

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SourceTests {
   let directory = TemporaryDirectory()
 
-  @Test func aPatternsFilesAreSortedAndNamedOneByOne() throws {
+  @Test("a pattern's files are sorted and named one by one") func aPatternsFilesAreSortedAndNamedOneByOne() throws {
     for name in ["urls/b.txt", "urls/a.txt", "urls/C.txt", "urls/x.csv", "urls/folder.txt/y.txt"] {
       directory.write("https://a.com/\(name)\n", to: name)
     }
@@ -18,7 +18,7 @@ import Testing
     #expect(try readAll([manifest], order: .lifo).urls == result.urls.reversed())
   }
 
-  @Test func whatCannotBeOpenedThrowsBeforeAnyEntry() throws {
+  @Test("a file that cannot be opened throws before any entry") func whatCannotBeOpenedThrowsBeforeAnyEntry() throws {
     let good = directory.manifest("https://a.com/1\n", name: "good.txt")
     directory.write("", to: "folder/empty.txt")
     for source in [
@@ -32,13 +32,13 @@ import Testing
     #expect(throws: ManifestError.self) { try readAll([input, input]) }
   }
 
-  @Test func aPathTellsItsKind() {
+  @Test("a path determines its manifest kind") func aPathTellsItsKind() {
     #expect(Manifest.Source(path: "-") == .standardInput)
     #expect(Manifest.Source(path: "a/*.txt") == .glob("a/*.txt"))
     #expect(Manifest.Source(path: "a/b.txt") == .file("a/b.txt"))
   }
 
-  @Test func aPipeInFIFOStartsBeforeItsEnd() throws {
+  @Test("a pipe in FIFO order starts before its end") func aPipeInFIFOStartsBeforeItsEnd() throws {
     let pipe = TestPipe()
     let reader = try ManifestReader(
       [Manifest(.standardInput, name: "-")],
@@ -65,7 +65,11 @@ import Testing
     #expect(try !reader.next(&batch, maximum: 10))
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo], [Manifest.Format.text, .csv, .jsonl])
+  @Test(
+    "a pipe read byte by byte gives the same entries",
+    arguments: [EntryOrder.fifo, .lifo],
+    [Manifest.Format.text, .csv, .jsonl]
+  )
   func aPipeByteByByteGivesTheSameEntries(order: EntryOrder, format: Manifest.Format) throws {
     let text =
       switch format {
@@ -102,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func standardInputMayBeAFileThatWasReadInPart() throws {
+  @Test("standard input may be a partly read file") func standardInputMayBeAFileThatWasReadInPart() throws {
     let path = directory.write("https://a.com/1\nhttps://a.com/2\nhttps://a.com/3\n", to: "in.txt")
     let file = open(path, O_RDONLY)
     defer { close(file) }
@@ -114,7 +118,7 @@ import Testing
     )
   }
 
-  @Test func expectationsAreEstimatedAndThenExact() throws {
+  @Test("the expected count is estimated first and exact later") func expectationsAreEstimatedAndThenExact() throws {
     let text = (0..<50_000).map { "https://images.example.com/\(100_000 + $0).jpg\n" }.joined()
     let manifests = [directory.manifest(text, name: "a.txt"), directory.manifest(text, name: "b.txt")]
     for order in [EntryOrder.fifo, .lifo] {
