@@ -10,7 +10,7 @@ struct AddressTests {
   private func isPublic(_ text: String) throws -> Bool { IPAddressRules.isPublic(try #require(IPAddressRules.Address(text))) }
 
   @Test(
-    "D17: what IANA's special-purpose registries hold is not public, first and last address of each block",
+    "every block of IANA's special-purpose registries is not public, from first to last address",
     arguments: [
       "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1", "127.255.255.255",
       "169.254.0.0", "169.254.169.254", "172.16.0.0", "172.31.255.255", "192.0.0.0", "192.0.0.8", "192.0.0.11", "192.0.0.170",
@@ -27,7 +27,7 @@ struct AddressTests {
   func special(text: String) throws { #expect(try !isPublic(text)) }
 
   @Test(
-    "D17: what is beside those blocks, or reachable within them, is public",
+    "addresses beside those blocks, or exempt within them, are public",
     arguments: [
       "1.0.0.0", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
       "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.0.9", "192.0.0.10", "192.0.1.0",
@@ -44,7 +44,7 @@ struct AddressTests {
   private let publicOnly = DownloadOptions.forTests(connection: .with(addresses: .publicOnly), retries: 2)
 
   @Test(
-    "D17: a loopback address is refused in whatever form it is written",
+    "a loopback address is rejected in any notation",
     arguments: [
       ("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0177.0.0.1", "127.0.0.1"),
       ("0x7f.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("[::1]", "::1"), ("[::ffff:127.0.0.1]", "::ffff:127.0.0.1"),
@@ -61,7 +61,7 @@ struct AddressTests {
     #expect(origin.connectionsOpened == 0)
   }
 
-  @Test("D17: each hop is checked")
+  @Test("each redirect hop is checked")
   func redirect() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     test_resolver_set("hop.test", "11.1.1.1")
@@ -71,7 +71,7 @@ struct AddressTests {
     #expect(origin.requests.map(\.path) == ["/a"])
   }
 
-  @Test("D17: a name that resolves to a public and later to a loopback address is refused then")
+  @Test("a name that resolves to a public and later to a loopback address is rejected")
   func rebinding() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     test_resolver_set("rebind.test", "11.1.1.1;127.0.0.1")
@@ -83,7 +83,7 @@ struct AddressTests {
     #expect(origin.requests.map(\.port) == [origin.ports[0]] && origin.connectionsOpened == 1)
   }
 
-  @Test("D17: of a name's addresses only the public ones are tried", arguments: ["127.0.0.1,11.1.1.1", "::1,11.1.1.1,10.0.0.1"])
+  @Test("only the public addresses of a name are tried", arguments: ["127.0.0.1,11.1.1.1", "::1,11.1.1.1,10.0.0.1"])
   func mixed(addresses: String) async throws {
     let origin = try Origin(fallback: .body([1]))
     let name = "mixed\(addresses.count).test"
@@ -92,7 +92,7 @@ struct AddressTests {
     #expect(end.image?.body == [1] && end.metrics?.remoteAddress == "11.1.1.1")
   }
 
-  @Test("D17: where a name's public address does not answer, that is connect")
+  @Test("a name whose public address doesn't answer fails as connect")
   func publicAddressDoesNotAnswer() throws {
     let refused = RefusedPort()
     test_resolver_set("gone.test", "127.0.0.1,11.1.1.1")
@@ -100,7 +100,7 @@ struct AddressTests {
     #expect(end.failure?.kind == .connect && end.failure?.isTransient == true)
   }
 
-  @Test("D17: a connection that was opened under another rule is refused before it is used")
+  @Test("a connection opened under another rule is rejected before use")
   func reusedConnection() async throws {
     let origin = try Origin(fallback: .body([1]))
     let url = origin.url("/a")
@@ -109,7 +109,7 @@ struct AddressTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D17: a target that is connected to in place of a public host is checked as well")
+  @Test("a connect-to target of a public host is checked too")
   func connectTo() throws {
     let origin = try Origin(fallback: .body([1]))
     let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: origin.port)
@@ -118,7 +118,7 @@ struct AddressTests {
     #expect(origin.connectionsOpened == 0)
   }
 
-  @Test("D17: a public name answers under the rule, over kept connections too")
+  @Test("a public name is fetched under the rule, over kept connections too")
   func publicName() async throws {
     let origin = try Origin(fallback: .body([1]))
     test_resolver_set("public.test", "11.1.1.1")
@@ -128,7 +128,7 @@ struct AddressTests {
   }
 
   @Test(
-    "D17: with a proxy nobody can hold to public addresses",
+    "a proxy cannot be limited to public addresses",
     arguments: [.environment, .url("http://h:1")] as [DownloadOptions.Proxy]
   )
   func proxy(proxy: DownloadOptions.Proxy) {

@@ -10,7 +10,7 @@ struct ClientTests {
     Download(id: id, url: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
   }
 
-  @Test("M24: clients have numbers and events of their own, and the limits in common")
+  @Test("clients have their own numbers and events, and share limits")
   func numbersAreTheirOwn() throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.path.utf8)) })
     let gate = origin.holdAll()
@@ -29,7 +29,7 @@ struct ClientTests {
     #expect(origin.peakInFlight == 3)
   }
 
-  @Test("M17: cancelling all of one client leaves the others alone; all of the downloader is all", arguments: [false, true])
+  @Test("a client cancels only its own downloads, and the downloader all of them", arguments: [false, true])
   func cancelAll(ofDownloader: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -45,7 +45,7 @@ struct ClientTests {
     #expect(try first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
   }
 
-  @Test("a receiver without room holds back new starts only while its client has downloads that wait")
+  @Test("a full receiver holds back new starts only while its client has waiting downloads")
   func roomCountsWhileItsDownloadsWait() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
@@ -66,7 +66,7 @@ struct ClientTests {
     #expect(try full.waitForEnds(1).map(\.isCancelled) == [true])
   }
 
-  @Test("a client that has ended leaves no event behind", arguments: [true, false])
+  @Test("a closed client leaves no event behind", arguments: [true, false])
   func close(explicitly: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -85,7 +85,7 @@ struct ClientTests {
     #expect(other.events.count == 3)
   }
 
-  @Test("a receiver is let go of when its client is closed")
+  @Test("closing a client releases its receiver")
   func receiverIsReleased() throws {
     let fetcher = try Fetcher()
     weak var receiver: Recorder?
@@ -106,7 +106,7 @@ struct ClientTests {
     #expect(fetcher.recorder.events.isEmpty)
   }
 
-  @Test("D2: raising and lowering what waits changes its class and keeps its sequence")
+  @Test("a new priority changes a waiting download's class and keeps its sequence")
   func setPriority() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -121,7 +121,7 @@ struct ClientTests {
     #expect(origin.requests.map(\.path) == ["/3", "/5", "/2", "/4", "/6", "/1"])
   }
 
-  @Test("D15: a retry that waits for its time goes on waiting when it is raised")
+  @Test("a raised priority doesn't shorten a retry's wait")
   func raisedRetryWaits() throws {
     let clock = ManualClock()
     let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
@@ -140,7 +140,7 @@ struct ClientTests {
     try fetcher.recorder.waitForEnd(of: 1)
   }
 
-  @Test("D1: a concurrency below 1 traps with a sentence")
+  @Test("a concurrency below 1 traps with a message")
   func concurrencyOfZero() async throws {
     await #expect(processExitsWith: .failure) {
       _ = ImageDownloader.Configuration(maxConcurrentDownloads: 0)
@@ -158,7 +158,7 @@ struct ClientTests {
     }
   }
 
-  @Test("a client that is closed takes no downloads: that traps")
+  @Test("submitting to a closed client traps")
   func submittingAfterClose() async throws {
     await #expect(processExitsWith: .failure) {
       let client = try ImageDownloader().client(Recorder())

@@ -19,7 +19,7 @@ struct ConditionalTests {
     return try #require(fetcher.recorder.ends.last)
   }
 
-  @Test("M6: validators make a request conditional, and a 304 ends it as not modified")
+  @Test("validators make a request conditional, and a 304 completes it as not modified")
   func notModified() throws {
     let headers: HeaderFields = ["ETag": "\"v1\"", "Cache-Control": "max-age=60", "Vary": "Accept", "Date": "then"]
     let origin = try Origin(["/a": .status(304, headers: headers)])
@@ -43,7 +43,7 @@ struct ConditionalTests {
     (["Expires": "0"], Freshness(lifetime: .zero, isImmutable: true, staleWhileRevalidate: .seconds(7))),
   ]
 
-  @Test("C19: what a 304 leaves unsaid of freshness stays as it was stored", arguments: renewals)
+  @Test("a 304 without freshness keeps the stored freshness", arguments: renewals)
   func unsaidFreshness(headers: HeaderFields, expected: Freshness?) throws {
     let stored = Freshness(lifetime: .seconds(3600), isImmutable: true, staleWhileRevalidate: .seconds(7))
     let origin = try Origin(["/a": .status(304, headers: headers)])
@@ -51,7 +51,7 @@ struct ConditionalTests {
     #expect(image.freshness(renewing: stored) == expected ?? stored)
   }
 
-  @Test("C19: what somebody else says of freshness replaces what is stored, if it says anything")
+  @Test("a loader's freshness replaces the stored one, if it has any")
   func saidFreshness() {
     let stored = Freshness(mustRevalidate: true)
     let silent = DownloadedImage(status: 304, body: [], bodyBytes: 0)
@@ -60,7 +60,7 @@ struct ConditionalTests {
     #expect(said.freshness(renewing: stored) == Freshness(lifetime: .seconds(5)))
   }
 
-  @Test("M6: a changed image comes whole")
+  @Test("a changed image is downloaded whole")
   func changed() throws {
     let origin = try Origin(["/a": .body([1, 2], headers: ["ETag": "\"v2\""])])
     let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
@@ -70,7 +70,7 @@ struct ConditionalTests {
   }
 
   @Test(
-    "M6: each is asked with what is known",
+    "each validator that is known is sent",
     arguments: [Validators(etag: "W/\"1\""), Validators(lastModified: "then"), Validators()]
   )
   func parts(validators: Validators) throws {
@@ -80,7 +80,7 @@ struct ConditionalTests {
     #expect(origin.requests[0].headers["If-Modified-Since"] == validators.lastModified)
   }
 
-  @Test("D9: a 304 that was not asked for is a refused status", arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
+  @Test("an unrequested 304 is a rejected status", arguments: [nil, Validators(), Validators(etag: "a\r\nX: y")])
   func unasked(validators: Validators?) throws {
     let origin = try Origin(["/a": .status(304)])
     let end = try fetch(Fetcher(), 1, origin.url("/a"), validators)
@@ -88,7 +88,7 @@ struct ConditionalTests {
     #expect(end.failure?.status == 304)
   }
 
-  @Test("M6, D7: the question is put to the download's own origin only, on every hop there")
+  @Test("conditions are sent only to the download's own origin, on every hop there")
   func hops() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b"))
@@ -103,7 +103,7 @@ struct ConditionalTests {
     #expect(try fetch(Fetcher(), 1, origin.url("/a"), validators).failure?.status == 304)
   }
 
-  @Test("M6: the next request on the same handle is not conditional, and keeps its headers")
+  @Test("the next request on the same handle is unconditional and keeps its headers")
   func conditionsDoNotStick() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -115,7 +115,7 @@ struct ConditionalTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-A"] == "1" && $0.headers.all("Accept").count == 1 })
   }
 
-  @Test("C19: freshness, Vary and validators are those of the answer, all Cache-Control headers together")
+  @Test("freshness, Vary and validators are the response's, with all Cache-Control headers joined")
   func freshness() throws {
     let headers: HeaderFields = [
       "Cache-Control": "public, immutable", "Cache-Control": "max-age=3600", "Vary": "Accept", "Vary": "X-A", "Age": "600",

@@ -8,7 +8,7 @@ import Testing
 struct ConnectionTests {
   private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
 
-  @Test("D18: the version is what TLS agrees on, or what was asked for, and connections of another are not used")
+  @Test("the HTTP version is negotiated by TLS or set, and connections of other versions aren't reused")
   func versions() async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
@@ -23,7 +23,7 @@ struct ConnectionTests {
     }
   }
 
-  @Test("D18: a server without HTTP/2 fails where nothing else is asked for", arguments: [true, false])
+  @Test("a server without HTTP/2 fails if only HTTP/2 is allowed", arguments: [true, false])
   func noHTTP2(isSecure: Bool) async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
@@ -37,7 +37,7 @@ struct ConnectionTests {
     #expect(failure.message.contains("not speak HTTP/2, and nothing else is asked for"))
   }
 
-  @Test("another host is connected to, and Host stays")
+  @Test("connect-to changes the connection and keeps Host")
   func connectTo() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4, .ipv6])
     let targets: [DownloadOptions.ConnectTarget] = [
@@ -53,7 +53,7 @@ struct ConnectionTests {
     #expect(origin.requests.map { $0.headers["Host"] } == ["a.test", "a.test:81", "b.test"])
   }
 
-  @Test("connections to one target serve no requests to another")
+  @Test("connections to one target aren't used for another")
   func connectToIsNotMixed() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let all = origin.ports.map { options(.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: $0)])) } + [.forTests()]
@@ -66,7 +66,7 @@ struct ConnectionTests {
   }
 
   @Test(
-    "what is no host and port is a problem",
+    "a target without host and port is rejected",
     arguments: [
       .init(host: "a\r\nb", targetHost: "h", targetPort: 1), .init(targetHost: "h:1", targetPort: 1),
       .init(targetHost: "", targetPort: 1), .init(targetHost: "h", targetPort: 0), .init(targetHost: "h", targetPort: 65_536),

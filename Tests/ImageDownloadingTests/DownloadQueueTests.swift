@@ -27,7 +27,7 @@ struct DownloadQueueTests {
     return queue
   }
 
-  @Test("D2: with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 when 1 had started")
+  @Test("with one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started")
   func lifoWithOneAtATime() {
     var queue = makeQueue(concurrency: 1)
     queue.insert(slot: 1, host: 0, priority: .normal, sequence: DownloadOrder.lifo.sequence(ofArrival: 1))
@@ -44,7 +44,7 @@ struct DownloadQueueTests {
     #expect(started == [1, 7, 6, 5, 4, 3, 2])
   }
 
-  @Test("D2: FIFO starts in the order of arrival")
+  @Test("FIFO starts in the order of arrival")
   func fifo() {
     var queue = makeQueue(openHosts: 1)
     for slot in 1...7 {
@@ -53,7 +53,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [1, 2, 3, 4, 5, 6, 7])
   }
 
-  @Test("D2: LIFO keeps the full concurrency of 8")
+  @Test("LIFO uses the full concurrency of 8")
   func lifoKeepsConcurrency() {
     var queue = makeQueue(concurrency: 8, openHosts: 1)
     for slot in 0..<100 {
@@ -67,7 +67,7 @@ struct DownloadQueueTests {
     }
   }
 
-  @Test("D2: a higher class starts first, whatever its sequence")
+  @Test("a higher class starts first, whatever its sequence")
   func classesComeFirst() {
     var queue = makeQueue(openHosts: 2)
     for (slot, priority) in Priority.allCases.reversed().enumerated() {
@@ -76,7 +76,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [4, 3, 2, 1, 0])
   }
 
-  @Test("D1: a host at its limit holds back only itself")
+  @Test("a host at its limit holds back only itself")
   func busyHostHoldsBackOnlyItself() {
     var queue = makeQueue(perHost: 2, openHosts: 2)
     for slot in 0..<5 { queue.insert(slot: slot, host: 0, priority: .veryHigh, sequence: Int64(slot)) }
@@ -87,14 +87,14 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [2])
   }
 
-  @Test("what waits for a retry's time does not wait for its host")
+  @Test("a retry waiting for its time doesn't wait for its host")
   func aRetryIsNoFullHost() {
     var queue = makeQueue(perHost: 2, openHosts: 1)
     queue.insert(slot: 0, host: 0, priority: .normal, sequence: 0, notBefore: now.advanced(by: .seconds(1)))
     #expect(queue.next(now: now) == .none(.notYet))
   }
 
-  @Test("D1: both limits change while transfers run")
+  @Test("both limits can change while transfers run")
   func limitsChange() {
     var queue = makeQueue(concurrency: 4, perHost: 2, openHosts: 1)
     for slot in 0..<10 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -110,7 +110,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [4])
   }
 
-  @Test("D15: a waiting retry holds no slot, and keeps its place")
+  @Test("a waiting retry holds no slot and keeps its position")
   func waitingRetryHoldsNoSlot() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     let later = now.advanced(by: .seconds(1))
@@ -124,7 +124,7 @@ struct DownloadQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a retry that is due but finds no room does not keep the loop awake")
+  @Test("a due retry without a free slot doesn't keep the loop awake")
   func dueRetryIsNoTimer() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     queue.insert(slot: 1, host: 0, priority: .normal, sequence: 1)
@@ -134,7 +134,7 @@ struct DownloadQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("a new host starts one alone, and the others once it has connected")
+  @Test("a new host starts one transfer, and others once it has connected")
   func newHostStartsOneAlone() {
     var queue = makeQueue()
     for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -145,7 +145,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [1, 2, 3])
   }
 
-  @Test("a host whose first transfer could not connect starts its others")
+  @Test("a host whose first connection failed starts its other transfers")
   func failedHostStartsOthers() {
     var queue = makeQueue()
     for slot in 0..<4 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -166,7 +166,7 @@ struct DownloadQueueTests {
     #expect(startAll(&queue) == [32])
   }
 
-  @Test("D16: what follows a redirect comes first, even where nothing new may start")
+  @Test("redirect continuations come first, even if nothing new may start")
   func continuationsComeFirst() {
     var queue = makeQueue(concurrency: 1, openHosts: 1)
     queue.insert(slot: 0, host: 0, priority: .veryHigh, sequence: -9)
@@ -175,7 +175,7 @@ struct DownloadQueueTests {
     #expect(queue.next(now: now, startsNew: false) == .start(slot: 1, resolves: false))
   }
 
-  @Test("D4: what is removed does not start, and its slot serves again")
+  @Test("a removed download doesn't start, and its slot is reused")
   func removedDoesNotStart() {
     var queue = makeQueue(openHosts: 1)
     for slot in 0..<3 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -191,7 +191,7 @@ struct DownloadQueueTests {
     #expect(queue.next(now: now) == .none(.empty))
   }
 
-  @Test("D2: random traffic over many hosts always starts the best of those that may start")
+  @Test("random traffic over many hosts always starts the best eligible download")
   func matchesPlainModel() {
     struct Waiting { var slot, host: Int, priority: Priority, sequence: Int64 }
     var random = SeededRandom(seed: 42)

@@ -10,7 +10,7 @@ struct EarlyRefusalTests {
 
   private var refusing: PrefixJudge { log.judge { _ in .refused(Self.html) } }
 
-  @Test("D19: a body that its first bytes refuse is stopped then, and fails so, once")
+  @Test("a body rejected by its first bytes stops there and fails once")
   func stopsAtFirstBytes() throws {
     let body = pattern(8 << 20)
     let origin = try Origin(["/a": .body(body, type: "text/html")])
@@ -24,7 +24,7 @@ struct EarlyRefusalTests {
     #expect(question.head == PrefixHead(contentType: "text/html", totalBytes: 8 << 20))
   }
 
-  @Test("D19: a failure that calls itself transient is final all the same")
+  @Test("a rejection is final even if its failure claims to be transient")
   func refusalIsFinal() throws {
     let origin = try Origin(["/a": .body(pattern(100_000))])
     let judge = log.judge { _ in .refused(Failure(.notAnImage, isTransient: true, message: "no")) }
@@ -33,7 +33,7 @@ struct EarlyRefusalTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("D19: below 512 bytes nothing is judged, and what is then whole never", arguments: [0, 1, 511, 512, 5000])
+  @Test("bodies below 512 bytes aren't judged early, and complete ones never", arguments: [0, 1, 511, 512, 5000])
   func wholeBodiesAreNotJudged(count: Int) throws {
     let origin = try Origin(["/a": .body(pattern(count))])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing))
@@ -42,7 +42,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [])
   }
 
-  @Test("D19: 512 bytes of more are enough to ask, fewer are not")
+  @Test("the judge is called from 512 further bytes on")
   func asksFrom512() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .paused(pattern(200_000), after: 511, gate), "/b": .stall(afterBytes: 512, declared: 200_000)])
@@ -57,7 +57,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.last == 512)
   }
 
-  @Test("D19: what is accepted is not judged again")
+  @Test("an accepted body isn't judged again")
   func acceptedOnce() throws {
     let body = pattern(3 << 20)
     let origin = try Origin(["/a": .body(body)])
@@ -69,7 +69,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.count == 1)
   }
 
-  @Test("D19: a judge that needs more is asked again when so much is here")
+  @Test("a judge that needs more is called again once those bytes have arrived")
   func needsMore() throws {
     // Each chunk arrives by itself.
     let origin = try Origin(["/a": .chunked(Array(repeating: pattern(100), count: 100))])
@@ -78,7 +78,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [600, 5100])
   }
 
-  @Test("D19: a judge that names no progress sees at least 512 bytes more each time")
+  @Test("a judge that makes no progress gets at least 512 more bytes each time")
   func insatiable() throws {
     // Each chunk arrives by itself.
     let origin = try Origin(["/a": .chunked(Array(repeating: pattern(200), count: 100))])
@@ -89,7 +89,7 @@ struct EarlyRefusalTests {
     #expect(zip(log.lengths, log.lengths.dropFirst()).allSatisfy { $1 - $0 == 600 })
   }
 
-  @Test("D19: beyond 1 MiB, and beyond the first chunk of a streamed body, nobody is asked", arguments: [true, false])
+  @Test("beyond 1 MiB or a streamed body's first chunk the judge isn't called", arguments: [true, false])
   func givesUp(isStreamed: Bool) throws {
     let body = pattern(4 << 20)
     let origin = try Origin(["/a": .body(body)])
@@ -102,7 +102,7 @@ struct EarlyRefusalTests {
     #expect(log.questions.allSatisfy { $0.prefix == Array(body.prefix($0.prefix.count)) })
   }
 
-  @Test("D19: nothing of a large body leaves in chunks before its judge has decided")
+  @Test("no chunk of a large body is delivered before the judge decides")
   func judgedBeforeChunks() throws {
     let origin = try Origin(["/a": .chunked([pattern(200_000), pattern(200_000), pattern(200_000)])])
     let judge = log.judge { $0 < 250_000 ? .needsMore(minimum: 250_000) : .refused(Self.html) }
@@ -112,7 +112,7 @@ struct EarlyRefusalTests {
     #expect(fetcher.recorder.events.count == 1)
   }
 
-  @Test("D19: a coded body is judged as it is when decoded")
+  @Test("an encoded body is judged decoded")
   func codedBody() throws {
     let body = [UInt8](repeating: 7, count: 300_000)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
@@ -122,7 +122,7 @@ struct EarlyRefusalTests {
     #expect(question.head.totalBytes == nil)
   }
 
-  @Test("D19: errors, redirects, 304 and bodies for a decryptor are not judged")
+  @Test("errors, redirects, 304s and bodies for a decryptor aren't judged")
   func notJudged() throws {
     let page = pattern(40_000)
     let origin = try Origin([
@@ -144,7 +144,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths == [])
   }
 
-  @Test("D19: each attempt is judged anew")
+  @Test("each attempt is judged anew")
   func attemptsAreJudgedAnew() throws {
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1, prefixJudge: log.judge { _ in .accepted }))
@@ -152,7 +152,7 @@ struct EarlyRefusalTests {
     #expect(log.lengths.count == 2)
   }
 
-  @Test("D19, D4: the refusal reaches every waiter")
+  @Test("a rejection reaches every waiter")
   func sharersFailTogether() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let gate = origin.holdAll()
@@ -165,7 +165,7 @@ struct EarlyRefusalTests {
     #expect(origin.requests.count == 1 && log.lengths.count == 1)
   }
 
-  @Test("D19: a rest of up to 64 KiB is read, so that the connection serves again; a larger one closes it")
+  @Test("a rest of up to 64 KiB is read to reuse the connection; a larger one closes it")
   func smallRestsAreRead() throws {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
     let fetcher = try Fetcher(concurrency: 1)
@@ -178,14 +178,14 @@ struct EarlyRefusalTests {
     #expect(origin.requests.map(\.connection) == [1, 1, 1, 2])
   }
 
-  @Test("D19: a rest that does not come holds nothing up")
+  @Test("a rest that doesn't arrive delays nothing")
   func slowRestsAreLeft() throws {
     let origin = try Origin(["/a": .stall(afterBytes: 20_000, declared: 60_000)])
     let options = DownloadOptions.forTests(timeout: .seconds(600), stallTimeout: .seconds(600), prefixJudge: refusing)
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure == Self.html)
   }
 
-  @Test("D10, D19: the answer's head is told before the refusal, and no progress of what counts for nothing")
+  @Test("the response head is reported before a rejection, and no progress of rejected bytes")
   func progress() throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()

@@ -16,7 +16,7 @@ struct EdgeHostTests {
     }
   }
 
-  @Test("D1: all names that one edge serves are one host")
+  @Test("all names that one edge serves are one host")
   func namesOfAnEdge() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
@@ -29,7 +29,7 @@ struct EdgeHostTests {
     #expect(origin.peakInFlight == 1)
   }
 
-  @Test("D1: two edges are two hosts, though they serve the same name")
+  @Test("two edges are two hosts even if they serve the same name")
   func edgesOfAName() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
@@ -44,7 +44,7 @@ struct EdgeHostTests {
     #expect(try await fetcher.recorder.waitForEnds(2).compactMap(\.image).count == 2)
   }
 
-  @Test("the first rule that fits a URL says where is connected to")
+  @Test("the first rule that matches a URL sets the connection target")
   func targets() {
     var connection = DownloadOptions.Connection()
     connection.connectTo = [

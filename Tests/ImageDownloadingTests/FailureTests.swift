@@ -11,7 +11,7 @@ struct FailureTests {
     return try #require(try Fetcher().fetch(origin.url("/a"), options: options).failure)
   }
 
-  @Test("D13: a declared length is not believed with memory")
+  @Test("a huge declared length doesn't allocate memory")
   func aHugeDeclaredLengthIsNoMemory() throws {
     let origin = try Origin(["/a": .wrongLength(declared: 90_000_000_000_000, actual: pattern(100))])
     let options = DownloadOptions {
@@ -24,7 +24,7 @@ struct FailureTests {
   }
 
   @Test(
-    "D9: a status that is not accepted is http-status; 408, 425, 429 and 5xx are transient",
+    "an unaccepted status is http-status; 408, 425, 429 and 5xx are transient",
     arguments: [
       (400, false), (401, false), (403, false), (404, false), (410, false), (451, false), (304, false), (206, false),
       (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (599, true),
@@ -37,13 +37,13 @@ struct FailureTests {
     #expect(failure.isTransient == isTransient)
   }
 
-  @Test("D9: the sentence names the status")
+  @Test("the message names the status")
   func statusSentence() throws {
     #expect(try failure(.status(404)).message == "the server answered 404 Not Found")
     #expect(try failure(.status(599)).message == "the server answered 599")
   }
 
-  @Test("D9: a refused status stands, however its body ends")
+  @Test("a rejected status stays, however its body ends")
   func refusedStatusStands() throws {
     let answer = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1000\r\n\r\nhalf"
     #expect(try failure(.raw(answer)).status == 503)
@@ -51,7 +51,7 @@ struct FailureTests {
     #expect(try failure(large).status == 404)
   }
 
-  @Test("D9: other statuses can be accepted")
+  @Test("other statuses can be accepted")
   func acceptedStatus() throws {
     let origin = try Origin(["/a": .status(404, body: [1, 2, 3])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(acceptStatus: [200, 404]))
@@ -59,7 +59,7 @@ struct FailureTests {
     #expect(end.image?.body == [1, 2, 3])
   }
 
-  @Test("a refused connection is connect")
+  @Test("a refused connection fails as connect")
   func refusedConnection() throws {
     let refused = RefusedPort()
     let failure = try #require(try Fetcher().fetch(refused.url("/a")).failure)
@@ -68,7 +68,7 @@ struct FailureTests {
     #expect(failure.message == "no connection to 127.0.0.1:\(refused.port): Connection refused")
   }
 
-  @Test("a name that does not resolve is dns")
+  @Test("a name that doesn't resolve fails as dns")
   func unknownName() throws {
     let failure = try #require(try Fetcher().fetch("http://no-such-host.invalid/a").failure)
     #expect(failure.kind == .dns)
@@ -76,7 +76,7 @@ struct FailureTests {
     #expect(failure.message.contains("no-such-host.invalid"))
   }
 
-  @Test("D5: a server that does not accept within the connect timeout is connect")
+  @Test("a server that doesn't accept within the connect timeout fails as connect")
   func connectTimeout() throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
@@ -86,7 +86,7 @@ struct FailureTests {
     #expect(failure.message == "no answer from 127.0.0.1:\(hole.port) within 150 ms while connecting")
   }
 
-  @Test("D5: the whole timeout is connect where it falls into connecting")
+  @Test("the overall timeout fails as connect while connecting")
   func timeoutWhileConnecting() throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
@@ -94,7 +94,7 @@ struct FailureTests {
     #expect(failure.kind == .connect)
   }
 
-  @Test("D5: what libcurl itself leaves without a connection ends by our own clock, in twice the connect timeout")
+  @Test("a transfer that libcurl leaves unconnected fails after twice the connect timeout")
   func withoutConnection() async throws {
     let hole = BlackHole()
     let run = try ManualRun()
@@ -109,7 +109,7 @@ struct FailureTests {
     #expect(run.ends.first?.failure?.message == "no connection to 127.0.0.1:\(hole.port) was to be had within 600 s")
   }
 
-  @Test("D5: no byte of an answer within the stall timeout is stalled")
+  @Test("no response byte within the stall timeout fails as stalled")
   func stalledBeforeAnswer() throws {
     let failure = try failure(.stall, options: .forTests(stallTimeout: .milliseconds(100)))
     #expect(failure.kind == .stalled)
@@ -117,7 +117,7 @@ struct FailureTests {
     #expect(failure.message == "no byte came for 100 ms after 0 bytes of the body")
   }
 
-  @Test("D5: a body that stops is stalled")
+  @Test("a body that stops fails as stalled")
   func stalledInBody() throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
@@ -132,14 +132,14 @@ struct FailureTests {
     #expect(failure.message == "no byte came for 100 ms after 100 bytes of the body")
   }
 
-  @Test("D5: a transfer that is not done within the whole timeout is timeout")
+  @Test("a transfer that exceeds the overall timeout fails as timeout")
   func wholeTimeout() throws {
     let failure = try failure(.stall(afterBytes: 100, declared: 1000), options: .forTests(timeout: .milliseconds(200)))
     #expect(failure.kind == .timeout)
     #expect(failure.isTransient)
   }
 
-  @Test("D5: the whole timeout counts redirects in")
+  @Test("the overall timeout includes redirects")
   func timeoutCountsRedirects() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
@@ -147,19 +147,19 @@ struct FailureTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("a connection that is reset or closed without an answer is reset", arguments: [0, 1, 2])
+  @Test("a connection that is reset or closed without a response fails as reset", arguments: [0, 1, 2])
   func reset(which: Int) throws {
     let failure = try failure([.reset, .close, .reset(afterBytes: 10, declared: 100)][which])
     #expect(failure.kind == .reset)
     #expect(failure.isTransient)
   }
 
-  @Test("what is no HTTP is reset")
+  @Test("a response that isn't HTTP fails as reset")
   func noHTTP() throws {
     #expect(try failure(.raw("SSH-2.0-OpenSSH_9.2\r\n")).kind == .reset)
   }
 
-  @Test("D14: a body shorter than its Content-Length is truncated")
+  @Test("a body shorter than its Content-Length fails as truncated")
   func truncated() throws {
     let failure = try failure(.cut(afterBytes: 60, declared: 100))
     #expect(failure.kind == .truncated)
@@ -167,13 +167,13 @@ struct FailureTests {
     #expect(failure.message == "the body ended after 60 of 100 bytes")
   }
 
-  @Test("D14: a chunked body that is cut off is truncated")
+  @Test("a truncated chunked body fails as truncated")
   func truncatedChunks() throws {
     let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
     #expect(try failure(.raw(answer)).kind == .truncated)
   }
 
-  @Test("D13: a declared length above max-bytes is too-large before the body is read")
+  @Test("a declared length above max-bytes fails as too-large before the body is read")
   func declaredTooLarge() throws {
     let failure = try failure(.stall(afterBytes: 1, declared: 1001), options: .forTests(maxBytes: 1000))
     #expect(failure.kind == .tooLarge)
@@ -181,7 +181,7 @@ struct FailureTests {
     #expect(failure.message.contains("1001"))
   }
 
-  @Test("D13: a body without a length is cut off at the byte that passes max-bytes", arguments: [999, 1000, 1001])
+  @Test("a body without a length stops at the byte that exceeds max-bytes", arguments: [999, 1000, 1001])
   func undeclaredTooLarge(count: Int) throws {
     let origin = try Origin(["/a": .chunked([pattern(500), pattern(count - 500)])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(maxBytes: 1000))
@@ -189,14 +189,14 @@ struct FailureTests {
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test("D13: a coded body counts as it is when decoded")
+  @Test("an encoded body counts by its decoded size")
   func decodedTooLarge() throws {
     let zeros = try gzip([UInt8](repeating: 0, count: 1 << 20))
     let behaviour = Behaviour.body(zeros, headers: ["Content-Encoding": "gzip"])
     #expect(try failure(behaviour, options: .forTests(maxBytes: 64 << 10)).kind == .tooLarge)
   }
 
-  @Test("a body that comes coded though none was asked for is decoded")
+  @Test("a body that is encoded without a request for it is decoded")
   func codedBody() throws {
     let body = pattern(10_000)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
@@ -205,7 +205,7 @@ struct FailureTests {
     #expect(origin.requests[0].headers["Accept-Encoding"] == "identity")
   }
 
-  @Test("a coding that is not known or broken is content-type", arguments: ["gzip", "klingon"])
+  @Test("an unknown or broken encoding fails as content-type", arguments: ["gzip", "klingon"])
   func brokenCoding(name: String) throws {
     let failure = try failure(.body(pattern(1000), headers: ["Content-Encoding": name]))
     #expect(failure.kind == .contentType)
@@ -213,7 +213,7 @@ struct FailureTests {
   }
 
   @Test(
-    "D17: only normalised http and https URLs are fetched",
+    "only normalised http and https URLs are fetched",
     arguments: [
       "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
     ]
@@ -224,7 +224,7 @@ struct FailureTests {
     #expect(end.summary.attempts == 0)
   }
 
-  @Test("a TLS handshake that is cut off is tls, and transient")
+  @Test("an interrupted TLS handshake fails as tls, transient")
   func cutHandshake() throws {
     let listener = ClosingListener()
     let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
@@ -232,7 +232,7 @@ struct FailureTests {
     #expect(failure.isTransient)
   }
 
-  @Test("a server that speaks no TLS is tls, for good")
+  @Test("a server without TLS fails as tls, permanently")
   func noTLS() throws {
     let listener = ClosingListener(answer: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
     let failure = try #require(try Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
@@ -240,7 +240,7 @@ struct FailureTests {
     #expect(!failure.isTransient)
   }
 
-  @Test("a certificate that is not trusted is tls, for good")
+  @Test("an untrusted certificate fails as tls, permanently")
   func untrustedCertificate() async throws {
     let server = try await TLSServer()
     let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(server.port)/a").failure)

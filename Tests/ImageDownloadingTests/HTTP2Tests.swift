@@ -14,7 +14,7 @@ struct HTTP2Tests {
     .forTests(connection: .with(.http2, caFile: certificates.authority), stallTimeout: stallTimeout, retries: retries)
   }
 
-  @Test("D18: all requests to a host share one connection", arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
+  @Test("all requests to a host share one connection", arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
   func sharing(version: DownloadOptions.HTTPVersion) async throws {
     let folder = TemporaryDirectory()
     for number in 1...300 { folder.write(pattern(number * 97), to: "\(number)") }
@@ -27,7 +27,7 @@ struct HTTP2Tests {
     #expect(fetcher.downloader.statistics.openedConnections == 1)
   }
 
-  @Test("D18: bodies of many sizes come whole over one connection, streamed ones too")
+  @Test("bodies of many sizes arrive whole over one connection, streamed ones too")
   func largeBodies() async throws {
     let folder = TemporaryDirectory()
     let sizes = [0, 1, 16_384, 65_535, 131_073, 1 << 20, 3 << 20]
@@ -41,7 +41,7 @@ struct HTTP2Tests {
     for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(sizes[Int(end.id - 1) % 7])) }
   }
 
-  @Test("D18: without TLS, HTTP/2 is spoken by prior knowledge, and never on a connection of another version")
+  @Test("without TLS, HTTP/2 is used with prior knowledge, never on a connection of another version")
   func priorKnowledge() async throws {
     let origin = HTTP2Origin { HTTP2Origin.Frame.answer($0.stream, [7]) }
     let fetcher = try Fetcher(concurrency: 8)
@@ -54,7 +54,7 @@ struct HTTP2Tests {
     #expect(ends.map { $0.failure?.kind } == [nil, .connect, nil], "\(ends[1].failure?.message ?? "")")
   }
 
-  @Test("D18: a refused stream is asked for again on another connection, as the same attempt")
+  @Test("a refused stream is requested again on another connection in the same attempt")
   func refusedStream() async throws {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1
@@ -65,14 +65,14 @@ struct HTTP2Tests {
     #expect(origin.requests.map(\.connection) == [1, 2])
   }
 
-  @Test("D18: streams that are refused again and again are reset, which is transient")
+  @Test("streams refused repeatedly fail as reset, transient")
   func refusedForGood() async throws {
     let origin = HTTP2Origin(certificates) { [.reset($0.stream, code: HTTP2Origin.refusedStream)] }
     let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
     #expect(failure.kind == .reset && failure.isTransient)
   }
 
-  @Test("D18: what a GOAWAY leaves out is asked for again on another connection; what it counts in goes on")
+  @Test("requests excluded by a GOAWAY move to another connection, and included ones finish")
   func goAway() async throws {
     // The first connection takes three streams, and looks at the first alone.
     let origin = HTTP2Origin(certificates) { request in
@@ -87,7 +87,7 @@ struct HTTP2Tests {
     #expect(origin.requests.count == 5 && origin.requests.count { $0.connection == 1 } == 3)
   }
 
-  @Test("D18: a body goes on after a GOAWAY that counts it in, and the next request opens another connection")
+  @Test("a body included by a GOAWAY finishes, and the next request opens another connection")
   func goAwayMidway() async throws {
     let origin = HTTP2Origin(certificates) { request in
       let head: [HTTP2Origin.Frame] = [.head(request.stream, length: 4), .data(request.stream, [1, 2])]
@@ -98,7 +98,7 @@ struct HTTP2Tests {
     #expect(origin.requests.map(\.connection) == [1, 2])
   }
 
-  @Test("D18: a stream that is reset midway is reset, transient, and leaves the others alone")
+  @Test("a stream reset midway fails as reset, transient, and leaves others alone")
   func resetMidway() async throws {
     let origin = HTTP2Origin(certificates) { request in
       switch request.sequence {
@@ -131,7 +131,7 @@ struct HTTP2Tests {
     }
   }
 
-  @Test("D18, D14: a connection that ends midway fails its streams as transient")
+  @Test("a connection closed midway fails its streams as transient")
   func closedMidway() async throws {
     let origin = HTTP2Origin(certificates) { request in
       [.head(request.stream, length: 4), .data(request.stream, [1, 2]), .close]
@@ -140,14 +140,14 @@ struct HTTP2Tests {
     #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
   }
 
-  @Test("D18, D14: a body that ends short of its length is no whole one")
+  @Test("a body shorter than its declared length isn't complete")
   func short() async throws {
     let origin = HTTP2Origin(certificates) { [.head($0.stream, length: 4), .data($0.stream, [1, 2], ends: true)] }
     let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options()).failure)
     #expect([.reset, .truncated].contains(failure.kind) && failure.isTransient)
   }
 
-  @Test("D18, D5: a stream that stalls fails alone, and its retry is answered")
+  @Test("only the stalled stream fails, and its retry succeeds")
   func stalled() async throws {
     let origin = HTTP2Origin(certificates) { request in
       request.sequence == 1 ? [.head(request.stream, length: 4)] : HTTP2Origin.Frame.answer(request.stream, [7])

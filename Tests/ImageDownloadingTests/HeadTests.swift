@@ -10,7 +10,7 @@ struct HeadTests {
     .computed { $0.method == "HEAD" ? .status(status) : .ranged(body, type: "image/png") }
   }
 
-  @Test("HEAD tells what the server says, and brings no body")
+  @Test("HEAD reports the response's fields and returns no body")
   func tells() throws {
     let origin = try Origin(["/a": .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
@@ -21,7 +21,7 @@ struct HeadTests {
     #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
   }
 
-  @Test("HEAD tells no length where the server tells none, or that of a coded body")
+  @Test("HEAD reports no length if the server sends none or encodes the body")
   func unknownLength() throws {
     let origin = try Origin(["/a": .chunked([[1]]), "/b": .body([1, 2], headers: ["Content-Encoding": "gzip"])])
     for path in ["/a", "/b"] {
@@ -30,7 +30,7 @@ struct HeadTests {
     }
   }
 
-  @Test("D16: redirects of HEAD are followed by HEAD")
+  @Test("redirects of HEAD are followed by HEAD")
   func redirects() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1, 2, 3])])
     let image = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head)).image
@@ -38,7 +38,7 @@ struct HeadTests {
     #expect(origin.requests.map(\.method) == ["HEAD", "HEAD"])
   }
 
-  @Test("D9, D13, D15: what fails a GET fails a HEAD: statuses, types, declared lengths")
+  @Test("HEAD fails like GET: by status, type and declared length")
   func failures() throws {
     let origin = try Origin([
       "/gone": .status(404), "/large": .body(pattern(2000)), "/busy": .sequence([.status(503), .body([1])]),
@@ -55,7 +55,7 @@ struct HeadTests {
     #expect(try Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
   }
 
-  @Test("validators make a HEAD conditional as a GET")
+  @Test("validators make HEAD conditional like GET")
   func conditional() throws {
     let origin = try Origin(["/a": .status(304)])
     let fetcher = try Fetcher()
@@ -66,7 +66,7 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
 
-  @Test("a server that answers no HEAD is probed in the same attempt", arguments: [405, 501])
+  @Test("a server that doesn't support HEAD is probed in the same attempt", arguments: [405, 501])
   func fallsBack(status: Int) throws {
     let body = pattern(200_000)
     let origin = try Origin(["/a": withoutHead(body, status: status)])
@@ -79,7 +79,7 @@ struct HeadTests {
     #expect(origin.requests.map { $0.headers["Range"] } == [nil, "bytes=0-65535"])
   }
 
-  @Test("other URLs of a server that answers no HEAD are probed at once, those of others are not")
+  @Test("other URLs of a server without HEAD are probed directly, those of other servers aren't")
   func remembersServers() throws {
     let origin = try Origin(fallback: withoutHead([1, 2, 3]), addresses: [.ipv4, .ipv4])
     let fetcher = try Fetcher(concurrency: 1)
@@ -88,7 +88,7 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "GET /a", "GET /b", "HEAD /c", "GET /c"])
   }
 
-  @Test("D15: a retry after the fall-back probes again")
+  @Test("a retry after the fallback probes again")
   func retriesAsProbe() throws {
     // The first origin is not known to answer no HEAD.
     let origin = try Origin(["/b": .sequence([.status(501), .status(503)])], addresses: [.ipv4, .ipv4])
@@ -98,14 +98,14 @@ struct HeadTests {
     #expect(origin.requests.map { "\($0.method) \($0.path)" } == ["HEAD /a", "HEAD /b", "GET /b", "GET /a"])
   }
 
-  @Test("a 405 that is accepted is no reason to ask again")
+  @Test("an accepted 405 triggers no fallback")
   func acceptedStatus() throws {
     let origin = try Origin(["/a": .status(405)])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head, acceptStatus: [405]))
     #expect(end.image?.status == 405 && origin.requests.count == 1)
   }
 
-  @Test("a 405 to another method is a refused status")
+  @Test("a 405 to another method is a rejected status")
   func refusedMethod() throws {
     let origin = try Origin(["/a": .status(405)])
     for method in [DownloadOptions.Method.get, .probe] {
@@ -114,7 +114,7 @@ struct HeadTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a handle that has sent HEAD fetches bodies again")
+  @Test("a handle that sent HEAD fetches bodies again")
   func handlesAreReset() throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let fetcher = try Fetcher(concurrency: 1)

@@ -12,7 +12,7 @@ struct HookTests {
     return try fetcher.recorder.waitForEnds(1)[0]
   }
 
-  @Test("D6: a header filter chooses the headers of each URL, on hops of the own origin only")
+  @Test("a header filter sets the headers of each URL, only on hops of its own origin")
   func headerFilter() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: "/b?x"))
@@ -39,7 +39,7 @@ struct HookTests {
     #expect(headers.map { $0["Accept"] } == Array(repeating: "image/webp,image/*;q=0.8", count: 3))
   }
 
-  @Test("D6: a header that a hook made and that cannot be sent fails the download, and no request is made")
+  @Test("an invalid header from a hook fails the download without a request")
   func invalidHeader() throws {
     let origin = try Origin(fallback: .body([1]))
     let filter = HeaderFilter(name: "bad") { _, _ in [HeaderField("X-A", "1\r\nX-B: 2")] }
@@ -49,7 +49,7 @@ struct HookTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("D8: a request modifier changes path, query and headers of each attempt")
+  @Test("a request modifier changes path, query and headers of each attempt")
   func requestModifier() throws {
     let origin = try Origin(fallback: .sequence([.status(503), .body([1])]))
     let count = Mutex(0)
@@ -75,7 +75,7 @@ struct HookTests {
   }
 
   @Test(
-    "D8: a request modifier refuses a request by nil, and may not lead it elsewhere",
+    "a request modifier rejects a request with nil and cannot redirect it elsewhere",
     arguments: [
       (nil, "the request modifier no refused the request"),
       ("http://127.0.0.2/a", "the request modifier no made a URL of another scheme, host or port"),
@@ -91,7 +91,7 @@ struct HookTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("D8, D1: requests that are refused leave room for the next")
+  @Test("rejected requests free their slots")
   func refusedMakeRoom() throws {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "even") { $0.url.hasSuffix("0") ? $0 : nil }
@@ -103,7 +103,7 @@ struct HookTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("D8: a response modifier sees status and headers of the last answer, changes or refuses it", arguments: [true, false])
+  @Test("a response modifier sees the final status and headers, and changes or rejects them", arguments: [true, false])
   func responseModifier(refuses: Bool) throws {
     let body = Behaviour.body([1, 2], type: "text/plain", status: 206, headers: ["X-Kind": "png", "ETag": "\"1\""])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": body])
@@ -128,14 +128,14 @@ struct HookTests {
     }
   }
 
-  @Test("D8: a response modifier judges answers without a body too")
+  @Test("a response modifier judges responses without a body too")
   func responseModifierWithoutBody() throws {
     let origin = try Origin(["/a": .status(204)])
     let modifier = ResponseModifier(name: "m") { ResponseHead(status: 200, headers: $0.headers) }
     #expect(try fetch(origin.url("/a"), DownloadOptions { $0.responseModifier = modifier }).image?.status == 200)
   }
 
-  @Test("D8: with a decryptor the body comes whole, however large, and as it says")
+  @Test("a decryptor gets the whole body, however large, and its result is returned")
   func decryptor() throws {
     let body = pattern(500_000)
     let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
@@ -149,7 +149,7 @@ struct HookTests {
     #expect(fetcher.recorder.events.count == 1)
   }
 
-  @Test("D8: what a decryptor cannot read is content-type; and maxBytes holds before it")
+  @Test("a body that a decryptor cannot read fails as content-type, and maxBytes applies before it")
   func refusingDecryptor() throws {
     let origin = try Origin(["/a": .chunked([pattern(900), pattern(900)])])
     let decryptor = Decryptor(name: "none") { _ in nil }
@@ -167,7 +167,7 @@ struct HookTests {
   }
 
   @Test(
-    "D9: only accepted content types are taken, whatever their case and parameters",
+    "only accepted content types pass, in any case and with any parameters",
     arguments: [
       ("image/png", true), ("Image/PNG; charset=x", true), ("image/webp", false), ("video/mp4", true), ("VIDEO/ogg", true),
       ("text/html", false), ("", false), (nil, false),

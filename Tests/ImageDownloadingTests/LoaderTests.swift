@@ -58,7 +58,7 @@ struct LoaderTests {
     try await Fetcher(loaders: loaders).fetch(url, options: options)
   }
 
-  @Test("D20: a loader stands in for libcurl for any scheme, the last that can load the URL")
+  @Test("a loader replaces libcurl for any scheme, and the last one that accepts the URL wins")
   func lastLoaderWins() async throws {
     let first = Shelf { _ in LoaderResponse(body: [1]) }
     let last = Shelf("shelf:b") { _ in
@@ -80,7 +80,7 @@ struct LoaderTests {
     #expect(try await fetch("other:a", loaders).failure?.kind == .invalidURL)
   }
 
-  @Test("D20: what it throws is the failure, and what is transient is tried again")
+  @Test("a loader's error is the failure, and transient ones are retried")
   func failures() async throws {
     struct Odd: Error {}
     let count = Mutex(0)
@@ -101,7 +101,7 @@ struct LoaderTests {
     #expect(odd.failure?.message == "the loader Shelf failed: Odd()")
   }
 
-  @Test("D20, D13, D9: limits of the options hold for loaders")
+  @Test("the options' limits apply to loaders")
   func limits() async throws {
     let shelf = Shelf { _ in LoaderResponse(body: [1, 2, 3], contentType: "text/html") }
     #expect(try await fetch("shelf:a", [shelf], options: .forTests(maxBytes: 2)).failure?.kind == .tooLarge)
@@ -113,7 +113,7 @@ struct LoaderTests {
     #expect(try await fetch("shelf:a", [shelf], options: DownloadOptions { $0.decryptor = decryptor }).image?.body == [3, 2, 1])
   }
 
-  @Test("D20, M6: a loader may say that nothing has changed, where it was asked that")
+  @Test("a loader may report not-modified if it was asked conditionally")
   func notModified() async throws {
     let shelf = Shelf { _ in .notModified }
     let fetcher = try Fetcher(loaders: [shelf])
@@ -124,7 +124,7 @@ struct LoaderTests {
     #expect(try await fetch("shelf:a", [shelf]).failure?.kind == .internal)
   }
 
-  @Test("D20, D1, D2: loads occupy places as transfers do, in their order, and are one host per scheme")
+  @Test("loads use slots like transfers, in order, with one host per scheme")
   func places() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(concurrency: 6, perHost: 2, order: .lifo, loaders: [shelf])
@@ -148,7 +148,7 @@ struct LoaderTests {
     #expect(urls.dropFirst(2) == ["shelf:3", "shelf:2", "shelf:1"])
   }
 
-  @Test("D20, D3, D4: loads are shared and cancelled as transfers are; what comes late is not taken")
+  @Test("loads are shared and cancelled like transfers, and late results are ignored")
   func sharedAndCancelled() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(loaders: [shelf])
@@ -169,7 +169,7 @@ struct LoaderTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("D20, D5: a load that takes too long is timeout, and its task is cancelled")
+  @Test("a load that takes too long fails as timeout, and its task is cancelled")
   func timeout() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(loaders: [shelf])
@@ -181,7 +181,7 @@ struct LoaderTests {
     shelf.letOnePass()
   }
 
-  @Test("D20, D10: a load tells its progress")
+  @Test("a load reports its progress")
   func progress() async throws {
     let fetcher = try Fetcher(loaders: [Shelf()])
     fetcher.client.submit([

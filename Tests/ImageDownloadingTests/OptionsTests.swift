@@ -51,7 +51,7 @@ struct OptionsTests {
     }
   }
 
-  @Test("hooks compare by their names, header names and media types ignore case")
+  @Test("hooks are equal by name, and header names in any case")
   func hooksByName() {
     #expect(prepared { $0.headerFilter = Self.filter } == prepared { $0.headerFilter = HeaderFilter(name: "f") { _, _ in [] } })
     #expect(prepared { $0.headerFilter = Self.filter } != prepared { $0.headerFilter = HeaderFilter(name: "g") { _, _ in [] } })
@@ -68,7 +68,7 @@ struct OptionsTests {
     #expect(Set([prepared { $0.headerFilter = Self.filter }, prepared { $0.headerFilter = Self.filter }]).count == 1)
   }
 
-  @Test("D7: credentials describe themselves without their parts")
+  @Test("the description of credentials hides their parts")
   func credentialsAreNotPrinted() {
     let credential = Credential(user: "alice", password: "hunter2")
     for text in ["\(credential)", String(reflecting: credential), String(reflecting: Credentials.fixed(credential))] {
@@ -79,7 +79,7 @@ struct OptionsTests {
     #expect(!dumped.contains("hunter2"))
   }
 
-  @Test("C19: what is sent in a header is known for Vary")
+  @Test("the value of a request header is known for Vary")
   func requestValue() {
     let options = DownloadOptions {
       $0.headers = [.init("X-A", "1"), .init("x-a", "2"), .init("User-Agent", nil), .init("X-Default", "own")]
@@ -96,7 +96,7 @@ struct OptionsTests {
     #expect(options.requestValue(ofHeader: "x-other", defaults: defaults) == "o")
   }
 
-  @Test("D6: headers can be set for all requests, replaced and removed, those that libcurl adds too")
+  @Test("headers can be set for all requests, replaced and removed, including libcurl's own")
   func replacedAndRemoved() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))

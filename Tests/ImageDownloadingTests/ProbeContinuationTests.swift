@@ -22,7 +22,7 @@ struct ProbeContinuationTests {
 
   private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
 
-  @Test("a judge that needs more gets it by a further range of the same attempt, in steps of 64 KiB")
+  @Test("a judge that needs more gets further ranges of 64 KiB in the same attempt")
   func furtherRange() throws {
     let (end, requests) = try probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
     let image = try #require(end.image)
@@ -34,7 +34,7 @@ struct ProbeContinuationTests {
     #expect(log.questions.last?.prefix == Array(body.prefix(3 * Self.step)))
   }
 
-  @Test("a body that ends within the further range is whole")
+  @Test("a body that ends within the further range is complete")
   func furtherRangeToTheEnd() throws {
     let image = try #require(try probe(.ranged(body), judge: log.wanting(1 << 20)).end.image)
     #expect(image.body == body && image.totalBytes == 400_000 && !image.isPrefix)
@@ -42,7 +42,7 @@ struct ProbeContinuationTests {
   }
 
   @Test(
-    "what needs more than 1 MiB is taken as it is",
+    "a judge that needs more than 1 MiB gets no more",
     arguments: [(1 << 20, 1 << 20), (1 << 20 | 1, 64 << 10), (Int.max, 64 << 10)]
   )
   func limit(minimum: Int, count: Int) throws {
@@ -53,7 +53,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("each further request brings progress, whatever a judge asks for and a server sends, and there are few")
+  @Test("each further request makes progress, and there are few")
   func progress() throws {
     let small = Behaviour.computed { request in
       let first = Int(request.headers["Range"]?.split(separator: "=").last?.split(separator: "-").first ?? "") ?? 0
@@ -64,7 +64,7 @@ struct ProbeContinuationTests {
     #expect(log.lengths == Array(stride(from: 10, through: 160, by: 10)))
   }
 
-  @Test("an image that changed in between is begun anew by a server that compares")
+  @Test("a changed image is restarted by a server that compares validators")
   func changedValidator() throws {
     let new = pattern(300_000).map { ~$0 }
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
@@ -76,7 +76,7 @@ struct ProbeContinuationTests {
   }
 
   @Test(
-    "an image that changed in between is truncated where the server does not compare, and a retry begins anew",
+    "a changed image is truncated by a server that doesn't compare, and a retry restarts",
     arguments: ["ETag", "Last-Modified", "X-None"]
   )
   func changedSilently(header: String) throws {
@@ -89,7 +89,7 @@ struct ProbeContinuationTests {
     #expect(ranges(requests).map { $0?.hasPrefix("bytes=0-") } == [true, false, true, false])
   }
 
-  @Test("a further range that is not the one asked for is http-status")
+  @Test("a wrong further range fails as http-status")
   func wrongFurtherRange() throws {
     let first = Behaviour.part(0..<Self.step, of: body)
     let coded = try gzip(pattern(70_000))
@@ -101,7 +101,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("a body of unknown length whose end was reached is whole; any other 416 to a further range is http-status")
+  @Test("a body of unknown length is complete at its end, and any other 416 fails as http-status")
   func endOfUnknownLength() throws {
     let first = Behaviour.part(0..<Self.step, of: body, total: "*")
     let end = { (total: Int) in Behaviour.status(416, headers: ["Content-Range": "bytes */\(total)"]) }
@@ -112,7 +112,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("D15: a further request that fails begins anew as a retry")
+  @Test("a failed further request is restarted as a retry")
   func retry() throws {
     let behaviours = [Behaviour.ranged(body), .status(503), .ranged(body)]
     let (end, requests) = try probe(.sequence(behaviours), retries: 1, judge: log.wanting(100_000))
@@ -120,7 +120,7 @@ struct ProbeContinuationTests {
     #expect(ranges(requests) == ["bytes=0-65535", "bytes=65536-131071", "bytes=0-65535", "bytes=65536-131071"])
   }
 
-  @Test("D16, D7: further ranges go where redirects have led, without the own origin's headers")
+  @Test("further ranges are requested from the redirect target, without the origin's own headers")
   func afterRedirect() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -141,7 +141,7 @@ struct ProbeContinuationTests {
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, nil, nil])
   }
 
-  @Test("validators of the download make the first request conditional, and none that goes on")
+  @Test("only the first request is conditional")
   func conditional() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
@@ -152,7 +152,7 @@ struct ProbeContinuationTests {
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
   }
 
-  @Test("D6, D8: own headers and hooks do not change which range is asked for, and hooks see it")
+  @Test("headers and hooks cannot change the requested range, and hooks see it")
   func hooks() throws {
     let origin = try Origin(["/a": .ranged(body, headers: ["ETag": "\"1\""])])
     let options = DownloadOptions {
@@ -173,7 +173,7 @@ struct ProbeContinuationTests {
     #expect(headers.map { $0["If-Range"] } == [nil, "\"1\""])
   }
 
-  @Test("D8: with a decryptor, which reads whole bodies only, a probe fetches all")
+  @Test("a probe with a decryptor fetches the whole body")
   func decryptor() throws {
     let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
     for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
@@ -186,7 +186,7 @@ struct ProbeContinuationTests {
     }
   }
 
-  @Test("D8: a response modifier changes what is told, and not which bytes came")
+  @Test("a response modifier changes the reported fields, not the bytes")
   func responseModifier() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
@@ -199,7 +199,7 @@ struct ProbeContinuationTests {
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
   }
 
-  @Test("D10: a body that comes in two requests is told of as one")
+  @Test("a body fetched in two requests reports progress as one")
   func progressEvents() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
@@ -221,7 +221,7 @@ struct ProbeContinuationTests {
     #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
   }
 
-  @Test("D3: a probe that goes on can be cancelled")
+  @Test("a continued probe can be cancelled")
   func cancel() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.ranged(body), .held(gate, then: .ranged(body))])])
@@ -236,7 +236,7 @@ struct ProbeContinuationTests {
   // MARK: Headers
 
   @Test(
-    "If-Range has a strong entity tag, or a date where there is no tag and the date is strong",
+    "If-Range contains a strong ETag, or else a strong date",
     arguments: [
       (["ETag: \"1\""], "\"1\""),
       (["ETag: \"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], "\"1\""),
@@ -258,7 +258,7 @@ struct ProbeContinuationTests {
   }
 
   @Test(
-    "Content-Range is read in each of its forms",
+    "Content-Range is parsed in each of its forms",
     arguments: [
       ("bytes 0-65535/200000", 0..<65_536, 200_000), ("Bytes  5-5/*", 5..<6, nil), ("bytes */0", nil, 0), ("bytes */*", nil, nil),
     ] as [(String, Range<Int>?, Int?)]
@@ -269,7 +269,7 @@ struct ProbeContinuationTests {
   }
 
   @Test(
-    "what is no Content-Range in bytes is none",
+    "an invalid Content-Range is ignored",
     arguments: [
       "", "bytes", "bytes 0-1", "items 0-1/2", "bytes 1-0/2", "bytes 0-2/2", "bytes -1/2", "bytes 0-/2", "bytes +0-1/2",
       "bytes 0-1/2/3", "bytes 0-1-1/3", "bytes 0-9223372036854775807/*", "bytes 0-1/99999999999999999999", "bytes 0-1/",

@@ -26,7 +26,7 @@ struct ProbeTests {
 
   // MARK: One request
 
-  @Test("a probe brings the first 64 KiB and the whole length")
+  @Test("a probe returns the first 64 KiB and the total length")
   func prefix() throws {
     let (end, requests) = try probe(.ranged(body, type: "image/png", headers: ["ETag": "\"1\""]))
     let image = try #require(end.image)
@@ -38,7 +38,7 @@ struct ProbeTests {
     #expect(requests.map { $0.headers["Accept-Encoding"] } == ["identity"] && requests.map { $0.headers["If-Range"] } == [nil])
   }
 
-  @Test("a body that fits is whole, whether the server knows ranges or not", arguments: [1, 65_535, 65_536])
+  @Test("a body that fits is complete, whether or not the server supports ranges", arguments: [1, 65_535, 65_536])
   func wholeBody(count: Int) throws {
     let body = pattern(count)
     for behaviour in [Behaviour.ranged(body), .body(body), .chunked([body]), .noLength(body)] {
@@ -49,7 +49,7 @@ struct ProbeTests {
     #expect(log.questions.allSatisfy { $0.head.isComplete && $0.head.totalBytes == count })
   }
 
-  @Test("the judge of a probe sees the prefix, once it is here")
+  @Test("the judge of a probe sees the prefix once it has arrived")
   func judged() throws {
     _ = try probe(.ranged(body, type: "image/png"), judge: log.judge { _ in .accepted })
     try #require(log.questions.count == 1)
@@ -57,7 +57,7 @@ struct ProbeTests {
     #expect(log.questions[0].head == PrefixHead(contentType: "image/png", totalBytes: 400_000))
   }
 
-  @Test("D19: what the judge of a probe refuses fails so, for good, and its connection serves again")
+  @Test("a probe's rejection is permanent, and its connection is reused")
   func refused() throws {
     let failure = Failure(.format, message: "it is a TIFF")
     let origin = try Origin(fallback: .ranged(body))
@@ -68,19 +68,19 @@ struct ProbeTests {
     #expect(origin.requests.map(\.connection) == [1, 1])
   }
 
-  @Test("a server may send less than was asked for")
+  @Test("a server may send less than requested")
   func shorterPart() throws {
     let image = try #require(try probe(.part(0..<1000, of: body)).end.image)
     #expect(image.body == Array(body.prefix(1000)) && image.totalBytes == 400_000 && image.isPrefix)
   }
 
-  @Test("an unknown total is told as such")
+  @Test("an unknown total length is reported as unknown")
   func unknownTotal() throws {
     let image = try #require(try probe(.part(0..<65_536, of: body, total: "*")).end.image)
     #expect(image.totalBytes == nil && image.isPrefix && image.bodyBytes == Self.step)
   }
 
-  @Test("D14: a part shorter than its range is truncated, and tried again")
+  @Test("a part shorter than its range is truncated and retried")
   func truncated() throws {
     let head = "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-65535/400000\r\nConnection: close\r\n\r\n"
     let cut = Behaviour.raw(Array(head.utf8) + body.prefix(1000))
@@ -89,7 +89,7 @@ struct ProbeTests {
     #expect(end.image?.bodyBytes == Self.step && end.summary.attempts == 2)
   }
 
-  @Test("D13: the whole length counts for max-bytes, declared or not")
+  @Test("the total length counts for max-bytes, declared or not")
   func tooLarge() throws {
     for behaviour in [Behaviour.ranged(body), .body(body), .part(0..<65_536, of: body, total: "*"), .chunked([body])] {
       #expect(try probe(behaviour, maxBytes: 50_000).end.failure?.kind == .tooLarge)
@@ -98,7 +98,7 @@ struct ProbeTests {
     #expect(try probe(.ranged(body), maxBytes: 400_000).end.failure == nil)
   }
 
-  @Test("an answer with another range than asked for is http-status")
+  @Test("a response with a wrong range fails as http-status")
   func wrongRange() throws {
     let several = Behaviour.body(pattern(100), type: "multipart/byteranges; boundary=x", status: 206)
     let beyond = Behaviour.body(pattern(100), status: 206, headers: ["Content-Range": "bytes 0-9/400000"])
@@ -109,7 +109,7 @@ struct ProbeTests {
     }
   }
 
-  @Test("416 of an empty body is an empty body, any other 416 is http-status")
+  @Test("a 416 of an empty body is an empty body, and any other fails as http-status")
   func notSatisfiable() throws {
     for behaviour in [Behaviour.ranged([]), .status(416, headers: ["Content-Range": "bytes */0"], body: [1, 2])] {
       let image = try #require(try probe(behaviour, judge: log.judge { _ in .accepted }).end.image)
@@ -121,14 +121,14 @@ struct ProbeTests {
     }
   }
 
-  @Test("D9: 206 counts as 200, and for nothing where 200 is not accepted")
+  @Test("206 counts as 200 and is rejected if 200 is not accepted")
   func acceptedStatus() throws {
     let origin = try Origin(["/a": .ranged(body)])
     let options = DownloadOptions.forTests(method: .probe, acceptStatus: [203])
     #expect(try Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 206)
   }
 
-  @Test("D16: redirects of a probe are followed by a probe, to other origins too")
+  @Test("a probe follows redirects, to other origins too")
   func redirects() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -145,7 +145,7 @@ struct ProbeTests {
     #expect(image?.wasStreamed == false && image?.body.count == Self.step)
   }
 
-  @Test("a coded part is decoded, and tells no length")
+  @Test("an encoded part is decoded and has no total length")
   func codedPart() throws {
     let coded = try gzip([UInt8](repeating: 7, count: 30_000))
     let headers: HeaderFields = ["Content-Encoding": "gzip"]
@@ -157,7 +157,7 @@ struct ProbeTests {
     #expect(requests.count == 1)
   }
 
-  @Test("nginx answers as a probe and HEAD expect")
+  @Test("nginx serves probes and HEAD as expected")
   func nginx() async throws {
     let folder = TemporaryDirectory()
     folder.write(body, to: "a.png")
@@ -187,21 +187,21 @@ struct ProbeTests {
     #expect(log.lengths == [Self.step])
   }
 
-  @Test("of a server that ignores ranges the judge gets more from the same answer")
+  @Test("the judge gets more from the same response if the server ignores ranges")
   func ignoredRangeNeedsMore() throws {
     let (end, requests) = try probe(.body(body), judge: log.wanting(150_000))
     #expect(end.image?.body == Array(body.prefix(3 * Self.step)))
     #expect(log.lengths == [Self.step, 3 * Self.step] && requests.count == 1)
   }
 
-  @Test("D19: what the judge refuses of an answer without range is stopped")
+  @Test("a rejected response without a range is stopped")
   func ignoredRangeRefused() throws {
     let failure = Failure(.notAnImage, message: "the body is HTML")
     let (end, _) = try probe(.body(pattern(8 << 20)), judge: log.judge { _ in .refused(failure) })
     #expect(end.failure == failure && end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
   }
 
-  @Test("a short rest of an answer without range is read, so that the connection serves again")
+  @Test("a short rest of a response without a range is read to reuse the connection")
   func shortRest() throws {
     let origin = try Origin(fallback: .body(pattern(100_000)))
     let fetcher = try Fetcher(concurrency: 1)
@@ -212,7 +212,7 @@ struct ProbeTests {
     #expect(origin.requests.map(\.connection) == [1, 1])
   }
 
-  @Test("a short rest that does not come holds nothing up")
+  @Test("a short rest that doesn't arrive delays nothing")
   func slowRest() throws {
     let origin = try Origin(["/a": .stall(afterBytes: 70_000, declared: 100_000)])
     let options = DownloadOptions.forTests(method: .probe, timeout: .seconds(600), stallTimeout: .seconds(600))

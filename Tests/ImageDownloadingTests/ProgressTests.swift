@@ -38,7 +38,7 @@ struct ProgressTests {
     return texts(fetcher.recorder.events)
   }
 
-  @Test("D10: started, the response, none of it, all of it, finished; an unknown length is told as such")
+  @Test("progress reports start, response, zero, total and end; an unknown length is reported as unknown")
   func whole() throws {
     // The clock stands still, so that nothing is due between the first and the last.
     #expect(try run(.body([1, 2, 3]), interval: .seconds(1)) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
@@ -50,7 +50,7 @@ struct ProgressTests {
     #expect(large == ["started", "response 200", "0 of 900000", "900000 of 900000", "finished"])
   }
 
-  @Test("D10: without an interval each step is told, rising, the last once")
+  @Test("without an interval every step is reported, increasing, the last one once")
   func steps() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3, 4], gate)])
@@ -65,7 +65,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == expected)
   }
 
-  @Test("D10: between two reports lies the interval")
+  @Test("reports are at least the interval apart")
   func interval() throws {
     let clock = ManualClock()
     let gate = Gate()
@@ -89,13 +89,13 @@ struct ProgressTests {
     #expect(told == ["0 of 4", "3 of 4", "4 of 4"])
   }
 
-  @Test("D10: a refused answer shows its status and headers, and tells no progress beyond 0")
+  @Test("a rejected response reports status and headers, and no progress beyond 0")
   func refused() throws {
     #expect(try run(.status(404, body: [1, 2])) == ["started", "response 404", "0 of ?", "failed"])
     #expect(try run(.close) == ["started", "failed"])
   }
 
-  @Test("D10: a retry tells its own answer, and redirects tell none")
+  @Test("a retry reports its own response, and redirects report none")
   func retryAndRedirect() throws {
     let retried = try run(.sequence([.status(503), .body([1])]), options: .forTests(retries: 1))
     #expect(retried == ["started", "response 503", "0 of ?", "response 200", "0 of 1", "1 of 1", "finished"])
@@ -106,7 +106,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == ["started", "response 200", "0 of 1", "1 of 1", "finished"])
   }
 
-  @Test("D10: who did not ask is told nothing; who joins later is told from there on")
+  @Test("a waiter without progress gets no reports, and a later one gets them from then on")
   func joiner() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
@@ -122,7 +122,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events, of: 2) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
   }
 
-  @Test("D10: cancelling is told as the last")
+  @Test("cancellation is reported last")
   func cancelled() throws {
     let origin = try Origin(["/a": .stall])
     let fetcher = try Fetcher()
@@ -133,7 +133,7 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events) == ["started", "cancelled"])
   }
 
-  @Test("D12: metrics and the answer's head are told where they are asked for")
+  @Test("metrics and the response head are reported on request")
   func metrics() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
@@ -159,7 +159,7 @@ struct ProgressTests {
     #expect(fetcher.recorder.ends.last?.summary.details == nil)
   }
 
-  @Test("D12: a new connection is told as such, also where it fails")
+  @Test("a new connection is reported as new, even if it fails")
   func newConnection() throws {
     let origin = try Origin(["/a": .body([1])])
     let fetcher = try Fetcher()
@@ -174,7 +174,7 @@ struct ProgressTests {
     #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
   }
 
-  @Test("D9: a refused answer shows its status and headers in its failure")
+  @Test("a rejected response's failure has its status and headers")
   func refusedHead() throws {
     let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
     let fetcher = try Fetcher()
@@ -183,7 +183,7 @@ struct ProgressTests {
     #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
   }
 
-  @Test("D12: what runs and what waits is counted")
+  @Test("running and waiting downloads are counted")
   func currentDownloadCount() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()

@@ -16,7 +16,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "a proxy of each kind leads to the server, with its credentials",
+    "each kind of proxy reaches the server with its credentials",
     arguments: [
       ("http", "GET http://image.test:PORT/a us er:p@ss"), ("socks5h", "socks5 image.test:PORT us er:p@ss"),
       ("socks4a", "socks4 image.test:PORT us er"), ("socks5", "socks5 127.0.0.1:PORT us er:p@ss"),
@@ -32,7 +32,7 @@ struct ProxyTests {
     #expect(origin.requests.map { $0.headers["Proxy-Authorization"] } == [nil])
   }
 
-  @Test("D7: a proxy's credentials and an origin's are not mixed up, and the tunnel carries none of the latter, nor own headers")
+  @Test("proxy and origin credentials stay apart, and the tunnel request carries no origin headers")
   func tunnel() async throws {
     let folder = TemporaryDirectory()
     folder.write([7], to: "a")
@@ -53,7 +53,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "a proxy that refuses the tunnel is connect, for good or not as its status says",
+    "a proxy that refuses the tunnel fails as connect, permanently or not by its status",
     arguments: [
       ("407 Proxy Authentication Required", false), ("403 Forbidden", false), ("502 Bad Gateway", true),
       ("503 Service Unavailable", true),
@@ -67,7 +67,7 @@ struct ProxyTests {
     #expect(failure.message == "the proxy made no connection to image.test:443: it answered \(refusal)")
   }
 
-  @Test("a proxy that does not answer is connect, and its URL is not told", arguments: ["http", "socks5", "socks4a", "https"])
+  @Test("an unreachable proxy fails as connect without revealing its URL", arguments: ["http", "socks5", "socks4a", "https"])
   func deadProxy(scheme: String) throws {
     let refused = RefusedPort()
     let end = try Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
@@ -77,7 +77,7 @@ struct ProxyTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("a SOCKS proxy that finds nobody is connect", arguments: ["socks4", "socks4a", "socks5", "socks5h"])
+  @Test("a SOCKS proxy that finds no host fails as connect", arguments: ["socks4", "socks4a", "socks5", "socks5h"])
   func socksRefusal(scheme: String) throws {
     let refused = RefusedPort()
     let failure = try #require(
@@ -87,13 +87,13 @@ struct ProxyTests {
     #expect(failure.message.hasPrefix("the proxy made no connection to 127.0.0.1:\(refused.port)"))
   }
 
-  @Test("a proxy whose name is unknown is dns")
+  @Test("a proxy with an unknown name fails as dns")
   func unknownProxy() throws {
     let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure)
     #expect(failure.kind == .dns && failure.isTransient && failure.message == "the name of the proxy could not be resolved")
   }
 
-  @Test("connections of one proxy serve no requests of another, nor direct ones")
+  @Test("connections of one proxy aren't used for another, nor direct ones")
   func connectionsAreNotMixed() async throws {
     let other = TestProxy()
     let fetcher = try Fetcher()
@@ -107,7 +107,7 @@ struct ProxyTests {
   }
 
   @Test(
-    "what is no proxy's URL is a problem, in a sentence without its credentials",
+    "an invalid proxy URL is rejected with a message without its credentials",
     arguments: [
       "ftp://u:hunter2@127.0.0.1:1", "http://u:hunter2@127.0.0.1:1/path", "http://u:hunter2@127.0.0.1:1?q", "http://",
       "http://u:hunter2@h\r\nX: y", "http://u:hunter2%0d%0a@h:1", "http://u%00:hunter2@h:1", "", "http://h:99999", "http:// h",
@@ -119,6 +119,6 @@ struct ProxyTests {
     #expect(problem.hasPrefix("proxy: ") && !problem.contains("hunter2"))
   }
 
-  @Test("a proxy's URL may leave out what libcurl knows", arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
+  @Test("a proxy's URL may omit parts that libcurl adds", arguments: ["h", "h:3128", "http://h/", "SOCKS5H://u:p@[::1]:1080"])
   func shortProxy(url: String) { #expect(DownloadOptions.Connection.with(proxy: .url(url)).invalidReason == nil) }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Redirects: followed within the rules, and what they must not carry along.
 struct RedirectTests {
-  @Test("D16: redirects are followed, relative ones too, as one attempt", arguments: [301, 302, 303, 307, 308])
+  @Test("redirects, even relative ones, are followed within one attempt", arguments: [301, 302, 303, 307, 308])
   func follows(status: Int) throws {
     let origin = try Origin([
       "/dir/a": .redirect(to: "b?x=1", status: status),
@@ -22,13 +22,13 @@ struct RedirectTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("an answer without redirect has no final URL")
+  @Test("a response without a redirect has no final URL")
   func noFinalURL() throws {
     let origin = try Origin(["/a": .body([1])])
     #expect(try Fetcher().fetch(origin.url("/a")).image?.finalURL == nil)
   }
 
-  @Test("D16: more redirects than allowed are redirects", arguments: [(2, true), (3, false)])
+  @Test("more redirects than allowed fail as redirects", arguments: [(2, true), (3, false)])
   func limited(limit: Int, fails: Bool) throws {
     let origin = try Origin([
       "/1": .redirect(to: "/2"), "/2": .redirect(to: "/3"), "/3": .redirect(to: "/4"), "/4": .body([1]),
@@ -38,7 +38,7 @@ struct RedirectTests {
     #expect(origin.requests.count == limit + 1)
   }
 
-  @Test("D16: with redirects 0 none is followed")
+  @Test("with redirects: 0 none is followed")
   func noneAllowed() throws {
     let origin = try Origin(["/1": .redirect(to: "/2")])
     let failure = try Fetcher().fetch(origin.url("/1"), options: .forTests(redirects: 0)).failure
@@ -46,7 +46,7 @@ struct RedirectTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D16: a circle is found before it is run through again")
+  @Test("a redirect loop is detected before it repeats")
   func circle() throws {
     let origin = try Origin(["/1": .redirect(to: "/2"), "/2": .redirect(to: "/1"), "/self": .redirect(to: "/self")])
     let failure = try #require(try Fetcher().fetch(origin.url("/1")).failure)
@@ -58,7 +58,7 @@ struct RedirectTests {
   }
 
   @Test(
-    "D16, D17: a redirect to another scheme is refused as redirects",
+    "a redirect to another scheme fails as redirects",
     arguments: [
       "ftp://127.0.0.1/a", "file:///etc/passwd", "javascript:alert(1)", "data:image/png;base64,AAAA", "http://",
     ]
@@ -70,13 +70,13 @@ struct RedirectTests {
     #expect(!failure.isTransient)
   }
 
-  @Test("a redirect status without Location is http-status")
+  @Test("a redirect without Location fails as http-status")
   func noLocation() throws {
     let origin = try Origin(["/1": .status(302)])
     #expect(try Fetcher().fetch(origin.url("/1")).failure?.kind == .httpStatus)
   }
 
-  @Test("D7: own headers and credentials go to their own origin only, also on the way back")
+  @Test("headers and credentials are sent only to their own origin, even on the way back")
   func headersStayAtHome() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -99,7 +99,7 @@ struct RedirectTests {
     }
   }
 
-  @Test("D7: a handle that served a URL with credentials sends none for the next")
+  @Test("a handle that served a URL with credentials sends none for the next")
   func credentialsDoNotStick() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -108,7 +108,7 @@ struct RedirectTests {
     #expect(origin.requests.map { $0.headers["Authorization"] } == ["Basic dXNlcjpwYXNz", nil])
   }
 
-  @Test("D7: no failure's sentence repeats credentials")
+  @Test("no failure message contains credentials")
   func credentialsAreNotTold() throws {
     let origin = try Origin(["/a": .close, "/b": .redirect(to: "ftp://x/")])
     for path in ["/a", "/b"] {
@@ -118,7 +118,7 @@ struct RedirectTests {
     }
   }
 
-  @Test("D1: where a redirect leads to another host, that host's limit holds")
+  @Test("a redirect target's host limit applies")
   func limitsHoldForTargets() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let urls = (0..<30).map { number in

@@ -10,7 +10,7 @@ struct RequestTests {
     return try #require(origin.requests.first).headers
   }
 
-  @Test("D6: Accept and User-Agent are truthful by default")
+  @Test("the default Accept and User-Agent are truthful")
   func defaults() throws {
     let headers = try headers(DownloadOptions { $0.userAgent = "prewarm/0.1" })
     #expect(headers.all("Accept") == ["image/webp,image/*;q=0.8"])
@@ -18,7 +18,7 @@ struct RequestTests {
     #expect(headers.all("Accept-Encoding") == ["identity"])
   }
 
-  @Test("D6: own headers are added, and replace the defaults")
+  @Test("custom headers are added and replace the defaults")
   func ownHeaders() throws {
     let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
     let headers = try headers(DownloadOptions { $0.headers = own.map { DownloadOptions.Header($0.0, $0.1) } })
@@ -28,7 +28,7 @@ struct RequestTests {
     #expect(headers.all("X-Twice") == ["1", "2"])
   }
 
-  @Test("D6: downloads of several jobs on the same handle each send their own headers")
+  @Test("downloads of several jobs on one handle send their own headers")
   func templatesDoNotMix() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -41,14 +41,14 @@ struct RequestTests {
     #expect(origin.requests.map { $0.headers["X-PendingTransfer"] } == ["1", nil, "3", nil, "5", nil])
   }
 
-  @Test("the path and query are sent as the URL has them")
+  @Test("path and query are sent unchanged")
   func targetIsSentAsIs() throws {
     let origin = try Origin(fallback: .body([1]))
     _ = try Fetcher().fetch(origin.url("/a%2Fb/c%20d//e?x=%26&y"))
     #expect(origin.requests.map(\.target) == ["/a%2Fb/c%20d//e?x=%26&y"])
   }
 
-  @Test("D6: a header that would break out of its line is no header")
+  @Test("a header with a line break is rejected")
   func headerInjection() {
     #expect(DownloadOptions.isValidHeader(name: "X-A", value: "text, with \"marks\" and ü"))
     #expect(!DownloadOptions.isValidHeader(name: "X-A", value: "a\r\nX-B: b"))

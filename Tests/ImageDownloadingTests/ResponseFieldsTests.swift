@@ -27,7 +27,7 @@ struct ResponseFieldsTests {
     #expect(!fields.has(.expires))
   }
 
-  @Test("C19: all Vary headers are joined; of others that come twice the last counts")
+  @Test("all Vary headers are joined; of others that come twice the last counts")
   func repeated() {
     let fields = fields("HTTP/1.1 200 OK", "Vary: Accept", "ETag: \"1\"", "Vary: Accept-Language, Origin", "ETag: \"2\"", "")
     #expect(fields.joined(.vary) == "Accept, Accept-Language, Origin")

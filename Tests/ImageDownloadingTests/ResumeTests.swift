@@ -28,7 +28,7 @@ struct ResumeTests {
   }
 
   @Test(
-    "D14: a retry goes on from where the body broke off, whole or streamed, with every byte counted once",
+    "a retry resumes a broken-off body, whole or streamed, and counts every byte once",
     arguments: [1, 1000, 65_536, 131_072, 131_073, 262_144, 400_000, 899_999],
     [128 << 10, Int.max]
   )
@@ -44,7 +44,7 @@ struct ResumeTests {
     #expect(image.summary.attempts == 2 && image.summary.receivedBytes == UInt64(body.count))
   }
 
-  @Test("D14: what a part does not say again stands as the first answer said it", arguments: [1000, 600_000])
+  @Test("fields missing in a part keep their value from the first response", arguments: [1000, 600_000])
   func headersOfTheFirstAnswer(offset: Int) throws {
     let first = Behaviour.ranged(
       body,
@@ -64,7 +64,7 @@ struct ResumeTests {
     #expect(image.contentType == "image/webp" && image.etag == "\"1\"" && image.vary == "Accept" && image.status == 200)
   }
 
-  @Test("D14: a part that ends before the whole is gone on from in turn", arguments: ["900000", "*"])
+  @Test("a part that ends early is resumed in turn", arguments: ["900000", "*"])
   func shortParts(total: String) throws {
     let first = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 300_000)
     let second = Behaviour.part(300_000..<500_000, of: body, total: total, headers: Self.strong)
@@ -72,7 +72,7 @@ struct ResumeTests {
     #expect(outcome.body == body && outcome.restarts == 0 && outcome.ranges == [nil, "bytes=300000-", "bytes=500000-"])
   }
 
-  @Test("D14: it goes on as often as it may be tried again", arguments: [BreakOff.close, .reset])
+  @Test("a body is resumed as often as retries allow", arguments: [BreakOff.close, .reset])
   func againAndAgain(way: BreakOff) throws {
     let part = Behaviour.ranged(body, headers: Self.strong).brokenOff(afterBytes: 250_000, by: way)
     let outcome = try fetch([part], options: .forTests(retries: way == .close ? 3 : 200))
@@ -80,7 +80,7 @@ struct ResumeTests {
     if way == .close { #expect(outcome.ranges == [nil, "bytes=250000-", "bytes=500000-", "bytes=750000-"]) }
   }
 
-  @Test("D14, D5: a body that stalls is gone on from")
+  @Test("a stalled body is resumed")
   func stalled() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for options in [
@@ -91,7 +91,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("D14: a body of no declared length is gone on from")
+  @Test("a body without a declared length is resumed")
   func chunked() throws {
     let chunked = Behaviour.chunked([Array(body.prefix(300_000)), Array(body.dropFirst(300_000))], headers: Self.strong)
     // The first chunk has a line of six bytes before it.
@@ -99,7 +99,7 @@ struct ResumeTests {
     #expect(outcome.body == body && outcome.ranges == [nil, "bytes=200000-"])
   }
 
-  @Test("D14: what a Range of the job's own has brought is asked for anew", arguments: [1000, 300_000])
+  @Test("a body requested with a custom Range is requested again", arguments: [1000, 300_000])
   func ownRange(offset: Int) throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let options = DownloadOptions.forTests(headers: [("Range", "bytes=100-599999")], retries: 1, acceptStatus: [206])
@@ -108,7 +108,7 @@ struct ResumeTests {
     #expect(outcome.ranges == ["bytes=100-599999", "bytes=100-599999"] && outcome.conditions == [nil, nil])
   }
 
-  @Test("D14: a date that is strong will do for a condition")
+  @Test("a strong date serves as the condition")
   func byDate() throws {
     let date = "Sat, 21 Nov 2026 10:00:00 GMT"
     let headers: HeaderFields = ["Last-Modified": date, "Date": "Sat, 21 Nov 2026 11:00:00 GMT", "Accept-Ranges": "bytes"]
@@ -118,7 +118,7 @@ struct ResumeTests {
   }
 
   @Test(
-    "D14: without a strong validator, without ranges, or coded, a retry begins anew",
+    "without a strong validator or ranges, or if encoded, a retry restarts",
     arguments: [
       ["ETag": "W/\"1\"", "Accept-Ranges": "bytes"], ["Accept-Ranges": "bytes"], ["ETag": "\"1\""],
       ["ETag": "\"1\"", "Accept-Ranges": "none"],
@@ -134,7 +134,7 @@ struct ResumeTests {
     #expect(outcome.end.summary.receivedBytes == UInt64(body.count + offset))
   }
 
-  @Test("D14: a coded body is not gone on from")
+  @Test("an encoded body is not resumed")
   func coded() throws {
     let headers = HeaderFields(Self.strong.fields + [("Content-Encoding", "gzip")])
     let coded = Behaviour.ranged(try gzip(body), headers: headers)
@@ -142,7 +142,7 @@ struct ResumeTests {
     #expect(outcome.body == body && outcome.ranges == [nil, nil])
   }
 
-  @Test("D14: a changed image starts over, where the server compares and where it does not", arguments: [1000, 600_000])
+  @Test("a changed image restarts, whether or not the server compares", arguments: [1000, 600_000])
   func changed(offset: Int) throws {
     let new = body.map { ~$0 }
     let newHeaders: HeaderFields = ["ETag": "\"2\"", "Accept-Ranges": "bytes"]
@@ -159,7 +159,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("D14: a server that ignores ranges sends all again", arguments: [1000, 600_000])
+  @Test("a server that ignores ranges sends everything again", arguments: [1000, 600_000])
   func ignoresRanges(offset: Int) throws {
     let whole = Behaviour.body(body, headers: Self.strong)
     let outcome = try fetch([whole.brokenOff(afterBytes: offset), whole])
@@ -167,7 +167,7 @@ struct ResumeTests {
     #expect(outcome.ranges == [nil, "bytes=\(offset)-"])
   }
 
-  @Test("D14, D15: what is here outlives attempts that bring nothing")
+  @Test("received bytes survive attempts that receive nothing")
   func failuresBetween() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let outcome = try fetch([ranged.brokenOff(afterBytes: 600_000), .status(503), .status(500), ranged])
@@ -175,7 +175,7 @@ struct ResumeTests {
     #expect(outcome.ranges == [nil] + Array(repeating: "bytes=600000-", count: 3))
   }
 
-  @Test("D13, D14: limits count the whole body")
+  @Test("limits count the whole body")
   func limits() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     let lying = Behaviour.raw(
@@ -188,7 +188,7 @@ struct ResumeTests {
     #expect(try fetch([chunked, ranged], options: .forTests(retries: 1, maxBytes: 800_000)).end.failure?.kind == .tooLarge)
   }
 
-  @Test("D14, D16: it goes through redirects again, and asks for the rest where they lead")
+  @Test("resuming follows the redirects again and requests the rest there")
   func redirects() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let ranged = Behaviour.ranged(body, headers: Self.strong)
@@ -201,7 +201,7 @@ struct ResumeTests {
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, "secret", nil])
   }
 
-  @Test("D8, D14, D19: judges and decryptors get the body as if it had come at once")
+  @Test("judges and decryptors get a resumed body as if it arrived at once")
   func hooks() throws {
     let ranged = Behaviour.ranged(body, headers: Self.strong)
     for offset in [300, 1000, 600_000] {
@@ -218,7 +218,7 @@ struct ResumeTests {
     }
   }
 
-  @Test("D3, D14: who comes when chunks have left gets a body of its own, also while the rest waits for its retry")
+  @Test("a waiter that joins after streaming began gets its own body, even while the rest waits for its retry")
   func joining() throws {
     let clock = ManualClock()
     let ranged = Behaviour.ranged(body, headers: Self.strong)

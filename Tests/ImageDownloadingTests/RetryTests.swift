@@ -6,7 +6,7 @@ import Testing
 
 /// What is tried again, how often, and what waits meanwhile.
 struct RetryTests {
-  @Test("D15: a transient failure is tried again as often as allowed, and no more", arguments: [0, 1, 3])
+  @Test("a transient failure is retried as often as allowed", arguments: [0, 1, 3])
   func retries(count: Int) throws {
     let origin = try Origin(["/a": .status(503)])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: count))
@@ -15,7 +15,7 @@ struct RetryTests {
     #expect(origin.requests.count == count + 1)
   }
 
-  @Test("D15: it ends well when a retry does")
+  @Test("a download succeeds if a retry does")
   func recovers() throws {
     let origin = try Origin(["/a": .sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 2))
@@ -23,7 +23,7 @@ struct RetryTests {
     #expect(end.summary.attempts == 3)
   }
 
-  @Test("D15: what does not heal by itself is not tried again")
+  @Test("permanent failures are not retried")
   func lastingFailures() throws {
     let origin = try Origin(["/a": .status(404), "/b": .redirect(to: "/b"), "/c": .body(pattern(100))])
     for path in ["/a", "/b", "/c"] {
@@ -33,7 +33,7 @@ struct RetryTests {
     }
   }
 
-  @Test("D15, D16: a retry after a redirect starts over from the download's own URL")
+  @Test("a retry after a redirect starts from the original URL")
   func retryAfterRedirect() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1))
@@ -41,7 +41,7 @@ struct RetryTests {
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
-  @Test("M27, D15: once nothing new may start, what runs may end, and what fails is not tried again")
+  @Test("a stopped run finishes transfers and retries nothing")
   func aStoppedRunRetriesNothing() throws {
     let origin = try Origin(["/a": .status(503)])
     let gate = origin.holdAll()
@@ -56,7 +56,7 @@ struct RetryTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D15: a waiting retry holds no transfer slot, and waits for its backoff")
+  @Test("a waiting retry holds no transfer slot and waits for its backoff")
   func waitingHoldsNoSlot() throws {
     let clock = ManualClock()
     let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
@@ -77,7 +77,7 @@ struct RetryTests {
     #expect((summary?.durationNanoseconds ?? .max) < 20_000_000_000)
   }
 
-  @Test("D4, D15: a waiting retry can be cancelled")
+  @Test("a waiting retry can be cancelled")
   func cancelWaitingRetry() throws {
     let origin = try Origin(["/a": .status(503)])
     let fetcher = try Fetcher(time: ManualClock().source)
@@ -91,7 +91,7 @@ struct RetryTests {
     #expect(end.summary.attempts == 1)
   }
 
-  @Test("D15: the default jitter draws from zero to the limit")
+  @Test("the default jitter draws from zero to the limit")
   func fullJitter() {
     let draws = (0..<1000).map { _ in ImageDownloader.Configuration().jitter(.seconds(1)) }
     #expect(draws.allSatisfy { $0 >= .zero && $0 <= .seconds(1) })

@@ -6,7 +6,7 @@ import Testing
 
 /// When downloads start, wait, are held and cancelled, over real sockets.
 struct SchedulingTests {
-  @Test("D1: the limit over all hosts is used and never exceeded", arguments: [DownloadOrder.fifo, .lifo])
+  @Test("the concurrency limit is used fully and never exceeded", arguments: [DownloadOrder.fifo, .lifo])
   func concurrency(order: DownloadOrder) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -22,7 +22,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.peakRunning == 8)
   }
 
-  @Test("D1: each host has its limit")
+  @Test("each host has its limit")
   func perHost() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
@@ -37,7 +37,7 @@ struct SchedulingTests {
     #expect(origin.peakInFlight(host: 1) == 2)
   }
 
-  @Test("D1: limits change while transfers run")
+  @Test("limits change while transfers run")
   func limitsChange() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -56,7 +56,7 @@ struct SchedulingTests {
     #expect(origin.peakInFlight == 5)
   }
 
-  @Test("D2: one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 when 1 had started")
+  @Test("one at a time, LIFO runs 1, 7, 6, 5, 4, 3, 2 if 1 has started")
   func lifo() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -71,7 +71,7 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
   }
 
-  @Test("D2: a higher class starts first")
+  @Test("a higher class starts first")
   func classes() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -85,7 +85,7 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/very-high", "/high", "/normal", "/low", "/very-low"])
   }
 
-  @Test("D4: what is cancelled ends once as cancelled, waiting or running, and can be asked for again")
+  @Test("a cancelled download ends once, waiting or running, and can be requested again")
   func cancel() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -103,7 +103,7 @@ struct SchedulingTests {
     #expect(Set(all[2...].map(\.id)) == [2, 3])
   }
 
-  @Test("D4: all that waits can be cancelled, with or without what runs", arguments: [false, true])
+  @Test("all waiting downloads can be cancelled, with or without running ones", arguments: [false, true])
   func cancelAll(includingRunning: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -118,7 +118,7 @@ struct SchedulingTests {
     #expect(ends.count { $0.image != nil } == (includingRunning ? 0 : 2))
   }
 
-  @Test("D4: shutting down ends everything as cancelled, before it returns")
+  @Test("shutdown cancels everything before it returns")
   func shutDown() throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 2)
@@ -130,7 +130,7 @@ struct SchedulingTests {
     #expect(fetcher.recorder.ends.count == 10)
   }
 
-  @Test("D4: among failures, retries, redirects and random cancels each download ends exactly once")
+  @Test("with failures, retries, redirects and random cancels each download ends exactly once")
   func everyEndOnce() throws {
     // Made once, as it takes time, and the origin has one thread.
     let body = pattern(180_000)
@@ -167,7 +167,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.running == 0)
   }
 
-  @Test("D11: while suspended nothing new starts, what runs goes on, and downloads can be added")
+  @Test("while suspended nothing new starts, running transfers continue, and downloads can be added")
   func suspended() throws {
     let origin = try Origin(["/1": .redirect(to: "/hop")], fallback: .body([1]))
     let gate = origin.hold("/1")
@@ -186,7 +186,7 @@ struct SchedulingTests {
     try fetcher.recorder.waitForEnd(of: 2)
   }
 
-  @Test("a receiver without room holds back what is new until it says otherwise")
+  @Test("a receiver without room holds back new starts until it has room")
   func backPressure() throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
@@ -201,7 +201,7 @@ struct SchedulingTests {
     #expect(fetcher.downloader.statistics.boundNanoseconds.held > 0)
   }
 
-  @Test("D4: downloads that fail the moment they start make room for the next at once")
+  @Test("downloads that fail immediately make room for the next at once")
   func immediateFailures() throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: .off)
     // The kernel refuses to connect to the broadcast address without asking any network.

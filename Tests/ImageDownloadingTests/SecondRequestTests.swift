@@ -36,7 +36,7 @@ struct SecondRequestTests {
     .body(bytes ?? body, headers: headers)
   }
 
-  @Test("the second of two equal requests tells, and the first brings the image")
+  @Test("the second of two equal requests shows the cache status, and the first fetches the image")
   func secondTells() throws {
     let origin = try origin(
       plain(["X-Cache": "MISS", "ETag": "\"1\""]),
@@ -56,21 +56,21 @@ struct SecondRequestTests {
     #expect(requests.map(\.connection) == [1, 1])
   }
 
-  @Test("without being told to, nobody is asked twice")
+  @Test("by default nothing is requested twice")
   func notAsked() throws {
     let origin = try origin(plain(["X-Cache": "MISS"]), then: plain(["X-Cache": "HIT"]))
     #expect(try #require(try Fetcher().fetch(origin.url("/a")).image).remoteCache == nil)
     #expect(origin.requests.count == 1)
   }
 
-  @Test("a refused image is not asked for again")
+  @Test("a rejected image isn't requested again")
   func failureIsFinal() throws {
     let origin = try origin(.status(404), then: plain())
     #expect(try Fetcher().fetch(origin.url("/a"), options: options()).failure?.status == 404)
     #expect(origin.requests.count == 1)
   }
 
-  @Test("HEAD and probes are asked again as they were", arguments: [DownloadOptions.Method.head, .probe])
+  @Test("HEAD and probes are repeated as they were", arguments: [DownloadOptions.Method.head, .probe])
   func otherMethods(method: DownloadOptions.Method) throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["CF-Cache-Status": "HIT"])])
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options(method)).image)
@@ -79,7 +79,7 @@ struct SecondRequestTests {
     #expect(origin.requests.map { $0.headers["Range"] } == (method == .head ? [nil, nil] : ["bytes=0-65535", "bytes=0-65535"]))
   }
 
-  @Test("a probe that needed several parts asks again for the first alone")
+  @Test("a probe of several parts repeats only the first")
   func probeOfSeveralParts() throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
     let judge = JudgeLog().wanting(100_000)
@@ -112,7 +112,7 @@ struct SecondRequestTests {
     #expect(chunks == large)
   }
 
-  @Test("a second request that fails leaves the image good and tells why, and is not tried again")
+  @Test("a failed second request leaves the image good, reports why, and isn't retried")
   func secondFails() throws {
     for (second, text) in [(Behaviour.status(503), "503"), (.reset, "connection"), (.redirect(to: "/b"), "elsewhere")] {
       let origin = try origin(plain(), then: second)
@@ -133,7 +133,7 @@ struct SecondRequestTests {
     #expect(origin.requests.count == 3)
   }
 
-  @Test("where redirects led, the last server is asked again")
+  @Test("after redirects the last server is asked again")
   func redirected() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": plain(["X-Cache": "HIT"])])
     let image = try #require(try Fetcher().fetch(origin.url("/a"), options: options()).image)
@@ -141,7 +141,7 @@ struct SecondRequestTests {
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b"])
   }
 
-  @Test("the second request is never conditional, and what was confirmed is asked about too")
+  @Test("the second request is never conditional, and revalidated images are checked too")
   func notConditional() throws {
     let origin = try Origin([
       "/a": .computed { $0.headers["If-None-Match"] == nil ? .body([1], headers: ["Age": "5"]) : .status(304) }
@@ -154,7 +154,7 @@ struct SecondRequestTests {
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
   }
 
-  @Test("who comes while a streamed image is asked for again gets it anew, and whole")
+  @Test("a waiter that joins during the second request of a streamed image gets it whole")
   func joinedLate() async throws {
     let large = pattern(300_000)
     let gate = Gate()
@@ -176,7 +176,7 @@ struct SecondRequestTests {
     #expect(origin.requests.count == 4)
   }
 
-  @Test("D15: where the host is left alone before the second request, the image is good all the same")
+  @Test("a host pause before the second request leaves the image good")
   func hostAsksForAPause() async throws {
     let origin = try Origin(["/a": plain(), "/b": .status(429, headers: ["Retry-After": "99999"])])
     let gate = origin.hold("/a")
@@ -190,7 +190,7 @@ struct SecondRequestTests {
     #expect(end.image?.remoteCache?.failure != nil && origin.count(of: "/a") == 1)
   }
 
-  @Test("cancelling ends the second request, too")
+  @Test("cancelling ends the second request too")
   func cancelled() async throws {
     let gate = Gate()
     let origin = try origin(plain(), then: .held(gate, then: plain()))
@@ -202,7 +202,7 @@ struct SecondRequestTests {
     gate.open()
   }
 
-  @Test("what a modifier refuses the second time tells nothing")
+  @Test("a response rejected by a modifier the second time reports nothing")
   func refusedByModifier() throws {
     let count = Watched(0)
     let modifier = RequestModifier(name: "once") { request in

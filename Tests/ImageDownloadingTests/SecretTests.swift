@@ -12,7 +12,7 @@ struct SecretTests {
     "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
   }
 
-  @Test("D7: user and password go to the download's own origin only, and a URL's own win")
+  @Test("user and password are sent only to the download's own origin, and a URL's own take precedence")
   func credentials() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
@@ -29,7 +29,7 @@ struct SecretTests {
     #expect(origin.requests.dropFirst(3).map { $0.headers["Authorization"] } == [ownSent, nil, ownSent])
   }
 
-  @Test("D7: options for another origin send nothing of the job's own, and hear nothing of its cookies")
+  @Test("options for another origin send no headers of the job and ignore its cookies")
   func otherOrigin() async throws {
     let origin = try Origin(fallback: .body([1], headers: ["Set-Cookie": "id=7; Path=/"]))
     let defaults = [HeaderField("X-Default", "1"), HeaderField("User-Agent", "default")]
@@ -63,7 +63,7 @@ struct SecretTests {
     #expect(other.forOtherOrigin == other && PreparedOptions(other) != PreparedOptions(own))
   }
 
-  @Test("C19: the Authorization header is known before it is sent, for Vary")
+  @Test("the Authorization header is known before sending, for Vary")
   func authorizationIsKnown() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let perHost = Credentials.perHost(name: "hosts") { host, _, _ in
@@ -93,7 +93,7 @@ struct SecretTests {
     }
   }
 
-  @Test("D7: options have a credential for http and https alone, and none for a URL with its own")
+  @Test("options have a credential for http and https only, and none if the URL has its own")
   func credentialOfAURL() {
     let alice = Credential(user: "alice", password: "x")
     let options = DownloadOptions { $0.credentials = .fixed(alice) }
@@ -108,7 +108,7 @@ struct SecretTests {
     #expect(told == Credential(user: "h", password: "443 true"))
   }
 
-  @Test("D7: a callback gives credentials by host; they do not stick to the handle")
+  @Test("a callback provides credentials per host, and they don't stick to the handle")
   func callback() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let asked = Mutex<[String]>([])
@@ -128,7 +128,7 @@ struct SecretTests {
     #expect(asked.withLock { $0 } == ["127.0.0.1 \(port) false", "[::1] \(port6) false", "127.0.0.1 \(port) false"])
   }
 
-  @Test("D7: no failure, event or description repeats credentials")
+  @Test("no failure, event or description contains credentials")
   func credentialsAreNotTold() throws {
     let origin = try Origin(["/a": .close, "/b": .status(401), "/c": .redirect(to: "ftp://x/")])
     let options = DownloadOptions.forTests(credentials: .fixed(Credential(user: "alice", password: "hunter2")))
@@ -144,7 +144,7 @@ struct SecretTests {
     }
   }
 
-  @Test("M12: cookies are kept for downloads that ask for it, from then on and for those alone")
+  @Test("cookies are kept only for downloads that ask for it, from then on")
   func cookies() throws {
     let origin = try Origin(["/bare": .body([1], headers: ["Set-Cookie": "bare=1"])], fallback: .body([1]))
     origin.set("/set", .status(302, headers: ["Location": "/next", "Set-Cookie": "id=7; Path=/"]))
@@ -172,7 +172,7 @@ struct SecretTests {
     #expect(origin.requests.last?.headers["Cookie"] == nil)
   }
 
-  @Test("M12: a certificate that nobody vouches for is taken where it is asked for, and only there")
+  @Test("an invalid certificate is accepted only on request")
   func invalidCertificates() async throws {
     let server = try await TLSServer()
     let fetcher = try Fetcher()

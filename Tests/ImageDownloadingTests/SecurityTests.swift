@@ -9,7 +9,7 @@ import Testing
 /// What must not get in, and what must not get out.
 struct SecurityTests {
   @Test(
-    "D17: a URL with control characters, spaces or bare letters beyond ASCII is refused before libcurl sees it",
+    "a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it",
     arguments: [
       "http://127.0.0.1/a\r\nX-Injected: 1", "http://127.0.0.1/a\nb", "http://127.0.0.1/\u{0}", "http://127.0.0.1/\u{7F}",
       "http://127.0.0.1\r\n/", "http://u\r\nX: 1@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/ü",
@@ -23,7 +23,7 @@ struct SecurityTests {
   }
 
   @Test(
-    "D16, D17: a redirect's control characters inject nothing",
+    "control characters in a redirect inject nothing",
     arguments: ["/b\u{1}c", "http://127.0.0.1\u{8}/", "/b%0d%0aX-Injected:%201"]
   )
   func redirectInjection(location: String) throws {
@@ -33,7 +33,7 @@ struct SecurityTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-Injected"] == nil && $0.target.utf8.allSatisfy { $0 > 32 && $0 < 127 } })
   }
 
-  @Test("D13: trailers without end are cut off, however small the body is")
+  @Test("endless trailers are cut off, however small the body")
   func trailers() throws {
     let trailers = (0..<20_000).map { "X-Trailer-\($0): aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" }.joined()
     let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -43,7 +43,7 @@ struct SecurityTests {
     #expect(end.failure?.message.contains("512 KiB of header fields and trailers") == true)
   }
 
-  @Test("D7: cookies go to the download's own origin alone, and to hosts that set them alone")
+  @Test("cookies are sent only to the download's own origin and to hosts that set them")
   func cookies() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .status(302, headers: ["Location": origin.url("/b", host: 1), "Set-Cookie": "id=7; Path=/"]))
@@ -63,7 +63,7 @@ struct SecurityTests {
     #expect(origin.requests.suffix(4).map { $0.headers["Cookie"] } == [nil, "a=1", "a=1", nil])
   }
 
-  @Test("D7: scheme, host and port each make another origin")
+  @Test("a different scheme, host or port is another origin")
   func origins() throws {
     let own = try #require(URLOrigin(Array("https://h/".utf8)))
     for other in ["http://h/", "https://i/", "https://h:444/", "http://h:443/"] {
@@ -72,7 +72,7 @@ struct SecurityTests {
     #expect(URLOrigin(Array("https://user@h/x".utf8)) == own)
   }
 
-  @Test("D7: no sentence repeats a URL's user or password, whatever fails")
+  @Test("no message contains a URL's user or password, whatever fails")
   func sentences() async throws {
     let refused = RefusedPort()
     let listener = ClosingListener(answer: "SSH-2.0-OpenSSH_9.2\r\n")
@@ -102,7 +102,7 @@ struct SecurityTests {
     }
   }
 
-  @Test("D13: a coded body that unpacks to more than an image would is too-large, however much is allowed", arguments: [1, 2])
+  @Test("an encoded body that inflates more than an image would fails as too-large, whatever the limit", arguments: [1, 2])
   func bombs(layers: Int) throws {
     var bytes = [UInt8](repeating: 0, count: 16 << 20)
     for _ in 0..<layers { bytes = try gzip(bytes) }
@@ -113,14 +113,14 @@ struct SecurityTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D13: what unpacks as images and texts do is taken")
+  @Test("bodies that inflate like images and texts are accepted")
   func codedBodies() throws {
     let body = pattern(5 << 20) + [UInt8](repeating: 0, count: 3 << 20)
     let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
     #expect(try Fetcher().fetch(origin.url("/a")).image?.bodyBytes == body.count)
   }
 
-  @Test("the environment's proxy is taken where that is asked for, except for the hosts it names, and nowhere else")
+  @Test("the environment's proxy is used only on request, except for its excluded hosts")
   func environmentProxy() async {
     await #expect(processExitsWith: .success) {
       let origin = try Origin(fallback: .body([1]))

@@ -24,7 +24,7 @@ struct SharingTests {
     )
   }
 
-  @Test("D3, D4: equal downloads of several clients make one request, and each gets the image once")
+  @Test("equal downloads of several clients share one request, and each gets the image once")
   func oneRequest() throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
     let gate = origin.holdAll()
@@ -45,7 +45,7 @@ struct SharingTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D3: what changes the result is not shared")
+  @Test("downloads with different results are not shared")
   func differentOnes() throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -67,7 +67,7 @@ struct SharingTests {
     #expect(origin.requests.count == downloads.count)
   }
 
-  @Test("D3: a joiner of higher priority raises what waits; cancelling it lowers it again", arguments: [false, true])
+  @Test("a waiter with higher priority raises a waiting download, and cancelling it lowers it again", arguments: [false, true])
   func joinerRaises(cancelled: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
@@ -81,7 +81,7 @@ struct SharingTests {
   }
 
   @Test(
-    "D3: cancelling one leaves the rest; cancelling the last stops the transfer; then it can be asked for again",
+    "a cancelled waiter doesn't stop the shared download; cancelling the last one does",
     arguments: [1, 2]
   )
   func cancelling(first: UInt64) throws {
@@ -106,7 +106,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D3: cancelled and asked for again in one breath, waiting or running", arguments: [true, false])
+  @Test("a download can be cancelled and requested again at once, waiting or running", arguments: [true, false])
   func cancelThenRequestAgain(runs: Bool) throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -123,7 +123,7 @@ struct SharingTests {
     #expect(ends[1].image != nil)
   }
 
-  @Test("D4: a failure and an empty body reach every waiter exactly once", arguments: [404, 200])
+  @Test("a failure or an empty body reaches every waiter exactly once", arguments: [404, 200])
   func failureReachesAll(status: Int) throws {
     let origin = try Origin(fallback: .status(status))
     let gate = origin.holdAll()
@@ -139,7 +139,7 @@ struct SharingTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("D3: waiters share retries and redirects too")
+  @Test("waiters share retries and redirects")
   func retriesAreShared() throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
     let fetcher = try Fetcher()
@@ -149,7 +149,7 @@ struct SharingTests {
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
-  @Test("M27: a waiter that was told to start nothing more ends with the attempt, the others try again")
+  @Test("a stopped waiter ends with the attempt, and the others retry")
   func oneRetriesNoMore() throws {
     let origin = try Origin(["/a": .sequence([.status(503), .body([1])])])
     let gate = origin.holdAll()
@@ -165,7 +165,7 @@ struct SharingTests {
     #expect(ends[1].image != nil)
   }
 
-  @Test("D3: one that comes when chunks are handed over already waits, and makes its own request after that")
+  @Test("a waiter that joins after streaming began waits and then makes its own request")
   func latecomerWaits() throws {
     let gate = Gate()
     let body = pattern(900_000)
@@ -191,7 +191,7 @@ struct SharingTests {
     }
   }
 
-  @Test("D3: a latecomer may leave again, and the next one waits as well")
+  @Test("a late waiter may leave again, and the next one waits too")
   func latecomerLeaves() throws {
     let gate = Gate()
     let origin = try Origin(["/a": .paused(pattern(900_000), after: 600_000, gate)])
@@ -209,7 +209,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D3, D15: a latecomer shares the retry of a transfer whose chunks are void")
+  @Test("a late waiter shares the retry of a transfer whose chunks are void")
   func latecomerSharesRetry() throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.stall(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
@@ -229,7 +229,7 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D3, D4: among many waiters that come and go at random, each ends once, and never two requests of one URL run")
+  @Test("with waiters joining and leaving at random, each ends once, and no URL is requested twice at a time")
   func randomTraffic() throws {
     // Made once, as it takes time, and the origin has one thread.
     let large = pattern(600_000)

@@ -13,7 +13,7 @@ struct StreamingTests {
   }
 
   @Test(
-    "a body up to streamAbove comes whole, and a larger one in chunks",
+    "a body up to streamAbove arrives whole, and a larger one in chunks",
     arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000]
   )
   func bodies(count: Int) throws {
@@ -32,7 +32,7 @@ struct StreamingTests {
     }
   }
 
-  @Test("D14, D15: what was streamed of a body that is cut off is void, and comes again")
+  @Test("chunks of a truncated body are void and arrive again")
   func restarted() throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
@@ -51,14 +51,14 @@ struct StreamingTests {
     #expect(after.flatMap(\.bytes) == body)
   }
 
-  @Test("D14: a body that was streamed and is cut off for good fails as truncated")
+  @Test("a streamed body that stays truncated fails as truncated")
   func streamedThenTruncated() throws {
     let origin = try Origin(["/a": .cut(afterBytes: 600_000, declared: 900_000)])
     let end = try Fetcher().fetch(origin.url("/a"))
     #expect(end.failure?.kind == .truncated)
   }
 
-  @Test("an empty body is none of the downloader's business")
+  @Test("an empty body passes the downloader")
   func emptyBody() throws {
     let origin = try Origin(["/a": .body([], type: "text/html")])
     let image = try #require(try Fetcher().fetch(origin.url("/a")).image)
@@ -66,7 +66,7 @@ struct StreamingTests {
     #expect(image.contentType == "text/html")
   }
 
-  @Test("many small bodies come whole and right, over kept connections")
+  @Test("many small bodies arrive whole over kept connections")
   func manyBodies() throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.target.utf8)) })
     let fetcher = try Fetcher(concurrency: 32, perHost: 32)

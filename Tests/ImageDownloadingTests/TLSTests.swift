@@ -21,7 +21,7 @@ struct TLSTests {
 
   private func options(_ connection: DownloadOptions.Connection) -> DownloadOptions { .forTests(connection: connection) }
 
-  @Test("an authority of one's own is trusted, and that alone")
+  @Test("only the given CA is trusted")
   func ownAuthority() async throws {
     let nginx = try await nginx()
     let trusted = try await Fetcher().fetch(nginx.url("/a"), options: options(.with(caFile: certificates.authority)))
@@ -33,7 +33,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate of another name is tls")
+  @Test("a certificate for another name fails as tls")
   func otherName() async throws {
     let nginx = try await nginx()
     let target = DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: nginx.port)
@@ -45,7 +45,7 @@ struct TLSTests {
     #expect(ends[1].failure?.kind == .tls && ends[1].failure?.isTransient == false)
   }
 
-  @Test("a client certificate is shown where the server asks for one")
+  @Test("a client certificate is sent if the server requests it")
   func clientCertificate() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let (file, key) = (certificates.client, certificates.clientKey)
@@ -57,7 +57,7 @@ struct TLSTests {
     #expect(ends.map { $0.failure?.status } == [nil, 400, nil, 400])
   }
 
-  @Test("a client certificate that must be shown in the handshake and is not is tls, for good")
+  @Test("a missing client certificate that the handshake requires fails as tls, permanently")
   func missingClientCertificate() async throws {
     let arguments = ["s_server", "-accept", "127.0.0.1:0", "-key", certificates.serverKey, "-cert", certificates.server, "-www"]
     let server = try Command("/usr/bin/openssl", arguments + ["-Verify", "1", "-CAfile", certificates.authority], input: .open)
@@ -68,7 +68,7 @@ struct TLSTests {
     #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains("client certificate"))
   }
 
-  @Test("D7: a client certificate is shown to no other origin")
+  @Test("a client certificate is sent to no other origin")
   func clientCertificateStaysAtHome() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))])
@@ -78,7 +78,7 @@ struct TLSTests {
     #expect(end.failure?.status == 400)
   }
 
-  @Test("D7, D17: a client certificate is not shown for another origin's robots.txt either")
+  @Test("a client certificate is not sent for another origin's robots.txt")
   func clientCertificateStaysAtHomeOfRobots() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))], fallback: .status(404))
@@ -89,7 +89,7 @@ struct TLSTests {
     #expect(nginx.requests == ["GET /robots.txt 400", "GET /a 400"])
   }
 
-  @Test("a file that cannot be read is tls, for good, and named", arguments: ["ca", "certificate", "key"])
+  @Test("an unreadable file fails as tls, permanently, and is named", arguments: ["ca", "certificate", "key"])
   func unreadableFile(which: String) async throws {
     let nginx = try await nginx()
     for (name, text) in [("absent.pem", nil), ("garbage.pem", "garbage")] {
@@ -105,7 +105,7 @@ struct TLSTests {
     }
   }
 
-  @Test("a key that needs a pass phrase cannot be used, and nobody is asked for one")
+  @Test("a key that requires a passphrase is rejected without a prompt")
   func encryptedKey() async throws {
     let nginx = try await nginx()
     let encrypted = folder.file("encrypted.key")
@@ -120,7 +120,7 @@ struct TLSTests {
     #expect(failure.kind == .tls && failure.message.contains(encrypted))
   }
 
-  @Test("connections are kept, and none is used under other settings of TLS", arguments: [true, false])
+  @Test("connections are reused, but not with other TLS settings", arguments: [true, false])
   func reuse(http2: Bool) async throws {
     let nginx = try await nginx(http2: http2)
     let other = folder.write(readFile(certificates.authority) ?? [], to: "copy.pem")
@@ -140,7 +140,7 @@ struct TLSTests {
     #expect(strict.map { $0.failure?.kind } == [nil, .tls])
   }
 
-  @Test("a key without its certificate, or a file without a name, is a problem")
+  @Test("a key without a certificate, or an empty file name, is rejected")
   func problems() {
     #expect(DownloadOptions.Connection.with(clientKey: "k").invalidReason?.hasPrefix("tls: ") == true)
     #expect(DownloadOptions.Connection.with(caFile: "").invalidReason?.hasPrefix("tls: ") == true)

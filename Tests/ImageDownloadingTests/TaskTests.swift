@@ -10,7 +10,7 @@ struct TaskTests {
     try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, loaders: loaders))
   }
 
-  @Test("M24: an image can be awaited, whole however large; the URL is normalised first")
+  @Test("an awaited image arrives whole, however large, and its URL is normalised first")
   func awaited() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a%20b": .body(body, type: "image/png")])
@@ -22,7 +22,7 @@ struct TaskTests {
   }
 
   @Test(
-    "M2: a malformed URL fails at once, without the network",
+    "a malformed URL fails at once without the network",
     arguments: ["", "no url", "ftp://x/", "http://", "http://a b/"]
   )
   func invalidURL(url: String) async throws {
@@ -33,7 +33,7 @@ struct TaskTests {
     #expect(downloader.currentDownloadCount == 0)
   }
 
-  @Test("a failure is thrown as it is")
+  @Test("a failure is thrown unchanged")
   func failure() async throws {
     let origin = try Origin(["/a": .status(404)])
     let downloader = try downloader()
@@ -42,7 +42,7 @@ struct TaskTests {
     }
   }
 
-  @Test("D3: two tasks for one URL share one transfer; cancelling one leaves the other")
+  @Test("two tasks for one URL share one transfer, and cancelling one leaves the other")
   func sharing() async throws {
     let origin = try Origin(["/a": .body([1, 2])])
     let gate = origin.holdAll()
@@ -57,7 +57,7 @@ struct TaskTests {
     #expect(origin.requests.count == 1)
   }
 
-  @Test("cancelling the task that waits cancels the download")
+  @Test("cancelling the waiting task cancels the download")
   func taskCancellation() async throws {
     let origin = try Origin(["/a": .stall])
     let downloader = try downloader()
@@ -68,7 +68,7 @@ struct TaskTests {
     try await origin.waitForInFlight(0)
   }
 
-  @Test("a task that is cancelled already makes no request")
+  @Test("a cancelled task makes no request")
   func cancelledBefore() async throws {
     let origin = try Origin(["/a": .body([1])])
     let downloader = try downloader()
@@ -82,7 +82,7 @@ struct TaskTests {
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("D10: a task tells its progress, and the end as the last")
+  @Test("a task reports its progress, and its end last")
   func progress() async throws {
     let gate = Gate()
     let origin = try Origin(["/a": .slow([1, 2, 3], gate)])
@@ -106,7 +106,7 @@ struct TaskTests {
     #expect(image.body == [1, 2, 3])
   }
 
-  @Test("M9: the priority of a task that waits can be set")
+  @Test("a waiting task's priority can be changed")
   func priority() async throws {
     let origin = try Origin(fallback: .body([1]))
     let downloader = try downloader(concurrency: 1)
@@ -119,14 +119,14 @@ struct TaskTests {
     #expect(origin.requests.map(\.path) == ["/3", "/1", "/2"])
   }
 
-  @Test("M6: with validators a 304 gives an image of that status without a body")
+  @Test("with validators a 304 returns an image of that status without a body")
   func conditional() async throws {
     let origin = try Origin(["/a": .status(304)])
     let image = try await downloader().data(from: origin.url("/a"), validators: Validators(etag: "\"1\""))
     #expect(image.status == 304 && image.body.isEmpty)
   }
 
-  @Test("D15: what was streamed before a retry is void")
+  @Test("chunks streamed before a retry are void")
   func retryOfStreamed() async throws {
     let body = pattern(900_000)
     let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000), .body(body)])])
@@ -137,7 +137,7 @@ struct TaskTests {
     #expect(try await downloader().data(from: origin.url("/a"), options: options).body == body)
   }
 
-  @Test("shutting down ends what is awaited as cancelled")
+  @Test("shutdown ends awaited downloads as cancelled")
   func shutDown() async throws {
     let origin = try Origin(["/a": .stall])
     let downloader = try downloader()
@@ -147,7 +147,7 @@ struct TaskTests {
     await #expect(throws: DownloadError.cancelled) { try await task.value }
   }
 
-  @Test("D20: a URL that a loader takes is not normalised")
+  @Test("a URL handled by a loader isn't normalised")
   func loader() async throws {
     struct Echo: ImageLoader {
       func canLoad(_ url: String) -> Bool { url.hasPrefix("file:") }

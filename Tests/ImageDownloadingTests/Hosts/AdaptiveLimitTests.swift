@@ -16,7 +16,7 @@ struct AdaptiveLimitTests {
     }
   }
 
-  @Test("D15: a host that answers well gets more and more, up to its limit")
+  @Test("a host that responds well gets more, up to its limit")
   func grows() {
     var limit = AdaptiveLimit()
     let found = run(&limit, rounds: 20, upTo: 24) { _ in 20 }
@@ -24,14 +24,14 @@ struct AdaptiveLimitTests {
     #expect(found == found.sorted())
   }
 
-  @Test("D15: what is not used up does not grow")
+  @Test("an unused limit doesn't grow")
   func unusedDoesNotGrow() {
     var limit = AdaptiveLimit()
     for _ in 0..<100 { limit.succeed(latencyNanoseconds: 1_000_000, running: 1, upTo: 64) }
     #expect(limit.transfers == 2)
   }
 
-  @Test("D15: a failure halves it once for all that was under way, and it grows by one a round from there")
+  @Test("a failure halves the limit once for all running requests, and it then grows by one per round")
   func halves() {
     var limit = AdaptiveLimit()
     _ = run(&limit, rounds: 3) { _ in 20 }
@@ -41,7 +41,7 @@ struct AdaptiveLimitTests {
     #expect(run(&limit, rounds: 3) { _ in 20 } == [8, 9, 10])
   }
 
-  @Test("D15: it never falls below one, nor stays there for what passes")
+  @Test("the limit never falls below one and recovers from passing failures")
   func atLeastOne() {
     var limit = AdaptiveLimit()
     for _ in 0..<10 { limit.fail(running: 1) }
@@ -49,7 +49,7 @@ struct AdaptiveLimitTests {
     #expect(run(&limit, rounds: 10) { _ in 20 }.last! > 3)
   }
 
-  @Test("D15: where answers get slower with their number, it stays near what the host does at once")
+  @Test("if latency rises with concurrency, the limit stays near the host's capacity")
   func risingLatency() {
     // Eight at once take 20 ms, and more of them wait for one another.
     var limit = AdaptiveLimit()
@@ -57,7 +57,7 @@ struct AdaptiveLimitTests {
     #expect(found.dropFirst(10).allSatisfy { (6...30).contains($0) })
   }
 
-  @Test("D15: a host that is slow by itself is not taken for an overloaded one for ever")
+  @Test("a host that is slow by itself isn't treated as overloaded forever")
   func slowFromNowOn() {
     var limit = AdaptiveLimit()
     _ = run(&limit, rounds: 10, upTo: 8) { _ in 20 }

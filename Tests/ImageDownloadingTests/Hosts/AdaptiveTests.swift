@@ -7,7 +7,7 @@ import Testing
 /// An adaptive limit, over real sockets.
 struct AdaptiveTests {
   @Test(
-    "D1, D15: with an origin that allows three at once, nearly all requests find room, and never more run than the host may have"
+    "with an origin that allows three at once, nearly all requests fit, and the host limit is never exceeded"
   )
   func findsWhatIsAllowed() throws {
     let gate = Gate()

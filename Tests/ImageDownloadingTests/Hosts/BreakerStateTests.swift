@@ -8,7 +8,7 @@ struct BreakerStateTests {
   private let rules = CircuitBreaker(failures: 3, pause: .seconds(30), rounds: 2)
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("D15: failures in a row leave a host alone, then one request tries it, and after the last round it is down")
+  @Test("consecutive failures pause a host, one request tries it, and after the last round it is down")
   func rounds() {
     var breaker = BreakerState()
     #expect((0..<3).map { _ in breaker.fail(by: rules, now: start) } == [.none, .none, .leftAlone])
@@ -33,7 +33,7 @@ struct BreakerStateTests {
     #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
-  @Test("D15: an answer sets the count back, also while the host is left alone")
+  @Test("a response resets the count, even during the pause")
   func answersHeal() {
     var breaker = BreakerState()
     for _ in 0..<2 { _ = breaker.fail(by: rules, now: start) }
@@ -44,7 +44,7 @@ struct BreakerStateTests {
     #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
-  @Test("D15: what began before the host was left alone is no try of it, and one that tells nothing lets another try")
+  @Test("a request begun before the pause isn't the try, and an inconclusive one allows another")
   func onlyTheTryCounts() {
     var breaker = BreakerState()
     for _ in 0..<9 { _ = breaker.fail(by: rules, now: start) }
@@ -56,7 +56,7 @@ struct BreakerStateTests {
     #expect(breaker.fail(by: rules, now: start) == .leftAlone)
   }
 
-  @Test("a circuit breaker can be switched off")
+  @Test("the circuit breaker can be switched off")
   func off() {
     var breaker = BreakerState()
     for _ in 0..<1000 { #expect(breaker.fail(by: .off, now: start) == .none) }

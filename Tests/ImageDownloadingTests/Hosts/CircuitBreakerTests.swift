@@ -8,7 +8,7 @@ import Testing
 struct CircuitBreakerTests {
   private static let breaker = CircuitBreaker(failures: 5, pause: .seconds(30), rounds: 3)
 
-  @Test("D15: a host that only fails is left alone, tried three times, and then its other URLs fail unasked")
+  @Test("a host that only fails is paused, tried three times, and then its other URLs fail without a request")
   func rounds() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .computed { $0.path == "/good" ? .body([1]) : .reset }, addresses: [.ipv4, .ipv4])
@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
     #expect(origin.requests.count { $0.port == origin.ports[0] } == 10)
   }
 
-  @Test("D15: failures can be forgotten, and pauses that hosts asked for are not")
+  @Test("failures can be forgotten, and requested pauses cannot")
   func forgotten() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let busy = Behaviour.status(429, headers: ["Retry-After": "60"])
@@ -70,7 +70,7 @@ struct CircuitBreakerTests {
     #expect(run.fetcher.downloader.statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(paused)"])
   }
 
-  @Test("D15: an answer to the try, 404 included, and all goes on")
+  @Test("after a response to the try, even a 404, all requests resume")
   func heals() async throws {
     let run = try ManualRun(concurrency: 4, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .reset)
@@ -82,7 +82,7 @@ struct CircuitBreakerTests {
     #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
   }
 
-  @Test("D15: failures that other answers come between do not count")
+  @Test("failures interrupted by responses don't count")
   func answersBetween() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .computed { Int($0.path.dropFirst())! % 5 == 4 ? .status(404) : .status(500) })
@@ -91,7 +91,7 @@ struct CircuitBreakerTests {
     #expect(origin.requests.count == 50)
   }
 
-  @Test("D15: what waits for a host that is left alone can be cancelled")
+  @Test("a download waiting for a paused host can be cancelled")
   func cancel() async throws {
     let run = try ManualRun(concurrency: 2, circuitBreaker: Self.breaker)
     let origin = try Origin(fallback: .reset)

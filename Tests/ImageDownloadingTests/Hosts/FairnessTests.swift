@@ -11,7 +11,7 @@ struct FairnessTests {
   }
 
   @Test(
-    "D2, D15: one host of ten that stalls, asks for a pause or only fails: the other nine are asked as if it were not there",
+    "one of ten hosts that stalls, pauses or fails doesn't delay the other nine",
     arguments: Trouble.allCases,
     [DownloadOrder.fifo, .lifo]
   )

@@ -8,7 +8,7 @@ struct HostPolicyTests {
   private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
-  @Test("D15: what pauses have in common counts once")
+  @Test("overlapping pauses count once")
   func pausesOverlap() {
     var pause = HostPause()
     pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
@@ -23,7 +23,7 @@ struct HostPolicyTests {
     #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
   }
 
-  @Test("D15: how often a host asks counts until it answers otherwise, and once for all that was under way")
+  @Test("a host's pause requests count until another response, and once for all running requests")
   func timesAsked() {
     var pause = HostPause()
     for _ in 0..<8 { pause.note(begun: now, now: now.advanced(by: .seconds(1))) }
@@ -34,7 +34,7 @@ struct HostPolicyTests {
     #expect(pause.timesAsked == 0)
   }
 
-  @Test("D15: one that may not wait for so long is not asked, until the pause is over")
+  @Test("a download that may not wait that long isn't sent until the pause ends")
   func patience() {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
@@ -50,7 +50,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(10), now: later) == nil)
   }
 
-  @Test("D15: an answer that was under way ends no pause, nor the bound on waiting for it")
+  @Test("a response in flight ends neither a pause nor its limit")
   func answerUnderWay() {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
@@ -64,7 +64,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(11), now: later) == .paused(status: 429, remaining: .seconds(12), total: .seconds(12)))
   }
 
-  @Test("D15: 429 and 503 neither count for the circuit breaker nor set it back")
+  @Test("429 and 503 neither trip nor reset the circuit breaker")
   func busyIsNoFailure() {
     var policy = HostPolicy()
     let failure = Failure(.reset, isTransient: true, message: "it hung up")
@@ -82,7 +82,7 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up", remaining: .seconds(300)))
   }
 
-  @Test("only what a new host would not have is worth keeping")
+  @Test("only state that differs from a new host's is kept")
   func worthKeeping() {
     var policy = HostPolicy()
     #expect(!policy.isWorthKeeping(rules, now: now))

@@ -6,7 +6,7 @@ import Testing
 struct HostTableTests {
   private func origin(_ number: Int) -> URLOrigin { URLOrigin(Array("http://host\(number).example/a".utf8))! }
 
-  @Test("a host keeps its number while it is used or kept, and gives it to another once it is forgotten")
+  @Test("a host keeps its number while used or kept, and a forgotten host's number is reused")
   func numbers() {
     var table = HostTable()
     let first = table.retain(origin(1))
@@ -21,7 +21,7 @@ struct HostTableTests {
     #expect(table.origin(first) == origin(2))
   }
 
-  @Test("beyond a number of kept hosts the first kept is forgotten, unless it is in use again")
+  @Test("above the limit the oldest kept host is forgotten, unless it is in use")
   func bounds() {
     var table = HostTable(maximumKept: 3)
     var forgotten: [Int] = []

@@ -29,7 +29,7 @@ struct PacedQueueTests {
     return slots
   }
 
-  @Test("D2, D15: a rate lets one start at a time, in order and by class, and says when the next one may")
+  @Test("a rate starts one at a time, in order and by class, and gives the next start time")
   func rate() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, rate: 10), openHosts: 2)
     for slot in 0..<4 {
@@ -46,7 +46,7 @@ struct PacedQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("D15: a rate per host holds back that host alone, in FIFO and LIFO", arguments: [DownloadOrder.fifo, .lifo])
+  @Test("a per-host rate holds back only that host, in FIFO and LIFO", arguments: [DownloadOrder.fifo, .lifo])
   func hostRate(order: DownloadOrder) {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, perHostRate: 10), openHosts: 3)
     for slot in 0..<9 {
@@ -61,7 +61,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(200)) == expected[2])
   }
 
-  @Test("a rate that finds no room keeps the loop asleep")
+  @Test("a rate without a free slot keeps the loop asleep")
   func fullRateIsNoTimer() {
     var queue = makeQueue(DownloadLimits(concurrency: 1, perHost: 8, rate: 10), openHosts: 1)
     for slot in 0..<2 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: 0) }
@@ -70,7 +70,7 @@ struct PacedQueueTests {
     #expect(queue.nextStart == nil)
   }
 
-  @Test("D15: a start of which no request came does not count for the rates")
+  @Test("a start without a request doesn't count for the rates")
   func takenBack() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, rate: 10, perHostRate: 5), openHosts: 1)
     for slot in 0..<50 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -81,7 +81,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, start) == [49])
   }
 
-  @Test("D15: a paused host holds back only itself, keeps its order, and wakes at the pause's end")
+  @Test("a paused host holds back only itself, keeps its order, and wakes at the end of the pause")
   func pause() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100), openHosts: 2)
     for slot in 0..<6 { queue.insert(slot: slot, host: slot % 2, priority: .normal, sequence: Int64(-slot)) }
@@ -96,7 +96,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(9000)) == [4, 2, 0])
   }
 
-  @Test("D15: a host that is left alone is tried by one request, and is asked as before once it has answered")
+  @Test("a paused host is tried by one request and resumes after a response")
   func breaker() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 2), openHosts: 1)
     let failure = Failure(.reset, isTransient: true, message: "")
@@ -114,7 +114,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(30_000)) == [3, 4])
   }
 
-  @Test("D15: what waits for a host is found in its order, retries too, and nothing else")
+  @Test("a host's waiting downloads are found in order, including retries")
   func slotsOfHost() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 1), openHosts: 2)
     for slot in 0..<8 { queue.insert(slot: slot, host: slot % 2, priority: .normal, sequence: Int64(-slot)) }
@@ -125,7 +125,7 @@ struct PacedQueueTests {
     #expect(queue.slots(waitingFor: 0) == [8, 6, 2, 0])
   }
 
-  @Test("D15: the host's state outlives its downloads where it matters, and only there")
+  @Test("a host's state outlives its downloads only if it matters")
   func settling() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 1), openHosts: 2)
     queue.pause(0, until: at(1000), status: 503, now: start)
@@ -137,7 +137,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, at(1000)) == [0])
   }
 
-  @Test("D1: an adaptive limit is never above the host's, and counts as full where it is reached")
+  @Test("an adaptive limit never exceeds the host's limit and counts as full when reached")
   func adaptive() {
     var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 3, isAdaptive: true), openHosts: 1)
     for slot in 0..<20 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
@@ -154,7 +154,7 @@ struct PacedQueueTests {
     #expect(queue.running == 2)
   }
 
-  @Test("D2, D15: random traffic, rates and pauses: always the best of those that may start, and always at the first moment")
+  @Test("with random traffic, rates and pauses the best eligible download starts at the first moment")
   func matchesPlainModel() {
     struct Waiting { var slot, host: Int, sequence: Int64 }
     var random = SeededRandom(seed: 11)

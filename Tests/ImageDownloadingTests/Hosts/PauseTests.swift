@@ -28,7 +28,7 @@ struct PauseTests {
     }
   }
 
-  @Test("D15: half of the requests answered 429 with Retry-After: all succeed, and a paused host is asked nothing")
+  @Test("if half of the requests get 429 with Retry-After, all succeed, and a paused host gets no request")
   func halfAreToldToWait() async throws {
     let run = try ManualRun(concurrency: 8, perHost: 4)
     let (log, clock) = (Log(), run.clock)
@@ -55,7 +55,7 @@ struct PauseTests {
     #expect(run.ends.allSatisfy { ($0.summary.attempts > 1) == ($0.summary.waitedNanoseconds > 0) })
   }
 
-  @Test("D15: a date counts from the answer's own Date, else from our clock")
+  @Test("a date counts from the response's Date, or else from the local clock")
   func dates() async throws {
     // Our clock: Fri, 15 Jan 2027 08:00:00 GMT.
     let own: HeaderFields = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"]
@@ -76,7 +76,7 @@ struct PauseTests {
     }
   }
 
-  @Test("D15: a wait holds no slot: other hosts use it meanwhile, and statistics tell who is paused")
+  @Test("a wait holds no slot, other hosts use it, and statistics show the paused host")
   func holdsNoSlot() async throws {
     let run = try ManualRun(concurrency: 1)
     let busy = Behaviour.sequence([.status(429, headers: ["Retry-After": "60"]), .body([1])])
@@ -98,7 +98,7 @@ struct PauseTests {
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
   }
 
-  @Test("D15: one that would wait longer than it may fails at once, and those behind it unasked")
+  @Test("a download that would wait too long fails at once, and those behind it without a request")
   func longerThanAllowed() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "300"]))
@@ -124,7 +124,7 @@ struct PauseTests {
     #expect(try await run.fetcher.fetchLast(origin.url("/52"), id: 52).image != nil)
   }
 
-  @Test("D15: a good answer that was under way lets nobody wait longer than it may")
+  @Test("a good response in flight doesn't extend a wait")
   func answerUnderWay() async throws {
     let run = try ManualRun(concurrency: 2)
     let busy = Behaviour.status(429, headers: ["Retry-After": "300"])
@@ -142,7 +142,7 @@ struct PauseTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D15: an entry's own waits count in all")
+  @Test("an entry's waits add up")
   func ownWaitsAddUp() async throws {
     let run = try ManualRun(concurrency: 2)
     let origin = try Origin(["/a": .status(429, headers: ["Retry-After": "50"])], fallback: .body([1]))
@@ -160,7 +160,7 @@ struct PauseTests {
     #expect(run.ends.count { $0.image != nil } == 2)
   }
 
-  @Test("D15: a host that answers nothing but 503 for too long lets all that waits fail", arguments: [true, false])
+  @Test("a host that only responds with 503 for too long fails all waiting downloads", arguments: [true, false])
   func givesUp(tellsWhen: Bool) async throws {
     let run = try ManualRun(concurrency: 4)
     let headers: HeaderFields = tellsWhen ? ["Retry-After": "10"] : [:]
@@ -175,7 +175,7 @@ struct PauseTests {
     #expect(run.ends.last?.failure?.message.contains("which is more than request.retry-after-max, 120 s") == true)
   }
 
-  @Test("D15: without Retry-After it is a retry, whose backoff pauses the host")
+  @Test("without Retry-After it is a retry whose backoff pauses the host")
   func backoffPauses() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(["/0": .status(503)], fallback: .body([1]))
@@ -194,7 +194,7 @@ struct PauseTests {
     #expect(origin.requests.map(\.path) == ["/0", "/0", "/1", "/2"])
   }
 
-  @Test("D15: without Retry-After a host rests ever longer, also where nothing is tried again")
+  @Test("without Retry-After a host's pauses grow, even without retries")
   func restsWithoutRetries() async throws {
     let run = try ManualRun(concurrency: 4)
     let origin = try Origin(fallback: .status(429))
@@ -214,7 +214,7 @@ struct PauseTests {
     #expect(try await run.fetcher.fetchLast(origin.url("/x"), id: 2003).image != nil)
   }
 
-  @Test("D15, D16: a host that redirects lead to is left alone too")
+  @Test("a redirect target's host is paused too")
   func redirects() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(addresses: [.ipv4, .ipv4])
@@ -230,7 +230,7 @@ struct PauseTests {
     #expect(run.ends.map(\.summary.attempts).max() == 2)
   }
 
-  @Test("D15: one that waits for a pause can be cancelled")
+  @Test("a download waiting for a pause can be cancelled")
   func cancel() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(fallback: .status(429, headers: ["Retry-After": "60"]))

@@ -6,7 +6,7 @@ import Testing
 
 /// Rates over real sockets, by a manual clock.
 struct RateTests {
-  @Test("D1: a rate counts every request: retries and redirect hops too")
+  @Test("a rate counts every request, including retries and redirect hops")
   func everyRequestCounts() async throws {
     let run = try ManualRun()
     let origin = try Origin(["/0": .redirect(to: "/hop"), "/1": .sequence([.status(500), .body([1])])], fallback: .body([1]))
@@ -25,7 +25,7 @@ struct RateTests {
     #expect(bound.rate == 400_000_000 && bound.paused == 0 && bound.hosts == 0)
   }
 
-  @Test("D1: a rate per host is kept by each host, also when it had nothing to do in between")
+  @Test("each host keeps its per-host rate, even after idle time")
   func perHost() async throws {
     let run = try ManualRun()
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
@@ -43,7 +43,7 @@ struct RateTests {
     #expect(run.ends.count == 5)
   }
 
-  @Test("D1: a rate can be lifted while what waits is held back by it")
+  @Test("a rate can be removed while downloads wait for it")
   func lifted() async throws {
     let run = try ManualRun()
     let origin = try Origin(fallback: .body([1]))
@@ -56,7 +56,7 @@ struct RateTests {
     #expect(run.ends.count == 5)
   }
 
-  @Test("D1: a rate is kept on the system's clock: never more than it allows")
+  @Test("a rate is never exceeded on the system clock")
   func realClock() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
@@ -69,7 +69,7 @@ struct RateTests {
     #expect(ContinuousClock.now - begin >= .milliseconds(195))
   }
 
-  @Test("a rate that is not above zero is a programmer's error", arguments: [0, -1, Double.nan])
+  @Test("a rate that isn't above zero traps", arguments: [0, -1, Double.nan])
   func badRate(rate: Double) async {
     switch rate {
     case 0: await #expect(processExitsWith: .failure) { try ImageDownloader().setLimits(DownloadLimits(rate: 0)) }

@@ -12,7 +12,7 @@ struct RetryAfterTests {
   }
 
   @Test(
-    "D15: seconds, up to a limit that nobody lives to see",
+    "seconds are read up to a limit",
     arguments: [
       ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("1.5", nil), ("soon", nil),
       ("99999999999999999999", 315_360_000),
@@ -22,7 +22,7 @@ struct RetryAfterTests {
     #expect(wait(value) == seconds.map { .seconds($0) })
   }
 
-  @Test("D15: a date, measured against the answer's own, else against our clock")
+  @Test("a date is measured against the response's Date, or else the local clock")
   func dates() {
     #expect(wait("Sun, 06 Nov 1994 08:50:07 GMT") == .seconds(30))
     #expect(wait("Sunday, 06-Nov-94 08:50:07 GMT") == .seconds(30))

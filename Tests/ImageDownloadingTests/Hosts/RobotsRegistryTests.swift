@@ -9,7 +9,7 @@ struct RobotsRegistryTests {
   private let key = RobotsRegistry.Key(origin: site, server: site, token: "prewarm")
   private let now = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("D17: rules last a day, that a file could not be had five minutes")
+  @Test("rules are kept for a day, and a failed fetch for five minutes")
   func expiry() throws {
     var registry = RobotsRegistry()
     let failure = Failure(.reset, isTransient: true, message: "no")
@@ -23,7 +23,7 @@ struct RobotsRegistryTests {
     }
   }
 
-  @Test("D17: one download serves all that wait, and is not wanted once the last has left")
+  @Test("one download serves all waiters and is dropped once the last has left")
   func waiting() throws {
     var registry = RobotsRegistry()
     let first = registry.wait(3, for: key)
@@ -39,7 +39,7 @@ struct RobotsRegistryTests {
     #expect(registry.leave(4, key) == next)
   }
 
-  @Test("a user agent among the headers counts")
+  @Test("a user agent set as a header counts")
   func token() {
     var registry = RobotsRegistry()
     #expect(registry.token(for: PreparedOptions(.forTests(headers: [("user-agent", "Own/1")])), defaults: []) == "own")

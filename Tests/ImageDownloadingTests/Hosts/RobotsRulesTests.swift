@@ -9,7 +9,7 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "D17: RFC 9309, 5.1: each robot has its group, several share one, and all others that of *",
+    "robots use their own group, a shared group, or else that of * (RFC 9309, 5.1)",
     arguments: [
       ("otherbot", "/publications/a", true), ("otherbot", "/example/page.html", true), ("otherbot", "/a", true),
       ("otherbot", "/example/a", false), ("otherbot", "/a.gif", false), ("otherbot", "/example/allowed.gif", true),
@@ -48,7 +48,7 @@ struct RobotsRulesTests {
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
   }
 
-  @Test("D17: RFC 9309, 5.2: the longest match counts, and Allow where two are as long")
+  @Test("the longest match wins, and Allow wins a tie (RFC 9309, 5.2)")
   func longestMatch() {
     let file = "User-agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n"
     #expect(isAllowed("/example/page/", by: file, for: "foobot"))
@@ -59,7 +59,7 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "D17: RFC 9309, 2.2.2: paths match whichever of their characters are percent-encoded",
+    "paths match whichever of their characters are percent-encoded (RFC 9309, 2.2.2)",
     arguments: [
       ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
       ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
@@ -74,7 +74,7 @@ struct RobotsRulesTests {
     #expect(isAllowed("/foo/ba", by: "User-agent: *\nDisallow: \(rule)"))
   }
 
-  @Test("D17: an encoded slash parts no path, and a broken escape is what it is")
+  @Test("an encoded slash isn't a separator, and a broken escape is literal")
   func encodedReserved() {
     #expect(isAllowed("/a%2Fb", by: "User-agent: *\nDisallow: /a/b"))
     #expect(!isAllowed("/a%2fb", by: "User-agent: *\nDisallow: /a%2Fb"))
@@ -82,7 +82,7 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "D17: RFC 9309, 2.2.3: * stands for any bytes, $ for the end, and encoded they stand for themselves",
+    "* matches any bytes, $ matches the end, and both are literal if encoded (RFC 9309, 2.2.3)",
     arguments: [
       ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false),
       ("/*.php", "/windows.PHP", false),
@@ -100,7 +100,7 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "D17: the robot's own group counts alone, in whatever case; without one that of *",
+    "only the robot's own group counts, in any case, or else that of *",
     arguments: [
       ("prewarm", "/own", false), ("prewarm", "/general", true), ("other", "/own", true), ("other", "/general", false),
     ]
@@ -110,12 +110,12 @@ struct RobotsRulesTests {
     #expect(self.isAllowed(path, by: file, for: token) == isAllowed)
   }
 
-  @Test("D17: an own group without rules allows everything")
+  @Test("a group without rules allows everything")
   func emptyGroup() {
     #expect(isAllowed("/a", by: "User-agent: *\nDisallow: /\n\nUser-agent: prewarm\nDisallow:\n"))
   }
 
-  @Test("D17: what is no rule is passed over: other records, comments, rules of nobody, any line ends, a byte order mark")
+  @Test("other records, comments, orphaned rules, any line ends and a byte order mark are ignored")
   func oddFiles() {
     let odd =
       "\u{FEFF}User-agent: a\r\nCrawl-delay: 5\r\nSitemap: https://x/\r\nuser-agent:\tprewarm # us\rDisallow : /a # here\n\u{0}garbage\n"
@@ -128,7 +128,7 @@ struct RobotsRulesTests {
     #expect(isAllowed("/robots.txt", by: "User-agent: *\nDisallow: /"))
   }
 
-  @Test("D17: what lies beyond 500 KiB is not read, and the rule that refuses is told with its line")
+  @Test("text beyond 500 KiB is ignored, and the rejecting rule is reported with its line")
   func limits() {
     let long = "User-agent: *\nDisallow: /near\n" + String(repeating: "#\n", count: 256 << 10) + "Disallow: /far\n"
     let rules = RobotsRules(long.utf8, for: "prewarm")
@@ -137,7 +137,7 @@ struct RobotsRulesTests {
   }
 
   @Test(
-    "D17: of a long rule a sentence quotes the beginning, whatever it is made of",
+    "a message quotes only the beginning of a long rule",
     arguments: ["a", "*", "é", "e\u{301}", "\u{FF}"]
   )
   func longRule(character: String) throws {
@@ -148,7 +148,7 @@ struct RobotsRulesTests {
     #expect(refusal.rule.unicodeScalars.count == 200)
   }
 
-  @Test("a user agent's product token ends at the first slash or blank")
+  @Test("a user agent's product token ends at the first slash or space")
   func productToken() {
     #expect(RobotsRules.productToken(of: "PreWarm/0.1 (+https://example.com)") == "prewarm")
     #expect(RobotsRules.productToken(of: "images bot") == "images")

@@ -10,7 +10,7 @@ struct RobotsTests {
 
   private func rules(_ text: String) -> Behaviour { .body(Array(text.utf8), type: "text/plain") }
 
-  @Test("D17: robots.txt is asked once before anything else, and what it refuses is not asked")
+  @Test("robots.txt is fetched once before anything else, and disallowed URLs aren't requested")
   func askedOnce() throws {
     let file = rules("User-agent: *\nDisallow: /\n\nUser-agent: Prewarm\nDisallow: /private/\n")
     let origin = try Origin(["/robots.txt": file], fallback: .body([1]))
@@ -32,7 +32,7 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test("D17, D15: those that wait for it hold no slot, and can be cancelled")
+  @Test("downloads waiting for robots.txt hold no slot and can be cancelled")
   func waitingHoldsNoSlot() throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.hold("/robots.txt")
@@ -49,7 +49,7 @@ struct RobotsTests {
     #expect(origin.requests.count == 10)
   }
 
-  @Test("D17: when nobody waits for it any more it is not fetched to its end, and the next asks anew")
+  @Test("a robots.txt without waiters isn't fetched to its end, and the next download fetches it again")
   func unwanted() throws {
     let origin = try Origin(["/robots.txt": rules("")], fallback: .body([1]))
     let gate = origin.hold("/robots.txt")
@@ -65,7 +65,7 @@ struct RobotsTests {
   }
 
   @Test(
-    "D17: RFC 9309, 2.3.1: unavailable allows all, unreachable nothing",
+    "an unavailable robots.txt allows everything, an unreachable one nothing (RFC 9309, 2.3.1)",
     arguments: [
       (Behaviour.status(404), nil), (.status(401), nil), (.status(410), nil), (.status(500), .robots), (.status(503), .robots),
       (.reset, .reset), (.redirect(to: "/robots.txt"), nil), (.status(204), nil),
@@ -83,7 +83,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.path == "/robots.txt" })
   }
 
-  @Test("D17, D16: redirects of robots.txt are followed, up to five, and those of images ask their host's own")
+  @Test("up to five redirects of robots.txt are followed, and image redirects check their host's own")
   func redirects() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let (own, other) = (origin.ports[0], origin.ports[1])
@@ -111,7 +111,7 @@ struct RobotsTests {
     #expect(asked.allSatisfy { ($0.headers["X-Secret"] != nil) == ($0.port == own) })
   }
 
-  @Test("D7, D17: the robots.txt of another origin gets nothing of the job's own")
+  @Test("another origin's robots.txt request carries no secrets of the job")
   func secretsStayAtHome() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (own, far) = (origin.ports[0], origin.url("/far", host: 1))
@@ -138,7 +138,7 @@ struct RobotsTests {
     #expect(asked.map { $0.headers["Cookie"] } == [nil, "id=own", nil, nil, "id=own"])
   }
 
-  @Test("D17: where another server is connected to, the rules are those that it has for the URL's own host")
+  @Test("with connect-to, the rules are those that the target serves for the URL's own host")
   func connectTo() throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let first = origin.ports[0]
@@ -163,7 +163,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.headers["X-Own"] != nil })
   }
 
-  @Test("D17: of a large file the first 500 KiB count, and an endless one is cut off")
+  @Test("the first 500 KiB of a large file count, and an endless one is cut off")
   func large() throws {
     let head = "User-agent: *\nDisallow: /no\n"
     let body = Array(head.utf8) + [UInt8](repeating: UInt8(ascii: "\n"), count: 600 << 10)
@@ -178,7 +178,7 @@ struct RobotsTests {
     #expect(origin.count(of: "/robots.txt") == 1)
   }
 
-  @Test("D17: a host that is down is not asked for robots.txt either, and says so")
+  @Test("a host that is down isn't asked for robots.txt, and the failure says so")
   func hostDown() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let origin = try Origin(fallback: .reset)
@@ -190,7 +190,7 @@ struct RobotsTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D17: rules that lead to a host that is down are unreachable, once and for all that wait")
+  @Test("rules that redirect to a host that is down are unreachable, once for all waiters")
   func rulesOnAHostThatIsDown() async throws {
     let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
     let origin = try Origin(addresses: [.ipv4, .ipv4])

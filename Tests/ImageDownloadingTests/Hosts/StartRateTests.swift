@@ -19,7 +19,7 @@ struct StartRateTests {
     }
   }
 
-  @Test("a rate of 50 a second is one start every 20 ms; no rate is no interval")
+  @Test("50 per second is one start every 20 ms, and no rate is no interval")
   func interval() {
     #expect(Self.interval == 20_000_000)
     #expect(StartRate.intervalNanoseconds(ofRate: nil) == 0)
@@ -27,7 +27,7 @@ struct StartRateTests {
     #expect(StartRate.intervalNanoseconds(ofRate: 3) == 333_333_334)
   }
 
-  @Test("starts that come a little late do not lower the rate, nor come too close to one another")
+  @Test("slightly late starts don't lower the rate or bring starts closer together")
   func lateWakesKeepTheRate() {
     var random = SeededRandom(seed: 3)
     let times = starts(1001) { _ in .microseconds(Int64.random(in: 0...4_900, using: &random)) }
@@ -38,7 +38,7 @@ struct StartRateTests {
     }
   }
 
-  @Test("what was not used is lost: after a break the starts are no closer than before")
+  @Test("unused starts are lost: after a break the starts are no closer together")
   func noBursts() {
     let times = starts(100) { $0 == 50 ? .seconds(30) : .zero }
     for (earlier, later) in zip(times, times.dropFirst()) {
@@ -46,7 +46,7 @@ struct StartRateTests {
     }
   }
 
-  @Test("another interval counts from the last start on; a start taken back counts nothing")
+  @Test("a new interval counts from the last start, and a start taken back counts nothing")
   func changes() {
     let now = MonotonicInstant(nanoseconds: 1_000_000_000)
     var rate = StartRate()

@@ -15,7 +15,7 @@ import Testing
 
   private func milliseconds(_ bottleneck: Bottleneck) -> UInt64 { meter.times[bottleneck] / 1_000_000 }
 
-  @Test func eachMomentCountsForWhatHeldUpThen() {
+  @Test("each moment counts for its bottleneck") func eachMomentCountsForWhatHeldUpThen() {
     pass(1)
     meter.supply(.reading)
     pass(2)
@@ -44,7 +44,7 @@ import Testing
     #expect(Bottleneck.allCases.reduce(0) { $0 + milliseconds($1) } == 35)
   }
 
-  @Test func theTimeUpToNowCounts() {
+  @Test("the time up to now counts") func theTimeUpToNowCounts() {
     meter.supply(.waiting)
     pass(5)
     let before = meter.times
@@ -54,7 +54,7 @@ import Testing
     #expect(meter.bottleneck == .input)
   }
 
-  @Test func aMomentThatHasPassedForOthersIsCountedOnce() {
+  @Test("a moment is counted once even if others have passed it") func aMomentThatHasPassedForOthersIsCountedOnce() {
     let woken = clock.source.monotonic()
     pass(5)
     meter.supply(.reading)

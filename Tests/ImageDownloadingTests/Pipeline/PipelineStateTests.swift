@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func whileTransfersSleepTheirLimitIsWhatHoldsUp() {
+  @Test("while transfers sleep, their limit is the bottleneck") func whileTransfersSleepTheirLimitIsWhatHoldsUp() {
     for supply in Self.supplies {
       for store in Self.stores {
         #expect(state(.concurrency, running: 4, supply, store, bodies: 3).bottleneck == .concurrency)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whileTheTransferThreadWorksItHoldsUpWhatWaitsForServers() {
+  @Test("while the transfer thread works, it is the bottleneck") func whileTheTransferThreadWorksItHoldsUpWhatWaitsForServers() {
     for limit in [StartLimit.concurrency, .hosts, .notYet] {
       #expect(state(limit, running: 4, works: true).bottleneck == .transferring)
     }
@@ -60,7 +60,7 @@ import Testing
     #expect(state(.empty, running: 4, works: true).bottleneck == .transferring)
   }
 
-  @Test func whereNothingWaitsWhoAsksHoldsUp() {
+  @Test("if nothing waits, the caller is the bottleneck") func whereNothingWaitsWhoAsksHoldsUp() {
     for running in [0, 4] {
       for works in [false, true] {
         #expect(state(running: running, works: works, .waiting, .writing, bodies: 3).bottleneck == .input)
@@ -70,7 +70,8 @@ import Testing
     }
   }
 
-  @Test func whereAllIsAskedForTheLastTransfersHoldUpAndThenWhatHasCome() {
+  @Test("once everything is requested, the last transfers are the bottleneck, then their results")
+  func whereAllIsAskedForTheLastTransfersHoldUpAndThenWhatHasCome() {
     #expect(state(running: 1, .none, .writing, bodies: 3).bottleneck == .answers)
     #expect(state(.empty, .none, .writing, bodies: 2).bottleneck == .coding)
     #expect(state(.empty, .none, .writing, bodies: 1).bottleneck == .writing)
@@ -79,7 +80,7 @@ import Testing
     #expect(state(.empty, .none, .idle).bottleneck == nil)
   }
 
-  @Test func withoutRoomWhatHasComeHoldsUp() {
+  @Test("without room the results are the bottleneck") func withoutRoomWhatHasComeHoldsUp() {
     for supply in Self.supplies {
       #expect(state(.held, running: 4, supply, .writing, bodies: 2).bottleneck == .coding)
       #expect(state(.held, running: 4, supply, .writing, bodies: 1).bottleneck == .writing)
@@ -88,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func somethingHoldsUpUnlessNothingIsUnderWay() {
+  @Test("there is a bottleneck unless nothing is in progress") func somethingHoldsUpUnlessNothingIsUnderWay() {
     for state in all where state.bottleneck == nil {
       #expect(state.store == .idle && state.bodiesToCode == 0)
       #expect(
@@ -97,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func whoAsksHoldsUpOnlyWhereNothingWaits() {
+  @Test("the caller is the bottleneck only if nothing waits") func whoAsksHoldsUpOnlyWhereNothingWaits() {
     for state in all where state.limit != .empty {
       let bottleneck = state.bottleneck
       #expect(bottleneck != .input && bottleneck != .reading && bottleneck != .lookingUp)
