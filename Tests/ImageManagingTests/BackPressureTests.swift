@@ -4,7 +4,7 @@ import Threads
 @testable import ImageManaging
 
 @Suite struct BackPressureTests {
-  @Test func whoWasToldToWaitIsCalledOnceThereIsRoom() {
+  @Test("a blocked caller is called once there is room") func whoWasToldToWaitIsCalledOnceThereIsRoom() {
     let pressure = BackPressure()
     pressure.add(BackPressure.Held(entries: pressure.limit.entries))
     #expect(!pressure.mayStart())
@@ -13,7 +13,10 @@ import Threads
     #expect(!pressure.subtract(BackPressure.Held(entries: 1)))
   }
 
-  @Test(arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)])
+  @Test(
+    "entries, bytes and open files are each limited",
+    arguments: [BackPressure.Held(entries: 10), BackPressure.Held(bytes: 10), BackPressure.Held(blobs: 10)]
+  )
   func entriesBytesAndOpenFilesAreEachBounded(held: BackPressure.Held) {
     let pressure = BackPressure(limit: BackPressure.Held(entries: 10, bytes: 10, blobs: 10))
     pressure.add(held)
@@ -21,7 +24,7 @@ import Threads
     #expect(pressure.subtract(held))
   }
 
-  @Test("a thread that was told to wait is always called, whatever the other one does meanwhile") func noCallIsLost() throws {
+  @Test("a blocked thread is always called, whatever the other thread does meanwhile") func noCallIsLost() throws {
     let pressure = BackPressure()
     let calls = Mailbox<Bool>()
     let rounds = 20_000

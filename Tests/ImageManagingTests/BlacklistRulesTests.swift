@@ -6,25 +6,25 @@ import Testing
 @Suite struct BlacklistRulesTests {
   private let rules = BlacklistRules()
 
-  @Test("M4: what depends on the job, on the network or on us is never remembered", arguments: FailureKind.allCases)
+  @Test("failures caused by the job, the network or prewarm itself are never remembered", arguments: FailureKind.allCases)
   func onlyLastingFailuresAreRemembered(kind: FailureKind) {
     let lasting: Set<FailureKind> = [.notAnImage, .empty, .undecodable]
     #expect(rules.remembers(Failure(kind, message: "")) == lasting.contains(kind))
   }
 
-  @Test("M4: of the statuses, those that do not heal by themselves", arguments: 100...599)
+  @Test("only permanent statuses are remembered", arguments: 100...599)
   func onlyLastingStatusesAreRemembered(status: Int) {
     let lasting: Set = [400, 404, 405, 406, 410, 411, 412, 413, 414, 415, 417, 422, 451]
     #expect(rules.remembers(Failure(.httpStatus, status: status, message: "")) == lasting.contains(status))
   }
 
-  @Test("M4: a status that is named is remembered, transient or not") func namedStatusesAreRemembered() {
+  @Test("a configured status is remembered, transient or not") func namedStatusesAreRemembered() {
     let rules = BlacklistRules(statuses: [400...599])
     #expect(rules.remembers(Failure(.httpStatus, status: 503, isTransient: true, message: "")))
     #expect(!rules.remembers(Failure(.httpStatus, status: 304, message: "")))
   }
 
-  @Test func aBlacklistThatIsOffRemembersNothing() {
+  @Test("a disabled blacklist remembers nothing") func aBlacklistThatIsOffRemembersNothing() {
     let rules = BlacklistRules(isEnabled: false)
     #expect(!rules.remembers(Failure(.httpStatus, status: 404, message: "")))
     #expect(!rules.remembers(Failure(.empty, message: "")))

@@ -38,13 +38,13 @@ import Testing
     }
   }
 
-  @Test("D19: frames that would take more than decoding may are refused before they are made") func tooManyBytes() {
+  @Test("frames beyond the decoding limit are rejected before they are created") func tooManyBytes() {
     let failure = failure(bounded(ResizingTransformer(width: 4000, height: 4000, fit: .fill)), animation(frames: 100))
     #expect(failure?.kind == .dimensions)
     #expect(failure?.message.hasPrefix("the transform would make 100 frames of 4000 x 4000 pixels") == true)
   }
 
-  @Test("D19: what would have more pixels than an image may is refused, on the way through a pipeline too") func tooManyPixels() {
+  @Test("a result with too many pixels is rejected, also within a pipeline") func tooManyPixels() {
     let large = ResizingTransformer(width: 40, height: 40, fit: .fill)
     let small = ResizingTransformer(width: 3, height: 3)
     let limits = DecodingLimits(maximumPixels: 1599)
@@ -58,7 +58,7 @@ import Testing
     #expect(failure(bounded(long, DecodingLimits(maximumPixels: .max)), animation(frames: 1))?.kind == .dimensions)
   }
 
-  @Test("D19: of a transformer that tells no size, what it made is refused") func tooLargeInTheEnd() {
+  @Test("the result of a transformer that reports no size is checked and rejected") func tooLargeInTheEnd() {
     let own = ClosureTransformer(key: "own", transformsAnimated: true) {
       try ResizingTransformer(width: 40, height: 40, fit: .fill).transform($0)
     }
@@ -66,7 +66,7 @@ import Testing
     #expect(failure(bounded(own, DecodingLimits(maximumPixels: 1600)), animation(frames: 2)) == nil)
   }
 
-  @Test("D19: memory for what is made is taken from the budget until it is used") func budgeted() throws {
+  @Test("memory for results comes from the budget until they are used") func budgeted() throws {
     let budget = DecodingBudget(bytes: 1 << 20)
     let limits = DecodingLimits(budget: budget)
     for transformer in [nil, FlippingTransformer(), ClosureTransformer(key: "own", transformsAnimated: true) { $0 }]
@@ -78,13 +78,13 @@ import Testing
     }
   }
 
-  @Test("D19: an animation that nobody waits for is given up between frames") func stopped() throws {
+  @Test("an abandoned animation is stopped between frames") func stopped() throws {
     let turns = Counter()
     let failure = failure(bounded(FlippingTransformer()) { turns.next() > 3 }, animation(frames: 9))
     #expect(failure != nil && turns.count == 4)
   }
 
-  @Test("K9: frame by frame an animation becomes what it becomes as a whole") func framewise() throws {
+  @Test("an animation transformed frame by frame equals the one transformed whole") func framewise() throws {
     let image = animation(frames: 4)
     for transformer in [
       FlippingTransformer(horizontal: true), RotationTransformer(degrees: 30),

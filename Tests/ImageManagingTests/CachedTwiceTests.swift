@@ -16,7 +16,7 @@ import Testing
     return request
   }
 
-  @Test("M6, C1: what is fresh is served while somebody refreshes it, also where that fails") func freshBesideARefresh()
+  @Test("a fresh image is served during a refresh, even if the refresh fails") func freshBesideARefresh()
     async throws
   {
     let album = try Album()
@@ -32,7 +32,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await refresh.value }
   }
 
-  @Test("C19: what may be used while it is renewed is served to everyone meanwhile") func staleBesideARenewal() async throws {
+  @Test("a stale-while-revalidate image is served to everyone during its renewal") func staleBesideARenewal() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
     let answer = Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers)
@@ -46,7 +46,7 @@ import Testing
     gate.open()
   }
 
-  @Test("C19: a prefetch renews what a single load would still serve") func aPrefetchRenews() async throws {
+  @Test("a prefetch renews an image that a single load would still serve") func aPrefetchRenews() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
@@ -57,7 +57,7 @@ import Testing
     #expect(try await album.manager.response(for: kept).result.outcome == .revalidated)
   }
 
-  @Test("C19: memory and transformed images heed Vary as records do", arguments: [true, false])
+  @Test("memory and transformed images respect Vary as records do", arguments: [true, false])
   func varyInMemoryAndOfTransforms(_ hasMemory: Bool) async throws {
     let album = try Album {
       if !hasMemory {
@@ -72,7 +72,7 @@ import Testing
     #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
   }
 
-  @Test("C19: what memory has after a 304 heeds Vary too") func varyInMemoryAfterARevalidation() async throws {
+  @Test("images in memory respect Vary after a 304") func varyInMemoryAfterARevalidation() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Vary": "Accept-Language"]))
     _ = try await album.manager.response(for: speaking("de", album, "/v.jpg"))
@@ -83,7 +83,7 @@ import Testing
     #expect(try await album.manager.response(for: speaking("fr", album, "/v.jpg")).source == .network)
   }
 
-  @Test("C7, C19: an image in memory is judged by the rules of who asks, kept on disk or not")
+  @Test("an image in memory is judged by the caller's rules, whether or not it is on disk")
   func memoryIsJudgedByTheAskersRules() async throws {
     let album = try Album(freshness: .http)
     album.origin.set("/v.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Cache-Control": "max-age=60"]))
@@ -103,7 +103,7 @@ import Testing
     #expect(try await byAge.source("/a.jpg", mode: .only) == .memory)
   }
 
-  @Test("M6: a new body on disk takes the old pixels out of memory, whoever fetched it") func newBytesReplaceOldPixels()
+  @Test("a new body on disk evicts the old pixels from memory, whoever fetched it") func newBytesReplaceOldPixels()
     async throws
   {
     let album = try Album()
@@ -119,7 +119,7 @@ import Testing
     #expect(try await album.manager.response(for: album.request("/v.jpg")).image?.header.size.width == 32)
   }
 
-  @Test("C7: an image that is decoded counts as used") func aDecodedHitIsAUse() async throws {
+  @Test("decoding an image counts as access") func aDecodedHitIsAUse() async throws {
     let folder = TemporaryDirectory()
     let clock = ManualClock()
     let cache = try ImageCache(
@@ -135,7 +135,7 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("M7, M8: a load from the loader only, or from memory only, looks into no read-only cache")
+  @Test("a load from the network or memory only searches no read-only cache")
   func layersHoldForReadOnlyCaches() async throws {
     let source = try Album()
     _ = try await source.source("/a.jpg")
@@ -152,7 +152,7 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("M3: a retry that succeeds takes the URL off the blacklist, kept or not") func aRetryThatIsNotKept() async throws {
+  @Test("a successful retry removes the URL from the blacklist, stored or not") func aRetryThatIsNotKept() async throws {
     let album = try Album()
     album.origin.set("/x.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     await #expect(throws: ImageLoadError.self) { try await album.source("/x.jpg") }
@@ -162,7 +162,7 @@ import Testing
     #expect(try album.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("M3: a refresh of what is cached and known bad serves what is cached") func aRefreshOfWhatIsKnownBad() async throws {
+  @Test("a refresh of a cached but blacklisted URL serves the cached image") func aRefreshOfWhatIsKnownBad() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", .sequence([Album.versioned(SampleImages.jpeg(1), etag: "\"1\""), .status(404)]))
     _ = try await album.source("/v.jpg")
@@ -173,7 +173,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await album.source("/v.jpg", mode: .refresh) }
   }
 
-  @Test("M6: what was removed while the server said that it is right is fetched again") func removedWhileItWasConfirmed()
+  @Test("an image removed during its revalidation is fetched again") func removedWhileItWasConfirmed()
     async throws
   {
     let album = try Album()
@@ -190,7 +190,7 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test("M8: a serialized transform is written where the request says, and the original is read where it is")
+  @Test("a serialized transform is stored in the requested layers, and the original is read from where it is")
   func layersOfTransforms() async throws {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) } }
     var request = album.request("/a.jpg")
@@ -203,7 +203,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("M18: what was made of an image goes with it") func transformsGoWithTheirOriginal() async throws {
+  @Test("removing an image removes its transforms") func transformsGoWithTheirOriginal() async throws {
     let album = try Album {
       $0.transformer = ClosureTransformer(key: "same") { $0 }
       $0.hooks.cacheSerializer = { _, _, data in data ?? SampleImages.png(3) }
@@ -214,7 +214,7 @@ import Testing
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 0)
   }
 
-  @Test("C14: a transformed image that is damaged on disk is made anew of the original") func aDamagedTransform() async throws {
+  @Test("a damaged transformed image is rebuilt from the original") func aDamagedTransform() async throws {
     let large = SampleImages.png(3) + [UInt8](repeating: 0, count: 300_000)
     let album = try Album {
       $0.memory = nil
@@ -233,7 +233,7 @@ import Testing
     func load(_ request: LoaderRequest) async throws -> LoaderResponse { LoaderResponse(body: SampleImages.jpeg(1)) }
   }
 
-  @Test("M15, D20: no secret of a loader's URL, or of a filter's key, is written down") func secretsOfOtherURLs() async throws {
+  @Test("no secret of a loader's URL or of a key filter is written to disk") func secretsOfOtherURLs() async throws {
     let album = try Album {
       $0.downloads.loaders = [Store()]
       $0.hooks.cacheKeyFilter = { $0 }

@@ -16,7 +16,7 @@ import Testing
     func receive(_ events: [DownloadEvent]) {}
   }
 
-  @Test("M23: what is kept of a downloader goes with it") func clientsGoWithTheirDownloaders() throws {
+  @Test("state kept for a downloader is released with it") func clientsGoWithTheirDownloaders() throws {
     let clients = DownloadClients(of: try ImageDownloader(), receiver: Deaf())
     weak var first: DownloadClient?
     try {
@@ -33,7 +33,7 @@ import Testing
     #expect(clients.client(of: nil) === clients.all[0])
   }
 
-  @Test("M23: each request may bring a downloader of its own") func oneForEachRequest() async throws {
+  @Test("each request may bring its own downloader") func oneForEachRequest() async throws {
     let album = try Album()
     for _ in 0..<30 {
       var request = album.request("/a.jpg", mode: .loaderOnly)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("M23: a downloader that ends with the contexts which are forgotten keeps no other load waiting")
+  @Test("a downloader that ends with its contexts delays no other load")
   func forgettingContexts() throws {
     let manager = try ImageManager()
     defer { manager.shutDown() }

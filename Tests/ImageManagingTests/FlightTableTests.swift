@@ -44,7 +44,7 @@ import Testing
     )
   }
 
-  @Test("M19: the second request for an identity joins the first, in one batch too") func theSecondJoinsTheFirst() {
+  @Test("the second request for an identity joins the first, even within a batch") func theSecondJoinsTheFirst() {
     let joined = join(["a", "b", "a"])
     guard case .began(let first) = joined[0], case .began(let second) = joined[1], case .shared = joined[2] else {
       Issue.record("joined \(joined)")
@@ -53,7 +53,7 @@ import Testing
     #expect(table.end([first, second]).map { $0?.waiters.map(\.entry.line) } == [[0, 2], [1]])
   }
 
-  @Test func anEndedFlightIsNotJoinedAndBeginsAnew() {
+  @Test("an ended flight isn't joined, and a new one starts") func anEndedFlightIsNotJoinedAndBeginsAnew() {
     guard case .began(let first) = join(["a"])[0] else { return }
     _ = table.end([first])
     guard case .began(let second) = join(["a"])[0] else {
@@ -64,14 +64,14 @@ import Testing
     #expect(table.end([first])[0]?.waiters == nil)
   }
 
-  @Test func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
+  @Test("a flight that ended since it was seen is looked up again") func aFlightThatWasSeenAndHasEndedSinceIsToBeLookedUpAgain() {
     guard case .ended = join(["a"], seenInFlight: true)[0] else {
       Issue.record("a request began a flight for what is in the cache by now")
       return
     }
   }
 
-  @Test("M17: cancelling leaves flights alone that others wait for") func cancellingLeavesSharedFlightsAlone() {
+  @Test("cancelling leaves flights with other waiters running") func cancellingLeavesSharedFlightsAlone() {
     let other = Receiver()
     _ = join(["mine", "shared"])
     _ = join(["shared"], receiver: other)
@@ -80,7 +80,7 @@ import Testing
     #expect(stopped.allSatisfy { table.flight($0)?.stop == .now })
   }
 
-  @Test("M19: what another context asks for is a flight of its own") func contextsDoNotShare() {
+  @Test("contexts don't share flights") func contextsDoNotShare() {
     let other = LoadContext(
       cache: nil,
       download: DownloadOptions(),
@@ -94,7 +94,7 @@ import Testing
     #expect(table.marks(of: [key("a")], for: other) == [true])
   }
 
-  @Test func identitiesOfOneHashDoNotShare() {
+  @Test("identities with equal hashes don't share flights") func identitiesOfOneHashDoNotShare() {
     guard case .began(let first) = join(["a"], key: key("x"))[0], case .began(let second) = join(["b"], key: key("x"))[0] else {
       Issue.record("two identities shared a flight")
       return
@@ -108,7 +108,7 @@ import Testing
     #expect(table.end([first]).map { $0?.waiters.count } == [2])
   }
 
-  @Test func aStopIsNotTakenBack() {
+  @Test("a stop cannot be undone") func aStopIsNotTakenBack() {
     guard case .began(let number) = join(["a"])[0] else { return }
     _ = table.stop(.now, for: receiver)
     _ = table.stop(.nothingNew, for: receiver)

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("M13: what the hook does not want ends without image and without error") func aDeclinedMiss() async throws {
+  @Test("a miss that the hook declines ends without image and without error") func aDeclinedMiss() async throws {
     let album = try Album { $0.hooks.shouldDownload = { !$0.hasSuffix("/a.jpg") } }
     let response = try await album.manager.response(for: album.request("/a.jpg"))
     #expect(response.image == nil && response.source == nil)
@@ -29,7 +29,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("M13: a refresh that the hook does not want gives the cached image, once") func aDeclinedRefresh() async throws {
+  @Test("a refresh that the hook declines returns the cached image once") func aDeclinedRefresh() async throws {
     let wanted = Wanted()
     let album = try Album { $0.hooks.shouldDownload = { _ in wanted.value } }
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
@@ -40,7 +40,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("M4: the hook decides what is blacklisted, over the rules") func theHookBlocks() async throws {
+  @Test("the hook decides what is blacklisted, over the rules") func theHookBlocks() async throws {
     let album = try Album {
       $0.hooks.shouldBlockFailedURL = { url, failure in failure.status == 503 && url.hasSuffix("/busy.jpg") }
     }
@@ -53,7 +53,7 @@ import Testing
     #expect(album.origin.count(of: "/gone.jpg") == 2 && album.origin.count(of: "/busy.jpg") == 1)
   }
 
-  @Test("M15: the key filter's text is the identity, and the record keeps the URL as it was written") func theKeyFilter()
+  @Test("the key filter's result is the identity, and the record keeps the URL as written") func theKeyFilter()
     async throws
   {
     let album = try Album { $0.hooks.cacheKeyFilter = { String($0.prefix { $0 != "?" }) } }
@@ -65,7 +65,7 @@ import Testing
     #expect(String(decoding: record.url, as: UTF8.self) == album.url("/c.jpg?token=1"))
   }
 
-  @Test("M15: a key rule drops the query, or some of it, for loads and look-ups alike", arguments: [true, false])
+  @Test("a key rule drops the query or parts of it, for loads and lookups alike", arguments: [true, false])
   func keyRules(_ dropsAll: Bool) async throws {
     let album = try Album { $0.keyRule = dropsAll ? .urlWithoutQuery : .droppingQuery(["utm_source", "ref"]) }
     album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
@@ -77,7 +77,7 @@ import Testing
     #expect(album.origin.requests.first?.target == "/c.jpg?w=1&utm_source=a")
   }
 
-  @Test("M16: the serializer chooses the bytes that go to disk, or that none do") func theSerializer() async throws {
+  @Test("the serializer chooses the bytes to store, or none") func theSerializer() async throws {
     let album = try Album {
       $0.memory = nil
       $0.hooks.cacheSerializer = { url, _, data in
@@ -94,7 +94,7 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test("M16: what a serializer makes that is no image fails the load, and nothing is kept") func aSerializerThatFails()
+  @Test("serialized bytes that aren't an image fail the load, and nothing is stored") func aSerializerThatFails()
     async throws
   {
     let album = try Album { $0.hooks.cacheSerializer = { _, _, _ in Array("no image".utf8) } }
@@ -103,7 +103,7 @@ import Testing
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("M14: a transformed image has a key of its own, and the original is kept beside it") func transformsHaveTheirOwnKey()
+  @Test("a transformed image has its own key, and the original is kept beside it") func transformsHaveTheirOwnKey()
     async throws
   {
     let album = try Album()
@@ -119,7 +119,7 @@ import Testing
     #expect(album.memory.count == 3 && album.origin.requests.count == 1)
   }
 
-  @Test("M14, M16: with a serializer the transformed image gets to the disk, under its own identity")
+  @Test("a serializer stores the transformed image under its own identity")
   func aTransformedImageOnDisk() async throws {
     let album = try Album {
       $0.transformer = Upended()
@@ -134,7 +134,7 @@ import Testing
     #expect(response.source == .disk && response.image?.header.format == .png)
   }
 
-  @Test("M14: animations are left alone unless the transformer takes them") func animationsAreLeftAlone() throws {
+  @Test("transformers skip animations unless they support them") func animationsAreLeftAlone() throws {
     var header = ImageHeader(format: .webp, size: ImageSize(width: 1, height: 2))
     header.frames = 3
     let image = DecodedImage(
@@ -149,7 +149,7 @@ import Testing
     #expect(try Upended().applied(to: still).pixels.bytes == [8, 7, 6, 5, 4, 3, 2, 1])
   }
 
-  @Test("M14: a transformer that throws fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()
+  @Test("a throwing transformer fails the load as internal, and nothing is blacklisted") func aTransformerThatThrows()
     async throws
   {
     struct Refusal: Error {}
@@ -164,7 +164,7 @@ import Testing
     #expect(try album.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("M23: hooks are under no lock: each may call the manager back") func hooksMayCallBack() async throws {
+  @Test("hooks run without a lock and may call the manager") func hooksMayCallBack() async throws {
     let box = ManagerBox()
     let album = try Album {
       $0.hooks.shouldDownload = { url in

@@ -15,7 +15,7 @@ import Testing
     origin.set("/a.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
   }
 
-  @Test("M1, M20: a load is downloaded and committed, the next one is a hit") func aLoadIsKept() async throws {
+  @Test("a load is downloaded and stored, and the next one is a hit") func aLoadIsKept() async throws {
     let first = try await loader.load(origin.url("/a.jpg"))
     #expect(first.outcome == .downloaded && first.format == .jpeg && first.bytes == SampleImages.jpeg(1).count)
     #expect(try loader.cache.totals().entries == 1)
@@ -24,7 +24,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M19, D3: all who ask for one identity share one request, and each completes once")
+  @Test("all waiters for one identity share one request, and each completes once")
   func allWhoAskShareOneRequest() async throws {
     let gate = origin.holdAll()
     let context = loader.context()
@@ -39,7 +39,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M3, M5: a lasting failure is remembered, until it expires") func aLastingFailureIsRemembered() async throws {
+  @Test("a permanent failure is remembered until it expires") func aLastingFailureIsRemembered() async throws {
     #expect(try await loader.load(origin.url("/no.jpg")).failure?.status == 404)
     let known = try await loader.load(origin.url("/no.jpg"))
     #expect(known.outcome == .blacklisted && known.failure?.kind == .httpStatus)
@@ -49,7 +49,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("M3: what is cached is served, blacklisted or not") func whatIsCachedIsServed() async throws {
+  @Test("a cached image is served, blacklisted or not") func whatIsCachedIsServed() async throws {
     let deep = VerificationRules(depth: .full)
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .downloaded)
@@ -59,12 +59,12 @@ import Testing
     #expect(try await loader.load(origin.url("/cut.jpg")).outcome == .hitDisk)
   }
 
-  @Test("M7: from the cache only, a miss is no request") func fromTheCacheOnly() async throws {
+  @Test("in cache-only mode a miss makes no request") func fromTheCacheOnly() async throws {
     let result = try await loader.load(origin.url("/a.jpg"), loader.context(mode: .only))
     #expect(result.outcome == .skipped && origin.requests.isEmpty)
   }
 
-  @Test("M7: bypassing the cache, neither it nor the blacklist is read or written") func bypassing() async throws {
+  @Test("bypass neither reads nor writes cache and blacklist") func bypassing() async throws {
     let context = loader.context(mode: .bypass)
     #expect(try await loader.load(origin.url("/a.jpg"), context).outcome == .checked)
     #expect(try await loader.load(origin.url("/no.jpg"), context).outcome == .failed)
@@ -74,7 +74,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("M17: each cancelled load completes once, as cancelled") func cancelledLoadsCompleteOnce() async throws {
+  @Test("each cancelled load completes once as cancelled") func cancelledLoadsCompleteOnce() async throws {
     let gate = origin.holdAll()
     let urls = (0..<30).map { origin.url("/\($0).jpg") }
     try loader.ask(urls, loader.context())
@@ -85,7 +85,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a.jpg")).outcome == .downloaded)
   }
 
-  @Test("M27: cancelled without what runs, that goes on to its end") func whatRunsGoesOn() async throws {
+  @Test("cancelling only waiting loads lets running ones finish") func whatRunsGoesOn() async throws {
     let gate = origin.holdAll()
     try loader.ask((0..<30).map { _ in origin.url("/a.jpg") } + (0..<30).map { origin.url("/\($0)") }, loader.context())
     try await gate.waitForWaiting(8)
@@ -97,8 +97,7 @@ import Testing
     #expect(results[30...].count { $0.outcome == .cancelled } == 23)
   }
 
-  @Test("C14: a body that was damaged on disk is removed, told, and fetched again") func aDamagedBodyIsFetchedAgain() async throws
-  {
+  @Test("a damaged body is removed, reported and fetched again") func aDamagedBodyIsFetchedAgain() async throws {
     let large = SampleImages.jpeg(2, padding: 300_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))
     #expect(try await loader.load(origin.url("/large.jpg")).outcome == .downloaded)
@@ -110,7 +109,7 @@ import Testing
     #expect(try await loader.load(origin.url("/large.jpg"), context).outcome == .hitDisk)
   }
 
-  @Test("M3: a cached image that breaks the rules, and is known bad, is not asked for again")
+  @Test("a blacklisted URL whose cached image breaks the rules isn't requested")
   func whatIsKnownBadIsNotAskedForAfterAProof() async throws {
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
     let deep = VerificationRules(depth: .full)
@@ -124,7 +123,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("C14, M17: proofs that wait are given up when their loads are cancelled, and each completes once")
+  @Test("pending verifications are dropped when their loads are cancelled, and each completes once")
   func proofsAreGivenUp() async throws {
     origin.setFallback { _ in .body(Fixtures.bytes("images/good/photo.jpg"), type: "image/jpeg") }
     let urls = (0..<200).map { origin.url("/\($0).jpg") }
@@ -136,7 +135,7 @@ import Testing
     #expect(origin.requests.count == 200)
   }
 
-  @Test("a manager that is shut down completes what was asked of it") func shuttingDownCompletesEverything() async throws {
+  @Test("shutdown completes all pending loads") func shuttingDownCompletesEverything() async throws {
     let gate = origin.holdAll()
     try loader.ask((0..<20).map { origin.url("/\($0).jpg") } + [origin.url("/a.jpg")], loader.context())
     try await gate.waitForWaiting(8)

@@ -8,7 +8,7 @@ import Testing
 
 /// Batches of requests, bounded and counted.
 @Suite struct ImagePrefetcherTests {
-  @Test("a prefetcher with a concurrency of zero traps with a sentence") func aConcurrencyOfZeroTraps() async {
+  @Test("a prefetcher with a concurrency of zero traps with a message") func aConcurrencyOfZeroTraps() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = ImagePrefetcher(manager: try ImageManager(), configuration: .init(maxConcurrent: 0))
     }
@@ -16,7 +16,7 @@ import Testing
     #expect(said.contains("concurrency of 0"))
   }
 
-  @Test("P1: whoever wants to know is told how each request ended, once") func eachEndIsTold() async throws {
+  @Test("an observer gets the end of each request once") func eachEndIsTold() async throws {
     let house = try Warehouse()
     house.origin.set("/no.jpg", .status(404))
     let ended = Watched<[String: [Outcome]]>([:])
@@ -28,7 +28,8 @@ import Testing
     #expect(result.loaded == 2 && result.failed == 2)
   }
 
-  @Test("P1: a batch is read as there is room, and only so many requests are in flight") func readAsThereIsRoom() async throws {
+  @Test("a batch is read as there is room, and the number of requests in flight is limited") func readAsThereIsRoom() async throws
+  {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<20))
@@ -44,7 +45,7 @@ import Testing
     #expect(house.origin.peakInFlight == 4)
   }
 
-  @Test("P1, P5: each request counts once, however it ends") func eachRequestCountsOnce() async throws {
+  @Test("each request counts once, however it ends") func eachRequestCountsOnce() async throws {
     let house = try Warehouse()
     _ = try await house.manager.load(house.url(0)).value
     _ = await house.prefetcher().prefetch(urls: [house.origin.url("/known-bad")]).value
@@ -60,7 +61,7 @@ import Testing
     #expect(last == result)
   }
 
-  @Test("P1: an empty batch completes, for all who wait") func anEmptyBatchCompletes() async throws {
+  @Test("an empty batch completes for all waiters") func anEmptyBatchCompletes() async throws {
     let house = try Warehouse()
     let batch = house.prefetcher().prefetch(urls: [])
     async let first = batch.value
@@ -68,8 +69,7 @@ import Testing
     #expect(await (first, second) == (PrefetchProgress(), PrefetchProgress()))
   }
 
-  @Test("P1: requests of different kinds in one batch are all made, in their order") func requestsOfDifferentKinds() async throws
-  {
+  @Test("requests of different kinds in one batch are all made in order") func requestsOfDifferentKinds() async throws {
     let house = try Warehouse(concurrency: 1)
     let requests = (0..<12).map { number in
       let options =
@@ -85,7 +85,7 @@ import Testing
     #expect(house.origin.requests.map { $0.headers["X-Kind"] != nil } == (0..<12).map { $0 % 3 == 0 })
   }
 
-  @Test("P2: with ten thousand prefetches queued, a direct load is among the next to start") func aDirectLoadComesFirst()
+  @Test("with ten thousand queued prefetches a direct load is among the next to start") func aDirectLoadComesFirst()
     async throws
   {
     let concurrency = 8
@@ -103,7 +103,7 @@ import Testing
     #expect(place >= concurrency && place < 2 * concurrency)
   }
 
-  @Test("P2: a direct load of what is queued as a prefetch raises it") func aDirectLoadRaisesAPrefetch() async throws {
+  @Test("a direct load of a queued prefetch raises it") func aDirectLoadRaisesAPrefetch() async throws {
     let house = try Warehouse(concurrency: 1)
     let gate = house.origin.holdAll()
     let batch = house.prefetcher(maxConcurrent: 10).prefetch(urls: house.urls(0..<10))
@@ -116,7 +116,7 @@ import Testing
     #expect(house.origin.requests.map(\.path).prefix(3) == ["/0.jpg", "/7.jpg", "/1.jpg"])
   }
 
-  @Test("P4: to the disk nothing is decoded beyond verification, to memory all is", arguments: [true, false])
+  @Test("a prefetch to disk only verifies, and one to memory decodes", arguments: [true, false])
   func destinations(isMemory: Bool) async throws {
     let house = try Warehouse()
     house.origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
@@ -131,7 +131,7 @@ import Testing
     #expect(house.origin.count(of: "/1.jpg") == 1)
   }
 
-  @Test("P5: a request that is tried again counts once") func retriesCountOnce() async throws {
+  @Test("a retried request counts once") func retriesCountOnce() async throws {
     let house = try Warehouse(retries: 2)
     for number in 0..<3 {
       let image = Behaviour.body(SampleImages.jpeg(number), type: "image/jpeg")

@@ -27,7 +27,7 @@ import Testing
     return request
   }
 
-  @Test("M21: binding anew cancels the load before, of which nothing is delivered") func bindingAnewCancels() async throws {
+  @Test("a new binding cancels the previous load, and nothing of it is delivered") func bindingAnewCancels() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     let gate = gallery.origin.hold("/1.jpg")
@@ -45,7 +45,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("M21: what somebody else loads too is not delivered late either") func aSharedLoadIsNotDeliveredLate() async throws {
+  @Test("a shared load isn't delivered late either") func aSharedLoadIsNotDeliveredLate() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     let gate = gallery.origin.hold("/1.jpg")
@@ -61,8 +61,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("M21: an image that has come and was not taken is dropped with its binding") func whatWasNotTakenIsDropped() async throws
-  {
+  @Test("an untaken image is dropped with its binding") func whatWasNotTakenIsDropped() async throws {
     let gallery = try Gallery()
     let slot = ImageSlot(manager: gallery.manager)
     _ = try await slot.bind(request(1, gallery)).value
@@ -74,7 +73,7 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test("M21: a consumer that waits is woken by a clear, by an image, and by its own end") func aWaitingConsumerIsWoken()
+  @Test("a clear, an image or the end wakes a waiting consumer") func aWaitingConsumerIsWoken()
     async throws
   {
     let gallery = try Gallery()
@@ -97,7 +96,7 @@ import Testing
     #expect(taken.value.count == 3)
   }
 
-  @Test("M6, M21: a refresh is shown by its preview, then by what the network says") func previews() async throws {
+  @Test("a refresh shows its preview first, and then the network's result") func previews() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
     let slot = ImageSlot(manager: gallery.manager)
@@ -115,7 +114,7 @@ import Testing
     #expect(shown(await updates.next()) == "loaded 2")
   }
 
-  @Test("M21: a slot that is let go cancels its load") func aSlotThatIsLetGo() async throws {
+  @Test("a released slot cancels its load") func aSlotThatIsLetGo() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     var slot: ImageSlot? = ImageSlot(manager: gallery.manager)
@@ -127,7 +126,7 @@ import Testing
     gate.open()
   }
 
-  @Test("M21: whatever the order of answers, only the last binding is delivered", arguments: [UInt64(20_261_121), 7])
+  @Test("only the last binding is delivered, whatever the order of responses", arguments: [UInt64(20_261_121), 7])
   func onlyTheLastBindingIsDelivered(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let gallery = try Gallery(concurrency: 16)

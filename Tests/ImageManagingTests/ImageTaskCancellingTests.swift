@@ -10,7 +10,7 @@ import Testing
 
 /// Cancelling at every moment of a load's life.
 @Suite struct ImageTaskCancellingTests {
-  @Test("M17: a task that is cancelled before it asks makes no request") func cancelledBeforeItAsks() async throws {
+  @Test("a task cancelled before its request makes none") func cancelledBeforeItAsks() async throws {
     let gallery = try Gallery()
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -22,7 +22,7 @@ import Testing
     #expect(gallery.origin.requests.isEmpty)
   }
 
-  @Test("M17, M23: a task that is cancelled within a hook of its load ends as cancelled, once") func cancelledInAHook()
+  @Test("a task cancelled within its own hook ends once as cancelled") func cancelledInAHook()
     async throws
   {
     let hooks = LoadHooks(shouldDownload: { _ in
@@ -38,7 +38,7 @@ import Testing
     #expect(gallery.cache.path.isEmpty == false && gallery.memory.count == 0)
   }
 
-  @Test("M17: right after its start a load ends as cancelled at once, and nothing is kept") func cancelledRightAfterTheStart()
+  @Test("a load cancelled right after its start ends at once, and nothing is stored") func cancelledRightAfterTheStart()
     async throws
   {
     let gallery = try Gallery()
@@ -54,7 +54,7 @@ import Testing
     #expect(try gallery.cache.totals().entries == 0)
   }
 
-  @Test("M17, D3: cancelling one of two leaves the other") func cancellingOneLeavesTheOther() async throws {
+  @Test("cancelling one of two leaves the other") func cancellingOneLeavesTheOther() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let (one, other) = (gallery.manager.load(gallery.request(1)), gallery.manager.load(gallery.request(1)))
@@ -67,7 +67,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("M17, D3: cancelling the last stops the transfer, and asking again works") func cancellingTheLastStopsTheTransfer()
+  @Test("cancelling the last one stops the transfer, and a new request works") func cancellingTheLastStopsTheTransfer()
     async throws
   {
     let gallery = try Gallery()
@@ -83,7 +83,7 @@ import Testing
     #expect(gallery.origin.overlaps.isEmpty)
   }
 
-  @Test("M17: a load that begins while all are being cancelled is none of them", arguments: [true, false])
+  @Test("a load started during cancel-all isn't cancelled", arguments: [true, false])
   func aLoadAfterCancelAllIsLoaded(everybody: Bool) async throws {
     let door = Door()
     let gallery = try Gallery(
@@ -107,7 +107,7 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await failing.value }
   }
 
-  @Test("M17, D4: cancelling all ends those too that share a request by other rules, and asks for nothing anew")
+  @Test("cancel-all also ends waiters with other rules and starts no new request")
   func cancelAllEndsSharersOfOtherRules() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
@@ -125,7 +125,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("M17: a refresh that is cancelled while it shows the cached image asks for nothing") func cancelledInThePreview()
+  @Test("a refresh cancelled during its preview makes no request") func cancelledInThePreview()
     async throws
   {
     let door = Door()

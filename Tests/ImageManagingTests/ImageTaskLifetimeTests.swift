@@ -21,8 +21,7 @@ import Testing
     var areGone: Bool { paths.withLock { $0.allSatisfy { access($0, F_OK) != 0 } } }
   }
 
-  @Test("a manager that is let go while loads run ends them first, and then its threads") func aManagerThatIsLetGo() async throws
-  {
+  @Test("a manager released during loads ends them first and then its threads") func aManagerThatIsLetGo() async throws {
     let threads = Threads()
     var gallery: Gallery? = try Gallery(
       transformer: ClosureTransformer(key: "note") { image in
@@ -56,8 +55,7 @@ import Testing
     try await poll("the files to be closed") { try descriptors(below: folder.path).isEmpty }
   }
 
-  @Test("M17: a manager that is shut down between the steps of a refresh cancels it") func shutDownBetweenTheSteps() async throws
-  {
+  @Test("shutdown between the steps of a refresh cancels it") func shutDownBetweenTheSteps() async throws {
     let door = Door()
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
@@ -82,7 +80,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("M23: hooks and transformers may call back into the manager") func hooksMayCallBack() async throws {
+  @Test("hooks and transformers may call the manager") func hooksMayCallBack() async throws {
     let box = ManagerBox()
     let asked = Mutex<[ImageTask]>([])
     let callBack: @Sendable (String) -> Void = { url in
@@ -126,7 +124,7 @@ import Testing
     box.manager = nil
   }
 
-  @Test("M23: a hook may cancel all, its own load's neighbours included") func aHookMayCancelAll() async throws {
+  @Test("a hook may cancel all loads, including those beside its own") func aHookMayCancelAll() async throws {
     let box = ManagerBox()
     let gallery = try Gallery(
       hooks: LoadHooks(shouldDownload: { url in

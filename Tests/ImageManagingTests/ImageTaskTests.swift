@@ -10,7 +10,7 @@ import Testing
 
 /// One load, from its beginning to its only end.
 @Suite struct ImageTaskTests {
-  @Test("M1: an image comes from the network, then from memory, then from the disk") func sources() async throws {
+  @Test("an image comes from the network first, then from memory, then from disk") func sources() async throws {
     let gallery = try Gallery()
     let first = try await gallery.manager.response(for: gallery.request(1))
     #expect(first.source == .network && first.image?.header.size == ImageSize(width: 32, height: 24))
@@ -20,7 +20,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg"])
   }
 
-  @Test("M1: what memory has has ended when the load is handed out") func aMemoryHitHasEndedAtOnce() async throws {
+  @Test("a memory hit has ended when the task is returned") func aMemoryHitHasEndedAtOnce() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.url(1)).value
     let task = gallery.manager.load(gallery.url(1))
@@ -29,7 +29,7 @@ import Testing
     #expect(try await task.value.source == .memory)
   }
 
-  @Test("M2: a URL that is none has failed when the load is handed out", arguments: ["", "not a url", "ftp://127.0.0.1/1.jpg"])
+  @Test("an invalid URL has failed when the task is returned", arguments: ["", "not a url", "ftp://127.0.0.1/1.jpg"])
   func aURLThatIsNoneFailsAtOnce(_ url: String) async throws {
     let gallery = try Gallery()
     let task = gallery.manager.load(url)
@@ -41,7 +41,7 @@ import Testing
     #expect(gallery.origin.requests.isEmpty)
   }
 
-  @Test("M17, P2: a load that joins a waiting one raises it, and so does its own word") func joinersRaise() async throws {
+  @Test("a load that joins a waiting one raises it, and so does a new priority") func joinersRaise() async throws {
     let gallery = try Gallery(concurrency: 1)
     let gate = gallery.origin.holdAll()
     var tasks = [gallery.manager.load(gallery.request(0))]
@@ -54,7 +54,7 @@ import Testing
     #expect(gallery.asked == ["/0.jpg", "/3.jpg", "/4.jpg", "/1.jpg", "/2.jpg"])
   }
 
-  @Test("M17: a class that is raised while the preview is read holds for the refresh") func raisedBetweenTheSteps() async throws {
+  @Test("a priority raised during the preview applies to the refresh") func raisedBetweenTheSteps() async throws {
     let door = Door()
     let transformer = ClosureTransformer(key: "door") { image in
       door.pass()
@@ -85,7 +85,7 @@ import Testing
     #expect(gallery.asked == ["/1.jpg", "/0.jpg", "/1.jpg", "/2.jpg"])
   }
 
-  @Test("D10: progress begins with nothing and ends with all, then the events end") func progress() async throws {
+  @Test("progress starts at zero and ends with the total, and then the events end") func progress() async throws {
     let gallery = try Gallery()
     let count = SampleImages.jpeg(1).count
     let task = gallery.manager.load(gallery.request(1))
@@ -100,7 +100,7 @@ import Testing
     #expect(received.first == 0 && received.last == count && received == received.sorted())
   }
 
-  @Test("M23: any number may wait for one load, and each gets its end") func manyMayWait() async throws {
+  @Test("any number of waiters get the end of one load") func manyMayWait() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let task = gallery.manager.load(gallery.request(1))
@@ -113,7 +113,7 @@ import Testing
     #expect(images.count == 50 && images.allSatisfy { $0 == images[0] && $0 != nil })
   }
 
-  @Test("M17: that a caller who waits is cancelled does not cancel the load") func aCancelledCallerCancelsNothing() async throws {
+  @Test("cancelling a waiting caller doesn't cancel the load") func aCancelledCallerCancelsNothing() async throws {
     let gallery = try Gallery()
     let gate = gallery.origin.holdAll()
     let task = gallery.manager.load(gallery.request(1))
@@ -124,7 +124,7 @@ import Testing
     #expect(try await caller.value == .network)
   }
 
-  @Test("M6: a refresh shows what is cached, then what the network says") func refreshing() async throws {
+  @Test("a refresh shows the cached image first, and then the network's result") func refreshing() async throws {
     let gallery = try Gallery()
     _ = try await gallery.manager.load(gallery.request(1)).value
     gallery.origin.set("/1.jpg", .computed { $0.headers["If-None-Match"] == "\"1\"" ? .status(304) : .status(500) })
@@ -135,7 +135,7 @@ import Testing
     #expect(previews == [.memory] && response.source == .disk && response.result.outcome == .revalidated)
   }
 
-  @Test("M6, M7: without a disk the network is asked too, where it is to be", arguments: [CacheMode.refresh, .loaderOnly])
+  @Test("a refresh without a disk cache requests the image", arguments: [CacheMode.refresh, .loaderOnly])
   func aRefreshWithoutADiskAsks(_ mode: CacheMode) async throws {
     let gallery = try Gallery()
     let manager = try ImageManager(ImageManager.Configuration(memory: gallery.memory, downloadOptions: .patient()))

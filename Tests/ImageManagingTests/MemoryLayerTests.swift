@@ -10,7 +10,7 @@ import Testing
 
 /// The memory layer as loads use it.
 @Suite struct MemoryLayerTests {
-  @Test("M1, C1: an image comes from the network, then from memory, and from disk where memory has let it go")
+  @Test("an image comes from the network, then from memory, and from disk once memory has evicted it")
   func whereAnImageComesFrom() async throws {
     let album = try Album()
     #expect(try await album.source("/a.jpg") == .network)
@@ -22,7 +22,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("C3: an image costs its bytes per row times its height, and the limit is exact") func theCostIsExact() async throws {
+  @Test("an image costs bytes per row times height, and the limit is exact") func theCostIsExact() async throws {
     let album = try Album { $0.memory = ImageMemory(maxCost: 2 * 32 * 24 * 4, pressure: nil) }
     let memory = try #require(album.manager.configuration.memory)
     for number in 1...3 {
@@ -33,7 +33,7 @@ import Testing
     #expect(memory.count == 2)
   }
 
-  @Test("C4: one memory layer keeps the images of two caches apart") func cachesAreApartInMemory() async throws {
+  @Test("one memory layer keeps the images of two caches apart") func cachesAreApartInMemory() async throws {
     let album = try Album()
     let other = try ImageCache(
       ImageCache.Configuration(directory: album.folder.path, namespace: "other", time: album.clock.source)
@@ -46,7 +46,7 @@ import Testing
     #expect(album.memory.count == 2 && album.origin.requests.count == 2)
   }
 
-  @Test("M22: a warning that memory is short empties the layer") func pressureEmptiesTheLayer() async throws {
+  @Test("a memory pressure warning empties the layer") func pressureEmptiesTheLayer() async throws {
     let folder = TemporaryDirectory()
     let events = "\(folder.path)/memory.events"
     try "low 0\nhigh 0\nmax 0\noom 0\n".write(toFile: events, atomically: false, encoding: .utf8)
@@ -60,7 +60,7 @@ import Testing
     #expect(try await album.source("/a.jpg") == .disk)
   }
 
-  @Test("M22: where the system warns of nothing, the layer says so and works") func withoutWarnings() async throws {
+  @Test("if the system has no warnings, the layer says so and works") func withoutWarnings() async throws {
     let memory = ImageMemory(pressure: MemoryPressureSources(stallFiles: ["/no/such/file"], eventFiles: []))
     #expect(memory.pressureUnavailable?.contains("/no/such/file") == true)
     let album = try Album { $0.memory = memory }
@@ -68,14 +68,14 @@ import Testing
     #expect(try await album.source("/a.jpg") == .memory)
   }
 
-  @Test("C7: what is too old in memory is no hit") func whatIsTooOldIsNoHit() async throws {
+  @Test("an expired image in memory isn't a hit") func whatIsTooOldIsNoHit() async throws {
     let album = try Album()
     _ = try await album.source("/a.jpg")
     album.clock.advance(by: .seconds(7 * 86_400 + 1))
     #expect(try await album.source("/a.jpg") == .network)
   }
 
-  @Test("M8: nothing is written to disk where only memory is to keep it") func memoryOnly() async throws {
+  @Test("memory-only loads write nothing to disk") func memoryOnly() async throws {
     let album = try Album()
     #expect(try await album.source("/a.jpg", mode: .memoryOnly) == .network)
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 1)
@@ -84,7 +84,7 @@ import Testing
     #expect(try await album.source("/a.jpg") == .network)
   }
 
-  @Test("M8: each layer is read and filled as the request says") func layersPerRequest() async throws {
+  @Test("each layer is read and filled as the request says") func layersPerRequest() async throws {
     let album = try Album()
     var diskOnly = album.request("/a.jpg")
     diskOnly.cachePolicy.layers = CacheLayerUse(writes: .disk)
@@ -101,7 +101,7 @@ import Testing
     #expect(album.memory.count == 0)
   }
 
-  @Test("M25: decoding is done before the load ends, when it is asked for, or never") func decodingTimes() async throws {
+  @Test("decoding happens before the load ends, on request, or never") func decodingTimes() async throws {
     let album = try Album()
     var request = album.request("/a.jpg")
     request.decoding.time = .never
@@ -114,7 +114,7 @@ import Testing
     #expect(throws: ImageError.self) { try kept.decoded() }
   }
 
-  @Test("M26: bytes can be had beside an image that memory has") func dataBesideAnImageInMemory() async throws {
+  @Test("the bytes of an image in memory are available") func dataBesideAnImageInMemory() async throws {
     let counting = CountingCoder()
     let album = try Album { $0.coders.add(counting) }
     _ = try await album.source("/a.jpg")
@@ -126,8 +126,7 @@ import Testing
     #expect(album.origin.requests.count == 1)
   }
 
-  @Test("M18: what is cached is known without loading it, and can be stored and removed") func whatIsCachedIsKnown() async throws
-  {
+  @Test("a cached image can be checked without loading, stored and removed") func whatIsCachedIsKnown() async throws {
     let album = try Album()
     let url = album.url("/a.jpg")
     #expect(try !album.manager.isCached(url))

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "M10, K7: partial images come while bytes arrive, each better than the last, then the final one",
+    "partial images arrive during the download, each better than the last, then the final one",
     .timeLimit(.minutes(5)),
     arguments: [true, false]
   )
@@ -62,7 +62,7 @@ import Testing
     zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
   }
 
-  @Test("M10: what is refreshed shows what is cached, and no partial images") func notWithARefresh() async throws {
+  @Test("a refresh shows the cached image and no partial images") func notWithARefresh() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
     let body = SampleImages.jpeg(1, padding: 60_000, base: Self.progressive)
@@ -77,7 +77,7 @@ import Testing
     #expect(previews == 1)
   }
 
-  @Test("M11, K6: an image beyond a limit of bytes is decoded smaller, and kept apart in memory from the full one")
+  @Test("an image above a byte limit is decoded smaller and kept apart in memory")
   func scaledDown() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
@@ -99,7 +99,7 @@ import Testing
     #expect(try await manager.response(for: boxed).decoded().pixels.size == ImageSize(width: 8, height: 6))
   }
 
-  @Test("M14, C5: what a manager transforms is encoded for the disk, under an identity of how it was decoded and encoded")
+  @Test("a transformed image is encoded for the disk under an identity of its decoding and encoding")
   func encodedForTheDisk() async throws {
     let folder = TemporaryDirectory()
     let origin = try Origin()
@@ -127,7 +127,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("K5: an animation has all its frames, or only the first on request") func framesOnRequest() async throws {
+  @Test("an animation has all frames, or only the first on request") func framesOnRequest() async throws {
     let (manager, origin, folder) = try gallery(true)
     defer { withExtendedLifetime(folder) {} }
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))

@@ -26,7 +26,7 @@ import Testing
 
   private func urls(_ origin: Origin, _ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
 
-  @Test("M4: from the URL of that number on, the same bytes of a host fail and are neither kept nor remembered")
+  @Test("from the Nth URL on, equal bytes of a host fail and are neither stored nor remembered")
   func failing() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
@@ -43,7 +43,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("contexts count for themselves, and one without the rule takes them all") func contexts() async throws {
+  @Test("contexts count separately, and one without the rule accepts all") func contexts() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     for _ in 1...2 {
       let results = try await load(urls(origin, 3), loader, loader.context(verification: Self.rules))
@@ -52,7 +52,7 @@ import Testing
     #expect(try await load(urls(origin), loader, loader.context()).allSatisfy { $0.failure == nil })
   }
 
-  @Test("M19: a load without the rule that shared the request of a placeholder gets its image") func shared() async throws {
+  @Test("a load without the rule gets its image from a placeholder's shared request") func shared() async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     let context = loader.context(verification: Self.rules)
     _ = try await load(urls(origin, 2), loader, context)
@@ -66,7 +66,7 @@ import Testing
     #expect(try await second.completions(1)[0].1.result.outcome == .downloaded)
   }
 
-  @Test("a dry run and a run on the cache alone tell which hits would be asked for again", arguments: [CacheMode.dryRun, .only])
+  @Test("a dry run and a cache-only run report which hits would be requested again", arguments: [CacheMode.dryRun, .only])
   func withoutNetwork(mode: CacheMode) async throws {
     let (loader, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), loader, loader.context())
@@ -75,7 +75,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("C12: files of a folder count once they are read") func files() async throws {
+  @Test("images of a folder count once they are read") func files() async throws {
     let (source, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), source, source.context())
     let flat = TemporaryDirectory()
@@ -87,7 +87,7 @@ import Testing
     #expect(results.map(\.outcome) == [.hitDisk, .hitDisk, .failed, .downloaded, .failed])
   }
 
-  @Test("C1: so do those of a read-only cache, and of memory") func otherLayers() async throws {
+  @Test("images of read-only caches and of memory count too") func otherLayers() async throws {
     let (source, origin) = (try Loader(), try makeOrigin())
     _ = try await load(urls(origin), source, source.context())
     let loader = try Loader()
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("an observer sees what came, refused or not, large or small, and neither hits nor answers without an image")
+  @Test("an observer sees every received image, good or not, but no hits and no responses without an image")
   func observed() async throws {
     let loader = try Loader()
     let large = SampleImages.jpeg(2, padding: 300_000)

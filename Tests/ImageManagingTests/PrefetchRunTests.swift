@@ -69,7 +69,7 @@ import Testing
     manager = try ImageManager()
   }
 
-  @Test("P1: every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {
+  @Test("every request ends exactly once, whatever the batches") func everyRequestEndsOnce() {
     let list = List((0..<50).map { origin.url("/\($0).jpg") } + [origin.url("/0.jpg")])
     let summary = PrefetchRun(manager: manager, context: context).run(list)
     #expect(summary.sourceEnded && !summary.deadlinePassed)
@@ -77,12 +77,12 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("P1: an empty list completes") func anEmptyListCompletes() {
+  @Test("an empty list completes") func anEmptyListCompletes() {
     #expect(PrefetchRun(manager: manager, context: context).run(List([])).sourceEnded)
     manager.shutDown()
   }
 
-  @Test("P3: stopped before it runs, it makes no request") func stoppedBeforeItRuns() {
+  @Test("a run stopped before its start makes no request") func stoppedBeforeItRuns() {
     let list = List([origin.url("/1.jpg")])
     let run = PrefetchRun(manager: manager, context: context)
     run.stop(gracefully: true)
@@ -91,7 +91,7 @@ import Testing
     manager.shutDown()
   }
 
-  @Test("P3, P5: stopped at once while it runs, what is pending is cancelled and the run ends") func stoppedWhileItRuns() {
+  @Test("a run stopped immediately cancels pending requests and ends") func stoppedWhileItRuns() {
     let gate = origin.holdAll()
     let list = List((0..<5).map { origin.url("/\($0).jpg") }, perBatch: 5)
     let run = PrefetchRun(manager: manager, context: context)

@@ -7,14 +7,14 @@ import Testing
 @Suite struct PrefetchStateTests {
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test("P1: an empty source ends the run at once") func anEmptySourceEndsTheRunAtOnce() {
+  @Test("an empty source ends the run at once") func anEmptySourceEndsTheRunAtOnce() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
     state.read(pending: 0, source: .ended)
     #expect(state.next(now: start) == .end)
   }
 
-  @Test("P1: it ends only when everything pending has completed") func itEndsOnlyWhenEverythingPendingHasCompleted() {
+  @Test("a run ends only when all pending requests have completed") func itEndsOnlyWhenEverythingPendingHasCompleted() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 3, source: .ended)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))
@@ -24,7 +24,7 @@ import Testing
     #expect(state.next(now: start) == .end)
   }
 
-  @Test func itReadsNoFurtherThanTheLookAheadWindow() {
+  @Test("a run reads no further than its look-ahead window") func itReadsNoFurtherThanTheLookAheadWindow() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: PrefetchRun.largestWindow - 10, source: .open)
     #expect(state.next(now: start) == .read(maximum: 10))
@@ -34,7 +34,7 @@ import Testing
     #expect(state.next(now: start) == .read(maximum: 1))
   }
 
-  @Test func aBlockedSourceIsWaitedForAndNotReadUntilItIsReady() {
+  @Test("a blocked source isn't read until it is ready") func aBlockedSourceIsWaitedForAndNotReadUntilItIsReady() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 0, source: .blocked)
     #expect(state.next(now: start) == .wait(until: nil, forSource: true))
@@ -42,7 +42,8 @@ import Testing
     #expect(state.next(now: start) == .read(maximum: PrefetchState.batchLimit))
   }
 
-  @Test func theDeadlineCancelsEverythingOnceAndWaitsForItsCompletions() {
+  @Test("the deadline cancels everything once and waits for the completions")
+  func theDeadlineCancelsEverythingOnceAndWaitsForItsCompletions() {
     let deadline = start.advanced(by: .seconds(1))
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: deadline)
     state.read(pending: 2, source: .open)
@@ -54,14 +55,14 @@ import Testing
     #expect(state.next(now: deadline) == .end)
   }
 
-  @Test func aRunThatIsCompleteAtItsDeadlineIsNotCutShort() {
+  @Test("a run complete at its deadline isn't interrupted") func aRunThatIsCompleteAtItsDeadlineIsNotCutShort() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: start)
     state.read(pending: 0, source: .ended)
     _ = state.next(now: start)
     #expect(!state.deadlinePassed)
   }
 
-  @Test("M27: what runs gets five seconds, then it is cancelled too") func whatRunsGetsItsGrace() {
+  @Test("running requests get five seconds before they are cancelled too") func whatRunsGetsItsGrace() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.read(pending: 2, source: .open)
     state.stop(gracefully: true, now: start)
@@ -74,7 +75,7 @@ import Testing
     #expect(state.next(now: end) == .end)
   }
 
-  @Test func aStoppedRunReadsNothingMore() {
+  @Test("a stopped run reads nothing more") func aStoppedRunReadsNothingMore() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.stop(gracefully: true, now: start)
     #expect(state.next(now: start) == .cancel(includingRunning: false))
@@ -82,7 +83,7 @@ import Testing
     #expect(state.isStopping && !state.sourceEnded)
   }
 
-  @Test("P3: a paused run reads nothing until it is resumed") func aPausedRunReadsNothingUntilItIsResumed() {
+  @Test("a paused run reads nothing until it is resumed") func aPausedRunReadsNothingUntilItIsResumed() {
     var state = PrefetchState(window: PrefetchRun.largestWindow, deadline: nil)
     state.setPaused(true)
     #expect(state.next(now: start) == .wait(until: nil, forSource: false))

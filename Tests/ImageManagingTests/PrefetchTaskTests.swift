@@ -13,7 +13,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
 /// Cancelling, pausing and overlapping batches.
 @Suite struct PrefetchTaskTests {
-  @Test("P3: what is read while the batch is cancelled is never asked for") func cancelledRightAfterTheStart() async throws {
+  @Test("entries read during the cancellation are never requested") func cancelledRightAfterTheStart() async throws {
     let house = try Warehouse()
     let isCancelled = Watched(false)
     let requests = WatchedRequests(house.urls(0..<10)) { _ in
@@ -28,7 +28,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.isEmpty)
   }
 
-  @Test("P3: cancelled while requests are in flight, they are cut off, each counts once, and the batch ends")
+  @Test("cancelling a running batch stops its requests, each counts once, and the batch ends")
   func cancelledWhileItRuns() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
@@ -43,7 +43,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await house.prefetcher().prefetch(urls: house.urls(0..<20)).value == PrefetchProgress(loaded: 20))
   }
 
-  @Test("P3: a batch whose manager is shut down ends as cancelled, and so does one that begins after that")
+  @Test("a batch ends as cancelled when its manager is shut down, and so does a later one")
   func theManagerIsShutDown() async throws {
     let house = try Warehouse()
     let manager = house.manager
@@ -56,7 +56,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(late == PrefetchProgress(cancelled: 4))
   }
 
-  @Test("P3: an endless sequence that has no URL in it can be cancelled") func anEndlessSequenceIsCancelled() async throws {
+  @Test("an endless sequence without URLs can be cancelled") func anEndlessSequenceIsCancelled() async throws {
     let house = try Warehouse()
     let batch = house.prefetcher().prefetch(urls: Endless(element: "not a url"))
     batch.cancel()
@@ -64,7 +64,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(result.failed == result.total)
   }
 
-  @Test("P3: a paused batch reads nothing until it is resumed") func pausing() async throws {
+  @Test("a paused batch reads nothing until it is resumed") func pausing() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let requests = WatchedRequests(house.urls(0..<6))
@@ -79,7 +79,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(await batch.value == PrefetchProgress(loaded: 6))
   }
 
-  @Test("P3: a paused batch can be cancelled") func cancelledWhilePaused() async throws {
+  @Test("a paused batch can be cancelled") func cancelledWhilePaused() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let batch = house.prefetcher(maxConcurrent: 2).prefetch(urls: house.urls(0..<6))
@@ -90,7 +90,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     gate.open()
   }
 
-  @Test("P3, D3: overlapping batches share their requests, and each completes") func overlappingBatches() async throws {
+  @Test("overlapping batches share their requests, and each completes") func overlappingBatches() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let prefetcher = house.prefetcher(maxConcurrent: 16)
@@ -104,7 +104,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.count == 15)
   }
 
-  @Test("P3, M17: cancelling one of two batches leaves the other, and direct loads") func cancellingOneOfTwo() async throws {
+  @Test("cancelling one of two batches leaves the other, and direct loads") func cancellingOneOfTwo() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let first = house.prefetcher(maxConcurrent: 8).prefetch(urls: house.urls(0..<8))
@@ -121,7 +121,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(house.origin.requests.count == 8)
   }
 
-  @Test("P3: all batches of a prefetcher can be cancelled, and those of another go on") func cancellingAll() async throws {
+  @Test("a prefetcher cancels all its batches, and those of others continue") func cancellingAll() async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
     let (one, other) = (house.prefetcher(), house.prefetcher())
@@ -139,7 +139,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     case downloader, manager
   }
 
-  @Test("P5: cancelled from elsewhere, a batch ends and each request counts once", arguments: Elsewhere.allCases)
+  @Test("a batch cancelled from elsewhere ends, and each request counts once", arguments: Elsewhere.allCases)
   func cancelledFromElsewhere(_ elsewhere: Elsewhere) async throws {
     let house = try Warehouse()
     let gate = house.origin.holdAll()
@@ -155,7 +155,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(!house.manager.isRunning)
   }
 
-  @Test("P3: a batch goes on without its token and its prefetcher, and without whoever waited for it") func lettingGo()
+  @Test("a batch continues without its token, its prefetcher and its waiters") func lettingGo()
     async throws
   {
     let house = try Warehouse()

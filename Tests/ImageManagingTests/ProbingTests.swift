@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(
-    "D19: what cannot become a good image is stopped by its first bytes",
+    "a body that cannot become a good image is stopped at its first bytes",
     arguments: [
       Refused(testDescription: "a page", body: page, kind: .notAnImage),
       Refused(testDescription: "another format", body: long, rules: VerificationRules(formats: [.png]), kind: .format),
@@ -44,7 +44,7 @@ import Testing
     gate.open()
   }
 
-  @Test("D19: a body that is good so far comes whole") func goodSoFar() async throws {
+  @Test("a body that is good so far arrives whole") func goodSoFar() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Self.lateHeader, type: "image/jpeg"))
@@ -52,7 +52,8 @@ import Testing
     #expect(result.outcome == .downloaded && result.bytes == Self.lateHeader.count)
   }
 
-  @Test("D19: a load under other rules that shared a refused transfer asks for itself") func sharedUnderOtherRules() async throws
+  @Test("a load under other rules that shared a rejected transfer makes its own request") func sharedUnderOtherRules()
+    async throws
   {
     let loader = try Loader()
     let origin = try Origin()
@@ -80,7 +81,7 @@ import Testing
     )
   }
 
-  @Test("K3: a probe judges format, size and length by the first bytes, and keeps nothing", arguments: [true, false])
+  @Test("a probe judges format, size and length by the first bytes and stores nothing", arguments: [true, false])
   func probe(hasLateHeader: Bool) async throws {
     let body = hasLateHeader ? Self.lateHeader : Self.long
     let loader = try Loader()
@@ -102,7 +103,7 @@ import Testing
     #expect(try loader.cache.totals().entries == 0)
   }
 
-  @Test("K3: a server that ignores ranges costs little more than the prefix") func ignoredRange() async throws {
+  @Test("a server that ignores ranges costs little more than the prefix") func ignoredRange() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Self.long, type: "image/jpeg"))
@@ -121,7 +122,7 @@ import Testing
   }
 
   @Test(
-    "a HEAD is judged by the declared type and length",
+    "HEAD is judged by the declared type and length",
     arguments: [
       Declared(testDescription: "an image", type: "image/png", kind: nil),
       Declared(testDescription: "no type", type: nil, kind: nil, warnings: 1),

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test("M17, M19, M23, D3: random loads end once each, share requests, get what they asked for, and leave nothing behind")
+  @Test("random loads end once each, share requests, get their images, and leave nothing behind")
   func randomLoadsEndOnceAndLeaveNothing() async throws {
     var random = SeededRandom(seed: Counts.seed)
     // What the process makes once and keeps is made before anything is counted.

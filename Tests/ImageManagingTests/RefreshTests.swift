@@ -16,7 +16,7 @@ import Testing
     .body(SampleImages.jpeg(number), type: "image/jpeg", headers: headers)
   }
 
-  @Test("M6: a refresh asks conditionally, and 304 keeps the cached image") func notModifiedKeeps() async throws {
+  @Test("a refresh is conditional, and a 304 keeps the cached image") func notModifiedKeeps() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     #expect(try await loader.load(origin.url("/a")).outcome == .downloaded)
@@ -29,7 +29,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
   }
 
-  @Test("M6: a refresh with a new body replaces the cached one") func aNewBodyReplaces() async throws {
+  @Test("a refresh with a new body replaces the cached one") func aNewBodyReplaces() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -40,7 +40,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("M6: without a validator a refresh asks for the whole body; with Last-Modified for what has changed since")
+  @Test("without a validator a refresh requests the whole body, and with Last-Modified only changes")
   func validatorsAreWhatThereIs() async throws {
     let (loader, origin) = try loader(.age)
     let date = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -57,7 +57,7 @@ import Testing
     #expect(try await loader.load(origin.url("/dated"), refresh).outcome == .revalidated)
   }
 
-  @Test("M6: a refresh that fails leaves the cached image as it was") func aFailedRefreshKeeps() async throws {
+  @Test("a failed refresh keeps the cached image") func aFailedRefreshKeeps() async throws {
     let (loader, origin) = try loader(.age)
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await loader.load(origin.url("/a"))
@@ -66,7 +66,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
   }
 
-  @Test("C14, M6: a body that is damaged is found before a 304 counts, and fetched whole") func damageIsFoundBefore304Counts()
+  @Test("damage is found before a 304 counts, and the body is fetched whole") func damageIsFoundBefore304Counts()
     async throws
   {
     let (loader, origin) = try loader(.age)
@@ -80,7 +80,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", nil])
   }
 
-  @Test("C19: the server's max-age says how long, whatever the job's max-age is") func maxAgeCounts() async throws {
+  @Test("the server's max-age overrides the job's max-age") func maxAgeCounts() async throws {
     let (loader, origin) = try loader()
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=60"]))
     let first = try await loader.load(origin.url("/a"))
@@ -93,7 +93,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("C19: no-cache is asked about each time, no-store is not kept, and neither matters to a rule of age")
+  @Test("no-cache is revalidated each time and no-store isn't kept; the age rule ignores both")
   func noCacheAndNoStore() async throws {
     let (loader, origin) = try loader()
     origin.set("/asked", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "no-cache"]))
@@ -111,7 +111,7 @@ import Testing
     #expect(try await byAge.load(origin.url("/unkept")).outcome == .hitDisk)
   }
 
-  @Test("C19: what is immutable is not asked about while it is fresh, not even by a refresh") func immutableIsNotAskedAbout()
+  @Test("an immutable image isn't requested while fresh, not even by a refresh") func immutableIsNotAskedAbout()
     async throws
   {
     let (loader, origin) = try loader()
@@ -124,7 +124,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a"), refresh).outcome == .revalidated)
   }
 
-  @Test("C19: what would expire within min-fresh is asked about now") func minFreshAsksBefore() async throws {
+  @Test("an image that would expire within min-fresh is requested now") func minFreshAsksBefore() async throws {
     let (loader, origin) = try loader(minFresh: .seconds(30))
     origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=60"]))
     _ = try await loader.load(origin.url("/a"))
@@ -134,7 +134,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a")).outcome == .revalidated)
   }
 
-  @Test("C19: other values of the headers that Vary names are a miss, the same ones a hit") func varyTellsRequestsApart()
+  @Test("different values of Vary headers are a miss, and equal ones a hit") func varyTellsRequestsApart()
     async throws
   {
     let (loader, origin) = try loader(.age)
@@ -149,7 +149,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("C19: what varies on anything at all is never the same for HTTP, and is for a rule of age") func varyingOnAnything()
+  @Test("Vary: * never matches under HTTP freshness and always under the age rule") func varyingOnAnything()
     async throws
   {
     for freshness in [FreshnessRule.http, .age] {
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test("C19: from the cache only, what is stale is no hit and no request") func staleFromTheCacheOnly() async throws {
+  @Test("in cache-only mode a stale image is neither a hit nor requested") func staleFromTheCacheOnly() async throws {
     let (loader, origin) = try loader()
     origin.set("/a", jpeg(1, ["Cache-Control": "max-age=60"]))
     _ = try await loader.load(origin.url("/a"))
@@ -169,7 +169,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M6: the cached image is shown first, and 304 ends the load without another") func theCachedImageIsShownFirst()
+  @Test("the cached image is shown first, and a 304 ends the load without another") func theCachedImageIsShownFirst()
     async throws
   {
     let album = try Album()
@@ -189,7 +189,7 @@ import Testing
     while let event = await events.next() { if case .preview = event { Issue.record("it was shown twice") } }
   }
 
-  @Test("M6: a new body comes after the cached image") func aNewBodyComesAfterTheCachedImage() async throws {
+  @Test("a new body follows the cached image") func aNewBodyComesAfterTheCachedImage() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
     _ = try await album.source("/v.jpg")
@@ -202,7 +202,7 @@ import Testing
     #expect(previews.map { $0.image?.header.size.width } == [32])
   }
 
-  @Test("C19: what may be used while it is asked for again is served at once, and renewed behind") func staleWhileRevalidate()
+  @Test("a stale-while-revalidate image is served at once and renewed in the background") func staleWhileRevalidate()
     async throws
   {
     let album = try Album(freshness: .http)

@@ -36,7 +36,7 @@ import Testing
     )
   }
 
-  @Test("a result says what the caches on the way had, and what is cached here is not asked about")
+  @Test("a result reports the remote cache status, and cached images aren't checked")
   func resultsSay() async throws {
     set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
     let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(
-    "where a hit is asked for, anything else fails, and is neither kept nor remembered as bad",
+    "if a hit is required anything else fails, and is neither stored nor remembered",
     arguments: [
       (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
       (HeaderFields(), .unknown, "no header"),
@@ -65,7 +65,7 @@ import Testing
     #expect(try await loader.load(origin.url("/a.jpg"), context(requiresHit: false)).outcome == .downloaded)
   }
 
-  @Test("a second request that fails is a warning, and a failure only where a hit is asked for")
+  @Test("a failed second request is a warning, and a failure only if a hit is required")
   func failedRequests() async throws {
     for path in ["/a.jpg", "/b.jpg"] {
       origin.set(path, .sequence([.body(SampleImages.jpeg(1), type: "image/jpeg"), .status(500)]))
@@ -78,14 +78,14 @@ import Testing
     #expect(failed.failure?.kind == .remoteCache && failed.failure?.message.contains("500") == true)
   }
 
-  @Test("what is no image fails as such, whatever the caches had")
+  @Test("a body that isn't an image fails as such, whatever the remote cache status")
   func imagesComeFirst() async throws {
     origin.set("/a.jpg", .body(Array("GIF, not".utf8), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
     let result = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
     #expect(result.failure?.kind == .notAnImage)
   }
 
-  @Test("C19: a confirmed image is asked about too, and stays where the rule is broken")
+  @Test("a revalidated image is checked too, and stays if the rule is broken")
   func confirmedImages() async throws {
     let image = SampleImages.jpeg(1)
     origin.set(

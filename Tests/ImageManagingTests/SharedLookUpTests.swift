@@ -8,7 +8,7 @@ import Testing
 
 /// Look-ups of whole batches, which a second thread may share.
 @Suite struct SharedLookUpTests {
-  @Test("M1: a large batch is decided as its requests one by one, each once and the hits in order")
+  @Test("a large batch is decided like single requests, each once, with hits in order")
   func decidesAllInOrder() async throws {
     let origin = try Origin([:])
     origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg") }

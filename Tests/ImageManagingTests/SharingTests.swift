@@ -11,7 +11,7 @@ import Testing
 
 /// What loads share, and what keeps them apart (M19, M24).
 @Suite struct SharingTests {
-  @Test("M19: two loads of one image share a request and a decode") func twoLoadsShare() async throws {
+  @Test("two loads of one image share a request and a decode") func twoLoadsShare() async throws {
     let counting = CountingCoder()
     let album = try Album { $0.coders.add(counting) }
     let gate = album.origin.holdAll()
@@ -22,7 +22,7 @@ import Testing
     #expect(album.origin.requests.count == 1 && counting.decodes == 1)
   }
 
-  @Test("M19: loads of other rules share the request, and each is judged by its own") func otherRulesShareTheRequest()
+  @Test("loads with other rules share the request, and each is judged by its own rules") func otherRulesShareTheRequest()
     async throws
   {
     let loader = try Loader()
@@ -44,7 +44,7 @@ import Testing
     #expect(try await loader.load(origin.url("/large.jpg"), loader.context(strict)).failure?.kind == .dimensions)
   }
 
-  @Test("M19: a failure to get an answer is everyone's, whatever their rules") func aFailureIsEveryones() async throws {
+  @Test("a failed request fails every waiter, whatever their rules") func aFailureIsEveryones() async throws {
     let loader = try Loader()
     let origin = try Origin()
     let gate = origin.holdAll()
@@ -59,7 +59,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M19: headers that are sent keep requests apart") func headersKeepApart() async throws {
+  @Test("different request headers keep requests apart") func headersKeepApart() async throws {
     let album = try Album()
     let gate = album.origin.holdAll()
     var first = album.request("/a.jpg")
@@ -73,7 +73,7 @@ import Testing
     #expect(Set(album.origin.requests.map { $0.headers["X-Width"] }) == ["100", "200"])
   }
 
-  @Test("M19, D7: images of different credentials are kept apart, and nothing of those is written down")
+  @Test("images of different credentials are kept apart, and no credential is written to disk")
   func credentialsKeepApart() async throws {
     let album = try Album()
     let request = { (user: String) in
@@ -91,7 +91,7 @@ import Testing
     #expect(Set(identities).count == 3 && identities.allSatisfy { !$0.contains("SECRET") && !$0.contains("alice") })
   }
 
-  @Test("M24: managers share a downloader, and each gets its own") func managersShareADownloader() async throws {
+  @Test("managers share a downloader, and each gets its own results") func managersShareADownloader() async throws {
     let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
     let first = try Album { $0.downloader = downloader }
     let second = try Album { $0.downloader = downloader }
@@ -104,8 +104,7 @@ import Testing
     downloader.shutDown()
   }
 
-  @Test("M24: one load may name another manager's cache, memory, coders and downloader") func aLoadNamesOtherParts() async throws
-  {
+  @Test("a load may use another manager's cache, memory, coders and downloader") func aLoadNamesOtherParts() async throws {
     let album = try Album()
     let other = try Album()
     let counting = CountingCoder()
@@ -120,7 +119,7 @@ import Testing
     #expect(album.memory.count == 0 && other.memory.count == 1 && counting.decodes == 1)
   }
 
-  @Test("M24: the shared manager and the shared cache are in the default folder, one for the process") func sharedInstances()
+  @Test("the shared manager and cache use the default folder, once per process") func sharedInstances()
     async
   {
     let folder = TemporaryDirectory()
@@ -132,7 +131,7 @@ import Testing
     }
   }
 
-  @Test("a manager that is shut down traps with a sentence when it is to load") func aClosedManagerTraps() async {
+  @Test("a load on a manager after shutdown traps with a message") func aClosedManagerTraps() async {
     let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let manager = try ImageManager()
       manager.shutDown()
@@ -174,7 +173,7 @@ import Testing
     #expect(LoadSharing.object(for: same, downloads, options) === token)
   }
 
-  @Test("a user's image is found in memory again where there is no disk") func credentialsWithoutACache() async throws {
+  @Test("a user's image is found in memory without a disk cache") func credentialsWithoutACache() async throws {
     let album = try Album { $0.cache = nil }
     let url = album.url("/a.jpg").replacingOccurrences(of: "http://", with: "http://user:password@")
     for source in [ImageResponse.Source.network, .memory] {
@@ -186,7 +185,7 @@ import Testing
     #expect(try await album.manager.response(for: other).source == .network)
   }
 
-  @Test("C1, C12: further caches are looked into in order, and nothing is written to them") func readOnlyCachesInOrder()
+  @Test("further caches are searched in order, and nothing is written to them") func readOnlyCachesInOrder()
     async throws
   {
     let source = try Album()

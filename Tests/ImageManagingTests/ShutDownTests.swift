@@ -16,7 +16,7 @@ import Testing
     case completion, transformer, hookOfTheCaller, hookOfTheTransfer
   }
 
-  @Test("M23: what the manager calls may shut it down", arguments: Place.allCases) func onItsOwnThreads(_ place: Place)
+  @Test("callbacks of the manager may shut it down", arguments: Place.allCases) func onItsOwnThreads(_ place: Place)
     async throws
   {
     let box = ManagerBox()
@@ -55,7 +55,7 @@ import Testing
     box.manager = nil
   }
 
-  @Test("M17: a load that is being looked up while the manager is shut down ends as cancelled", arguments: [false, true])
+  @Test("a load being looked up during shutdown ends as cancelled", arguments: [false, true])
   func besideALookUp(isCached: Bool) async throws {
     let door = Door()
     let isShut = Watched(false)
@@ -101,7 +101,7 @@ import Testing
     #expect(!manager.isRunning)
   }
 
-  @Test("M17: loads beside a shutdown each end") func besideManyLoads() async throws {
+  @Test("loads during shutdown each end") func besideManyLoads() async throws {
     for round in 0..<20 {
       let album = try Album()
       let started = Watched(0)

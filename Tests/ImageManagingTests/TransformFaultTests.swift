@@ -35,7 +35,7 @@ import Testing
     return options
   }
 
-  @Test("C14, C12: a damaged transformed image in a read-only cache is made anew of what the network has")
+  @Test("a damaged transformed image in a read-only cache is rebuilt from the network")
   func damagedInAReadOnlyCache() async throws {
     _ = try await loader.load(url, loader.context(options()))
     try loader.damageBlob()
@@ -47,7 +47,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("C14: a damaged transformed image in a cache that may only be read is no hit") func damagedInACacheOpenedForReading()
+  @Test("a damaged transformed image in a cache opened for reading isn't a hit") func damagedInACacheOpenedForReading()
     async throws
   {
     _ = try await loader.load(url, loader.context(options()))
@@ -65,7 +65,7 @@ import Testing
     #expect(context.warnings == ["the cached copy of \(url) is damaged"])
   }
 
-  @Test("D19: a serialized image may have more pixels than one that comes") func largeSerializedImages() async throws {
+  @Test("a serialized image may have more pixels than a downloaded one") func largeSerializedImages() async throws {
     let mark: [UInt8] = [0xFF, 0xC0]
     var large = SampleImages.baseJPEG
     let start = try #require((0..<large.count - 9).first { Array(large[$0..<$0 + 2]) == mark })
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(
-    "C5: what a format has no room for fails by its dimensions, and nothing is blacklisted",
+    "a result too large for its format fails as dimensions, and nothing is blacklisted",
     arguments: [(ImageFormat.webp, 16_384), (.jpeg, 65_501)]
   )
   func tooLong(format: ImageFormat, width: Int) async throws {
@@ -95,7 +95,7 @@ import Testing
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("K9: a transform that cannot be made of an image fails by its dimensions", arguments: [0, 1])
+  @Test("an impossible transform fails as dimensions", arguments: [0, 1])
   func impossible(number: Int) async throws {
     let part = PixelRectangle(x: 100, y: 0, width: 1, height: 1)
     let transformer: any ImageTransformer =
@@ -105,7 +105,7 @@ import Testing
     #expect(try loader.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("M14, M8: memory tells of a transformed image what the disk tells, and is judged by the original")
+  @Test("memory reports the same of a transformed image as the disk, and judges it by the original")
   func hitsFromMemory() async throws {
     let memory = ImageMemory(pressure: nil)
     var options = LoadOptions(memory: memory, transformer: ResizingTransformer(width: 8))
@@ -132,7 +132,7 @@ import Testing
     #expect(try await loader.load(origin.url("/b.jpg"), loader.context(options)).outcome != .hitMemory)
   }
 
-  @Test("K6: of a format that is not decoded, whoever needs pixels is not told to do without") func undecoded() {
+  @Test("a caller that needs pixels gets a failure for a format that isn't decoded") func undecoded() {
     let rules = VerificationRules(depth: .none)
     let needed = BodyVerifier(coders: .standard, rules: rules, decodes: true).undecoded(.jpegXL)
     #expect(needed.kind == .format && needed.message.hasSuffix("and its pixels are to be transformed or shown"))

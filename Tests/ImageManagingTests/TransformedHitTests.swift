@@ -39,7 +39,7 @@ import Testing
     return try #require(entries.first { $0.isTransformed }).head
   }
 
-  @Test("M14, M6: what was made of an older original than the cache has is made again of the new one")
+  @Test("a transform of an older original is rebuilt from the new one")
   func newerOriginals() async throws {
     _ = try await loader.load(url, transforming(keepsOriginal: true))
     let old = try transformedHead()
@@ -54,7 +54,7 @@ import Testing
     #expect(hit.outcome == .hitDisk && hit.width == 8 && hit.storedBytes == nil && origin.requests.count == 2)
   }
 
-  @Test("M14: the original of a hit was proven as deeply as the job asks") func depth() async throws {
+  @Test("the original of a hit was verified as deeply as the job requires") func depth() async throws {
     // Of what moves one frame alone is decoded, as a PNG has no more.
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     #expect(try await loader.load(url, transforming()).outcome == .downloaded)
@@ -66,7 +66,7 @@ import Testing
     #expect(try await loader.load(url, transforming(full)).outcome == .hitDisk && origin.requests.count == 2)
   }
 
-  @Test("M14: a cached original is proven as deeply as the job asks, once") func depthOfACachedOriginal() async throws {
+  @Test("a cached original is verified once, as deeply as the job requires") func depthOfACachedOriginal() async throws {
     origin.set("/image", .body(Fixtures.bytes("images/good/animation.gif"), type: "image/gif"))
     #expect(try await loader.load(url, transforming(keepsOriginal: true)).outcome == .downloaded)
     let full = VerificationRules(depth: .full)
@@ -76,7 +76,7 @@ import Testing
     #expect(hit.outcome == .hitDisk && hit.storedBytes == nil && origin.requests.count == 1)
   }
 
-  @Test("M14: what was made of an original that a decoder warned of is no hit for a strict job") func strict() async throws {
+  @Test("a transform of an original with a decoder warning isn't a hit for a strict job") func strict() async throws {
     origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
     #expect(try await loader.load(url, transforming()).outcome == .downloaded)
     #expect(try transformedHead().hasWarnings)
@@ -84,7 +84,7 @@ import Testing
     #expect(try await loader.load(url, transforming()).outcome == .hitDisk && origin.requests.count == 2)
   }
 
-  @Test("M7, M14: with only, a cached original is no hit for what is to be made of it") func onlyWithAnOriginal() async throws {
+  @Test("in only mode a cached original isn't a hit for its transform") func onlyWithAnOriginal() async throws {
     let other = try Loader()
     _ = try await other.load(url)
     var readOnly = options(.only, keepsOriginal: false, VerificationRules())
@@ -100,7 +100,7 @@ import Testing
     #expect(only.outcome == .hitDisk && only.width == 8 && origin.requests.count == 2)
   }
 
-  @Test("M14: what an entry takes in the cache is the transformed image and the original, where it is kept")
+  @Test("an entry's stored bytes are the transformed image and the original, if kept")
   func storedBytes() async throws {
     let first = try await loader.load(url, transforming(keepsOriginal: true))
     #expect(try first.storedBytes.map(Int.init) == loader.cache.totals().bodyBytes)

@@ -72,7 +72,7 @@ import Testing
     Set(try loader.cache.entries(after: nil, limit: 9).map { String(decoding: $0.identity, as: UTF8.self) })
   }
 
-  @Test("M14, C5: what is made of an image is stored in its place, and is a hit without network and without coding")
+  @Test("a transform replaces the original on disk, and is a hit without network or decoding")
   func inPlaceOfTheOriginal() async throws {
     let first = try await loader.load(url, context())
     #expect(first.outcome == .downloaded && first.format == .jpeg && first.width == 32 && first.freshUntil != nil)
@@ -87,7 +87,7 @@ import Testing
     #expect(origin.requests.count == 1 && writer.encodes == encodes && writer.decodes == decodes)
   }
 
-  @Test("K6, M14: no more is decoded than what is made of it needs") func decodedSmaller() async throws {
+  @Test("no more is decoded than the transform needs") func decodedSmaller() async throws {
     _ = try await loader.load(url, context())
     #expect(writer.options.thumbnail == ImageSize(width: 8, height: .max) && writer.options.firstFrameOnly)
     let cover = context { $0.transformer = ResizingTransformer(width: 8, height: 8, fit: .cover) }
@@ -98,7 +98,7 @@ import Testing
     #expect(writer.options.thumbnail == nil)
   }
 
-  @Test("M14, M8: the original is kept beside it where that is asked for") func besideTheOriginal() async throws {
+  @Test("the original is kept beside the transform on request") func besideTheOriginal() async throws {
     let first = try await loader.load(url, context(keepsOriginal: true))
     #expect(first.outcome == .downloaded && first.storedBytes == first.bytes + smallBytes)
     #expect(try identities() == [url, transformed])
@@ -107,7 +107,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M14: of a cached original it is made without network, and lives no longer than that")
+  @Test("a transform of a cached original needs no network and lives no longer than that")
   func ofACachedOriginal() async throws {
     let original = try await loader.load(url)
     loader.clock.advance(by: .seconds(3600))
@@ -120,7 +120,7 @@ import Testing
     #expect(writer.encodes == 1 && origin.requests.count == 1)
   }
 
-  @Test("M14: another size, format or quality is another image") func othersDoNotMix() async throws {
+  @Test("another size, format or quality is another image") func othersDoNotMix() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     let quality = context { $0.encoding?.options.quality = 84 }
     #expect(try await loader.load(url, quality).storedBytes == smallBytes)
@@ -132,7 +132,7 @@ import Testing
     #expect(try loader.cache.totals().entries == 5 && writer.encodes == 4 && origin.requests.count == 1)
   }
 
-  @Test("M14: the rules are for the original") func rulesForTheOriginal() async throws {
+  @Test("the rules apply to the original") func rulesForTheOriginal() async throws {
     let rules = VerificationRules(formats: [.jpeg], width: .init(minimum: 20))
     for outcome in [Outcome.downloaded, .hitDisk] {
       #expect(try await loader.load(url, context { $0.verification = rules }).outcome == outcome)
@@ -143,7 +143,7 @@ import Testing
     #expect(refused.failure?.kind == .dimensions)
   }
 
-  @Test("M6, M14: a 304 keeps both, a new body replaces both") func refreshed() async throws {
+  @Test("a 304 keeps original and transform, and a new body replaces both") func refreshed() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     loader.clock.advance(by: .seconds(3600))
     let kept = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
@@ -158,21 +158,21 @@ import Testing
     #expect(try identities() == [url, transformed])
   }
 
-  @Test("M6, M14: a 304 for an original of which nothing was made yet makes it") func refreshedForTheFirstTime() async throws {
+  @Test("a 304 for an original without its transform creates it") func refreshedForTheFirstTime() async throws {
     _ = try await loader.load(url)
     let made = try await loader.load(url, context(mode: .refresh, keepsOriginal: true))
     #expect(made.outcome == .revalidated && made.storedBytes == smallBytes)
     #expect(try identities() == [url, transformed])
   }
 
-  @Test("M14: an original that is out of date does not outlive a new one that is not kept") func oldOriginals() async throws {
+  @Test("an outdated original doesn't outlive a new one that isn't kept") func oldOriginals() async throws {
     _ = try await loader.load(url)
     loader.clock.advance(by: .seconds(8 * 86_400))
     #expect(try await loader.load(url, context()).outcome == .downloaded)
     #expect(try identities() == [transformed])
   }
 
-  @Test("M14: large bodies, which stream to files, leave none behind") func largeBodies() async throws {
+  @Test("large bodies streamed to files leave none behind") func largeBodies() async throws {
     let body = SampleImages.jpeg(3, padding: 300_000)
     origin.set("/large.jpg", .body(body, type: "image/jpeg"))
     let result = try await loader.load(origin.url("/large.jpg"), context())
@@ -180,27 +180,27 @@ import Testing
     #expect(try loader.cache.totals().bodyBytes == smallBytes)
   }
 
-  @Test("C5: what cannot be encoded fails as `format`, and nothing is stored or blacklisted") func unencodable() async throws {
+  @Test("an image that cannot be encoded fails as format, and nothing is stored or blacklisted") func unencodable() async throws {
     let result = try await loader.load(url, context { $0.encoding?.format = .avif })
     #expect(result.outcome == .failed && result.failure?.kind == .format)
     let totals = try loader.cache.totals()
     #expect(totals.entries == 0 && totals.blacklistEntries == 0)
   }
 
-  @Test("M8: where nothing is written to disk nothing is encoded", arguments: [CacheMode.bypass, .memoryOnly])
+  @Test("nothing is encoded if nothing is written to disk", arguments: [CacheMode.bypass, .memoryOnly])
   func nothingIsWritten(mode: CacheMode) async throws {
     #expect(try await loader.load(url, context(mode: mode)).outcome == .checked)
     #expect(writer.encodes == 0 && writer.decodes == 0)
   }
 
-  @Test("M7: only and a dry run know what was made, and make nothing") func onlyLooking() async throws {
+  @Test("only mode and a dry run find transforms and create none") func onlyLooking() async throws {
     for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).outcome == .skipped) }
     _ = try await loader.load(url, context())
     for mode in [CacheMode.only, .dryRun] { #expect(try await loader.load(url, context(mode: mode)).width == 8) }
     #expect(writer.encodes == 1 && origin.requests.count == 1)
   }
 
-  @Test("C12, M14: a read-only cache serves what was made, and what it can be made of") func readOnlyCaches() async throws {
+  @Test("a read-only cache serves transforms and their originals") func readOnlyCaches() async throws {
     _ = try await loader.load(url, context())
     let other = try Loader()
     _ = try await other.load(origin.url("/a.jpg"))
@@ -217,7 +217,7 @@ import Testing
     #expect(try third.cache.totals().entries == 1 && origin.requests.count == 2)
   }
 
-  @Test("C14: bytes of it that are damaged are made again") func damaged() async throws {
+  @Test("a damaged transform is rebuilt") func damaged() async throws {
     _ = try await loader.load(url, context(keepsOriginal: true))
     let identity = Array(transformed.utf8)
     #expect(try loader.cache.remove(identity: identity))
@@ -226,7 +226,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("C5: every encoding has the key that it has always had") func keys() {
+  @Test("every encoding keeps its key") func keys() {
     #expect(TransformEncoding().key == "encode(auto,85)")
     let options = EncodingOptions(
       quality: 7,

@@ -61,7 +61,7 @@ import Testing
     try loader.cache.entries(after: nil, limit: 100).map { String(decoding: $0.identity, as: UTF8.self) }.sorted()
   }
 
-  @Test("M19, C19: variants of one URL are images of their own, each with its headers, and hits later")
+  @Test("variants of one URL are separate images with their own headers, and later hits")
   func variantsAreApart() async throws {
     let url = origin.url("/a")
     let first = try await load(url, [1, 2, 0], context())
@@ -75,7 +75,7 @@ import Testing
     #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.url == Array(url.utf8) })
   }
 
-  @Test("C19: what an answer depends on is compared with the variant's own headers")
+  @Test("Vary is compared with the variant's own headers")
   func varyIsTheVariants() async throws {
     let url = origin.url("/a")
     _ = try await load(url, [1, 2], context())
@@ -87,7 +87,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("M19: contexts whose variants differ share no request, whatever their names")
+  @Test("contexts with different variants share no request, whatever their names")
   func contextsOfOtherVariantsShareNothing() async throws {
     let gate = origin.holdAll()
     let url = origin.url("/a")
@@ -102,7 +102,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("a variant's known bad URL is bad for that one alone")
+  @Test("a variant's blacklisted URL is blacklisted for that variant only")
   func blacklistIsTheVariants() async throws {
     origin.setFallback { $0.headers["Accept"] == "image/png" ? .status(404) : .body(SampleImages.jpeg(1), type: "image/jpeg") }
     let url = origin.url("/a")
@@ -111,7 +111,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("identities name the edge, or else where is connected to where a rule fits")
+  @Test("identities name the edge, or else the connect-to target if a rule matches")
   func identitiesOfConnections() throws {
     let rules = [
       DownloadOptions.ConnectTarget(host: "a.example", port: 443, targetHost: "b.example", targetPort: nil),
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test("C19: a file of a flat folder is of the plain image alone")
+  @Test("a file of a flat folder is only the plain image")
   func flatFoldersHaveNoVariants() async throws {
     let url = origin.url("/a.jpg")
     _ = try await load(url, [0], context())

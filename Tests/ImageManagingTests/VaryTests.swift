@@ -20,7 +20,7 @@ import Testing
     return try await album.manager.response(for: request).source
   }
 
-  @Test("C19, D7: no value of a request header is written down, and equal values are a hit all the same")
+  @Test("no value of a request header is written to disk, and equal values still match")
   func valuesAreNotWrittenDown() async throws {
     let album = try album(varyOn: "Authorization, Cookie, Accept")
     let options = Album.patient([("Authorization", "Bearer TOPSECRET"), ("Cookie", "id=TOPSECRET")])
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("C19, D7: the image of one's credentials is no hit for somebody else's")
+  @Test("an image for one user's credentials isn't a hit for another's")
   func credentialsTellRequestsApart() async throws {
     let album = try album(varyOn: "Authorization")
     let fixed = { (user: String) in
@@ -58,7 +58,7 @@ import Testing
     #expect(try await source(album, "/2.jpg", Album.patient()) == .network)
   }
 
-  @Test("C19, M12: what varies on cookies is no hit where the jar decides which are sent")
+  @Test("an image that varies on cookies isn't a hit if a cookie jar is used")
   func cookiesOfTheJarAreNotKnown() async throws {
     let album = try album(varyOn: "Cookie")
     let jar = DownloadOptions {
@@ -72,7 +72,7 @@ import Testing
     #expect(try await source(album, "/1.jpg", jar) == .network)
   }
 
-  @Test("C19: answers that come one after the other keep each its own request's values")
+  @Test("consecutive responses keep their own request's values")
   func textsAreNotMixedUp() async throws {
     let album = try album(varyOn: "Accept-Language")
     for language in ["de", "fr", "de"] {
@@ -90,7 +90,7 @@ import Testing
     #expect(try await source(album, "/x.jpg", Album.patient([("Accept-Language", "fr")])) == .disk)
   }
 
-  @Test("C19, M6: a 304 that does not repeat no-cache does not end it")
+  @Test("a 304 without no-cache doesn't end it")
   func noCacheOutlivesA304() async throws {
     let album = try Album(freshness: .http)
     album.origin.set(

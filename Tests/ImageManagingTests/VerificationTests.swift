@@ -71,7 +71,7 @@ import Testing
     Case("every pixel of a WebP", full, "good/alpha.webp", "image/webp", nil),
   ]
 
-  @Test("each verdict, and the same for the record of what was kept", arguments: cases)
+  @Test("each verdict is the same for a body and for its stored record", arguments: cases)
   private func eachVerdict(row: Case) async throws {
     let loader = try Loader()
     let origin = try Origin()
@@ -92,7 +92,7 @@ import Testing
     #expect(again.outcome == .hitDisk && origin.requests.count == 1)
   }
 
-  @Test("a record remembers what a decoder warned of, for jobs that are strict") func strictOverARecord() async throws {
+  @Test("a record remembers decoder warnings for strict jobs") func strictOverARecord() async throws {
     let loader = try Loader()
     let origin = try Origin()
     origin.set("/image", .body(Array(SampleImages.jpeg(1).dropLast(2)), type: "image/jpeg"))
@@ -109,7 +109,7 @@ import Testing
     #expect(origin.count(of: "/other") == 2)
   }
 
-  @Test("a record that breaks another job's rules is asked for again, and stays where the new one breaks them too")
+  @Test("a record that breaks another job's rules is requested again, and stays if the new image breaks them too")
   func aRecordThatBreaksTheRulesIsAskedForAgain() async throws {
     let loader = try Loader()
     let origin = try Origin()
