@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test("a row holds the columns of JSON Lines in their order, and what is not known is empty")
+  @Test("a row has the columns of JSON Lines in order, and unknown values are empty")
   func columns() throws {
     let details = EntryResult.Details(
       finalURL: "https://cdn.example.com/a.png",
@@ -45,7 +45,7 @@ import Testing
     )
   }
 
-  @Test("rows are those of JSON Lines, by another's reader")
+  @Test("rows equal those of JSON Lines, read by another parser")
   func sameAsJSONLines() async throws {
     let lines = try ReportFormat.jsonl.text(at: folder.file("rows.jsonl"))
     let rows = try await Readers.csv(try ReportFormat.csv.text(at: folder.file("report.csv")))
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("hostile text stays in its field, and what would steer a terminal is shown")
+  @Test("hostile text stays in its field, and terminal control characters are shown")
   func hostileText() async throws {
     let texts = hostileTexts + [",", "\"", "a,\"b\"\r\nc", "'", "", " padded "]
     let bytes = try csv { run in
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "what a spreadsheet would compute has an apostrophe before it",
+    "text that a spreadsheet would compute is prefixed with an apostrophe",
     arguments: [
       ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t=1"), ("\r=1", "'\r=1"),
       ("\n=1", "'\n=1"), ("\u{FF1D}1", "'\u{FF1D}1"), ("=\"a\",1", "'=\"a\",1"), ("-", "-"), ("a=1", "a=1"),
@@ -103,7 +103,7 @@ import Testing
     #expect(try #require(rows.dropFirst().first)[14] == field)
   }
 
-  @Test("the file has its name only when the run has ended, and then all of its rows")
+  @Test("the file gets its name and all its rows when the run has ended")
   func commit() throws {
     let writer = try ReportFormat.csv.open(folder.file("late.csv"))
     let run = makeRun(journals: [try #require(writer.journal)])
@@ -114,7 +114,7 @@ import Testing
     #expect(folder.read("late.csv")?.count { $0 == UInt8(ascii: "\n") } == 5001)
   }
 
-  @Test("a full device is an error, and stays one")
+  @Test("a full device is a permanent error")
   func fullDevice() throws {
     let writer = try ReportFormat.csv.open("/dev/full")
     let run = makeRun(journals: [try #require(writer.journal)])

@@ -3,18 +3,21 @@ import Reports
 import Testing
 
 @Suite struct CurlLineTests {
-  @Test(arguments: [
-    ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
-    ("https://img.example.com/a b.jpg?x=1&y='2'", #"curl --head 'https://img.example.com/a%20b.jpg?x=1&y='\''2'\'''"#),
-    ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2F%25zz'"),
-    ("https://bücher.example/ä\u{202E}.jpg", "curl --head 'https://bücher.example/%C3%A4%E2%80%AE.jpg'"),
-    ("https://[::1]:8443/a.jpg", "curl --head 'https://[::1]:8443/a.jpg'"),
-    ("https://img.example.com/a[1]{2}.jpg", "curl --head --globoff 'https://img.example.com/a[1]%7B2%7D.jpg'"),
-    ("https://***@img.example.com/$(id)`id`", "curl --head 'https://***@img.example.com/$(id)%60id%60'"),
-    ("http://img.example.com/a/%2e%2E/%7ex%41", "curl --head 'http://img.example.com/a/../~xA'"),
-    ("-Kfile", "curl --head --url -Kfile"),
-    ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J%0A;id'"),
-  ])
+  @Test(
+    "a curl line has the URL as it is sent",
+    arguments: [
+      ("https://img.example.com/a.jpg", "curl --head https://img.example.com/a.jpg"),
+      ("https://img.example.com/a b.jpg?x=1&y='2'", #"curl --head 'https://img.example.com/a%20b.jpg?x=1&y='\''2'\'''"#),
+      ("https://img.example.com/100%.jpg?a=%2f%zz", "curl --head 'https://img.example.com/100%25.jpg?a=%2F%25zz'"),
+      ("https://bücher.example/ä\u{202E}.jpg", "curl --head 'https://bücher.example/%C3%A4%E2%80%AE.jpg'"),
+      ("https://[::1]:8443/a.jpg", "curl --head 'https://[::1]:8443/a.jpg'"),
+      ("https://img.example.com/a[1]{2}.jpg", "curl --head --globoff 'https://img.example.com/a[1]%7B2%7D.jpg'"),
+      ("https://***@img.example.com/$(id)`id`", "curl --head 'https://***@img.example.com/$(id)%60id%60'"),
+      ("http://img.example.com/a/%2e%2E/%7ex%41", "curl --head 'http://img.example.com/a/../~xA'"),
+      ("-Kfile", "curl --head --url -Kfile"),
+      ("https://img.example.com/\u{1B}[2J\n;id", "curl --head --globoff 'https://img.example.com/%1B[2J%0A;id'"),
+    ]
+  )
   func aLineHasTheURLAsItIsSent(url: String, line: String) {
     #expect(CurlCommand(options: ["--head"]).line(for: url) == line)
   }
@@ -38,13 +41,13 @@ import Testing
     return report
   }
 
-  @Test func verboseTextHasAllListedFailuresWithTheirLines() {
+  @Test("verbose text has all listed failures with their curl lines") func verboseTextHasAllListedFailuresWithTheirLines() {
     let text = TextReport(isVerbose: true).text(makeReport())
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("      curl --location https://img.example.com/") }.count == 12)
     #expect(!text.contains("more\n") && !TextReport().text(makeReport()).contains("curl"))
   }
 
-  @Test func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
+  @Test("verbose text has ten failures of a kind omitted from the list") func verboseTextHasTenOfAKindThatTheListHasNoRoomFor() {
     let run = makeRun()
     for line in 1...1005 { run.record(.failed(Failure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
     for line in 1...12 { run.record(.failed(Failure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
@@ -54,7 +57,7 @@ import Testing
     #expect(text.contains("    … 5 more\n") && text.contains("    … 2 more\n"))
   }
 
-  @Test func aFailureHasTheLineOfItsVariant() {
+  @Test("a failure has its variant's curl line") func aFailureHasTheLineOfItsVariant() {
     let report = makeReport()
     var failure = report.failures[0]
     failure.variant = ReportedVariant(name: "webp", edge: "edge-a")
@@ -73,7 +76,7 @@ import Testing
     #expect(report.curlLine(of: failure) == nil)
   }
 
-  @Test("what options hold is quoted when the line is made, and hidden characters make no line")
+  @Test("option values are quoted in curl lines, and hidden characters make no line")
   func options() {
     let command = CurlCommand(options: ["-H", "X: $(id)`id`'; id", ";", ""])
     #expect(command.line(for: "https://a.example/") == #"curl -H 'X: $(id)`id`'\''; id' ';' '' https://a.example/"#)

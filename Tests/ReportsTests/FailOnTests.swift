@@ -96,18 +96,21 @@ import Testing
     return run.finish(makeEnd(after: .seconds(1)), failOn: failOn)
   }
 
-  @Test(arguments: [
-    (FailOn.Limit.count(3), 3, []), (.count(2), 3, ["3 http-status: more than fail-on.kinds.http-status (2)"]),
-    (.fraction(0.03), 3, []), (.fraction(0.029), 3, ["3 http-status (3.0 %): more than fail-on.kinds.http-status (2.9 %)"]),
-    (.fraction(0.0299), 3, ["3 http-status (3 %): more than fail-on.kinds.http-status (2.99 %)"]), (.never, 3, []),
-    (.count(0), 0, []), (.count(0), 1, ["1 http-status: more than fail-on.kinds.http-status (0)"]),
-  ])
+  @Test(
+    "a failure kind has its own limit",
+    arguments: [
+      (FailOn.Limit.count(3), 3, []), (.count(2), 3, ["3 http-status: more than fail-on.kinds.http-status (2)"]),
+      (.fraction(0.03), 3, []), (.fraction(0.029), 3, ["3 http-status (3.0 %): more than fail-on.kinds.http-status (2.9 %)"]),
+      (.fraction(0.0299), 3, ["3 http-status (3 %): more than fail-on.kinds.http-status (2.99 %)"]), (.never, 3, []),
+      (.count(0), 0, []), (.count(0), 1, ["1 http-status: more than fail-on.kinds.http-status (0)"]),
+    ]
+  )
   func aKindHasItsOwnLimit(limit: FailOn.Limit, missing: Int, reasons: [String]) {
     let report = makeReport(missing: missing, timeouts: 5) { $0.kinds = [.httpStatus: limit] }
     #expect(report.verdict.reasons == reasons)
   }
 
-  @Test func rulesOnKindsStandBesideTheOneOnAll() {
+  @Test("limits per kind apply beside the overall limit") func rulesOnKindsStandBesideTheOneOnAll() {
     let report = makeReport(missing: 3, timeouts: 5) {
       $0.failures = .fraction(0.05)
       $0.kinds = [.timeout: .count(4), .httpStatus: .count(3), .dns: .count(0)]
@@ -119,7 +122,7 @@ import Testing
     )
   }
 
-  @Test func aShareShowsThatItIsAboveItsLimit() {
+  @Test("a percentage is printed precisely enough to exceed its limit") func aShareShowsThatItIsAboveItsLimit() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 9899)
     run.record(.failed(Failure(.empty, message: "the body is empty")), count: 101)
@@ -129,20 +132,23 @@ import Testing
     #expect(report.verdict.reasons == ["101 bad (1.01 %): more than fail-on.failures (1 %)"])
   }
 
-  @Test(arguments: [
-    (FailOn.Percentile.p50, Duration.milliseconds(105), []),
-    (.p50, .milliseconds(80), ["p50 of transfers 99 ms: more than fail-on.latency.p50 (80 ms)"]),
-    (.p90, .milliseconds(107), []),
-    (.p99, .seconds(1), ["p99 of transfers 1.9 s: more than fail-on.latency.p99 (1 s)"]),
-    (.p99, .seconds(2), []), (.max, .seconds(2), []),
-    (.max, .milliseconds(1999), ["longest transfer 2,000.000 ms: more than fail-on.latency.max (1,999.000 ms)"]),
-  ])
+  @Test(
+    "latency limits are checked",
+    arguments: [
+      (FailOn.Percentile.p50, Duration.milliseconds(105), []),
+      (.p50, .milliseconds(80), ["p50 of transfers 99 ms: more than fail-on.latency.p50 (80 ms)"]),
+      (.p90, .milliseconds(107), []),
+      (.p99, .seconds(1), ["p99 of transfers 1.9 s: more than fail-on.latency.p99 (1 s)"]),
+      (.p99, .seconds(2), []), (.max, .seconds(2), []),
+      (.max, .milliseconds(1999), ["longest transfer 2,000.000 ms: more than fail-on.latency.max (1,999.000 ms)"]),
+    ]
+  )
   func latencyHasItsLimits(percentile: FailOn.Percentile, limit: Duration, reasons: [String]) {
     let report = makeReport { $0.latency = [percentile: limit] }
     #expect(report.verdict.reasons == reasons)
   }
 
-  @Test func whereNothingWasMeasuredNoLatencyIsTooLong() {
+  @Test("without measurements no latency limit is exceeded") func whereNothingWasMeasuredNoLatencyIsTooLong() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     var rules = FailOn()
@@ -150,7 +156,7 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1)), failOn: rules).verdict.reasons.isEmpty)
   }
 
-  @Test("what is known breaks no rule")
+  @Test("known failures break no rule")
   func onlyWhatCountsBreaksARule() {
     var report = makeReport(missing: 30) {
       $0.failures = .count(0)
@@ -172,13 +178,13 @@ import Testing
     )
   }
 
-  @Test func whatIsBadIsSaidBesideOtherReasons() {
+  @Test("failures are reported beside other reasons") func whatIsBadIsSaidBesideOtherReasons() {
     let report = makeReport(timeouts: 2) { $0.latency = [.p99: .milliseconds(1)] }
     let text = TextReport(width: 120).text(report)
     #expect(text.hasPrefix("homepage: 100 URLs in 1.0 s, 2 bad; p99 of transfers "), "\(text)")
   }
 
-  @Test("A finished run is judged by its rules", arguments: table)
+  @Test("a finished run is judged by its rules", arguments: table)
   func verdict(_ row: Row) {
     var totals = Totals()
     for (outcome, count) in row.counts { totals.add(outcome, count) }

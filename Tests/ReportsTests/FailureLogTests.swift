@@ -4,7 +4,7 @@ import Testing
 @testable import Reports
 
 @Suite struct FailureLogTests {
-  @Test("examples with URLs that are very long are kept within their bytes, one of each group in any case")
+  @Test("examples with long URLs stay within a byte limit, with at least one per group")
   func longExamples() {
     let run = makeRun()
     let url = "https://img.example.com/" + String(repeating: "a", count: 64 << 10)

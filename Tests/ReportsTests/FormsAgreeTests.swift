@@ -42,14 +42,14 @@ import Testing
     #expect(kinds.reduce(into: [:]) { $0[$1, default: 0] += 1 } == bad)
   }
 
-  @Test("the run's own figures are known, so that no form is compared with nothing")
+  @Test("the sample run has figures for every comparison")
   func figures() {
     #expect(report.totals.urls == 48 && outcomes.values.allSatisfy { $0 > 0 })
     #expect(bad == ["http-status": 15, "timeout": 2, "not-an-image": 2, "invalid-url": 1])
     #expect(hosts == ["img.example.com": [37, 16], "cdn.example.com": [9, 2], "slow.example.net:8443": [1, 1]])
   }
 
-  @Test func json() throws {
+  @Test("the JSON report has the run's figures") func json() throws {
     let json = try #require(try JSONSerialization.jsonObject(with: Data(text(.json).utf8)) as? [String: Any])
     let totals = try #require(json["totals"] as? [String: UInt64])
     for (outcome, count) in outcomes { #expect(totals[outcome.replacingOccurrences(of: "-", with: "_")] == count) }
@@ -63,7 +63,7 @@ import Testing
     #expect(rows.count == hosts.count)
   }
 
-  @Test func jsonl() throws {
+  @Test("the JSON Lines report has the run's figures") func jsonl() throws {
     let rows = try text(.jsonl).split(separator: "\n").map { line in
       let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as! [String: Any]
       return object.mapValues { "\($0)" }
@@ -71,12 +71,12 @@ import Testing
     expect(rows: rows)
   }
 
-  @Test func csv() async throws {
+  @Test("the CSV report has the run's figures") func csv() async throws {
     let rows = try await Readers.csv(Array(text(.csv).utf8))
     expect(rows: rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) })
   }
 
-  @Test func junit() throws {
+  @Test("the JUnit report has the run's figures") func junit() throws {
     let nodes = try XMLNodes(Array(text(.junit).utf8))
     let suites = nodes.elements.indices.filter { nodes.elements[$0].name == "testsuite" }
     let cases = nodes.elements.indices.filter { nodes.elements[$0].name == "testcase" && nodes.elements[$0].parent == suites[1] }
@@ -95,7 +95,7 @@ import Testing
     #expect(counts == hosts)
   }
 
-  @Test func markdown() async throws {
+  @Test("the Markdown report has the run's figures") func markdown() async throws {
     let nodes = try await Readers.markdown(Array(text(.markdown).utf8))
     let rows = nodes.elements.indices.filter { nodes.elements[$0].name == "table_row" }.map { row in
       let cells = nodes.elements.indices.filter { nodes.elements[$0].parent == row }
@@ -119,7 +119,7 @@ import Testing
     var variants: Int
   }
 
-  @Test func html() async throws {
+  @Test("the HTML report has the run's figures") func html() async throws {
     let page: Page = try await Chromium().open(
       text(.html),
       """
@@ -143,7 +143,7 @@ import Testing
     #expect(page.standings.hasPrefix("18 count in the verdict; 1 known: "))
   }
 
-  @Test func github() throws {
+  @Test("the GitHub annotations have the run's figures") func github() throws {
     let commands = try text(.github).split(separator: "\n").map { try #require(ReadCommand($0)) }
     for (title, count) in [("404 Not Found", 15), ("timeout", 2), ("not an image", 2), ("invalid URL", 1)] {
       let own = commands.filter { $0.properties["title"] == title }
@@ -153,7 +153,7 @@ import Testing
     #expect(commands[0].message.contains("48 URLs") && commands[0].message.contains("20 bad"))
   }
 
-  @Test func prometheus() throws {
+  @Test("the Prometheus metrics have the run's figures") func prometheus() throws {
     let text = try text(.prometheus)
     for (outcome, count) in outcomes {
       #expect(text.contains("prewarm_urls{prewarm_job=\"homepage\",outcome=\"\(outcome)\"} \(count)\n"))
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func terminal() throws {
+  @Test("the text report has the run's figures") func terminal() throws {
     let text = try text(.text)
     let lines: [(String, UInt64)] = [
       ("hits", 10), ("downloaded", 6), ("revalidated", 1), ("checked", 2), ("failed", 19), ("blacklisted", 1), ("skipped", 4),

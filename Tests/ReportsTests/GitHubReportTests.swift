@@ -39,7 +39,7 @@ struct ReadCommand: Equatable {
     return try text.split(separator: "\n").map { try #require(ReadCommand($0)) }
   }
 
-  @Test("failures that count are errors with file and line, at most ten of a kind and then their count")
+  @Test("counted failures are errors with file and line, at most ten of a kind and then a count")
   func errors() throws {
     let commands = try commands(RichRun.report())
     #expect(commands.allSatisfy { $0.name == "error" || $0.name == "warning" })
@@ -63,7 +63,7 @@ struct ReadCommand: Equatable {
     #expect(levels == levels.sorted())
   }
 
-  @Test("what is borne, placeholders and warnings are warnings")
+  @Test("allowed failures, placeholders and warnings are warnings")
   func warnings() throws {
     let warnings = try commands(RichRun.report()).filter { $0.name == "warning" }
     #expect(
@@ -82,7 +82,7 @@ struct ReadCommand: Equatable {
     #expect(borne.count { $0.properties["title"] == "404 Not Found" } == 11)
   }
 
-  @Test("where failures are allowed, those of a kind whose own rule is broken are errors, and no others")
+  @Test("if failures are allowed, only kinds that break their own rule are errors")
   func errorsOfBrokenRules() throws {
     func errors(_ rules: FailOn) throws -> [String?] {
       try commands(RichRun.report(failOn: rules)).filter { $0.name == "error" }.map { $0.properties["title"] }
@@ -95,7 +95,7 @@ struct ReadCommand: Equatable {
     #expect(try errors(FailOn()).count > 10)
   }
 
-  @Test("a report that counts less than it shows, as one that was read back may, is written")
+  @Test("a report whose counts are below its list is written")
   func inconsistentCounts() throws {
     var report = RichRun.report()
     for index in report.failureGroups.indices {
@@ -106,7 +106,7 @@ struct ReadCommand: Equatable {
     #expect(!MarkdownReport().text(report).isEmpty && !PrometheusReport().text(report).isEmpty)
   }
 
-  @Test("a run in which all is well says nothing; one that broke off says why")
+  @Test("a good run prints nothing, and one that broke off prints the reason")
   func wholeRun() throws {
     #expect(try commands(makeRun().finish(makeEnd(after: .seconds(1)))).isEmpty)
     let broken = try commands(makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "a.gz broke off" }))
@@ -115,7 +115,7 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "a place has a file only where that is the repository's",
+    "a location names a file only within the repository",
     arguments: [
       ("/work/shop/urls/a.txt", "/work/shop", "urls/a.txt"), ("/work/shop/urls/a.txt", "/work/shop/", "urls/a.txt"),
       ("/work/shopping/a.txt", "/work/shop", nil), ("/tmp/a.txt", "/work/shop", nil), ("/work/shop/../a.txt", "/work/shop", nil),
@@ -132,7 +132,7 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "text from outside neither begins a command nor leaves its part of one",
+    "external text neither starts a command nor leaves its part of one",
     arguments: [
       hostileTexts, hostileMarkdown,
       [
@@ -169,7 +169,7 @@ struct ReadCommand: Equatable {
     }
   }
 
-  @Test("of a kind ten are told, and then how many more there are")
+  @Test("ten of a kind are listed, and then the number of others")
   func limit() throws {
     let run = makeRun()
     run.record(.failed(Failure(.reset, message: "cut")), count: 5000)
@@ -185,7 +185,7 @@ struct ReadCommand: Equatable {
     )
   }
 
-  @Test("the step's summary gets the Markdown form after what is there already")
+  @Test("the Markdown form is appended to the step summary")
   func summary() throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.write("# before", to: "summary.md")
@@ -195,7 +195,7 @@ struct ReadCommand: Equatable {
   }
 
   @Test(
-    "the step's summary stays below 1 MiB",
+    "the step summary stays below 1 MiB",
     arguments: [1_000_000, 1_046_000, 1_047_000, 1_048_300, 1_048_500, 1_048_575, 1_048_576, 2_000_000]
   )
   func fullSummary(taken: Int) throws {
@@ -210,7 +210,7 @@ struct ReadCommand: Equatable {
     if taken == 1_000_000 { #expect(count == taken + 2 + MarkdownReport().text(RichRun.report()).utf8.count) }
   }
 
-  @Test("a summary that cannot be written is an error, and the commands are there")
+  @Test("an unwritable summary is an error, and the annotations are printed")
   func unwritableSummary() throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.file("missing/summary.md")

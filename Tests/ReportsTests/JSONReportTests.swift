@@ -17,7 +17,7 @@ let hostileTexts = [
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
-  @Test(arguments: hostileTexts)
+  @Test("hostile text survives a round trip", arguments: hostileTexts)
   func hostileTextComesBackAsItWas(_ text: String) throws {
     let run = makeRun(manifests: [text])
     run.record(.failed(Failure(.reset, message: text)), url: text, host: text)
@@ -30,7 +30,7 @@ let hostileTexts = [
     #expect(json["warnings"] as? [String] == [text])
   }
 
-  @Test func aReportIsSafeToShowInATerminal() {
+  @Test("a report is safe to print on a terminal") func aReportIsSafeToShowInATerminal() {
     let run = makeRun(manifests: hostileTexts)
     for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text, host: text) }
     for scalar in JSONReport().text(run.finish(makeEnd(after: .seconds(1)))).unicodeScalars where scalar != "\n" {
@@ -38,7 +38,9 @@ let hostileTexts = [
     }
   }
 
-  @Test func everyCharacterIsEscapedOrNotAtEveryPositionOfAWord() throws {
+  @Test("every character is escaped or not at every position of a word") func everyCharacterIsEscapedOrNotAtEveryPositionOfAWord()
+    throws
+  {
     for byte in 0..<UInt8(0x80) {
       let character = String(UnicodeScalar(byte))
       for position in 0..<11 {
@@ -53,7 +55,7 @@ let hostileTexts = [
     }
   }
 
-  @Test func bytesThatAreNotUTF8BecomeReplacementCharacters() throws {
+  @Test("invalid UTF-8 becomes replacement characters") func bytesThatAreNotUTF8BecomeReplacementCharacters() throws {
     for bytes in [[0x61, 0xFF, 0x62], [0xC3], [0xE2, 0x82], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x41], [0xC0, 0x80]] as [[UInt8]] {
       let run = makeRun()
       run.record(.failed(Failure(.reset, message: "")), urlBytes: bytes)
@@ -62,7 +64,7 @@ let hostileTexts = [
     }
   }
 
-  @Test func theKeysStandInTheOrderOfTheContract() {
+  @Test("keys are in the documented order") func theKeysStandInTheOrderOfTheContract() {
     let text = JSONReport().text(makeTroubledRun())
     let keys = text.split(separator: "\n").filter { $0.hasPrefix("  \"") }.map { String($0.dropFirst(3).prefix { $0 != "\"" }) }
     #expect(
@@ -76,7 +78,7 @@ let hostileTexts = [
     )
   }
 
-  @Test func aReportInFull() {
+  @Test("a full report has these bytes") func aReportInFull() {
     let run = makeRun()
     run.record(.make(.hitDisk) { $0.bytes = 500 }, count: 7)
     run.record(.downloaded(bytes: 1000, milliseconds: 2), line: 8, count: 2)
@@ -161,7 +163,7 @@ let hostileTexts = [
     )
   }
 
-  @Test func anEmptyRunIsValidToo() throws {
+  @Test("the report of an empty run is valid") func anEmptyRunIsValidToo() throws {
     let json = try parse(makeRun(manifests: []).finish(makeEnd(after: .zero) { $0.interruption = .terminate }))
     #expect(json["hit_ratio"] as? Double == 0)
     #expect(json["cache"] is NSNull)
@@ -170,7 +172,7 @@ let hostileTexts = [
     #expect((json["latency_ms"] as? [String: Any])?["p50"] is NSNull)
   }
 
-  @Test func momentsAgreeWithTheCalendar() throws {
+  @Test("timestamps agree with the calendar") func momentsAgreeWithTheCalendar() throws {
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
     for day in stride(from: -20_000, through: 80_000, by: 61) {

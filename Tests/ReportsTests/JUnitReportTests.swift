@@ -27,7 +27,7 @@ import Testing
       .map { (nodes.elements[$0], nodes.children(of: $0)) }
   }
 
-  @Test("a failure has host, URL, seconds, place, kind and sentence; timeouts are failures, too")
+  @Test("a failure has host, URL, seconds, location, kind and message, timeouts included")
   func failures() async throws {
     let cases = cases(try await junit())
     #expect(cases.count == 20)
@@ -55,14 +55,14 @@ import Testing
     #expect(cases.map(\.0.attributes["classname"]).contains("(no host)"))
   }
 
-  @Test("a URL that is there twice makes two cases")
+  @Test("a URL that is listed twice makes two cases")
   func duplicates() async throws {
     let names = cases(try await junit(successes: true)).map { $0.0.attributes["name"]! + $0.0.attributes["classname"]! }
     #expect(Set(names).count == names.count)
     #expect(names.contains("https://img.example.com/old.jpg (14)img.example.com"))
   }
 
-  @Test("failures that do not count are skipped, with their sentence")
+  @Test("failures that don't count are skipped cases with their message")
   func standings() async throws {
     let cases = cases(try await junit())
     let known = try #require(cases.first { $0.0.attributes["name"] == RichRun.known }?.1)
@@ -72,7 +72,7 @@ import Testing
     #expect(alsoKnown[0].attributes["message"] == "no answer in 60 s (known: it failed before, too)")
   }
 
-  @Test("counts are those of the run, whether its successes are listed or not", arguments: [false, true])
+  @Test("counts are the run's, whether or not its successes are listed", arguments: [false, true])
   func counts(successes: Bool) async throws {
     let report = RichRun.report()
     let nodes = try await junit(successes: successes)
@@ -88,7 +88,7 @@ import Testing
     #expect(listed.count { $0.1.first?.name == "skipped" } == (successes ? 11 : 2))
   }
 
-  @Test("a run that is red by a rule alone has a failed case, named after the rule; one that is good has a case, too")
+  @Test("a broken rule has a failed case named after it, and a good run has a case too")
   func rules() async throws {
     func verdict(_ change: (inout RunEnd) -> Void) async throws -> [String: String] {
       let nodes = try await junit { makeRun(journals: $0).finish(makeEnd(after: .seconds(1), change)) }
@@ -111,7 +111,7 @@ import Testing
     #expect(stopped["runs to its end"] == "interrupted by SIGTERM")
   }
 
-  @Test("hostile text stays in its place, and what XML cannot hold is shown")
+  @Test("hostile text stays in its place, and characters invalid in XML are shown")
   func hostileText() async throws {
     let texts = hostileTexts + ["]]>", "<!--", "&#0;", "a\"b'c<d>&e", "\u{FFFE}\u{FFFF}", "\u{1}\u{8}\u{B}"]
     let nodes = try await junit { journals in
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test("a URL of a megabyte is cut")
+  @Test("a URL of a megabyte is truncated")
   func longURL() async throws {
     let url = "https://img.example.com/" + String(repeating: "&", count: 1_000_000)
     let nodes = try await junit { journals in
@@ -148,7 +148,7 @@ import Testing
     #expect(names.allSatisfy { $0.utf8.count < 2100 })
   }
 
-  @Test("parts that cannot be kept while the run goes are an error of their folder, not of the report")
+  @Test("an unusable temporary folder is an error of that folder, not of the report")
   func unusableTemporaryFolder() throws {
     let folder = TemporaryDirectory()
     let missing = ReportError(.spool, path: folder.file("missing"), code: ENOENT)

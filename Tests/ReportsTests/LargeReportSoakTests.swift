@@ -18,7 +18,7 @@ import Testing
     return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) * 1024
   }
 
-  @Test("a JUnit file stays below its limit, and counts what it leaves out", arguments: [false, true])
+  @Test("a JUnit file stays below its limit and counts what it omits", arguments: [false, true])
   func junitIsCut(successes: Bool) async throws {
     let path = folder.file("junit.xml")
     let writer = try JUnitWriter(
@@ -49,7 +49,7 @@ import Testing
     if successes { #expect(failures > 1000 && nodes.named("testcase").count - failures - 6 + counts[1] == 8000) }
   }
 
-  @Test("what is not listed is told without what there is none of")
+  @Test("the omission note names only what was omitted")
   func onlyOthersAreCut() async throws {
     let path = folder.file("junit.xml")
     let file = try ReportFile(path: path)
@@ -62,7 +62,7 @@ import Testing
     #expect(cut.wholeMatch(of: /[\d,]+ further cases not listed, since .*/) != nil, "\(cut)")
   }
 
-  @Test("every form takes a run of many rows, a tenth of which failed, in flat memory")
+  @Test("every form writes a large run with a tenth of failures in flat memory")
   func flatMemory() async throws {
     let rows = Self.isLong ? 1_000_000 : 5000
     let formats: [ReportFormat] = [.text, .json, .jsonl, .csv, .junit, .markdown, .github, .html, .prometheus]

@@ -29,7 +29,7 @@ let hostileMarkdown = [
     return report
   }
 
-  @Test("verdict, outcomes, failures with hosts and examples, hosts, placeholders, warnings and cache, in this order")
+  @Test("the report has verdict, outcomes, failures with examples, hosts, placeholders, warnings and cache, in order")
   func contents() async throws {
     let text = MarkdownReport().text(RichRun.report())
     let expected = [
@@ -53,7 +53,7 @@ let hostileMarkdown = [
     #expect(nodes.named("html_block").count == 8)
   }
 
-  @Test("text from outside is nothing but code, whatever it holds")
+  @Test("external text is only code, whatever it contains")
   func hostileText() async throws {
     let texts = hostileTexts + hostileMarkdown
     let nodes = try await nodes(hostileReport(texts))
@@ -78,7 +78,7 @@ let hostileMarkdown = [
     }
   }
 
-  @Test("the report is below 1 MiB, and every cut has a count")
+  @Test("the report is below 1 MiB, and every truncation has a count")
   func bounds() async throws {
     let long = String(repeating: "`|", count: 2000)
     let run = makeRun(manifests: [long])
@@ -100,7 +100,7 @@ let hostileMarkdown = [
   }
 
   @Test(
-    "sections that do not fit are left out, from the first on, and the text says so",
+    "sections that don't fit are omitted from the first on, and the report says so",
     arguments: [0, 10, 150, 400, 1000, 2500]
   )
   func room(bytes: Int) {
@@ -112,7 +112,7 @@ let hostileMarkdown = [
     #expect(whole.hasPrefix(text.prefix { $0 != "…" }.dropLast()))
   }
 
-  @Test("a breakage is in the words of others, and stands as code")
+  @Test("the reason of a broken-off run is shown as code")
   func breakage() async throws {
     let report = makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "@octocat/a.txt cannot be read" })
     let nodes = try await nodes(report)

@@ -27,7 +27,7 @@ import Testing
     ProgressRenderer(width: width, hasColor: color).bar(snapshot).joined(separator: "\n")
   }
 
-  @Test func theBarFillsTheTerminalButItsLastColumn() {
+  @Test("the bar fills the terminal except its last column") func theBarFillsTheTerminalButItsLastColumn() {
     #expect(
       bar(100, makeSnapshot()) == """
         homepage  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╸─────── 82 %  8,214 of 10,000  1,240/s  41 MB/s  0:01 left
@@ -36,7 +36,7 @@ import Testing
     )
   }
 
-  @Test func aNarrowTerminalLosesWhatMattersLeast() {
+  @Test("a narrow terminal drops the least important parts") func aNarrowTerminalLosesWhatMattersLeast() {
     #expect(
       bar(60, makeSnapshot()) == """
         homepage  ━━━━━━━━━━━━━╸──── 82 %  8,214 of 10,000  1,240/s
@@ -45,13 +45,13 @@ import Testing
     )
   }
 
-  @Test(arguments: 1...130)
+  @Test("no line is wider than the terminal", arguments: 1...130)
   func noLineIsWiderThanTheTerminal(_ width: Int) {
     let snapshot = makeSnapshot { $0.name = "画像-nightly" }
     for line in ProgressRenderer(width: width, hasColor: false).bar(snapshot) { #expect(columns(of: line) <= max(width - 1, 1)) }
   }
 
-  @Test func theEndIsAFullBar() {
+  @Test("the bar is full at the end") func theEndIsAFullBar() {
     let snapshot = makeSnapshot {
       $0.done = 10_000
       $0.remaining = nil
@@ -60,11 +60,11 @@ import Testing
     #expect(bar(70, snapshot).hasPrefix("homepage  ━━━━━━━━━━━━━━━━━ 100 %  10,000 of 10,000  1,240/s  41 MB/s\n"))
   }
 
-  @Test func oneThatIsNotThereYetIsNot100Percent() {
+  @Test("an unfinished run never shows 100 %") func oneThatIsNotThereYetIsNot100Percent() {
     #expect(ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.done = 9_999 }).contains("(99 %)"))
   }
 
-  @Test func whileManifestsAreBeingReadThereIsNoShare() {
+  @Test("while manifests are being read there is no percentage") func whileManifestsAreBeingReadThereIsNoShare() {
     let snapshot = makeSnapshot {
       $0.total = nil
       $0.remaining = nil
@@ -74,18 +74,18 @@ import Testing
     #expect(line == "homepage: 8,214 so far, 5,803 hits, 2,324 new, 72 failed, 1,240/s, img.example.com paused 12 s (429)")
   }
 
-  @Test func aLogGetsOneLine() {
+  @Test("a log gets one line") func aLogGetsOneLine() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot())
     let counts = "homepage: 8,214 of 10,000 (82 %), 5,803 hits, 2,324 new, 72 failed, 1,240/s"
     #expect(line == counts + ", img.example.com paused 12 s (429)")
   }
 
-  @Test func aLineForALogTellsWhatHoldsTheRunUp() {
+  @Test("a log line names the bottleneck") func aLineForALogTellsWhatHoldsTheRunUp() {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.note = "a.example\u{1B} paused 12 s (429)" })
     #expect(line.hasSuffix(", 1,240/s, a.example\\u{1B} paused 12 s (429)"))
   }
 
-  @Test func coloursOnlyUnderlineWhatTheWordsSay() {
+  @Test("colours only emphasise what the words say") func coloursOnlyUnderlineWhatTheWordsSay() {
     let colored = bar(100, color: true, makeSnapshot())
     #expect(colored.contains("\u{1B}[31m72 failed\u{1B}[0m"))
     #expect(colored.contains("\u{1B}[33mimg.example.com paused 12 s (429)\u{1B}[0m"))

@@ -16,7 +16,7 @@ import Testing
     )
   }
 
-  @Test("promtool takes the metrics of every run without a remark")
+  @Test("promtool accepts the metrics of every run without warnings")
   func promtool() async throws {
     let empty = makeRun().finish(makeEnd(after: .zero))
     let named = RunReport(version: "", job: JobIdentity(name: hostileTexts.joined(), file: nil), startedAt: nil)
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("figures are those of the run, zeros included")
+  @Test("figures are the run's, zeros included")
   func figures() {
     let samples = samples(PrometheusReport().text(RichRun.report()))
     let job = #"prewarm_job="homepage""#
@@ -43,7 +43,7 @@ import Testing
     #expect(samples["prewarm_exit_status{\(job)}"] == 2)
   }
 
-  @Test("buckets count what is below them, and are the same whatever the run")
+  @Test("buckets are cumulative and the same for every run")
   func histogram() {
     let rich = samples(PrometheusReport().text(RichRun.report()))
     let empty = samples(PrometheusReport().text(makeRun().finish(makeEnd(after: .zero) { addStores(to: &$0) })))
@@ -70,7 +70,7 @@ import Testing
     #expect(text.contains(#"prewarm_exit_status{prewarm_job="a\"} 1\\nb\\"} 0"#))
   }
 
-  @Test("no name on the way to the file ends in .prom")
+  @Test("no temporary name ends in .prom")
   func names() throws {
     let folder = TemporaryDirectory()
     let writer = try ReportFormat.prometheus.open(folder.file("prewarm.prom"))

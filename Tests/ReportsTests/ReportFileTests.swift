@@ -16,7 +16,7 @@ import Testing
     try Array(text.utf8).withUnsafeBytes { try file.write($0) }
   }
 
-  @Test func theOldReportStaysUntilTheNewOneIsWhole() throws {
+  @Test("the old report stays until the new one is complete") func theOldReportStaysUntilTheNewOneIsWhole() throws {
     folder.write("old", to: "report.json")
     let file = try ReportFile(path: folder.file("report.json"))
     try write("ne", to: file)
@@ -27,7 +27,7 @@ import Testing
     #expect(names() == ["report.json"])
   }
 
-  @Test func aKilledRunLeavesNothing() throws {
+  @Test("a killed run leaves no partial report") func aKilledRunLeavesNothing() throws {
     // Only a file that never had a name can promise it; not every file system knows those (open(2), O_TMPFILE).
     let flags = 0o20_000_000 | O_DIRECTORY | O_WRONLY
     let descriptor = open(folder.path, flags, 0o600)
@@ -43,7 +43,7 @@ import Testing
     #expect(names() == ["new.json", "report.json"] && folder.read("report.json") == Array("half".utf8))
   }
 
-  @Test func aReportThatIsNotCommittedLeavesNothing() throws {
+  @Test("an uncommitted report leaves no file") func aReportThatIsNotCommittedLeavesNothing() throws {
     do {
       let file = try ReportFile(path: folder.file("report.json"))
       try write("half", to: file)
@@ -51,12 +51,12 @@ import Testing
     #expect(names() == [])
   }
 
-  @Test func theFoldersAboveItAreMade() throws {
+  @Test("missing parent folders are created") func theFoldersAboveItAreMade() throws {
     try ReportFile(path: folder.file("a/b//c/report.json")).commit()
     #expect(names(in: "a/b/c") == ["report.json"])
   }
 
-  @Test func itHasTheModeThatTheUmaskLeaves() throws {
+  @Test("a report has the umask's mode") func itHasTheModeThatTheUmaskLeaves() throws {
     // Reading the umask means setting it, so it is taken from what the system makes of a plain new file.
     let plain = open(folder.file("plain"), O_CREAT | O_WRONLY, 0o666)
     close(plain)
@@ -69,7 +69,7 @@ import Testing
     #expect(mode("report.json") == mode("plain"))
   }
 
-  @Test func aLinkIsFollowed() throws {
+  @Test("a symbolic link is followed") func aLinkIsFollowed() throws {
     folder.write("old", to: "real/report.json")
     symlink(folder.file("real/report.json"), folder.file("latest.json"))
     let file = try ReportFile(path: folder.file("latest.json"))
@@ -79,7 +79,7 @@ import Testing
     #expect(names() == ["latest.json", "real"])
   }
 
-  @Test func aFullDeviceIsATypedErrorThatSaysWhatToDo() throws {
+  @Test("a full device is a typed error with advice") func aFullDeviceIsATypedErrorThatSaysWhatToDo() throws {
     let report = makeRun().finish(makeEnd(after: .seconds(1)))
     let file = try ReportFile(path: "/dev/full")
     let error = #expect(throws: ReportError.self) { try JSONReport().write(report, to: file) }
@@ -89,7 +89,7 @@ import Testing
     )
   }
 
-  @Test func aPathThatCannotBeOpenedIsKnownAtOnce() {
+  @Test("an unusable path is reported at once") func aPathThatCannotBeOpenedIsKnownAtOnce() {
     folder.write("", to: "file")
     mkdir(folder.file("folder"), 0o755)
     #expect(throws: ReportError(.open, path: folder.file("folder"), code: EISDIR)) {

@@ -4,7 +4,7 @@ import Testing
 @testable import Reports
 
 @Suite struct RunReportTests {
-  @Test func theTotalsAddUpForTheRunItsManifestsAndItsHosts() {
+  @Test("totals add up for the run, its manifests and its hosts") func theTotalsAddUpForTheRunItsManifestsAndItsHosts() {
     let run = makeRun(manifests: ["a.txt", "b.txt"])
     var random = SystemRandomNumberGenerator()
     for line in 1...5000 {
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func aSharedTransferIsCountedOnce() {
+  @Test("a shared transfer is counted once") func aSharedTransferIsCountedOnce() {
     let run = makeRun()
     var result = EntryResult.downloaded(bytes: 1000, milliseconds: 5)
     run.record(result)
@@ -43,7 +43,7 @@ import Testing
     #expect(traffic.latency.count == 1)
   }
 
-  @Test func onlyTheFirstThousandFailuresAreKept() {
+  @Test("only the first thousand failures are kept") func onlyTheFirstThousandFailuresAreKept() {
     let run = makeRun()
     run.record(.failed(Failure(.timeout, message: "no answer")), count: 1003)
     let report = run.finish(makeEnd(after: .seconds(1)))
@@ -53,7 +53,7 @@ import Testing
     #expect(report.failureGroups[0].examples.map(\.line) == Array(1...10))
   }
 
-  @Test func aBlacklistedEntryIsListedAsOnTheBlacklist() {
+  @Test("a blacklisted entry is listed as blacklisted") func aBlacklistedEntryIsListedAsOnTheBlacklist() {
     let run = makeRun()
     run.record(.failed(Failure(.empty, message: "no bytes"), outcome: .blacklisted))
     run.record(.failed(Failure(.empty, message: "no bytes"), isBlacklisted: true))
@@ -61,7 +61,7 @@ import Testing
     #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
   }
 
-  @Test func theFirstGoodEntryToExpireSaysUntilWhenAllIsFresh() {
+  @Test("the first entry to expire sets fresh-until") func theFirstGoodEntryToExpireSaysUntilWhenAllIsFresh() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     run.record(EntryResult(.checked))
@@ -74,14 +74,14 @@ import Testing
     #expect(run.freshUntil == nineOClock.advanced(by: .seconds(10)))
   }
 
-  @Test func bytesOfRevalidatedImagesCameFromTheCache() {
+  @Test("bytes of revalidated images count as from the cache") func bytesOfRevalidatedImagesCameFromTheCache() {
     let run = makeRun()
     run.record(EntryResult.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 1_000_000) })
     let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
     #expect((traffic.cachedBytes, traffic.receivedBytes, traffic.storedBytes, traffic.attempts) == (700, 0, 0, 1))
   }
 
-  @Test func hostsBeyondTheTableAreCountedAndNotKept() {
+  @Test("hosts beyond the table are counted and not kept") func hostsBeyondTheTableAreCountedAndNotKept() {
     let run = makeRun()
     for host in 0..<HostTable.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
     run.record(EntryResult(.hitDisk), host: "h5.example.com")
@@ -93,7 +93,7 @@ import Testing
     #expect(report.hostsOmitted == UInt64(HostTable.hostLimit) + 7 - 1000)
   }
 
-  @Test func hostsStandByEntriesAndThenByName() {
+  @Test("hosts are sorted by entries and then by name") func hostsStandByEntriesAndThenByName() {
     let run = makeRun()
     for (host, count) in [("b.example.com", 2), ("a.example.com", 2), ("c.example.com", 9), ("", 4)] {
       run.record(EntryResult(.hitDisk), host: host, count: count)
@@ -102,7 +102,7 @@ import Testing
     #expect(report.hosts.map(\.host) == ["c.example.com", "a.example.com", "b.example.com"])
   }
 
-  @Test func failuresAreGroupedByKindAndStatusTheLargestFirst() {
+  @Test("failures are grouped by kind and status, largest first") func failuresAreGroupedByKindAndStatusTheLargestFirst() {
     let run = makeRun()
     let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     run.record(.failed(Failure(.httpStatus, status: 410, message: "gone")), count: 2)
@@ -119,7 +119,7 @@ import Testing
     #expect(groups[0].hosts == [HostCount(host: "b.example.com", count: 4), HostCount(host: "img.example.com", count: 3)])
   }
 
-  @Test func equalWarningsMakeOneLine() {
+  @Test("equal warnings make one line") func equalWarningsMakeOneLine() {
     let run = makeRun()
     run.record(EntryResult(.downloaded, details: .init(warnings: ["image/jpg means image/jpeg"])), line: 4, count: 3)
     run.record(EntryResult(.downloaded, details: .init(warnings: ["no content type"])), line: 9)
@@ -134,6 +134,7 @@ import Testing
   }
 
   @Test(
+    "a signal precedes a breakage, and that the verdict",
     arguments: [
       (Interruption.interrupt, "a manifest broke", Reports.ExitStatus.interrupted), (.terminate, nil, .terminated),
       (nil, "a manifest broke", .couldNotFinish), (nil, nil, .beyondLimits),
@@ -149,7 +150,7 @@ import Testing
     #expect(run.finish(end).exitStatus == row.2)
   }
 
-  @Test func ofSeveralExitStatusesTheGreatestIsTheWorst() {
+  @Test("the greatest exit status is the worst") func ofSeveralExitStatusesTheGreatestIsTheWorst() {
     #expect([Reports.ExitStatus.withinLimits, .couldNotFinish, .beyondLimits].max() == .couldNotFinish)
     #expect([Reports.ExitStatus.interrupted, .couldNotFinish].max() == .interrupted)
     #expect([Reports.ExitStatus.withinLimits, .beyondLimits].max() == .beyondLimits)

@@ -14,7 +14,7 @@ import Testing
 
   private func finish(_ run: RunReport) -> FinishedReport { run.finish(makeEnd(after: .seconds(1))) }
 
-  @Test func goodEntriesOfAllOutcomesCountAndNoOthers() {
+  @Test("good entries of all outcomes count, and no others") func goodEntriesOfAllOutcomesCountAndNoOthers() {
     let run = makeRun()
     for (number, outcome) in Outcome.allCases.enumerated() { run.record(result(outcome, 1), url: "https://a/\(number)") }
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 5))
@@ -24,7 +24,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 6))
   }
 
-  @Test func sharedEntriesAndTheSameURLAgainAreNoDuplicates() {
+  @Test("shared entries and repeated URLs aren't duplicates") func sharedEntriesAndTheSameURLAgainAreNoDuplicates() {
     let run = makeRun()
     var shared = result(.downloaded, 1)
     shared.isShared = true
@@ -35,7 +35,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 0, urls: 0))
   }
 
-  @Test func bodiesThatNothingIsKnownOfAreNotCompared() {
+  @Test("unknown bodies aren't compared") func bodiesThatNothingIsKnownOfAreNotCompared() {
     let run = makeRun()
     for number in 0..<20 {
       let unknown = EntryResult.make(.checked) { $0.checksum = number % 2 == 0 ? nil : Checksum(high: 0, low: 0) }
@@ -45,7 +45,7 @@ import Testing
     #expect(report.duplicates == Duplicates(bodies: 0, urls: 0) && report.placeholders.isEmpty)
   }
 
-  @Test func beginningsAreComparedWhereNoMoreCame() {
+  @Test("prefixes are compared if nothing more was fetched") func beginningsAreComparedWhereNoMoreCame() {
     let run = makeRun()
     for (number, prefix) in [1, 1, 2].enumerated() {
       let details = EntryResult.Details(prefixChecksum: Checksum(high: 1, low: UInt64(prefix)))
@@ -54,7 +54,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 2))
   }
 
-  @Test func theTenthURLOfAHostMakesAPlaceholder() {
+  @Test("the tenth URL of a host makes a placeholder") func theTenthURLOfAHostMakesAPlaceholder() {
     let run = makeRun()
     for number in 1...9 { run.record(result(.downloaded, 1), url: "https://a/\(number)", host: "a") }
     for number in 1...9 { run.record(result(.downloaded, 1), url: "https://b/\(number)", host: "b") }
@@ -75,7 +75,7 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 19))
   }
 
-  @Test func theHundredPlaceholdersOfMostURLsAreListed() {
+  @Test("the hundred placeholders with most URLs are listed") func theHundredPlaceholdersOfMostURLsAreListed() {
     let run = makeRun()
     for body in 1...120 {
       for number in 0..<10 + body % 50 { run.record(result(.checked, body), url: "https://a/\(body)/\(number)") }
@@ -85,13 +85,13 @@ import Testing
     #expect(placeholders.map(\.urls) == placeholders.map(\.urls).sorted(by: >))
   }
 
-  @Test func entriesWithoutAHostAreNoPlaceholders() {
+  @Test("entries without a host aren't placeholders") func entriesWithoutAHostAreNoPlaceholders() {
     let run = makeRun()
     for number in 0..<20 { run.record(result(.checked, 1), url: "file:\(number)", host: "") }
     #expect(finish(run).placeholders.isEmpty && finish(run).duplicates?.urls == 20)
   }
 
-  @Test func whoIgnoresPlaceholdersIsToldOfDuplicatesAlone() {
+  @Test("with placeholders ignored only duplicates are reported") func whoIgnoresPlaceholdersIsToldOfDuplicatesAlone() {
     let run = RunReport(
       version: "0",
       job: JobIdentity(name: "a", file: nil),

@@ -12,7 +12,7 @@ import Testing
     ]
   }
 
-  @Test func anImageIsToldInTheSameWords() {
+  @Test("every form describes an image in the same words") func anImageIsToldInTheSameWords() {
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
     var placeholder = RichRun.placeholder
     (placeholder.format, placeholder.width, placeholder.height, placeholder.bytes) = (.png, 1200, 1, 68)
@@ -21,7 +21,7 @@ import Testing
     #expect(imagePhrase(format: nil, width: 0, height: 0, bytes: 0).isEmpty)
   }
 
-  @Test func theWorstHostIsTheSameAlsoWhereHostsHaveFailedAsOften() {
+  @Test("every form names the same worst host, even in a tie") func theWorstHostIsTheSameAlsoWhereHostsHaveFailedAsOften() {
     let run = makeRun()
     for (host, good) in [("a.example.com", 1), ("b.example.com", 5), ("c.example.com", 5)] {
       run.record(EntryResult(.hitDisk), host: host, count: good)
@@ -37,7 +37,7 @@ import Testing
     #expect(html.contains(#"worst host <b class="host">b.example.com</b>: 5 bad of 10 (50.0 %)"#))
   }
 
-  @Test func aWorstHostThatIsNotListedIsNamedToo() {
+  @Test("a worst host that isn't listed is named too") func aWorstHostThatIsNotListedIsNamedToo() {
     let run = makeRun()
     for kind in [FailureKind.reset, .empty, .dns, .tls, .timeout] {
       run.record(.failed(Failure(kind, message: "")), host: "a.example.com", count: 2)
@@ -49,7 +49,7 @@ import Testing
     #expect(HTMLReport().text(report).contains(#"worst host <b class="host">hidden.example.com</b>: 10 bad</p>"#))
   }
 
-  @Test func hitsAreHitsUnlessTheirTitleSaysMore() {
+  @Test("hits are hits unless their title says more") func hitsAreHitsUnlessTheirTitleSaysMore() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     run.record(.failed(Failure(.reset, message: "")))
@@ -61,7 +61,7 @@ import Testing
     #expect(both[2].text.contains("| Hits and 304 |"))
   }
 
-  @Test func theCacheIsToldInTheSameWords() {
+  @Test("every form describes the cache in the same words") func theCacheIsToldInTheSameWords() {
     let report = makeRun().finish(
       makeEnd(after: .seconds(1)) {
         addStores(to: &$0)

@@ -10,14 +10,14 @@ import Testing
     return report
   }()
 
-  @Test func formsForPeopleNameItWhereTheJobsNameStands() {
+  @Test("readable forms name the shard beside the job's name") func formsForPeopleNameItWhereTheJobsNameStands() {
     for form in [TextReport(), MarkdownReport(), GitHubReport(), HTMLReport()] as [any ReportForm] {
       #expect(form.text(report).contains("homepage, shard 2 of 1,200"), "\(form)")
     }
     #expect(!TextReport().text(RichRun.report()).contains("shard"))
   }
 
-  @Test func formsForProgramsTellItsNumber() {
+  @Test("machine-readable forms have the shard's number") func formsForProgramsTellItsNumber() {
     #expect(JSONReport().text(report).contains(#""shard": {"index": 2, "count": 1200, "by": "host"}"#))
     var whole = report
     whole.job.shard?.list = ReportedList(entries: 716, fingerprint: 0x0123_4567_89AB_CDEF)

@@ -42,7 +42,7 @@ private func makeBrokenRun() -> RunReport {
     "undecodable", "empty body", "cut body", "dimensions",
   ]
 
-  @Test(arguments: [TextReport.Order.verdictFirst, .failuresFirst])
+  @Test("the first screen shows twelve kinds and the worst host", arguments: [TextReport.Order.verdictFirst, .failuresFirst])
   func theFirstScreenShowsTwelveKindsAndTheWorstHost(order: TextReport.Order) throws {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(order: order).text(report))
@@ -57,7 +57,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(screen.contains { $0.hasPrefix("Hosts") } || order == .verdictFirst)
   }
 
-  @Test func theVerdictOfACheckIsItsLastLine() {
+  @Test("the verdict of a check is its last line") func theVerdictOfACheckIsItsLastLine() {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(order: .failuresFirst).text(report)).dropLast()
     #expect(page.first?.hasPrefix("Failures") == true)
@@ -65,7 +65,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(page.suffix(2).first?.hasPrefix("homepage: ") == true || page.last?.hasPrefix("homepage: ") == true)
   }
 
-  @Test func anOverviewIsFollowedByTheWorstHostsAndExamples() {
+  @Test("the worst hosts and examples follow the overview") func anOverviewIsFollowedByTheWorstHostsAndExamples() {
     let text = TextReport().text(makeBrokenRun().finish(makeEnd(after: .seconds(40))))
     let page = lines(text)
     let hosts = page.firstIndex { $0.hasPrefix("Hosts") }!
@@ -79,7 +79,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(page.contains("  timeout   (no answer in 60 s)"))
   }
 
-  @Test func everyKindIsShownAndManyStatusesAreCounted() {
+  @Test("every kind is shown, and many statuses are counted") func everyKindIsShownAndManyStatusesAreCounted() {
     let run = makeRun()
     for kind in FailureKind.allCases where kind != .httpStatus { run.record(.failed(Failure(kind, message: "so"))) }
     let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
@@ -90,21 +90,21 @@ private func makeBrokenRun() -> RunReport {
     #expect(all.contains("  … \(others) more kinds with \(others) URLs\n"))
   }
 
-  @Test func fourKindsTakeNoOverview() {
+  @Test("up to four kinds need no overview") func fourKindsTakeNoOverview() {
     let run = makeRun()
     for kind in [FailureKind.dns, .timeout, .reset, .empty] { run.record(.failed(Failure(kind, message: "so"))) }
     let text = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
     #expect(!text.contains("Examples") && !text.contains("worst:"))
   }
 
-  @Test func aRunInWhichAllIsWellEndsWithItsVerdictToo() {
+  @Test("a good run ends with its verdict too") func aRunInWhichAllIsWellEndsWithItsVerdictToo() {
     let run = makeRun()
     run.record(.make(.checked) { $0.attempts = 1 }, count: 3)
     let text = TextReport(order: .failuresFirst).text(run.finish(makeEnd(after: .milliseconds(400))))
     #expect(text == "Speed      7.5/s, 0 B/s\nhomepage: 3 URLs in 0.4 s, all good (3 checked)\n")
   }
 
-  @Test(arguments: [false, true])
+  @Test("a message heads a kind only if all of its failures share it", arguments: [false, true])
   func aSentenceStandsOverAKindOnlyWhereAllOfItHaveIt(hasOverview: Bool) {
     let run = makeRun()
     let kinds: [FailureKind] = hasOverview ? [.dns, .timeout, .reset, .empty] : []
@@ -122,7 +122,7 @@ private func makeBrokenRun() -> RunReport {
 
   // MARK: What does not count
 
-  @Test func failuresThatDoNotCountAreToldApart() {
+  @Test("failures that don't count are listed separately") func failuresThatDoNotCountAreToldApart() {
     let judge = HalfKnown()
     let run = RunReport(
       version: "0.1.0",
@@ -153,7 +153,7 @@ private func makeBrokenRun() -> RunReport {
 
   // MARK: The same images
 
-  @Test func placeholdersAndDuplicatesHaveALineEach() {
+  @Test("placeholders and duplicates have a line each") func placeholdersAndDuplicatesHaveALineEach() {
     let run = makeRun()
     run.record(.downloaded(bytes: 68, milliseconds: 12), count: 20)
     var report = run.finish(makeEnd(after: .seconds(1)))

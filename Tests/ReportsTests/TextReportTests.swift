@@ -5,7 +5,7 @@ import Testing
 @Suite struct TextReportTests {
   private func text(_ report: FinishedReport, width: Int = 80) -> String { TextReport(width: width).text(report) }
 
-  @Test func failuresInFull() {
+  @Test("a report with failures has this text") func failuresInFull() {
     #expect(
       text(makeTroubledRun()) == """
         homepage: 10,000 URLs in 8.1 s, 102 bad: more than fail-on.failures (0), so exit
@@ -48,19 +48,19 @@ import Testing
     )
   }
 
-  @Test func aWiderTerminalGetsMoreOnALine() {
+  @Test("a wider terminal gets longer lines") func aWiderTerminalGetsMoreOnALine() {
     let wide = text(makeTroubledRun(), width: 110)
     #expect(wide.contains("more than fail-on.failures (0), so exit status 2\n"))
     #expect(wide.contains("/large/welcome-back@2x.jpg  urls/partners.csv:40\n"))
   }
 
-  @Test func coloursOnlyUnderlineWhatTheWordsSay() {
+  @Test("colours only emphasise what the words say") func coloursOnlyUnderlineWhatTheWordsSay() {
     let colored = TextReport(width: 100, hasColor: true).text(makeTroubledRun())
     #expect(colored.contains("\u{1B}[31m   87\u{1B}[0m    0.9 %"))
     #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == text(makeTroubledRun(), width: 100))
   }
 
-  @Test func allIsWellTakesALineAndTheCache() {
+  @Test("a good run takes one line and the cache's") func allIsWellTakesALineAndTheCache() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(
@@ -78,7 +78,7 @@ import Testing
     )
   }
 
-  @Test func whatWasFetchedHasItsSpeed() {
+  @Test("downloads have a speed") func whatWasFetchedHasItsSpeed() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     run.record(.downloaded(bytes: 25_000, milliseconds: 12), count: 9)
@@ -92,7 +92,7 @@ import Testing
     )
   }
 
-  @Test func whatTheTimeWentToIsForWhoWantsToKnowMore() {
+  @Test("only verbose text shows where the time went") func whatTheTimeWentToIsForWhoWantsToKnowMore() {
     let run = makeRun()
     run.record(.downloaded(bytes: 25_000, milliseconds: 12), count: 9)
     let report = run.finish(
@@ -104,7 +104,7 @@ import Testing
     #expect(TextReport(isVerbose: true).text(report).hasSuffix("\nTime       71 % network, 16 % disk\n"))
   }
 
-  @Test func hitsAloneSayNothingOfTheNetworksSpeed() {
+  @Test("a run of hits only shows no network speed") func hitsAloneSayNothingOfTheNetworksSpeed() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(makeEnd(after: .milliseconds(20)) { $0.boundedBy = "cpu: one core was busy" })
@@ -112,13 +112,13 @@ import Testing
     #expect(TextReport(isVerbose: true).text(report).hasSuffix("\nSpeed      500,000/s; bounded by cpu: one core was busy\n"))
   }
 
-  @Test func oneURLIsNotPlural() {
+  @Test("one URL is singular") func oneURLIsNotPlural() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk))
     #expect(text(run.finish(makeEnd(after: .milliseconds(4)))) == "homepage: 1 URL in 4 ms, all good (1 hit)\n")
   }
 
-  @Test func anInterruptionIsSaidFirst() {
+  @Test("an interruption comes first") func anInterruptionIsSaidFirst() {
     let run = makeRun()
     run.record(EntryResult(.hitMemory), count: 3)
     run.record(.downloaded(bytes: 25_000, milliseconds: 12))
@@ -147,7 +147,7 @@ import Testing
     )
   }
 
-  @Test func theDeadlineIsSaidFirstWhetherItFailsTheRunOrNot() {
+  @Test("a passed deadline comes first, whether or not it fails the run") func theDeadlineIsSaidFirstWhetherItFailsTheRunOrNot() {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 4)
     run.record(.failed(Failure(.timeout, isTransient: true, message: "no answer in 60 s")))
@@ -171,7 +171,7 @@ import Testing
     )
   }
 
-  @Test func aBrokenManifestIsSaidFirstAndWarningsStandBelow() {
+  @Test("a broken manifest comes first, and warnings follow") func aBrokenManifestIsSaidFirstAndWarningsStandBelow() {
     let run = makeRun()
     run.record(EntryResult(.skipped), count: 4)
     let report = run.finish(
@@ -198,7 +198,7 @@ import Testing
     )
   }
 
-  @Test func anEmptyRunSaysWhy() {
+  @Test("an empty run says why") func anEmptyRunSaysWhy() {
     let report = makeRun().finish(makeEnd(after: .seconds(3)) { $0.isEmpty = true })
     let headline = "homepage: 0 URLs in 3.0 s, no URL was left after include and exclude, so exit status 2\n"
     #expect(text(report, width: 120) == headline)
@@ -210,7 +210,7 @@ import Testing
     return self.text(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }), width: 300)
   }
 
-  @Test(arguments: hostileTexts)
+  @Test("external text cannot steer the terminal", arguments: hostileTexts)
   func textFromOutsideCannotSteerTheTerminal(_ hostile: String) {
     let page = makePage(of: hostile)
     for scalar in page.unicodeScalars where scalar != "\n" {

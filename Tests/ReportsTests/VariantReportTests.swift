@@ -36,7 +36,7 @@ import Testing
     .make(outcome) { $0.remoteCache = status }
   }
 
-  @Test("rows name variant, edge and remote cache, each where there is one")
+  @Test("rows name variant, edge and remote cache, if present")
   func rows() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let results = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, .unknown)]
@@ -51,7 +51,7 @@ import Testing
     )
   }
 
-  @Test("hosts count what remote caches had by edge, shared requests once, and failures name their variant")
+  @Test("hosts count remote cache results by edge, shared requests once, and failures name their variant")
   func jsonReport() throws {
     let failure = Failure(.remoteCache, message: "no cache had it")
     var failed = EntryResult.failed(failure)
@@ -79,7 +79,7 @@ import Testing
     #expect(text.split(separator: "remote_cache", omittingEmptySubsequences: false).count == 2)
   }
 
-  @Test("the text report shows the remote hit ratio by host and edge, also where all is good")
+  @Test("the text report shows the remote hit ratio by host and edge, even if all is good")
   func textOfGoodRuns() {
     let good = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, nil)]
     let text = TextReport().text(

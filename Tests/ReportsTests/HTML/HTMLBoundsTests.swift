@@ -48,7 +48,7 @@ import Testing
     return report
   }
 
-  @Test("however full every list is, the page stays below 3 MB and tells what each left out")
+  @Test("with every list full the page stays below 3 MB and counts what it omits")
   func size() {
     let page = HTMLReport().text(fullReport())
     #expect(page.utf8.count < 3_000_000, "\(page.utf8.count)")
@@ -60,7 +60,7 @@ import Testing
     #expect(page.hasSuffix("</html>\n"))
   }
 
-  @Test("what a table left out is what the run had beyond the rows")
+  @Test("a truncated table counts the omitted rows")
   func countsOfWhatIsCut() throws {
     let run = makeRun()
     for index in 0..<1500 {
@@ -72,7 +72,7 @@ import Testing
     #expect(page.matches(of: /<td class="kind">/).count == 1000)
   }
 
-  @Test("runs without entries, times or transfers make pages, too")
+  @Test("runs without entries, times or transfers make pages too")
   func sparseRuns() {
     let empty = makeRun(manifests: []).finish(makeEnd(after: .zero) { $0.isEmpty = true })
     var still = makeRun().finish(makeEnd(after: .zero) { $0.interruption = .interrupt })

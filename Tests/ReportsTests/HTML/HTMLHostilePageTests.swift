@@ -104,7 +104,7 @@ extension HTMLPageTests {
     """
 
   @Test(
-    "hostile text is text wherever it stands: no further element, no handler, no link but to the web, nothing run"
+    "hostile text stays text everywhere: no elements, no handlers, only web links, nothing executed"
   )
   func injection() async throws {
     let pages = (["harmless"] + Self.attacks).map { HTMLReport().text(report(of: $0)) }
@@ -136,7 +136,7 @@ extension HTMLPageTests {
     var isSorted: Bool
   }
 
-  @Test("were something injected all the same, the page's policy would not let it run, style or load")
+  @Test("the page's policy blocks injected scripts, styles and loads")
   func policy() async throws {
     let attack = """
       <script>top.injected = 1; document.title = "injected"</script><img src="file:///x.png" onerror="top.injected = 1">

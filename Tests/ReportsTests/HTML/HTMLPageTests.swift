@@ -74,7 +74,7 @@ import Testing
     #expect(content.links > 1000)
   }
 
-  @Test("the page gives back the totals, kinds, failures, hosts and manifests of its report")
+  @Test("the page contains its report's totals, kinds, failures, hosts and manifests")
   func content() async throws {
     let report = Self.report
     let content: Content = try await Chromium().open(Self.page, Self.readContent)
@@ -82,7 +82,7 @@ import Testing
     #expect(content.sortable == 5 + 9 + 6)
   }
 
-  @Test("without JavaScript all of it is there, and no control that does nothing")
+  @Test("without JavaScript everything is shown, without dead controls")
   func contentWithoutScript() async throws {
     let report = Self.report
     let content: Content = try await Chromium(runsScripts: false).open(Self.page, Self.readContent)
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(
-    "the twelve kinds and the worst host stand on the first screen of a desktop and a phone, and no page scrolls sideways"
+    "twelve kinds and the worst host fit the first screen of desktop and phone, and no page scrolls sideways"
   )
   func firstScreen() async throws {
     let screens: Screens = try await Chromium().open(
@@ -140,7 +140,7 @@ import Testing
     var opened: [Int]
   }
 
-  @Test("tables sort by a button in each head, both ways, and filter with a live count; groups open together")
+  @Test("tables sort by buttons in their heads and filter with a live count, and groups open together")
   func sortingAndFiltering() async throws {
     let report = Self.report
     let sorted: Sorted = try await Chromium().open(
@@ -186,7 +186,7 @@ import Testing
     #expect(sorted.opened == [12, 0])
   }
 
-  @Test("words of charts stand within them and beside their lines, on a phone, too", arguments: [1280, 390])
+  @Test("chart labels stay within the chart and beside their lines, on a phone too", arguments: [1280, 390])
   func chartWords(width: Int) async throws {
     let found: [[String]] = try await Chromium(width: width).open(
       Self.page,
@@ -217,7 +217,7 @@ import Testing
     var copied: String
   }
 
-  @Test("each failure has the line that repeats its request, and a picture of what came, where both are known")
+  @Test("each failure has its curl line and its picture, if both are known")
   func curlLines() async throws {
     let report = Self.report
     let lines: Lines = try await Chromium().open(

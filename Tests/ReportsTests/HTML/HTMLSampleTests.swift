@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HTMLSampleTests {
   /// `PREWARM_HTML_SAMPLE=/tmp/sample.html swift test --filter aSamplePageToLookAt` writes the page of a large run there.
-  @Test(.enabled(if: ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"] != nil))
+  @Test("a sample page is written for review", .enabled(if: ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"] != nil))
   func aSamplePageToLookAt() throws {
     let path = try #require(ProcessInfo.processInfo.environment["PREWARM_HTML_SAMPLE"])
     try HTMLReport().write(makeLargeRun(), to: ReportFile(path: path))

@@ -12,29 +12,35 @@ import Testing
     return output.text
   }
 
-  @Test(arguments: [
-    ("plain żółć 画像 🦊", "plain żółć 画像 🦊"), ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
-    (#""x" 'y'"#, "&quot;x&quot; &#39;y&#39;"),
-    ("a\u{0}b\nc", #"a\u{0}b\nc"#), ("\u{202E}gnp.exe", #"\u{202E}gnp.exe"#), ("", ""),
-  ])
+  @Test(
+    "HTML's special characters are escaped, and hidden ones are shown",
+    arguments: [
+      ("plain żółć 画像 🦊", "plain żółć 画像 🦊"), ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
+      (#""x" 'y'"#, "&quot;x&quot; &#39;y&#39;"),
+      ("a\u{0}b\nc", #"a\u{0}b\nc"#), ("\u{202E}gnp.exe", #"\u{202E}gnp.exe"#), ("", ""),
+    ]
+  )
   func whatMeansSomethingInHTMLIsAReferenceAndWhatIsHiddenIsShown(_ row: (text: String, html: String)) {
     #expect(html(row.text) == row.html)
   }
 
-  @Test(arguments: [
-    ("https://img.example.com/a.png", true), ("HTTP://img.example.com/a'b\"c<d>.png", true),
-    ("https://żółć.example/画像.png", true),
-    ("javascript:alert(1)", false), (" https://a.example/", false), ("data:text/html,x", false), ("//a.example/x", false),
-    ("https://a.example/\u{202E}x", false), ("https://a.example/a\nb", false), ("https://a.example/a b", false),
-    ("httpsx://a", false),
-    ("https://***@a.example/x", false), ("https://a.example/\u{FFFD}", false), ("https:\\\\a.example\\x", false), ("", false),
-    ("https://a.example/" + String(repeating: "x", count: 3000), false),
-  ])
+  @Test(
+    "a URL becomes a link only if it requests exactly what it shows",
+    arguments: [
+      ("https://img.example.com/a.png", true), ("HTTP://img.example.com/a'b\"c<d>.png", true),
+      ("https://żółć.example/画像.png", true),
+      ("javascript:alert(1)", false), (" https://a.example/", false), ("data:text/html,x", false), ("//a.example/x", false),
+      ("https://a.example/\u{202E}x", false), ("https://a.example/a\nb", false), ("https://a.example/a b", false),
+      ("httpsx://a", false),
+      ("https://***@a.example/x", false), ("https://a.example/\u{FFFD}", false), ("https:\\\\a.example\\x", false), ("", false),
+      ("https://a.example/" + String(repeating: "x", count: 3000), false),
+    ]
+  )
   func onlyWhatAsksForJustWhatIsShownBecomesALink(_ row: (url: String, isLink: Bool)) {
     #expect(row.url.isSafeLink == row.isLink)
   }
 
-  @Test func longTextIsCutAndSaysHowLongItIs() {
+  @Test("long text is truncated and its length shown") func longTextIsCutAndSaysHowLongItIs() {
     #expect(String(repeating: "x", count: 300).shortened(to: 300).count == 300)
     #expect(String(repeating: "ż", count: 300).shortened(to: 300).count == 300)
     #expect(String(repeating: "x", count: 1_048_576).shortened(to: 3) == "xxx… (1 MB)")
@@ -42,7 +48,7 @@ import Testing
     #expect(("e" + String(repeating: "\u{301}", count: 5000)).shortened(to: 10).unicodeScalars.count < 30)
   }
 
-  @Test("the policy's hashes are those of the style and the script, and the script is small")
+  @Test("the policy contains the hashes of style and script, and the script is small")
   func hashes() async throws {
     for (name, source, stated) in [
       ("HTMLStyle", HTMLStyle.source, HTMLStyle.sha256), ("HTMLScript", HTMLScript.source, HTMLScript.sha256),
@@ -56,7 +62,7 @@ import Testing
     #expect(!HTMLStyle.source.contains("</") && !HTMLScript.source.contains("</") && !HTMLStyle.source.contains("url("))
   }
 
-  @Test func axesEndAtRoundNumbers() {
+  @Test("axes end at round numbers") func axesEndAtRoundNumbers() {
     for value in [0.3, 1, 7, 9.99, 10, 12, 99, 100, 101, 15_639, 1e12] {
       let frame = ChartFrame(upTo: value)
       #expect(
@@ -67,12 +73,12 @@ import Testing
     #expect([0, 0.04, 0.05, 12.34, -0.5, 1e9].map(coordinate) == ["0.0", "0.0", "0.1", "12.3", "-0.5", "1000000.0"])
   }
 
-  @Test func noPartOfTheOutcomeBarIsTooNarrowToBeSeen() {
+  @Test("every part of the outcome bar is wide enough to see") func noPartOfTheOutcomeBarIsTooNarrowToBeSeen() {
     let widths = HTMLPage.barWidths([1_000_000, 1, 500_000], whole: 1000, least: 5)
     #expect(abs(widths.reduce(0, +) - 1000) < 0.001 && widths[1] > 4 && widths[0] > widths[2])
   }
 
-  @Test("no line repeats a request of which the page does not show the very URL")
+  @Test("no curl line requests a URL that the page doesn't show exactly")
   func curlLines() {
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
     let edge = ReportedVariant(name: "webp", edge: "east")

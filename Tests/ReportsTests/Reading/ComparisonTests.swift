@@ -58,7 +58,7 @@ import Testing
     ]
   }
 
-  @Test("two reports of rows tell what broke, healed and changed, and count what came and went")
+  @Test("comparing two reports of rows shows what broke, healed and changed, and counts additions and removals")
   func rows() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
@@ -76,7 +76,7 @@ import Testing
     #expect(comparison.compared == 10 && comparison.untold.isEmpty)
   }
 
-  @Test("a JSON report on either side or both tells what broke and healed, and says what it cannot tell")
+  @Test("comparing JSON reports shows what broke and healed, and names what cannot be compared")
   func reportsOfFailures() throws {
     try folder.writeRows(old, to: "old.jsonl")
     try folder.writeRows(new, to: "new.jsonl")
@@ -99,7 +99,7 @@ import Testing
     #expect(!ComparisonText(limit: 1).text(bothSides.0, from: "old.json", to: "new.json").contains("appeared"))
   }
 
-  @Test("a JSON report that omits failures is refused with what to do")
+  @Test("a JSON report that omits failures is rejected with advice")
   func omittedFailures() throws {
     writeReport((0..<1001).map { sample("\($0)", .failed) }, to: "old.json")
     try folder.writeRows(new, to: "new.jsonl")
@@ -107,7 +107,7 @@ import Testing
     #expect(error == "old.json lists only 1,000 of 1,001 failures; name the JSON Lines report of that run instead")
   }
 
-  @Test("entries of one URL are told apart by variant and edge")
+  @Test("entries of one URL are distinguished by variant and edge")
   func variants() throws {
     var (old, new) = ([image("a"), image("a")], [image("a"), sample("a", .failed)])
     (old[1].variant, new[1].variant) = (1, 1)
@@ -118,7 +118,7 @@ import Testing
     #expect(comparison.compared == 2 && broken.map(\.variant) == [sampleVariants[0]])
   }
 
-  @Test("a person reads counts first, then groups with their first examples, escaped")
+  @Test("the text shows counts first, then groups with their first examples, escaped")
   func text() throws {
     try folder.writeRows(
       old + [Sample(result: EntryResult(.checked), url: "https://a.example/\u{1B}[31m", host: "")],

@@ -54,7 +54,7 @@ import Testing
   private let variants = [ReportedVariant(name: "small", edge: nil), ReportedVariant(name: nil, edge: "west")]
   private let identity = JobIdentity(name: "homepage", file: nil)
 
-  @Test func theReportIsThatOfTheRunItself() throws {
+  @Test("detailed rows give the run's own report") func theReportIsThatOfTheRunItself() throws {
     let expected = RunReport(
       version: "1",
       job: identity,
@@ -86,7 +86,7 @@ import Testing
     #expect(replay.remarks.kept == UInt64(results.count - 1))
   }
 
-  @Test func whatIsNoRowIsToldAndThoseBeforeItCount() throws {
+  @Test("an invalid row is reported, and the rows before it count") func whatIsNoRowIsToldAndThoseBeforeItCount() throws {
     let report = RunReport(version: "1", job: identity, startedAt: nil)
     let replay = RowReplay(into: report)
     let text = Array(
@@ -99,7 +99,7 @@ import Testing
     #expect(report.totals.hitDisk == 1)
   }
 
-  @Test(arguments: ["received_bytes", "waited_ns"])
+  @Test("rows with impossible numbers are rejected", arguments: ["received_bytes", "waited_ns"])
   func rowsThatTellOfMoreThanThereCanBeAreRefused(member: String) {
     let report = RunReport(version: "1", job: identity, startedAt: nil)
     let replay = RowReplay(into: report)

@@ -123,7 +123,7 @@ import Testing
     (#"{"a":"# + String(repeating: "[", count: 100_000), "report:1: is no valid JSON: maximum parsing depth reached"),
   ]
 
-  @Test("files that are no report", arguments: files.indices)
+  @Test("files that aren't reports are rejected", arguments: files.indices)
   func noReport(_ index: Int) {
     let (text, message) = Self.files[index]
     folder.write(text, to: "report")
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test(
-    "rows that are none",
+    "invalid rows are rejected",
     arguments: [
       ("{\"url\":\"a\"}", "rows:2: the row has no outcome"),
       ("{\"outcome\":\"failed\"}", "rows:2: has no url"),
@@ -162,7 +162,7 @@ import Testing
     #expect(error?.hasPrefix(message) == true, "\(error ?? "no error")")
   }
 
-  @Test func anObjectInAJSONFileThatNamesNothingIsNoReport() throws {
+  @Test("a JSON object without the schema's keys isn't a report") func anObjectInAJSONFileThatNamesNothingIsNoReport() throws {
     for text in ["{}", "{}\n", "{\"version\": 1}\n"] {
       folder.write(text, to: "report.json")
       #expect(
@@ -174,26 +174,26 @@ import Testing
     #expect(try folder.replay("rows.json").totals.urls == 1)
   }
 
-  @Test func aFileThatWasCompressedIsToldSo() {
+  @Test("a compressed file is reported as compressed") func aFileThatWasCompressedIsToldSo() {
     folder.write([0x1F, 0x8B, 8, 0, 0], to: "rows.jsonl")
     #expect(
       sentence(in: folder) { _ = try folder.replay("rows.jsonl") } == "rows.jsonl is compressed with gzip; uncompress it first"
     )
   }
 
-  @Test func aFileThatIsMissingAndAFolderAreTold() {
+  @Test("a missing file and a folder are reported") func aFileThatIsMissingAndAFolderAreTold() {
     #expect(sentence(in: folder) { _ = try folder.report("no") } == "no cannot be read: No such file or directory")
     #expect(
       sentence(in: folder) { _ = try ReportInput(path: folder.path) }?.hasSuffix("is a folder; name the report in it") == true
     )
   }
 
-  @Test func aRowWithoutEndIsGivenUp() {
+  @Test("an endless row is rejected") func aRowWithoutEndIsGivenUp() {
     folder.write("{\"url\":\"a\",\"outcome\":\"checked\"}\n" + String(repeating: "a", count: 3 << 20), to: "rows")
     #expect(sentence(in: folder) { _ = try folder.replay("rows") } == "rows has a line longer than 1024 KiB, as none of ours is")
   }
 
-  @Test("sums that would overflow are refused, not computed")
+  @Test("sums that would overflow are rejected")
   func hugeSums() {
     let row =
       "{\"url\":\"a\",\"outcome\":\"downloaded\",\"attempts\":1,\"bytes\":\(UInt64(1) << 50),\"stored_bytes\":\(UInt64(1) << 50)}\n"
@@ -201,7 +201,7 @@ import Testing
     #expect(sentence(in: folder) { _ = try folder.replay("rows") }?.hasSuffix("more bytes than there can be") == true)
   }
 
-  @Test("bytes of a report that are changed at random never end the process")
+  @Test("randomly changed bytes of a report never crash the reader")
   func randomChanges() throws {
     let report = Array(JSONReport().text(makeRichReport()).utf8)
     try folder.writeRows(makeSamples(), to: "rows.jsonl")

@@ -23,7 +23,7 @@ import Testing
     return forms.map { $0.text(report) }
   }
 
-  @Test("numbers beyond all counters are cut, read again as they are shown, and joined", arguments: ["1e9", "4e10", "1e15"])
+  @Test("numbers beyond all counters are clamped, printed, reread and merged", arguments: ["1e9", "4e10", "1e15"])
   func hugeNumbers(number: String) throws {
     let report = try read(
       #"""
@@ -40,13 +40,13 @@ import Testing
     #expect(forms(report)[3].contains("1,125,899,906,842,624") && forms(merged).count == 6)
   }
 
-  @Test("the sum of latencies is kept beyond a hundred days")
+  @Test("the sum of latencies stays correct beyond a hundred days")
   func longSums() throws {
     let report = try read(#""latency_ms": {"sum": 20000000000, "buckets": [[1024, 20000000]]}"#)
     #expect(report.traffic.latency.sumNanoseconds == 20_000_000_000_000_000)
   }
 
-  @Test("reasons of a verdict can neither steer a terminal nor be Markdown")
+  @Test("a verdict's reasons cannot steer a terminal or contain Markdown")
   func reasons() throws {
     let reason = #"\u001b[2J\u202egnp\n\n# All good\n| a | https://evil.example @someone <img src=x>"#
     for report in try [
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("a verdict of our own is no code")
+  @Test("prewarm's own verdict isn't shown as code")
   func ownReasons() throws {
     let reason = "1 bad: more than fail-on.failures (0)"
     let report = try read(#""verdict": {"reasons": ["\#(reason)"]}, "fail_on": {"failures": 0}"#)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "lines are shown of options that runs give alone",
+    "curl lines are shown only for options that runs produce",
     arguments: [
       (#"["curl", "-sS", "-H", "X: $(id)"]"#, "curl -sS -H 'X: $(id)' https://a.example/1"),
       (#"["curl"]"#, "curl https://a.example/1"),
@@ -97,7 +97,7 @@ import Testing
     #expect(TextReport(isVerbose: true).text(report).contains("curl ") == (line != nil))
   }
 
-  @Test("options of requests are written a word each")
+  @Test("the options of requests are written one word each")
   func words() throws {
     var report = try read(#""requests": []"#)
     report.requests = [ReportedRequest(curl: CurlCommand(options: ["-sS", "-H", "X: 'a b'"]))]

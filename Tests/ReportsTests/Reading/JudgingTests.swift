@@ -22,7 +22,7 @@ import Testing
     return sample
   }
 
-  @Test("a baseline of rows or of a JSON report knows what failed, by variant; a missing one is none")
+  @Test("a baseline of rows or JSON knows earlier failures by variant, and a missing one is empty")
   func baseline() throws {
     let samples = [failure("failed"), failure("known-bad", .blacklisted), failure("variant", variant: 1)]
     let good = Sample(result: EntryResult(.checked), url: "https://a.example/good", host: "a.example")
@@ -51,7 +51,7 @@ import Testing
     #expect(baseline?.count == 4)
   }
 
-  @Test("a baseline that omits failures is refused")
+  @Test("a baseline that omits failures is rejected")
   func incompleteBaseline() {
     folder.write(JSONReport().text(makeRun((0..<1001).map { failure("\($0)") }).finish(makeEnd())), to: "report.json")
     let error = sentence(in: folder) { _ = try FailureBaseline(path: folder.file("report.json")) }

@@ -8,7 +8,7 @@ import Testing
     makeSamples().enumerated().filter { $0.offset % 2 == remainder }.map(\.element)
   }
 
-  @Test("two halves of a run are the run, histograms included")
+  @Test("two merged halves equal the whole run, histograms included")
   func halves() {
     let whole = makeRun(makeSamples()).finish(makeEnd())
     let merged = FinishedReport(merging: [makeRun(half(0)).finish(makeEnd()), makeRun(half(1)).finish(makeEnd())])
@@ -24,7 +24,7 @@ import Testing
     #expect(merged.verdict == whole.verdict && !whole.verdict.reasons.isEmpty)
   }
 
-  @Test("what held runs up counts by how long each took, and is unknown where one does not know")
+  @Test("bottlenecks are weighted by duration, and unknown if one is unknown")
   func boundShares() {
     func report(_ shares: [(String, Double)], after: Duration) -> FinishedReport {
       makeRun([]).finish(makeEnd(after: after) { $0.boundShares = shares.map { BoundShare(name: $0, fraction: $1) } })
@@ -38,7 +38,7 @@ import Testing
     #expect(FinishedReport(merging: [short, report([("cpu", 1)], after: .zero)]).end.boundShares.isEmpty)
   }
 
-  @Test("what is beyond the lists is told as omitted")
+  @Test("entries beyond the lists are counted as omitted")
   func omissions() {
     func report(_ first: Int) -> FinishedReport {
       makeRun(
@@ -59,7 +59,7 @@ import Testing
     #expect(group.hosts.reduce(0) { $0 + $1.count } + group.elsewhere == 1600)
   }
 
-  @Test("the worst ending counts, and each is told with its job's name where they differ")
+  @Test("the worst ending counts, and each is shown with its job's name if they differ")
   func endings() {
     let good = makeRun([]).finish(makeEnd())
     var bad = makeRun([], name: "catalog").finish(makeEnd())
@@ -77,7 +77,7 @@ import Testing
     #expect(merged.verdict.reasons == ["catalog: 9 bad"] && merged.end.breakage == "homepage: the disk is full")
   }
 
-  @Test("times span the runs; the duration is their sum, or unknown; the cache is that of the last where it is one")
+  @Test("times span the runs, durations add up, and the cache is the last run's if shared")
   func timesAndStores() {
     func report(_ entries: UInt64, directory: String = "/cache", after: Duration) -> FinishedReport {
       var report = makeRun([]).finish(
@@ -102,7 +102,7 @@ import Testing
     #expect(FinishedReport(merging: [report(1, after: .seconds(1)), report(1, after: .zero)]).end.duration == .zero)
   }
 
-  @Test("as many placeholders are listed as of one run, those of most URLs")
+  @Test("the merged report lists as many placeholders as a run, those with most URLs")
   func placeholderLimit() {
     let reports = (0..<3).map { number -> FinishedReport in
       var report = makeRun([]).finish(makeEnd())
@@ -119,7 +119,7 @@ import Testing
     #expect(FinishedReport(merging: reports).placeholders.map(\.urls) == (210..<310).reversed().map { $0 })
   }
 
-  @Test("duplicates and the timeline are left out, and of a placeholder the largest count is kept")
+  @Test("duplicates and timeline are dropped, and a placeholder keeps its largest count")
   func whatCannotBeAdded() {
     var other = makeRichReport()
     other.placeholders[0].urls = 99

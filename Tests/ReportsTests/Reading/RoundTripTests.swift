@@ -60,7 +60,7 @@ import Testing
     #expect(firstDifference(TextReport().text(try folder.report("report.json")), TextReport().text(report)) == nil, "\(name)")
   }
 
-  @Test("a report in one line, and one behind white space, is a report")
+  @Test("a report in one line or after white space is read")
   func layoutsOfOthers() throws {
     let report = makeRichReport()
     let text = JSONReport().text(report)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RowReplayTests {
   private let folder = TemporaryDirectory()
 
-  @Test("totals, hosts, groups of failures, formats, manifests and the histogram are those of the run")
+  @Test("replayed rows give the run's totals, hosts, groups, formats, manifests and histogram")
   func theSameCounts() throws {
     let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = makeRun(makeSamples(), journals: [journal])
@@ -26,14 +26,14 @@ import Testing
     #expect(again.traffic == original.traffic)
   }
 
-  @Test("a text of rows does not invent times")
+  @Test("a text made of rows invents no times")
   func timesOfRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let text = TextReport().text(try folder.replay("rows.jsonl"))
     #expect(text.hasPrefix("homepage: 402 URLs in an unknown time, ") && !text.contains("0/s"), "\(text)")
   }
 
-  @Test("rows that are written again are the same bytes")
+  @Test("rows that are written again have the same bytes")
   func theSameRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let journal = try JSONLinesJournal(path: folder.file("again.jsonl"))
@@ -42,7 +42,7 @@ import Testing
     #expect(areTheSame)
   }
 
-  @Test("a last row that was cut anywhere is left out")
+  @Test("a truncated last row is ignored")
   func cutRows() throws {
     try folder.writeRows(Array(makeSamples().prefix(3)), to: "rows.jsonl")
     let bytes = try #require(folder.read("rows.jsonl"))
@@ -56,7 +56,7 @@ import Testing
     #expect(try folder.replay("cut.jsonl").totals.urls == 0)
   }
 
-  @Test("a file of rows without one is a run over nothing; so are blank lines")
+  @Test("a file without rows, or with blank lines only, is an empty run")
   func noRows() throws {
     folder.write("", to: "rows.jsonl")
     #expect(try folder.replay("rows.jsonl").totals.urls == 0)
@@ -64,7 +64,7 @@ import Testing
     #expect(try folder.replay("rows.jsonl").totals.checked == 1)
   }
 
-  @Test("a URL that is no UTF-8 has the key that its row has")
+  @Test("a URL that isn't UTF-8 has its row's key")
   func keysOfRows() {
     let raw: [UInt8] = Array("https://a.example/".utf8) + [0xFF, 0xC3, 0x41]
     let shown = Array(String(decoding: raw, as: UTF8.self).utf8)

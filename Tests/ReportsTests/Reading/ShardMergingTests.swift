@@ -32,7 +32,7 @@ import Testing
     return try #require(FinishedReport(mergingShards: parts + more))
   }
 
-  @Test func allShardsAreTheWholeJob() throws {
+  @Test("all shards together are the whole job") func allShardsAreTheWholeJob() throws {
     let whole = makeRun(makeSamples()).finish(makeEnd(after: .seconds(3)))
     let merged = try merge()
     #expect(merged.totals == whole.totals && merged.traffic == whole.traffic && merged.formats == whole.formats)
@@ -44,7 +44,7 @@ import Testing
     #expect(merged.end.duration == .seconds(3) && merged.end.breakage == nil && merged.exitStatus == .beyondLimits)
   }
 
-  @Test func theWholeIsJudgedAndNotItsParts() throws {
+  @Test("the whole is judged, not its parts") func theWholeIsJudgedAndNotItsParts() throws {
     let bad = makeRun(makeSamples()).finish(makeEnd()).totals.bad
     var rules = FailOn()
     rules.failures = .count(bad)
@@ -58,7 +58,7 @@ import Testing
     #expect(try merge([1: shards[0], 2: shards[1], 3: shards[2]]).exitStatus == .beyondLimits)
   }
 
-  @Test func aShardIsEmptyWhereOnlyOthersHaveEntries() throws {
+  @Test("a shard is empty if only others have entries") func aShardIsEmptyWhereOnlyOthersHaveEntries() throws {
     func empty(_ index: Int, _ isEmpty: Bool) -> FinishedReport {
       var report = makeRun([]).finish(makeEnd { $0.isEmpty = isEmpty })
       report.job.shard = ReportedShard(index: index, count: 2, by: "url")
@@ -71,7 +71,7 @@ import Testing
     #expect(try merged(true, true).verdict.reasons == ["no URL was left after include and exclude"])
   }
 
-  @Test func imagesThatTrimmingTookFromAnyShardCount() throws {
+  @Test("images evicted from any shard count") func imagesThatTrimmingTookFromAnyShardCount() throws {
     let evicted = shard(2) {
       $0.cache = CacheSummary(directory: "/cache", namespace: "default", entries: 1, bodyBytes: 1, diskBytes: 1)
       $0.cache?.evictedFromThisRun = 4
@@ -80,7 +80,7 @@ import Testing
     #expect(merged.verdict.reasons.contains { $0.hasPrefix("trimming removed 4 images") } && merged.end.cache == nil)
   }
 
-  @Test func whatKeepsThemFromBeingTheWholeJobIsToldWithItsName() throws {
+  @Test("the shard that prevents a whole job is named") func whatKeepsThemFromBeingTheWholeJobIsToldWithItsName() throws {
     func expect(_ report: FinishedReport, _ sentence: String, urls: UInt64? = nil, line: Int = #line) {
       #expect(
         report.exitStatus == .couldNotFinish && report.end.breakage == sentence,
@@ -141,7 +141,8 @@ import Testing
     return try #require(FinishedReport(mergingShards: parts))
   }
 
-  @Test func shardsThatHaveReadOtherListsAreToldByTheirNumbers() throws {
+  @Test("shards that read different lists are reported by number") func shardsThatHaveReadOtherListsAreToldByTheirNumbers() throws
+  {
     let end = "their lists were not the same"
     let cases: [([(entries: UInt64, fingerprint: UInt64)?], String?)] = [
       ([(716, 1), (300, 2)], "shard 1 has read 716 entries, and shard 2 300: \(end)"),
@@ -166,7 +167,7 @@ import Testing
     )
   }
 
-  @Test func aDeadlineThatPassedIsJudgedByItsRule() throws {
+  @Test("a passed deadline is judged by its rule") func aDeadlineThatPassedIsJudgedByItsRule() throws {
     func late(_ rules: FailOn) throws -> FinishedReport {
       try merge(
         Dictionary(
@@ -189,7 +190,7 @@ import Testing
     #expect(try late(rules).exitStatus == .withinLimits)
   }
 
-  @Test func placeholdersOfShardsAreAddedUp() throws {
+  @Test("the placeholders of shards add up") func placeholdersOfShardsAreAddedUp() throws {
     func report(_ index: Int) -> FinishedReport {
       var report = shard(index)
       report.placeholders = [
@@ -200,7 +201,7 @@ import Testing
     #expect(try merge([1: report(1), 2: report(2)]).placeholders.map(\.urls) == [20])
   }
 
-  @Test func withoutShardsTheyAreNoShards() {
+  @Test("reports without shards aren't treated as shards") func withoutShardsTheyAreNoShards() {
     #expect(FinishedReport(mergingShards: [part("a", makeRichReport()), ReportPart(path: "b", content: .rows)]) == nil)
   }
 }
