@@ -98,7 +98,7 @@ import YAMLDocuments
       baseline: none
     """
 
-  @Test func everyKeyOfTheContractIsDescribedWithItsDefault() throws {
+  @Test("every documented key is listed with its default") func everyKeyOfTheContractIsDescribedWithItsDefault() throws {
     let document = try YAMLDocument(parsing: Array(Self.contract.utf8), name: "contract")
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
@@ -108,14 +108,14 @@ import YAMLDocuments
     #expect(found == described)
   }
 
-  @Test func keysAreDescribedOnceAndInASentence() {
+  @Test("each key is described once, in one sentence") func keysAreDescribedOnceAndInASentence() {
     #expect(Set(JobKeys.all.map(\.path)).count == JobKeys.all.count)
     for key in JobKeys.all {
       #expect(!key.summary.isEmpty && !key.summary.hasSuffix("."), "\(key.path)")
     }
   }
 
-  @Test func theListOfKeysIsItselfAJob() throws {
+  @Test("the list of keys is a valid job") func theListOfKeysIsItselfAJob() throws {
     let reference = JobKeys.reference()
     #expect(mistakes(in: reference) == [])
     let lines = reference.split(separator: "\n")
@@ -127,12 +127,12 @@ import YAMLDocuments
     #expect(reference.contains("prefetch:                           # in which order, and how many at once\n  order: fifo"))
   }
 
-  @Test func theREADMEHoldsTheListOfKeys() throws {
+  @Test("the README contains the list of keys") func theREADMEHoldsTheListOfKeys() throws {
     let readme = try String(contentsOfFile: "\(repository)/README.md", encoding: .utf8)
     #expect(readme.contains(JobKeys.reference()), "copy the output of: prewarm validate --list-keys")
   }
 
-  @Test func theExamplesAreGoodJobs() throws {
+  @Test("the examples are valid jobs") func theExamplesAreGoodJobs() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: "\(repository)/jobs").filter { $0.hasSuffix(".yaml") }
     #expect(files.count > 5)
     for file in files {

@@ -9,7 +9,9 @@ import Testing
 import WarmJobs
 
 @Suite struct JobOverrideTests {
-  @Test func optionsStandAboveTheFileAndLaterOnesAboveEarlier() throws {
+  @Test("options override the file, and later ones override earlier ones") func optionsStandAboveTheFileAndLaterOnesAboveEarlier()
+    throws
+  {
     let job = try job(
       shortestJob + "prefetch: {order: fifo, per-host: 3}\n",
       try [
@@ -26,11 +28,11 @@ import WarmJobs
     #expect(job.description == "")
   }
 
-  @Test func aSettingCorrectsAMistakeOfTheFile() {
+  @Test("an option replaces an invalid value of the file") func aSettingCorrectsAMistakeOfTheFile() {
     #expect(mistakes(in: shortestJob + "prefetch: {order: sideways}\n", [JobOverride(setting: "prefetch.order=lifo")!]) == [])
   }
 
-  @Test func pathsOfOptionsStartAtTheCurrentFolder() throws {
+  @Test("paths in options are relative to the current folder") func pathsOfOptionsStartAtTheCurrentFolder() throws {
     let here = String(cString: getcwd(nil, 0))
     let settings = ["report=[{json: x.json}]", "cache.directory=c"].map { JobOverride(setting: $0)! }
     let job = try job(shortestJob, settings)
@@ -38,7 +40,7 @@ import WarmJobs
     #expect(job.cache.disk.directory == "\(here)/c")
   }
 
-  @Test func appendedItemsFollowThoseOfTheFileOrTheDefault() throws {
+  @Test("appended items follow those of the file or the default") func appendedItemsFollowThoseOfTheFileOrTheDefault() throws {
     let json = JobOverride(path: "report", value: "{json: /x.json}", origin: "--report json", appends: true)
     #expect(try job(shortestJob, [json]).reports.map(\.format) == [.text, .json])
     #expect(
@@ -48,7 +50,8 @@ import WarmJobs
     )
   }
 
-  @Test func anAppendedReportReplacesTheDefaultOneOnStandardOutput() throws {
+  @Test("an appended report replaces the default one on standard output")
+  func anAppendedReportReplacesTheDefaultOneOnStandardOutput() throws {
     let file = JobOverride(path: "report", value: "{json: /x.json}", origin: "--report json", appends: true)
     let rows = JobOverride(path: "report", value: "{jsonl: '-'}", origin: "--report jsonl", appends: true)
     #expect(try job(shortestJob, [rows]).reports.map(\.format) == [.jsonl])
@@ -58,25 +61,28 @@ import WarmJobs
     #expect(mistakes(in: shortestJob, [rows, rows]).count == 1)
   }
 
-  @Test(arguments: [
-    ("prefetch.ordr=lifo", "--set prefetch.ordr=lifo: unknown key 'ordr'; did you mean 'order'?"),
-    ("prefetch.order=sideways", "--set prefetch.order=sideways: 'sideways' is not an order; use fifo or lifo"),
-    ("shard-by=hots", "--set shard-by=hots: 'hots' is not a rule; use url or host"),
-    ("nme=x", "--set nme=x: unknown key 'nme'; did you mean 'name'?"),
-    ("name.x=1", "--set name.x=1: no key 'x' is below a single value"),
-    ("manifests.3.limit=1", "--set manifests.3.limit=1: the list has no item '3'; items are counted from 0, and there are 1"),
-    ("report=[", "--set report=[: while parsing a flow node: did not find expected node content"),
-    (
-      "report={json: x}",
-      "--set report={json: x}: 'report' needs a list of entries, each with one of text, json, jsonl, csv, junit, "
-        + "markdown, github, html, prometheus, not a mapping"
-    ),
-  ])
+  @Test(
+    "errors of options name the option",
+    arguments: [
+      ("prefetch.ordr=lifo", "--set prefetch.ordr=lifo: unknown key 'ordr'; did you mean 'order'?"),
+      ("prefetch.order=sideways", "--set prefetch.order=sideways: 'sideways' is not an order; use fifo or lifo"),
+      ("shard-by=hots", "--set shard-by=hots: 'hots' is not a rule; use url or host"),
+      ("nme=x", "--set nme=x: unknown key 'nme'; did you mean 'name'?"),
+      ("name.x=1", "--set name.x=1: no key 'x' is below a single value"),
+      ("manifests.3.limit=1", "--set manifests.3.limit=1: the list has no item '3'; items are counted from 0, and there are 1"),
+      ("report=[", "--set report=[: while parsing a flow node: did not find expected node content"),
+      (
+        "report={json: x}",
+        "--set report={json: x}: 'report' needs a list of entries, each with one of text, json, jsonl, csv, junit, "
+          + "markdown, github, html, prometheus, not a mapping"
+      ),
+    ]
+  )
   func mistakesOfOptionsNameTheOption(setting: String, expected: String) throws {
     #expect(mistakes(in: shortestJob, [try #require(JobOverride(setting: setting))]) == [expected])
   }
 
-  @Test func mistakesOfOptionsComeAfterThoseOfTheFile() {
+  @Test("errors of options follow those of the file") func mistakesOfOptionsComeAfterThoseOfTheFile() {
     let overrides = [
       JobOverride(path: "prefetch.concurrency", value: "0", origin: "--concurrency"), JobOverride(setting: "a=b")!,
     ]
@@ -87,13 +93,15 @@ import WarmJobs
     )
   }
 
-  @Test func textIsTakenAsItStands() throws {
+  @Test("text is taken literally") func textIsTakenAsItStands() throws {
     let text = "a: \"b\" \\ # ${HOME} 'x'\u{7F}é"
     let override = JobOverride(path: "description", text: text, origin: "--description")
     #expect(try job(shortestJob, [override]).description == text)
   }
 
-  @Test func whatYieldsMakesWayForTheFileAndForOtherOptions() throws {
+  @Test("a yielding option gives way to the file and to other options") func whatYieldsMakesWayForTheFileAndForOtherOptions()
+    throws
+  {
     var method = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
     method.yields = true
     #expect(try job(shortestJob, [method]).request.method == .probe)
@@ -102,12 +110,12 @@ import WarmJobs
     #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.method == .get)
   }
 
-  @Test func whatIsNoSettingIsNone() {
+  @Test("an invalid setting is rejected") func whatIsNoSettingIsNone() {
     #expect(JobOverride(setting: "order") == nil)
     #expect(JobOverride(setting: "=x") == nil)
   }
 
-  @Test func aJobNeedsNoFile() throws {
+  @Test("a job doesn't need a file") func aJobNeedsNoFile() throws {
     let manifest = Job.Manifest([Manifest.InlineEntry(text: "https://h/a.png", line: 1)])
     let job = try JobFile.make(
       name: "check",

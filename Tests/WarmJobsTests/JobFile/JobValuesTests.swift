@@ -11,7 +11,7 @@ import Testing
 import WarmJobs
 
 @Suite struct JobValuesTests {
-  @Test func everyKeyOfTheNetworkReachesTheJob() throws {
+  @Test("every network key reaches the job") func everyKeyOfTheNetworkReachesTheJob() throws {
     let job = try job(
       """
       version: 1
@@ -72,7 +72,7 @@ import WarmJobs
     #expect(job.verify.remoteCache == .hit)
   }
 
-  @Test func edgesAreReadInTheOrderInWhichTheyStand() throws {
+  @Test("edges keep their order") func edgesAreReadInTheOrderInWhichTheyStand() throws {
     let text = shortestJob + "request: {edges: {b: 'Edge.example.com:443', a: '[2001:DB8::1]:8443'}, addresses: public}\n"
     let request = try job(text).request
     #expect(
@@ -84,7 +84,7 @@ import WarmJobs
     #expect(request.addresses == .publicOnly)
   }
 
-  @Test func everyKeyReachesTheJob() throws {
+  @Test("every key reaches the job") func everyKeyReachesTheJob() throws {
     let job = try job(
       """
       version: 1
@@ -210,7 +210,7 @@ import WarmJobs
     #expect((job.failOn.empty, job.failOn.unfinished, job.failOn.evicted) == (false, false, true))
   }
 
-  @Test func aTransformHasDefaultsOfItsOwn() throws {
+  @Test("a transform has its own defaults") func aTransformHasDefaultsOfItsOwn() throws {
     let plain = try #require(try job(shortestJob + "transform: {}\n").transform)
     #expect(
       plain.resize == Job.Transform.Resize() && plain.encoding.format == nil && plain.encoding.options.quality == 85
@@ -220,7 +220,7 @@ import WarmJobs
     #expect(resized == Job.Transform.Resize(width: nil, height: 9, fit: .inside))
   }
 
-  @Test func everyDefaultIsTheContracts() throws {
+  @Test("every default is the documented one") func everyDefaultIsTheContracts() throws {
     let job = try job(shortestJob)
     #expect(job.description == "")
     let manifest = job.manifests[0].list
@@ -277,7 +277,7 @@ import WarmJobs
     #expect(job.failOn.empty && job.failOn.unfinished && job.failOn.evicted)
   }
 
-  @Test func aWordOrKeysBelowItAreBothTaken() throws {
+  @Test("a word or nested keys are both accepted") func aWordOrKeysBelowItAreBothTaken() throws {
     let plain = try job(shortestJob + "cache: {memory: {}, key: url-without-query, mode: refresh}")
     #expect(plain.cache.memory == Job.Cache.Memory(maxCost: 256 << 20, maxCount: nil))
     #expect(plain.cache.key == .urlWithoutQuery && plain.cache.mode == .refresh)
@@ -290,16 +290,19 @@ import WarmJobs
     #expect(try job(shortestJob, [fromHere]).cache.readOnly.map(\.absolute) == ["\(FileManager.default.currentDirectoryPath)/x"])
   }
 
-  @Test(arguments: [
-    (["PREWARM_CACHE_DIR": "/p", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/p"),
-    (["PREWARM_CACHE_DIR": "", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/x/prewarm"),
-    (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/prewarm"),
-  ])
+  @Test(
+    "the environment sets the cache directory",
+    arguments: [
+      (["PREWARM_CACHE_DIR": "/p", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/p"),
+      (["PREWARM_CACHE_DIR": "", "XDG_CACHE_HOME": "/x", "HOME": "/h"], "/x/prewarm"),
+      (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "/h/.cache/prewarm"),
+    ]
+  )
   func theCacheIsWhereTheEnvironmentSays(environment: [String: String], directory: String) throws {
     #expect(try job(shortestJob, environment: environment).cache.disk.directory == directory)
   }
 
-  @Test func variablesAreFilledIn() throws {
+  @Test("variables are expanded") func variablesAreFilledIn() throws {
     let text = """
       version: 1
       name: ${NAME}
@@ -313,7 +316,7 @@ import WarmJobs
     #expect(path == "/d$$/a$ $x.txt")
   }
 
-  @Test func variablesThatAreMissingOrBrokenHaveTheirPlace() {
+  @Test("missing or broken variables are located") func variablesThatAreMissingOrBrokenHaveTheirPlace() {
     let text = shortestJob + "description: a ${GONE} b\ncache: {directory: '${9}/${OPEN'}\n"
     #expect(
       mistakes(in: text) == [
@@ -324,7 +327,7 @@ import WarmJobs
     )
   }
 
-  @Test func columnsCountCharactersAndCaretsCountCells() throws {
+  @Test("columns count characters, and carets count cells") func columnsCountCharactersAndCaretsCountCells() throws {
     let text = "\u{FEFF}version: 1\r\nname: a\r\ndescription: {日本: x}\r\nmanifests: [{path: 日本, limt: 1}]\r\n"
     let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
     #expect(

@@ -86,7 +86,7 @@ import Testing
     #expect(end.boundShares.first == BoundShare(name: word, fraction: 1), sourceLocation: sourceLocation)
   }
 
-  @Test func allTransfersWaitForTheirServers() async throws {
+  @Test("the network is the bottleneck if all transfers wait for servers") func allTransfersWaitForTheirServers() async throws {
     let gate = origin.holdAll()
     let job = try job(origin, 4, keys: "prefetch: {concurrency: 2}")
     expect(
@@ -96,13 +96,13 @@ import Testing
     )
   }
 
-  @Test func theLastTransferWaitsForItsServer() async throws {
+  @Test("the network is the bottleneck if the last transfer waits") func theLastTransferWaitsForItsServer() async throws {
     let gate = origin.holdAll()
     let end = try await end(of: job(origin, 1), heldUpBy: .answers) { _ in gate.open() }
     expect(end, "network", "1 of 32 transfers used, which waited for their servers")
   }
 
-  @Test func oneHostIsFullOfMany() async throws {
+  @Test("the per-host limit is the bottleneck if one host is full") func oneHostIsFullOfMany() async throws {
     let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"), addresses: [.ipv4, .ipv4, .ipv4])
     let gate = origin.hold("/full0.jpg")
     let urls = (0..<3).map { origin.url("/full\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg", host: 1 + $0 % 2) }
@@ -112,20 +112,22 @@ import Testing
     #expect(end.boundedBy?.hasSuffix("of 8 transfers used; raise prefetch.per-host") == true)
   }
 
-  @Test func theTimeOfTheNextRequestHasNotCome() async throws {
+  @Test("the rate is the bottleneck if the next request must wait") func theTimeOfTheNextRequestHasNotCome() async throws {
     let job = try job(origin, 2) { $0.prefetch.limits.rate = 0.01 }
     let end = try await end(of: job, heldUpBy: .rate) { downloader in pass(.seconds(200), for: downloader) }
     expect(end, "rate", "requests waited for their time; raise prefetch.rate")
   }
 
-  @Test func aHostHasAskedForAPause() async throws {
+  @Test("the rate is the bottleneck if a host asked for a pause") func aHostHasAskedForAPause() async throws {
     let image = Behaviour.body(SampleImages.jpeg(1), type: "image/jpeg")
     origin.set("/0.jpg", .sequence([.status(429, headers: ["Retry-After": "30"]), image]))
     let end = try await end(of: job(origin, 1), heldUpBy: .pause) { downloader in pass(.seconds(60), for: downloader) }
     expect(end, "rate", "hosts that answered 429 or 503, or only failed, were left alone")
   }
 
-  @Test func aRequestThatFailedWaitsForItsNextTry() async throws {
+  @Test("the rate is the bottleneck if a failed request waits for its retry") func aRequestThatFailedWaitsForItsNextTry()
+    async throws
+  {
     origin.set("/0.jpg", .sequence([.status(500), .body(SampleImages.jpeg(1), type: "image/jpeg")]))
     let job = try job(origin, 1) { job in
       (job.request.retries, job.request.backoff.initial, job.request.backoff.maximum) = (1, .seconds(30), .seconds(30))
@@ -140,7 +142,7 @@ import Testing
     downloader.forgetFailures()
   }
 
-  @Test func imagesWaitToBeDecoded() async throws {
+  @Test("decoding is the bottleneck if images wait for it") func imagesWaitToBeDecoded() async throws {
     let door = Door()
     let job = try job(origin, sysconf(Int32(_SC_NPROCESSORS_ONLN)) + 2, keys: "verify: {decode: full}")
     let end = try await end(of: job, heldUpBy: .coding, change: { $0.coders.add(HeldCoder(door: door)) }) { _ in door.open() }
@@ -157,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func imagesWaitToBeWritten() async throws {
+  @Test("the disk is the bottleneck if images wait to be written") func imagesWaitToBeWritten() async throws {
     let (door, taken) = (Door(), Door())
     let end = try await end(
       of: job(origin, 3),
@@ -178,7 +180,7 @@ import Testing
     expect(end, "disk", "images came faster than the cache was written")
   }
 
-  @Test func aManifestIsStillFetched() async throws {
+  @Test("the manifest is the bottleneck while it is fetched") func aManifestIsStillFetched() async throws {
     origin.set("/list.txt", .body(Array(origin.url("/1.jpg").utf8), type: "text/plain"))
     let gate = origin.hold("/list.txt")
     let list = try BaseURL(origin.url("/list.txt"))
@@ -187,7 +189,7 @@ import Testing
     expect(end, "manifest", "URLs came slower than they were fetched")
   }
 
-  @Test func aPipeGivesNothing() async throws {
+  @Test("the manifest is the bottleneck if a pipe is silent") func aPipeGivesNothing() async throws {
     let pipe = runs.folder.file("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
     // Open at both ends, so that nobody waits for the other.
@@ -199,7 +201,7 @@ import Testing
     expect(end, "manifest", "URLs came slower than they were fetched")
   }
 
-  @Test func whoLooksUpIsBusy() async throws {
+  @Test("lookups are the bottleneck while they are busy") func whoLooksUpIsBusy() async throws {
     let door = Door()
     let end = try await end(of: job(origin, 1), heldUpBy: .lookingUp, onMiss: { door.pass() }) { _ in door.open() }
     expect(end, "cpu", "the thread that looks up what is cached")

@@ -21,7 +21,7 @@ import Testing
     try bound([bottleneck: 900], keys: keys).sentence
   }
 
-  @Test func thePartThatHeldLongestIsNamedWithWhatToDo() throws {
+  @Test("the largest bottleneck is named with advice") func thePartThatHeldLongestIsNamedWithWhatToDo() throws {
     #expect(
       try bound([.concurrency: 300, .hosts: 400, .writing: 290], peak: 8).sentence
         == "per-host: 8 of 32 transfers used; raise prefetch.per-host"
@@ -32,13 +32,14 @@ import Testing
     )
   }
 
-  @Test func whatBelongsTogetherIsAddedUpAndItsLargestPartIsAdvisedOn() throws {
+  @Test("related bottlenecks add up, with advice for the largest part")
+  func whatBelongsTogetherIsAddedUpAndItsLargestPartIsAdvisedOn() throws {
     let bound = try bound([.hosts: 400, .lookingUp: 150, .transferring: 160, .checking: 140])
     #expect(bound.sentence?.hasPrefix("cpu: the thread that makes transfers was always busy") == true)
     #expect(bound.shares == [BoundShare(name: "cpu", fraction: 0.45), BoundShare(name: "per-host", fraction: 0.4)])
   }
 
-  @Test("every bottleneck has a word", arguments: Bottleneck.allCases)
+  @Test("every bottleneck has a name", arguments: Bottleneck.allCases)
   func words(bottleneck: Bottleneck) throws {
     let words = [
       Bottleneck.input: "manifest", .reading: "manifest", .lookingUp: "cpu", .concurrency: "network", .hosts: "per-host",
@@ -50,23 +51,23 @@ import Testing
     #expect(bound.shares.map(\.name) == [words[bottleneck]])
   }
 
-  @Test func whatHeldForAQuarterOfTheRunOrLessIsNotNamed() throws {
+  @Test("a bottleneck of a quarter of the run or less isn't named") func whatHeldForAQuarterOfTheRunOrLessIsNotNamed() throws {
     #expect(try bound([.concurrency: 250]).sentence == nil)
     #expect(try bound([.concurrency: 251]).sentence != nil)
     #expect(try bound([.concurrency: 250]).shares == [BoundShare(name: "network", fraction: 0.25)])
   }
 
-  @Test func aVeryShortRunNeedsNoAdvice() throws {
+  @Test("a very short run gets no advice") func aVeryShortRunNeedsNoAdvice() throws {
     #expect(try bound([.hosts: 50], duration: .milliseconds(60)).sentence == nil)
     #expect(try bound([.hosts: 51], duration: .milliseconds(60)).sentence != nil)
   }
 
-  @Test func aShareIsNeverMoreThanTheRun() throws {
+  @Test("a share never exceeds the run") func aShareIsNeverMoreThanTheRun() throws {
     #expect(try bound([.hosts: 2000]).shares == [BoundShare(name: "per-host", fraction: 1)])
     #expect(try bound([:], duration: .zero).shares.isEmpty)
   }
 
-  @Test func theAdviceIsOfTheJobsOwnKeys() throws {
+  @Test("the advice names the job's own keys") func theAdviceIsOfTheJobsOwnKeys() throws {
     #expect(try sentence(.coding)?.hasSuffix("use more cores") == true)
     #expect(try sentence(.coding, keys: "verify: {decode: full}\n")?.hasSuffix("or verify.decode: header") == true)
     #expect(try sentence(.coding, keys: "verify: {strict: true}\n")?.hasSuffix("or verify.strict: false") == true)
@@ -81,7 +82,7 @@ import Testing
     #expect(try sentence(.pause)?.hasPrefix("rate: hosts that answered 429 or 503") == true)
   }
 
-  @Test func moreTransfersThanTheJobMayUseAreNotClaimed() throws {
+  @Test("the advice never exceeds the job's transfer limit") func moreTransfersThanTheJobMayUseAreNotClaimed() throws {
     // An earlier job of the command may have used more.
     #expect(try bound([.hosts: 500], peak: 64).sentence?.hasPrefix("per-host: 32 of 32 ") == true)
   }

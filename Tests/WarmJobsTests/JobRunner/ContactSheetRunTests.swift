@@ -48,7 +48,7 @@ import Testing
     "good/animated.png", "avif/photo.avif", "good/deep.png",
   ]
 
-  @Test("K6: the latest come last first, the largest by their bytes, of every format and of animations the first frame")
+  @Test("the sheet shows the latest and the largest images of every format, with an animation's first frame")
   func latestAndLargest() throws {
     let origin = try serve(Self.still)
     var job = try job(Self.still.map { origin.url("/\($0)") })
@@ -69,7 +69,7 @@ import Testing
     #expect(try runs.run(runs.job(urls: [origin.url("/good/photo.jpg")])).report.thumbnails.isEmpty)
   }
 
-  @Test("what is found in the cache has not come, and credentials are masked")
+  @Test("hits aren't shown as new, and credentials are masked")
   func hits() throws {
     let origin = try serve(Self.still)
     let job = try job([origin.url("/good/photo.jpg").replacing("http://", with: "http://user:secret@")])
@@ -78,7 +78,7 @@ import Testing
     #expect(try thumbnails(job).isEmpty)
   }
 
-  @Test("K11: refused images are shown with their failure, as far as they can be decoded")
+  @Test("rejected images are shown with their failure, as far as they decode")
   func refused() throws {
     let names = [
       "broken/cut.jpg", "broken/cut.png", "broken/bad-crc.png", "broken/page.jpg", "broken/gif-inside.jpg", "good/rgb.png",
@@ -115,7 +115,7 @@ import Testing
 
   private enum Way: CaseIterable { case inFile, inMemory, inPart }
 
-  @Test("large images are shown too: out of a file of the cache, at once, or as far as they were kept", arguments: Way.allCases)
+  @Test("large images are shown too, from the cache, directly, or from their kept part", arguments: Way.allCases)
   private func large(way: Way) throws {
     let origin = try Origin()
     origin.setFallback { request in
@@ -136,7 +136,7 @@ import Testing
     #expect(all.filter { $0.reason == .latest }.count == (way == .inMemory ? 0 : 12))
   }
 
-  @Test("a probe's beginnings are shown where they show something, and are left out where they do not")
+  @Test("a probe's prefix is shown if it decodes to something, and omitted otherwise")
   func probed() throws {
     let origin = try Origin()
     let photo = Fixtures.bytes("images/good/photo.jpg")
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test(
-    "one of each placeholder is shown, under the report's first URL",
+    "one of each placeholder is shown under the report's first URL",
     arguments: [Job.Verify.Placeholders.report, .fail, .ignore]
   )
   func placeholders(rule: Job.Verify.Placeholders) throws {
@@ -177,7 +177,7 @@ import Testing
     #expect(all.filter { $0.reason == .failed }.isEmpty)
   }
 
-  @Test("K11: an image that claims to be vast makes no picture and takes no memory")
+  @Test("an image that claims to be huge makes no picture and takes no memory")
   func bombs() throws {
     let origin = try Origin()
     origin.set("/vast", .body(SampleImages.lyingPNG(width: 60_000, height: 60_000), type: "image/png"))
@@ -217,7 +217,7 @@ import Testing
     return report.thumbnails.count
   }
 
-  @Test("an interrupted run spends a second on pictures, so that no report waits for long; others ten")
+  @Test("an interrupted run spends one second on pictures, and others ten")
   func interrupted() throws {
     #expect(try pictures(isInterrupted: false) == 24)
     // Two images, which are among the latest, and may be among the largest.

@@ -51,7 +51,9 @@ import Testing
     Array(("<sitemapindex>" + paths.map { "<sitemap><loc>\(origin.url($0))</loc></sitemap>" }.joined() + "</sitemapindex>").utf8)
   }
 
-  @Test func imagesOfSitemapsAreWarmedAndALostSitemapIsTold() async throws {
+  @Test("images of sitemaps are warmed, and a missing sitemap is reported") func imagesOfSitemapsAreWarmedAndALostSitemapIsTold()
+    async throws
+  {
     let origin = try Origin()
     origin.set("/index.xml", .redirect(to: "/moved/index.xml"))
     origin.set("/moved/index.xml", .body(index(origin, "/1.xml", "/gone.xml", "/2.xml"), type: "application/xml"))
@@ -74,7 +76,9 @@ import Testing
     #expect(!left.contains { $0.contains("spool") })
   }
 
-  @Test func imagesStartWhileOtherSitemapsAreStillFetched() async throws {
+  @Test("images start while other sitemaps are still being fetched") func imagesStartWhileOtherSitemapsAreStillFetched()
+    async throws
+  {
     let origin = try Origin()
     origin.set("/index.xml", .body(index(origin, "/1.xml", "/2.xml")))
     origin.set("/1.xml", .body(Array(images(origin, 1...2).utf8)))
@@ -89,7 +93,7 @@ import Testing
     #expect(try await report.exitStatus == .withinLimits)
   }
 
-  @Test func aStoppedRunDoesNotWaitForAManifest() async throws {
+  @Test("a stopped run doesn't wait for a manifest") func aStoppedRunDoesNotWaitForAManifest() async throws {
     let origin = try Origin()
     let gate = origin.hold("/list.txt")
     let control = RunControl()
@@ -101,7 +105,9 @@ import Testing
     gate.open()
   }
 
-  @Test func aLargeListComesInPiecesAndIsBegunAnewWhereItBreaks() async throws {
+  @Test("a large list arrives in pieces and restarts if it breaks off") func aLargeListComesInPiecesAndIsBegunAnewWhereItBreaks()
+    async throws
+  {
     let origin = try Origin()
     _ = images(origin, 1...2)
     let padding = String(repeating: "# nothing here\n", count: 60_000)
@@ -115,7 +121,9 @@ import Testing
     #expect(report.manifests.map(\.path) == [origin.url("/list.txt")])
   }
 
-  @Test func sitemapsOfOtherOriginsGetNothingOfTheJobsOwn() async throws {
+  @Test("sitemaps of other origins get none of the job's secrets") func sitemapsOfOtherOriginsGetNothingOfTheJobsOwn()
+    async throws
+  {
     let origin = try Origin()
     let other = try Origin()
     let own = [origin.url("/index.xml"), origin.url("/1.xml")]
@@ -135,7 +143,7 @@ import Testing
     for name in ["X-Token", "Authorization", "Cookie"] { #expect(other.requests.first?.headers[name] == nil) }
   }
 
-  @Test func contentEncodingIsUndone() async throws {
+  @Test("Content-Encoding is decoded") func contentEncodingIsUndone() async throws {
     let origin = try Origin()
     let text = Array(images(origin, 1...2).utf8)
     origin.set("/s.xml", .body(stored(text), headers: ["Content-Encoding": "gzip"]))
@@ -143,7 +151,7 @@ import Testing
     #expect(try await run(job(origin.url("/s.xml"), origin.url("/s.xml.gz"))).totals.urls == 4)
   }
 
-  @Test func credentialsShowNowhere() async throws {
+  @Test("credentials are shown nowhere") func credentialsShowNowhere() async throws {
     let origin = try Origin()
     let url = origin.url("/gone.xml").replacing("http://", with: "http://user:secret@")
     let report = try await run(job(url))
@@ -153,7 +161,7 @@ import Testing
     #expect(origin.requests.first?.headers["Authorization"] == "Basic dXNlcjpzZWNyZXQ=")
   }
 
-  @Test func whatMakesNoRequestRefusesThem() throws {
+  @Test("modes that make no request reject fetched manifests") func whatMakesNoRequestRefusesThem() throws {
     let job = try job("http://127.0.0.1:9/list.txt")
     var only = job
     only.cache.mode = .only

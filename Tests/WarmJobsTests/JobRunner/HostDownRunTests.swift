@@ -16,7 +16,7 @@ import WarmJobs
     )
   )
 
-  @Test("D15: of a host that is down few URLs are asked, the others fail as host-down, and another host is not held up")
+  @Test("a host that is down gets few requests, its other URLs fail as host-down, and other hosts aren't delayed")
   func aDeadHostIsGivenUp() throws {
     let port = RefusedPort()
     let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"))
@@ -29,7 +29,7 @@ import WarmJobs
     withExtendedLifetime(port) {}
   }
 
-  @Test("D15: a host that comes back while it is left alone is asked for all that is left")
+  @Test("a host that returns during its pause gets all remaining requests")
   func aHostThatComesBack() throws {
     let origin = try Origin()
     origin.setFallback { $0.sequence <= 6 ? .close : .body(SampleImages.jpeg($0.sequence), type: "image/jpeg") }

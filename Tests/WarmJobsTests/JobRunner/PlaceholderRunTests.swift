@@ -32,7 +32,7 @@ import WarmJobs
     (1...count).map { origin.url("/lost/\($0)", host: host) }
   }
 
-  @Test("ten URLs of a host with the same bytes are told of, and are good", arguments: ["use", "bypass"])
+  @Test("ten URLs of a host with the same bytes are reported, and good", arguments: ["use", "bypass"])
   func reported(mode: String) throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 10) + [origin.url("/own")], .report)
@@ -48,7 +48,7 @@ import WarmJobs
     }
   }
 
-  @Test("nine are no placeholder, and who ignores them is not told of more")
+  @Test("nine are no placeholder, and with placeholders ignored nothing is reported")
   func below() throws {
     let origin = try makeOrigin()
     #expect(try runs.run(job(lost(origin, 9))).report.placeholders.isEmpty)
@@ -56,7 +56,7 @@ import WarmJobs
     #expect(report.placeholders.isEmpty && report.duplicates == Duplicates(bodies: 1, urls: 30) && report.totals.failed == 0)
   }
 
-  @Test("M4: from the tenth URL on the same bytes fail, nothing of them is stored or blacklisted, and a re-run judges alike")
+  @Test("from the tenth URL on the same bytes fail, nothing is stored or blacklisted, and a re-run agrees")
   func failing() throws {
     let origin = try makeOrigin()
     let job = try job(lost(origin, 15) + [origin.url("/own")])
@@ -77,7 +77,7 @@ import WarmJobs
   }
 
   @Test(
-    "what is cached counts, and a hit beyond the ninth is asked for again: the old record stays where the new one is no better"
+    "cached images count, a hit beyond the ninth is requested again, and the old record stays if nothing improves"
   )
   func cachedBefore() throws {
     let origin = try makeOrigin()
@@ -93,7 +93,7 @@ import WarmJobs
     #expect(try runs.run(job(lost(origin, 12), .report)).report.totals.hitDisk == 12)
   }
 
-  @Test("a server that says 304 of a placeholder says that it is one still")
+  @Test("a 304 for a placeholder keeps it a placeholder")
   func notModified() throws {
     let origin = try Origin()
     origin.setFallback { request in
@@ -109,7 +109,7 @@ import WarmJobs
     #expect(rows.filter { $0.kind == "placeholder" }.count == 3 && report.placeholders.map(\.urls) == [12])
   }
 
-  @Test("hosts are apart, and so are images")
+  @Test("hosts and images are counted separately")
   func apart() throws {
     let origin = try makeOrigin(hosts: 2)
     let urls = lost(origin, 9) + lost(origin, 9, host: 1) + (0..<20).map { origin.url("/own/\($0)") }
@@ -118,7 +118,7 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 18))
   }
 
-  @Test("a URL that comes again, or is written otherwise, is one URL, and the first nine stay good")
+  @Test("a repeated or respelled URL counts once, and the first nine stay good")
   func repeated() throws {
     let origin = try makeOrigin()
     let nine = lost(origin, 9)
@@ -132,7 +132,7 @@ import WarmJobs
     }
   }
 
-  @Test("what cache.key takes for one image is one URL")
+  @Test("URLs that cache.key merges count once")
   func keyRule() throws {
     let origin = try makeOrigin()
     let urls = (1...20).map { origin.url("/lost?v=\($0)") }
@@ -144,7 +144,7 @@ import WarmJobs
     }
   }
 
-  @Test("edges and variants of a URL are one URL")
+  @Test("edges and variants of a URL count once")
   func variants() throws {
     let origin = try makeOrigin(hosts: 2)
     var job = try job((1...5).map { "http://img.example:81/lost/\($0)" })
@@ -155,7 +155,7 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 5))
   }
 
-  @Test("entries that join another's request are not counted", arguments: [Job.Verify.Placeholders.report, .fail])
+  @Test("entries that join another's request aren't counted", arguments: [Job.Verify.Placeholders.report, .fail])
   func shared(rule: Job.Verify.Placeholders) throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 9).flatMap { [$0, $0, $0] }, rule)
@@ -165,7 +165,7 @@ import WarmJobs
     #expect(report.duplicates == Duplicates(bodies: 1, urls: 9))
   }
 
-  @Test("a probe compares small images whole and larger ones by their beginning; HEAD has none", arguments: [0, 200_000])
+  @Test("a probe compares small images whole and larger ones by prefix, and HEAD has none", arguments: [0, 200_000])
   func probing(padding: Int) throws {
     let origin = try Origin()
     origin.setFallback { request in
@@ -183,7 +183,7 @@ import WarmJobs
     #expect(head.totals.checked == 31 && head.placeholders.isEmpty && head.duplicates == Duplicates())
   }
 
-  @Test("a transformed image is known by what is stored of it, so that a re-run judges alike", arguments: [true, false])
+  @Test("a transformed image is recognised by its stored bytes, so a re-run agrees", arguments: [true, false])
   func transformed(keepsOriginal: Bool) throws {
     let origin = try makeOrigin()
     let keys = "transform: {resize: {width: 16, height: 16}, format: png, keep-original: \(keepsOriginal)}"
@@ -202,7 +202,7 @@ import WarmJobs
     #expect(report.totals.hitDisk == 9 && report.totals.failed == 3)
   }
 
-  @Test("C1: memory's images count as those on disk do")
+  @Test("images in memory count like those on disk")
   func inMemory() throws {
     let origin = try makeOrigin()
     var job = try job(lost(origin, 12) + lost(origin, 12))
@@ -214,7 +214,7 @@ import WarmJobs
     #expect(try runs.run(job).report.placeholders.map(\.urls) == [12])
   }
 
-  @Test("credentials are masked in what a placeholder's first URL shows")
+  @Test("credentials are masked in a placeholder's first URL")
   func secrets() throws {
     let origin = try makeOrigin()
     let urls = lost(origin, 11).map { $0.replacing("http://", with: "http://user:secret@") }
@@ -225,7 +225,7 @@ import WarmJobs
     #expect(report.placeholders.first?.firstURL.contains("secret") == false)
   }
 
-  @Test("the timeline of a run adds up to its totals, with and without progress shown")
+  @Test("a run's timeline adds up to its totals, with and without progress")
   func timeline() throws {
     let origin = try makeOrigin()
     let (report, _, _) = try runs.run(job(lost(origin, 12)))

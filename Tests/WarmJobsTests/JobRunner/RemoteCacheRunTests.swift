@@ -33,7 +33,7 @@ import WarmJobs
     return origin
   }
 
-  @Test("a caching proxy misses while it warms up, and hits from then on, by its own word and by the origin's requests")
+  @Test("a caching proxy misses on the first run and hits later, by its own header and the origin's count")
   func missThenHit() async throws {
     let origin = try origin()
     let nginx = try await cache(before: origin, minimumUses: 3)
@@ -52,7 +52,7 @@ import WarmJobs
     #expect(origin.requests.count == 30)
   }
 
-  @Test("where a hit is asked for, what the proxy does not have fails and is not stored; what it has is")
+  @Test("if a hit is required, an image that the proxy lacks fails and isn't stored, and others are")
   func hitRule() async throws {
     let origin = try origin()
     let nginx = try await cache(before: origin, minimumUses: 3)

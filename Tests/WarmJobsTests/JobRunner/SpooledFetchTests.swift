@@ -4,7 +4,7 @@ import Testing
 @testable import WarmJobs
 
 @Suite struct SpooledFetchTests {
-  @Test func withoutADescriptorItIsRefusedWithASentence() async {
+  @Test("without a free descriptor a fetch fails with a message") func withoutADescriptorItIsRefusedWithASentence() async {
     // In a process of its own, as the limit is the whole process's.
     await #expect(processExitsWith: .success) {
       var limit = rlimit(rlim_cur: 0, rlim_max: 0)

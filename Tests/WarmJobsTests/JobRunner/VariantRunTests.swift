@@ -15,7 +15,7 @@ import WarmJobs
     Job.Request.Variant("png", "Accept", "image/png"), Job.Request.Variant("jpeg", "accept", "image/jpeg"),
   ]
 
-  @Test("M19: each entry is fetched once a variant, stored apart, and a second run has hits alone")
+  @Test("each entry is fetched once per variant, stored apart, and a second run has only hits")
   func variants() throws {
     let origin = try makeNegotiatingOrigin()
     var job = try runs.job(urls: ["/a", "/b"].map { origin.url($0) }, keys: "request: {accept: image/webp}")
@@ -42,7 +42,7 @@ import WarmJobs
     #expect(origin.requests.count == 4)
   }
 
-  @Test("images out of a folder are known by what runs of the job know them by")
+  @Test("images from a folder have the identities that the job's runs use")
   func importedIdentities() throws {
     let url = "https://a.com/1.jpg"
     var job = try runs.job(urls: [url])
@@ -59,7 +59,7 @@ import WarmJobs
     #expect(error?.description.contains("in 2 ways") == true)
   }
 
-  @Test("a variant's headers replace the job's of the same name, and leave the others")
+  @Test("a variant's headers replace the job's of the same name and keep the others")
   func headersAreReplaced() throws {
     let origin = try makeNegotiatingOrigin()
     var job = try runs.job(urls: [origin.url("/a")], keys: "request: {headers: {X-A: job, X-B: job}, accept: image/gif}")
@@ -80,7 +80,7 @@ import WarmJobs
     )
   }
 
-  @Test("D2: entries go URL by URL, all variants of one before the next", arguments: ["fifo", "lifo"])
+  @Test("entries go URL by URL, with all variants of one before the next", arguments: ["fifo", "lifo"])
   func order(order: String) throws {
     let origin = try makeNegotiatingOrigin()
     let paths = ["/1", "/2", "/3"]
@@ -91,7 +91,7 @@ import WarmJobs
     #expect(origin.requests.map { "\($0.path) \($0.headers["Accept"] ?? "-")" } == expected)
   }
 
-  @Test("bad lines and filtered ones count once, and limit counts entries")
+  @Test("invalid and filtered lines count once, and limit counts entries")
   func whatIsCounted() throws {
     let origin = try makeNegotiatingOrigin()
     let urls = ["http://", origin.url("/skip"), origin.url("/1"), origin.url("/2"), origin.url("/3")]
@@ -103,7 +103,7 @@ import WarmJobs
     #expect(rows.filter { $0.outcome != "downloaded" }.allSatisfy { $0.variant == nil })
   }
 
-  @Test("many entries at once keep their rows apart, be the window smaller than one entry's variants")
+  @Test("many entries at once keep their rows apart, even if the window is smaller than one entry's variants")
   func manyEntries() throws {
     let origin = try Origin()
     origin.setFallback { request in
@@ -121,7 +121,7 @@ import WarmJobs
     #expect(report.failures.allSatisfy { $0.variant.name?.hasPrefix("n") == true && $0.variant.edge == nil })
   }
 
-  @Test("D1: each edge is asked for each entry under its own host name, URL by URL, and counts as a host")
+  @Test("each edge gets each entry under its own host name, URL by URL, and counts as a host")
   func edges() throws {
     let origin = try makeNegotiatingOrigin(hosts: 2)
     let urls = ["/1", "/2", "/3"].map { "http://img.example:81\($0)" }

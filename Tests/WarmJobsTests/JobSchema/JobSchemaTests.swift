@@ -7,7 +7,7 @@ import WarmJobs
   private static let keys = JobKeys.all
   private static let environment = ["HOME": "/h", "IMAGES_PASSWORD": "secret", "N": "5", "WORD": "lifo"]
 
-  @Test func everyExampleAndTheListOfKeysFitTheSchema() async throws {
+  @Test("every example and the list of keys match the schema") func everyExampleAndTheListOfKeysFitTheSchema() async throws {
     let folders = ["jobs", "scripts/recipes"].map { "\(repository)/\($0)" }
     var documents = [JobKeys.reference()]
     for folder in folders where FileManager.default.fileExists(atPath: folder) {
@@ -25,7 +25,7 @@ import WarmJobs
     }
   }
 
-  @Test func everyDefaultAndEveryExampleIsGood() async throws {
+  @Test("every default and every example is valid") func everyDefaultAndEveryExampleIsGood() async throws {
     let written = Self.keys.flatMap { key in
       [key.defaultText, key.example].compactMap { $0 }.map { (key.path, job(with: key, $0)) }
     }
@@ -36,7 +36,7 @@ import WarmJobs
     }
   }
 
-  @Test func whatNoKeyCanHoldIsRefusedForEachKey() async throws {
+  @Test("the schema rejects an impossible value for each key") func whatNoKeyCanHoldIsRefusedForEachKey() async throws {
     let wrong = Self.keys.flatMap { key in
       ["~", Self.isList(key.type) ? "{a: 1}" : "[1]"].map { ("\(key.path) \($0)", job(with: key, $0)) }
         + [("beside \(key.path)", job(with: key, "\(key.defaultText ?? key.example ?? "{}"), no-such-key: 1"))]
@@ -48,7 +48,7 @@ import WarmJobs
     }
   }
 
-  @Test func requiredKeysAndEntriesAreAskedFor() async throws {
+  @Test("required keys and entries are enforced") func requiredKeysAndEntriesAreAskedFor() async throws {
     let documents = [
       "name: a\nmanifests: [{path: a}]", "version: 1\nmanifests: [{path: a}]", "version: 1\nname: a",
       "version: 1\nname: a\nmanifests: []", "version: 1\nname: a\nmanifests: [{format: csv}]",
@@ -64,7 +64,7 @@ import WarmJobs
     }
   }
 
-  @Test func theSchemaAndTheCommandAgreeOnValues() async throws {
+  @Test("the schema and the command agree on values") func theSchemaAndTheCommandAgreeOnValues() async throws {
     let table = try SchemaValues.table.map { row in
       (row, job(with: try #require(JobKeys.key(at: row.key), "\(row.key)"), row.value))
     }

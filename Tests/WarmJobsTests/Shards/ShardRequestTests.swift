@@ -13,19 +13,24 @@ import Testing
     }
   }
 
-  @Test(arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func whatIsAskedForIsGot(text: String) {
+  @Test("the requested shard is used", arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func whatIsAskedForIsGot(
+    text: String
+  ) {
     let expected = ["auto/3": "2/3", "auto": "2/7"][text] ?? text
     #expect(meaning(text, ["CI_NODE_INDEX": "2", "CI_NODE_TOTAL": text == "auto/3" ? "3" : "7"]) == expected)
   }
 
-  @Test(arguments: [
-    ("", "write it as I/N"), ("5", "write it as I/N"), ("/", "write it as I/N"), ("2/", "write it as I/N"),
-    ("a/5", "write it as I/N"), ("auto/", "or as auto where the scheduler says"),
-    ("0/5", "shards are counted from 1 to 5"), ("6/5", "shards are counted from 1 to 5"), ("1/65537", "1 to 65536"),
-    ("1/0", "1 to 65536"), ("+1/5", "write it as I/N"), ("1/5/2", "such as 2/5; as auto/N"), ("auto/x", "write it as I/N"),
-    ("AUTO", "write it as I/N"), ("99999999999999999999/5", "shards are counted from 1 to 5"),
-    ("1/99999999999999999999", "1 to 65536"),
-  ])
+  @Test(
+    "an invalid shard is rejected",
+    arguments: [
+      ("", "write it as I/N"), ("5", "write it as I/N"), ("/", "write it as I/N"), ("2/", "write it as I/N"),
+      ("a/5", "write it as I/N"), ("auto/", "or as auto where the scheduler says"),
+      ("0/5", "shards are counted from 1 to 5"), ("6/5", "shards are counted from 1 to 5"), ("1/65537", "1 to 65536"),
+      ("1/0", "1 to 65536"), ("+1/5", "write it as I/N"), ("1/5/2", "such as 2/5; as auto/N"), ("auto/x", "write it as I/N"),
+      ("AUTO", "write it as I/N"), ("99999999999999999999/5", "shards are counted from 1 to 5"),
+      ("1/99999999999999999999", "1 to 65536"),
+    ]
+  )
   func whatIsNoShardIsRefused(text: String, part: String) {
     #expect(meaning(text).hasPrefix("--shard \(text): ") && meaning(text).contains(part), "\(meaning(text))")
   }
@@ -78,12 +83,16 @@ import Testing
     return variables
   }
 
-  @Test(arguments: tasks) func theSchedulerSaysWhichTaskThisIs(environment: [String: String], text: String, expected: String) {
+  @Test("the scheduler's variables give the task's number", arguments: tasks) func theSchedulerSaysWhichTaskThisIs(
+    environment: [String: String],
+    text: String,
+    expected: String
+  ) {
     let meaning = meaning(text, environment)
     #expect(expected.contains(" ") ? meaning.contains(expected) : meaning == expected, "\(meaning)")
   }
 
-  @Test func aNumberedShardAsksNoScheduler() {
+  @Test("a numbered shard ignores the scheduler") func aNumberedShardAsksNoScheduler() {
     #expect(meaning("2/5", ["CI_NODE_INDEX": "x", "PARALLEL_SEQ": "9"]) == "2/5")
   }
 }

@@ -9,19 +9,19 @@ import Testing
 @Suite struct ShardedJobTests {
   private let rates = "prefetch: {rate: 100/s, per-host-rate: 10/s}\n"
 
-  @Test func byURLAllRatesAreShared() throws {
+  @Test("sharding by URL divides all rates") func byURLAllRatesAreShared() throws {
     let shard = try job(shortestJob + rates).sharded(ShardNumber(index: 2, count: 5))
     #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 2)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .url))
   }
 
-  @Test func byHostTheRateOfAHostIsItsShardsOwn() throws {
+  @Test("sharding by host gives a host's rate to its shard") func byHostTheRateOfAHostIsItsShardsOwn() throws {
     let shard = try job(shortestJob + rates + "shard-by: host\n").sharded(ShardNumber(index: 2, count: 5))
     #expect(shard.prefetch.limits.rate == 20 && shard.prefetch.limits.perHostRate == 10)
     #expect(shard.shard == Shard(index: 2, count: 5, by: .host) && shard.identity.title == "homepage, shard 2 of 5")
   }
 
-  @Test func shardsOfOneJobAreKnownByTheirDigest() throws {
+  @Test("the shards of one job share a digest") func shardsOfOneJobAreKnownByTheirDigest() throws {
     let whole = try job(shortestJob)
     #expect(whole.digest.count == 32 && whole.sharded(ShardNumber(index: 1, count: 2)).digest == whole.digest)
     // What each machine may have otherwise.
@@ -52,7 +52,7 @@ import Testing
     #expect(Set(digests + [whole.digest]).count == digests.count + 1)
   }
 
-  @Test func noSecretIsInTheDigest() throws {
+  @Test("the digest contains no secret") func noSecretIsInTheDigest() throws {
     func digest(_ password: String) throws -> String {
       try job(shortestJob.replacing("path: a.txt", with: "urls: [\"https://user:\(password)@a.example/b.jpg\"]")).digest
     }
