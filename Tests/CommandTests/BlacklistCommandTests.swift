@@ -4,7 +4,7 @@ import Testing
 
 /// `prewarm blacklist` over a cache that a run has filled.
 @Suite struct BlacklistCommandTests {
-  @Test func theBlacklistIsListedTakenOffAndCleared() async throws {
+  @Test("blacklist entries can be listed, removed and cleared") func theBlacklistIsListedTakenOffAndCleared() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let urls = JobFolder.badPaths.map { origin.url($0) }

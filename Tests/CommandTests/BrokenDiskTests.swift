@@ -6,7 +6,7 @@ import Testing
 /// A disk that is full, and a cache that is deleted, in the middle of a run.
 @Suite struct BrokenDiskTests {
   @Test(
-    "C17: on a full disk entries fail as cache-write, the run goes on, and the cache stays readable",
+    "on a full disk entries fail as cache-write, the run continues, and the cache stays readable",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount"),
     arguments: [20_000, 300_000]
   )
@@ -36,7 +36,7 @@ import Testing
     #expect(got.output == SampleImages.jpeg(number, padding: padding))
   }
 
-  @Test("C15: the cache is deleted in a run: entries fail with a sentence, and the next run makes it anew")
+  @Test("if the cache is deleted during a run, entries fail with a message, and the next run recreates it")
   func aCacheDeletedInARunFailsWithASentence() async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()

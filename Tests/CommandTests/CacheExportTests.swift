@@ -14,7 +14,7 @@ import Testing
     let supersededEntries: Int
   }
 
-  @Test("C13: an export has the names under which an app looks for its images", arguments: [false, true])
+  @Test("an export uses the file names that an app looks for", arguments: [false, true])
   func exportsHaveTheNamesOfApps(withExtension: Bool) async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
@@ -31,7 +31,7 @@ import Testing
     #expect(Set(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("out/images"))) == names)
   }
 
-  @Test("C13: the URL as it was first written names the file, not the one in normal form")
+  @Test("the URL as first written names the file, not the normalised one")
   func theURLAsWrittenNamesTheFile() async throws {
     let origin = try makeImageOrigin()
     let written = "HTTP://127.0.0.1:\(origin.port)/images/%31.jpg#top"
@@ -41,7 +41,7 @@ import Testing
     #expect(job.folder.read("out/\(try await md5(written))") == SampleImages.jpeg(1))
   }
 
-  @Test("C13: url-path lays images out as their URLs say") func imagesLieAsTheirURLsSay() async throws {
+  @Test("url-path lays images out like their URLs") func imagesLieAsTheirURLsSay() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let result = try await job.prewarm("cache", "export", "--layout", "url-path", "--to", "out")
@@ -52,7 +52,8 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeExportedIsToldAndTheRestIsThere() async throws {
+  @Test("images that cannot be exported are reported, and the rest is exported")
+  func whatCannotBeExportedIsToldAndTheRestIsThere() async throws {
     let origin = try makeImageOrigin()
     let secret = "http://user:geheim@127.0.0.1:\(origin.port)/images/7.jpg"
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [secret])
@@ -67,7 +68,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("again")).count == 2)
   }
 
-  @Test func whereTheFolderCannotBeMadeNothingIsExported() async throws {
+  @Test("nothing is exported if the folder cannot be created") func whereTheFolderCannotBeMadeNothingIsExported() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write("in the way", to: "out")

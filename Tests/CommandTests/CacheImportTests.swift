@@ -15,7 +15,7 @@ import Testing
     let urlsNotFound: Int
   }
 
-  @Test("C12: what another cache has need not be fetched") func anotherCacheIsTakenOver() async throws {
+  @Test("images imported from another cache need no download") func anotherCacheIsTakenOver() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     #expect(try await job.runJob("--cache-directory", "other").totals["downloaded"] == 6)
@@ -29,7 +29,7 @@ import Testing
     #expect(again.status == 0 && again.outputText == "0 images, 0 B from other/default; 6 images not newer than here\n")
   }
 
-  @Test("C12: the newest of two caches wins") func theNewestWins() async throws {
+  @Test("the newest image of two caches wins") func theNewestWins() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
     origin.set("/changing.jpg", .sequence((1...2).map { .body(SampleImages.jpeg($0), type: "image/jpeg") }))
@@ -41,7 +41,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 1)
   }
 
-  @Test("C12: the files of an export come back by their URLs, and what is no image is left out")
+  @Test("exported files are imported by their URLs, and other files are skipped")
   func aFlatFolderIsTakenOverByItsURLs() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<5)
@@ -63,7 +63,7 @@ import Testing
     #expect(run.totals["hit_disk"] == 4 && run.totals["downloaded"] == 1)
   }
 
-  @Test func theManifestsOfAJobNameTheURLsToo() async throws {
+  @Test("a job's manifests can provide the URLs") func theManifestsOfAJobNameTheURLsToo() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     #expect(try await job.runJob().status == 0)
@@ -77,7 +77,7 @@ import Testing
     #expect(row2.importedEntries == 0 && row2.notNewerEntries == 3 && row2.urlsNotFound == 1)
   }
 
-  @Test("C14: what is damaged in the other cache is left out and told") func damagedImagesAreLeftBehind() async throws {
+  @Test("damaged images of the other cache are skipped and reported") func damagedImagesAreLeftBehind() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     try job.flipByte(of: SampleImages.jpeg(3))
@@ -87,7 +87,9 @@ import Testing
     #expect(try await job.expectTrueTotals("--directory", "copy").count == 4)
   }
 
-  @Test func whatCannotBeImportedIsSaidBeforeAnythingIs() async throws {
+  @Test("an impossible import is reported before anything is imported") func whatCannotBeImportedIsSaidBeforeAnythingIs()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     job.folder.write(SampleImages.jpeg(1), to: "app/\(try await md5("http://a/b.jpg"))")

@@ -5,7 +5,7 @@ import Testing
 
 /// `cache.read-only`, `cache.memory`, `cache.key` and `cache.verify-hits`.
 @Suite struct CacheLayersTests {
-  @Test("C1, C12: what another cache has is a hit, and nothing is asked") func aReadOnlyCacheIsLookedInto() async throws {
+  @Test("an image in a read-only cache is a hit without a request") func aReadOnlyCacheIsLookedInto() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {read-only: [shared]}")
     #expect(try await job.runJob("--cache-directory", "shared", "--set", "cache.read-only=[]").totals["downloaded"] == 4)
@@ -21,7 +21,7 @@ import Testing
     #expect(later.totals["downloaded"] == 6, "\(later.totals)")
   }
 
-  @Test("C12: the files of an app are hits, with and without an extension", arguments: [false, true])
+  @Test("an app's files are hits, with and without an extension", arguments: [false, true])
   func aFlatFolderIsLookedInto(hasExtension: Bool) async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<3)
@@ -34,7 +34,8 @@ import Testing
     #expect(origin.requests.map(\.path) == ["/images/2.jpg"])
   }
 
-  @Test func aReadOnlyCacheThatIsNotThereStopsTheRunBeforeTheFirstRequest() async throws {
+  @Test("a missing read-only cache stops the run before the first request")
+  func aReadOnlyCacheThatIsNotThereStopsTheRunBeforeTheFirstRequest() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2), keys: "cache: {read-only: [missing]}")
     let result = try await job.prewarm("run", "job.yaml")
@@ -42,7 +43,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test("C1, C3: jobs of one run with the same limits share the memory layer") func theSecondJobHitsMemory() async throws {
+  @Test("jobs of one run with equal limits share the memory layer") func theSecondJobHitsMemory() async throws {
     let origin = try makeImageOrigin()
     let reports = "report: [{json: report.json}, {jsonl: rows.jsonl}]"
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {memory: {max-cost: 8MiB}}\n\(reports)")
@@ -62,7 +63,7 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test("M15: parameters that do not count are not part of the identity") func parametersThatDoNotCountMakeNoOtherImage()
+  @Test("dropped query parameters aren't part of the identity") func parametersThatDoNotCountMakeNoOtherImage()
     async throws
   {
     let origin = try makeImageOrigin()
@@ -81,7 +82,7 @@ import Testing
     #expect(try await job.statistics("--namespace", "other").entries == 1)
   }
 
-  @Test("C14: verify-hits finds a changed byte, tells of it and fetches the image again") func verifyHitsFindsAChangedByte()
+  @Test("verify-hits finds a changed byte, reports it and fetches the image again") func verifyHitsFindsAChangedByte()
     async throws
   {
     let origin = try makeImageOrigin()

@@ -17,7 +17,7 @@ import Testing
     let diskBytes: Int
   }
 
-  @Test("C14: verify reads all, and says that all is good") func aGoodCacheIsVerified() async throws {
+  @Test("verify reads everything and reports a good cache") func aGoodCacheIsVerified() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let bytes = (0..<5).reduce(0) { $0 + SampleImages.jpeg($1).count }
@@ -27,7 +27,7 @@ import Testing
     #expect(text.status == 0 && text.error.isEmpty && text.outputText.hasPrefix("5 images good, "))
   }
 
-  @Test("C14: verify finds a changed byte and a lost file, removes both, and the next run fetches them again")
+  @Test("verify removes damaged entries and missing files, and the next run fetches them again")
   func whatIsDamagedIsRemovedAndFetchedAgain() async throws {
     let origin = try makeImageOrigin()
     origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
@@ -53,7 +53,7 @@ import Testing
     #expect(again.totals["hit_disk"] == 3 && again.totals["downloaded"] == 2)
   }
 
-  @Test func compactGivesTheSpaceOfWhatWasRemovedBack() async throws {
+  @Test("compact reclaims the space of removed images") func compactGivesTheSpaceOfWhatWasRemovedBack() async throws {
     let origin = try makeImageOrigin()
     origin.setFallback { _ in .body(SampleImages.jpeg(1, padding: 60_000), type: "image/jpeg") }
     let urls = imageURLs(origin, 0..<40)

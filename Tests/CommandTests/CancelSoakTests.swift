@@ -11,7 +11,7 @@ import Testing
     case interrupt, terminate, twice, deadline
   }
 
-  @Test("M27: every stopped run ends by itself, tells each entry once, and leaves nothing in flight")
+  @Test("every stopped run ends by itself, reports each entry once, and leaves nothing in flight")
   func everyStoppedRunEndsAndTellsEachEntryOnce() async throws {
     var random = SeededRandom(seed: SoakCounts.seed)
     let job = JobFolder("manifests: [{path: urls.txt}]\nfail-on: {failures: never}")

@@ -9,7 +9,7 @@ import Testing
   /// The paths that were asked for, each once.
   private func paths(_ origin: Origin) -> [String] { Set(origin.requests.map(\.path)).sorted() }
 
-  @Test func urlsAreProbedAndNothingIsKept() async throws {
+  @Test("check probes URLs and stores nothing") func urlsAreProbedAndNothingIsKept() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     let result = try await job.start(["check"] + imageURLs(origin, 0..<3)).wait()
@@ -21,7 +21,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
   }
 
-  @Test func noCacheIsNeededNorAHome() async throws {
+  @Test("check needs neither a cache nor a home folder") func noCacheIsNeededNorAHome() async throws {
     let origin = try makeImageOrigin()
     let command = try Command(
       BuiltCommand.path,
@@ -42,13 +42,13 @@ import Testing
     #expect(origin.requests.map { $0.headers["Range"] } == [nil])
   }
 
-  @Test func theMethodIsWhatTheOptionSays() async throws {
+  @Test("the option sets the method") func theMethodIsWhatTheOptionSays() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), "--method", "head")
     #expect(result.status == 0 && origin.requests.map(\.method) == ["HEAD"], "\(result.errorText)")
   }
 
-  @Test func everyKindOfSourceIsRead() async throws {
+  @Test("every kind of source is read") func everyKindOfSourceIsRead() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     let sitemap = { (number: Int) in
@@ -76,7 +76,7 @@ import Testing
     #expect(paths(origin) == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
   }
 
-  @Test func jobFilesAreJobsOfTheirOwnAndKeepNothing() async throws {
+  @Test("job files are checked as separate jobs and store nothing") func jobFilesAreJobsOfTheirOwnAndKeepNothing() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
@@ -102,7 +102,7 @@ import Testing
     #expect((report?["totals"] as? [String: Int])?["checked"] == 2)
   }
 
-  @Test func theMethodOfAJobFileStays() async throws {
+  @Test("a job file's method is kept") func theMethodOfAJobFileStays() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1), keys: "request: {method: head}")
     #expect(try await job.prewarm("check", "job.yaml").status == 0)
@@ -111,7 +111,7 @@ import Testing
     #expect(origin.requests.last?.method == "GET" && origin.requests.last?.headers["Range"] == nil)
   }
 
-  @Test func aRemoteCacheIsAskedForItsAnswer() async throws {
+  @Test("check reports a remote cache's status") func aRemoteCacheIsAskedForItsAnswer() async throws {
     let origin = try makeImageOrigin()
     origin.set("/hit.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["X-Cache": "HIT"]))
     let result = try await JobFolder("").prewarm("check", origin.url("/hit.jpg"), "--set", "verify.remote-cache=hit")
@@ -119,7 +119,7 @@ import Testing
     #expect(result.outputText.contains("1 of 1 hit"))
   }
 
-  @Test func failuresComeFirstAndTheVerdictLast() async throws {
+  @Test("failures come first and the verdict last") func failuresComeFirstAndTheVerdictLast() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), origin.url("/missing.jpg"))
     #expect(result.status == 2)
@@ -128,7 +128,7 @@ import Testing
     #expect(lines.last?.contains("1 bad: more than fail-on.failures (0), so exit status 2") == true, "\(result.outputText)")
   }
 
-  @Test func onATerminalTheVerdictIsTheLastLine() async throws {
+  @Test("on a terminal the verdict is the last line") func onATerminalTheVerdictIsTheLastLine() async throws {
     let origin = try makeImageOrigin()
     let command = try JobFolder("").start(
       ["check", origin.url("/images/1.jpg"), origin.url("/missing.jpg")],
@@ -143,7 +143,7 @@ import Testing
   // MARK: Mistakes
 
   @Test(
-    "a source that cannot be meant ends in 3 before anything is fetched",
+    "an invalid source exits with 3 before anything is fetched",
     arguments: [
       ("missing.txt", "missing.txt: there is no such file; a URL begins with https://"),
       ("ftp://img.example.com/a.jpg", "ftp://img.example.com/a.jpg: the URL's scheme is neither http nor https"),
@@ -161,7 +161,7 @@ import Testing
     #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
   }
 
-  @Test("of a source that is very long the sentence names the beginning", arguments: ["check", "explain"])
+  @Test("the error for a long source quotes its beginning", arguments: ["check", "explain"])
   func longSourcesAreCut(command: String) async throws {
     for source in [
       "http://[\(String(repeating: "a", count: 100_000))", "http://user:secret@\(String(repeating: "b", count: 100_000))",
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  @Test("URLs of the command line stand in no list, and reports say so")
+  @Test("reports show URLs of the command line as such")
   func urlsOfTheCommandLineAreNamed() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
@@ -185,7 +185,7 @@ import Testing
     #expect(result.outputText.contains("::command line: ") && !result.outputText.contains("urls: "), "\(result.outputText)")
   }
 
-  @Test func allMistakesAreToldAtOnce() async throws {
+  @Test("all mistakes are reported at once") func allMistakesAreToldAtOnce() async throws {
     let job = JobFolder("manifests: [{urls: []}]\nprefetch: {order: sideways}\n")
     job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
     let sources = try await job.prewarm("check", "missing.txt", "ftp://a/b", ".")
@@ -199,7 +199,7 @@ import Testing
     #expect(try await job.prewarm("check").status == 3)
   }
 
-  @Test func aDryRunAsksForNothing() async throws {
+  @Test("a dry run makes no request") func aDryRunAsksForNothing() async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").start(["check", "--dry-run"] + imageURLs(origin, 0..<2)).wait()
     #expect(result.status == 0 && origin.requests.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 /// A calendar that is wrong, or jumps: nothing is lost, no time is below zero, no wait is without end.
 @Suite struct ClockTests {
-  @Test("C7: a calendar that was set back, or ahead, loses no image", arguments: [-2 * 86_400, -3600, 3600, 2 * 86_400])
+  @Test("a clock that was set back or forward loses no image", arguments: [-2 * 86_400, -3600, 3600, 2 * 86_400])
   func aCalendarThatWasSetLosesNoImage(offset: Int) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5))
@@ -18,7 +18,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 10)
   }
 
-  @Test("C7, D5: a calendar that jumps while the run goes on changes neither its outcomes nor its durations")
+  @Test("a clock that jumps during the run changes neither outcomes nor durations")
   func aCalendarThatJumpsChangesNothing() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)

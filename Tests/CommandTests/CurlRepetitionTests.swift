@@ -48,14 +48,16 @@ import Testing
     return (Array(said[..<before]), Array(said[before...]), lines)
   }
 
-  @Test(arguments: ["get", "head", "probe"]) func theMethodIsTheSame(method: String) async throws {
+  @Test("the curl line uses the same method", arguments: ["get", "head", "probe"]) func theMethodIsTheSame(method: String)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg?a=1&b='2'%20$x")
     let (run, curl, lines) = try await repeated(["check", url, "--method", method], in: JobFolder(""), origin)
     #expect(run == curl && run.count == 1, "\(lines): \(run) \(curl)")
   }
 
-  @Test func aURLIsSentAsTheRunSentIt() async throws {
+  @Test("the curl line sends the URL as the run did") func aURLIsSentAsTheRunSentIt() async throws {
     let origin = try makeImageOrigin()
     let written = ["/a b/ü.jpg", "/100%.jpg", "/x[1]{2}|3.jpg", "/a/./b/../c.jpg", "/q?x=a b&y=[1]#fragment", "/$(id)`id`\\.jpg"]
     let job = JobFolder(urls: written.map { origin.url($0) })
@@ -63,7 +65,7 @@ import Testing
     #expect(Set(run.map(\.target)) == Set(curl.map(\.target)) && run.count == written.count, "\(lines): \(run) \(curl)")
   }
 
-  @Test func redirectsAreFollowed() async throws {
+  @Test("the curl line follows redirects") func redirectsAreFollowed() async throws {
     let origin = try makeImageOrigin()
     origin.set("/from.jpg", .redirect(to: "/missing.jpg"))
     let (run, curl, _) = try await repeated(["check", origin.url("/from.jpg")], in: JobFolder(""), origin)
@@ -72,7 +74,7 @@ import Testing
     #expect(none.curl.map(\.target) == ["/from.jpg"])
   }
 
-  @Test func cookiesOfARedirectAreKept() async throws {
+  @Test("the curl line keeps a redirect's cookies") func cookiesOfARedirectAreKept() async throws {
     let origin = try makeImageOrigin()
     origin.set("/from.jpg", .status(302, headers: ["Location": "/missing.jpg", "Set-Cookie": "id=1"]))
     let arguments = ["check", origin.url("/from.jpg"), "--set", "request.cookies=true"]
@@ -80,7 +82,7 @@ import Testing
     #expect(run == curl && run.last?.headers.contains("cookie: id=1") == true, "\(lines): \(run) \(curl)")
   }
 
-  @Test func headersAreSentAndSecretsAreNotShown() async throws {
+  @Test("the curl line sends headers and shows no secrets") func headersAreSentAndSecretsAreNotShown() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: [origin.url("/missing.jpg")],
@@ -101,14 +103,14 @@ import Testing
     #expect(Data(base64Encoded: String(sent)).map { String(decoding: $0, as: UTF8.self) } == "o'neil:***")
   }
 
-  @Test func credentialsOfAURLAreMasked() async throws {
+  @Test("the curl line masks a URL's credentials") func credentialsOfAURLAreMasked() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg").replacing("http://", with: "http://user:secret@")
     let (run, curl, lines) = try await repeated(["check", url], in: JobFolder(""), origin, masked: ["authorization"])
     #expect(run == curl && lines.allSatisfy { !$0.contains("secret") && $0.contains("http://***@") }, "\(lines): \(run) \(curl)")
   }
 
-  @Test func variantsAndEdgesHaveLinesOfTheirOwn() async throws {
+  @Test("variants and edges have their own curl lines") func variantsAndEdgesHaveLinesOfTheirOwn() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     let job = JobFolder(
       urls: ["http://img.example.com/missing.jpg"],
@@ -123,7 +125,7 @@ import Testing
     #expect(Set(lines).count == 4 && run.allSatisfy { $0.headers.contains("host: img.example.com") })
   }
 
-  @Test func anotherServerIsConnectedTo() async throws {
+  @Test("the curl line connects to the configured server") func anotherServerIsConnectedTo() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: ["http://img.example.com/missing.jpg", "http://img.example.com:81/missing.jpg"],
@@ -133,7 +135,7 @@ import Testing
     #expect(Set(run.map(\.description)) == Set(curl.map(\.description)) && run.count == 2, "\(lines): \(run) \(curl)")
   }
 
-  @Test func aProxyIsNamedWithoutItsSecret() async throws {
+  @Test("the curl line names a proxy without its secret") func aProxyIsNamedWithoutItsSecret() async throws {
     let origin = try makeImageOrigin()
     let proxy = TestProxy()
     let job = JobFolder(
@@ -146,7 +148,7 @@ import Testing
     #expect(proxy.log.count == 2)
   }
 
-  @Test func certificatesAreThoseOfTheJob() async throws {
+  @Test("the curl line uses the job's certificates") func certificatesAreThoseOfTheJob() async throws {
     let job = JobFolder(
       urls: ["https://127.0.0.1:1/a.jpg"],
       keys: """

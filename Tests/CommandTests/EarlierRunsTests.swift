@@ -8,7 +8,7 @@ import Testing
     imageURLs(origin, 0..<3) + bad.map { origin.url("/\($0).jpg") }
   }
 
-  @Test("only new failures count: the report of the last run may be the one that is written again")
+  @Test("only new failures count, even if the baseline is the report being replaced")
   func newFailures() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
@@ -25,7 +25,7 @@ import Testing
     #expect(third.totals["failed"] == 1 && third.totals["blacklisted"] == 2)
   }
 
-  @Test("a report that cannot be read, or omits failures, ends the job before anything is fetched")
+  @Test("a baseline that is unreadable or omits failures ends the job before anything is fetched")
   func unreadableBaseline() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: last.json}")
@@ -36,7 +36,7 @@ import Testing
     #expect(job.folder.read("report.json") == nil)
   }
 
-  @Test("a dry run does not read it")
+  @Test("a dry run doesn't read the baseline")
   func dryRuns() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: urls(origin, bad: ["a"]), keys: "fail-on: {baseline: last.json}")

@@ -6,7 +6,7 @@ import Testing
 /// What servers and manifests say is shown, and never obeyed: no control character, escape sequence or turn of direction of theirs
 /// reaches a terminal, and every report stays what it is.
 @Suite struct EscapingTests {
-  @Test("no report shows user and password, also of what is no URL or has another URL in it")
+  @Test("no report shows user and password, even of invalid or nested URLs")
   func credentials() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: [
@@ -52,7 +52,7 @@ import Testing
     ),
   ]
 
-  @Test("what servers say is escaped in every output", arguments: behaviours.keys.sorted(), [false, true])
+  @Test("text from servers is escaped in every output", arguments: behaviours.keys.sorted(), [false, true])
   func whatServersSayIsEscapedInEveryOutput(place: String, isTerminal: Bool) async throws {
     let origin = try Origin(["/fault.jpg": Self.behaviours[place]!])
     let job = JobFolder(urls: [origin.url("/fault.jpg")], keys: "request: {retries: 0}")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("what manifests say is escaped in every output") func whatManifestsSayIsEscapedInEveryOutput() async throws {
+  @Test("text from manifests is escaped in every output") func whatManifestsSayIsEscapedInEveryOutput() async throws {
     let origin = try Origin()
     let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty])
     let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]

@@ -15,7 +15,7 @@ import Testing
     explanation["ways"] as? [[String: any Sendable]] ?? []
   }
 
-  @Test func aCachedImageIsToldWithItsRecord() async throws {
+  @Test("explain prints a cached image's record") func aCachedImageIsToldWithItsRecord() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     origin.set("/images/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\"", "Vary": "Accept"]))
@@ -39,7 +39,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test func aLargeBodyHasItsFile() async throws {
+  @Test("explain names the file of a large body") func aLargeBodyHasItsFile() async throws {
     let origin = try makeImageOrigin()
     let image = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 300_000)
     origin.set("/large.jpg", .body(image, type: "image/jpeg"))
@@ -50,7 +50,7 @@ import Testing
     #expect(FileManager.default.contents(atPath: entry["file"] as? String ?? "") == Data(image), "\(entry)")
   }
 
-  @Test func aBlacklistedURLHasItsHistory() async throws {
+  @Test("explain prints a blacklisted URL's history") func aBlacklistedURLHasItsHistory() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/missing.jpg")
     let job = JobFolder(urls: [url])
@@ -62,7 +62,7 @@ import Testing
     #expect((way["blacklist"] as? [String: any Sendable])?["count"] as? Int == 2 && way["next_run"] as? String == "blacklisted")
   }
 
-  @Test func whatIsTooOldIsAskedForAgain() async throws {
+  @Test("explain says that an expired image would be requested again") func whatIsTooOldIsAskedForAgain() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     let job = JobFolder(urls: [url])
@@ -72,7 +72,7 @@ import Testing
     #expect(text.contains("a run      would ask for it again: it has expired"), "\(text)")
   }
 
-  @Test func aURLOfWhichNothingIsKnownEndsInZero() async throws {
+  @Test("explain exits with 0 for an unknown URL") func aURLOfWhichNothingIsKnownEndsInZero() async throws {
     let job = JobFolder("")
     let none = try await job.prewarm("explain", "http://user:secret@img.example.com/a.jpg")
     #expect(
@@ -91,13 +91,18 @@ import Testing
     #expect(unknown.outputText.firstMatch(of: /key        [0-9a-f]{32}\n/) != nil && !unknown.outputText.contains("secret"))
   }
 
-  @Test(arguments: ["img.example.com/a.jpg", "ftp://img.example.com/a.jpg", "", "https://user:secret@"])
+  @Test(
+    "explain exits with 3 for an invalid URL",
+    arguments: ["img.example.com/a.jpg", "ftp://img.example.com/a.jpg", "", "https://user:secret@"]
+  )
   func whatIsNoURLEndsInThree(text: String) async throws {
     let result = try await JobFolder("").prewarm("explain", text)
     #expect(result.status == 3 && result.output.isEmpty && !result.errorText.contains("secret"), "\(result.errorText)")
   }
 
-  @Test func eachVariantAndWhatWasMadeOfItIsToldByItself() async throws {
+  @Test("explain prints each variant and its transforms separately") func eachVariantAndWhatWasMadeOfItIsToldByItself()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let url = origin.url("/images/1.jpg")
     let job = JobFolder(

@@ -17,7 +17,7 @@ import Testing
     ("/403.jpg", .status(403), "http-status", false),
   ]
 
-  @Test("M4, D16: each failure has its own kind; only lasting ones are remembered and not asked again")
+  @Test("each failure has its kind, and only permanent ones are remembered and not requested again")
   func eachFailureHasItsOwnKind() async throws {
     let origin = try makeImageOrigin()
     for row in Self.cases { origin.set(row.path, row.behaviour) }
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// In a job of its own, since on a busy machine every answer may take longer than the job waits here.
-  @Test("M4, D5: what does not answer is stalled, and asked again") func whatDoesNotAnswerIsStalled() async throws {
+  @Test("a server that doesn't respond is stalled and requested again") func whatDoesNotAnswerIsStalled() async throws {
     let origin = try Origin(["/stall.jpg": .stall])
     let job = JobFolder(urls: [origin.url("/stall.jpg")], keys: "request: {retries: 0, stall-timeout: 1s}")
     for _ in 1...2 {
@@ -57,7 +57,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("D15: a transient failure that heals within its retries is no failure") func retriesHeal() async throws {
+  @Test("a transient failure that a retry fixes isn't a failure") func retriesHeal() async throws {
     let origin = try makeImageOrigin()
     let good = Behaviour.body(SampleImages.jpeg(5), type: "image/jpeg")
     origin.set("/flaky.jpg", .sequence([.status(503), .status(500), good]))
@@ -67,7 +67,9 @@ import Testing
     #expect(run.section("attempts")["retried"] as? Int == 2)
   }
 
-  @Test func aLargeBodyIsStreamedIntoTheCacheAndAHitAfterwards() async throws {
+  @Test("a large body is streamed into the cache and a hit afterwards") func aLargeBodyIsStreamedIntoTheCacheAndAHitAfterwards()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let large = SampleImages.jpeg(3, padding: 3_000_000)
     origin.set("/large.jpg", .body(large, type: "image/jpeg"))

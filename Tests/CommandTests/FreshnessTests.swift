@@ -6,7 +6,7 @@ import Testing
 /// `cache.freshness`, `cache.min-fresh`, and what a response's `Vary` names.
 @Suite struct FreshnessTests {
   @Test(
-    "C19: by the server's word a cached image is fresh, asked about again, or not kept",
+    "under HTTP freshness a cached image is fresh, revalidated or not kept as the server says",
     arguments: [
       (["Cache-Control": "max-age=3600"], "hit_disk"),
       (["Cache-Control": "public, s-maxage=0, max-age=3600"], "hit_disk"),
@@ -32,7 +32,7 @@ import Testing
     #expect(origin.requests.count == (second == "hit_disk" ? 3 : 6))
   }
 
-  @Test("C19: by age alone the server's word does not count") func byAgeTheServersWordDoesNotCount() async throws {
+  @Test("under the age rule the server's lifetime is ignored") func byAgeTheServersWordDoesNotCount() async throws {
     let origin = try Origin()
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"", headers: ["Cache-Control": "no-store, max-age=0"]) }
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
@@ -41,7 +41,7 @@ import Testing
     #expect(try await job.runJob("--freshness", "http").totals["hit_disk"] == 0)
   }
 
-  @Test("C19: the report says until when all of the run is fresh") func theReportSaysUntilWhenAllIsFresh() async throws {
+  @Test("the report says until when all entries are fresh") func theReportSaysUntilWhenAllIsFresh() async throws {
     let origin = try makeImageOrigin()
     for (path, seconds) in [("/short.jpg", 3600), ("/long.jpg", 90_000)] {
       let headers: HeaderFields = ["Cache-Control": "max-age=\(seconds)"]
@@ -64,7 +64,7 @@ import Testing
     #expect(never.totals["hit_disk"] == 1 && never.section("cache")["fresh_until"] is NSNull)
   }
 
-  @Test("C7: what would expire sooner than min-fresh is fetched again now") func whatWouldExpireSoonerIsFetchedAgain()
+  @Test("an image that would expire within min-fresh is fetched again") func whatWouldExpireSoonerIsFetchedAgain()
     async throws
   {
     let origin = try makeImageOrigin()
@@ -80,7 +80,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 3)
   }
 
-  @Test("C19: other values of the headers that Vary names are a miss") func otherValuesOfVaryAreAMiss() async throws {
+  @Test("other values of the Vary headers are a miss") func otherValuesOfVaryAreAMiss() async throws {
     let origin = try Origin()
     origin.setFallback { request in
       let number = request.headers["X-Language"] == "de" ? 1 : 2
@@ -99,7 +99,7 @@ import Testing
     #expect(origin.requests.count == 2)
   }
 
-  @Test("C19: what varies on everything is asked for each time, unless age alone counts")
+  @Test("an image with Vary: * is requested each time, except under the age rule")
   func whatVariesOnEverythingIsAMiss() async throws {
     let origin = try Origin()
     origin.setFallback { _ in .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Vary": "*"]) }

@@ -6,7 +6,7 @@ import Testing
 /// A disk without room, or that takes nothing, for what is not the cache: ``BrokenDiskTests`` has that.
 @Suite(.enabled("needs the right to mount") { TemporaryMount.isAllowed }) struct FullDiskTests {
   @Test(
-    "a full disk for a report ends in 1 with a sentence, and what was fetched is stored",
+    "a full disk for a report exits with 1 and a message, and fetched images are stored",
     arguments: ["json", "jsonl", "text"]
   )
   func aFullDiskForAReportEndsInOne(format: String) async throws {
@@ -25,7 +25,7 @@ import Testing
     #expect(mount.directory.read(name) == nil || format == "jsonl")
   }
 
-  @Test("C17: a full disk for the spool ends in 1 with a sentence, and the cache stays") func aFullDiskForTheSpoolEndsInOne()
+  @Test("a full disk for the spool exits with 1 and a message, and the cache stays") func aFullDiskForTheSpoolEndsInOne()
     async throws
   {
     let mount = try TemporaryMount(byteCount: 600 << 10)
@@ -45,7 +45,7 @@ import Testing
     #expect(left == ["default"], "\(left)")
   }
 
-  @Test("C17: a folder that may only be read ends a run in 1 before the first request, and serves hits")
+  @Test("a read-only folder ends a run with 1 before the first request, and serves hits")
   func aReadOnlyFolderEndsInOneAndServesHits() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     let origin = try makeImageOrigin()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HostDownSoakTests {
   @Test(
-    "D15: a host that is down for good is left alone three times, and then its other URLs fail without being asked",
+    "a host that stays down is paused three times, and then its other URLs fail without a request",
     .enabled(if: SoakCounts.isLong, "takes a minute and a half")
   )
   func aDeadHostIsGivenUp() async throws {

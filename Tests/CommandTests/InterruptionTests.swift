@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct InterruptionTests {
-  @Test("M27: the first signal lets what is in flight finish; a re-run goes on", arguments: [SIGINT, SIGTERM])
+  @Test("the first signal lets transfers in flight finish, and a re-run resumes", arguments: [SIGINT, SIGTERM])
   func theFirstSignalFinishesWhatIsInFlight(signal: Int32) async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
@@ -23,7 +23,7 @@ import Testing
     #expect(again.status == 0 && again.totals["hit_disk"] == 4 && again.totals["downloaded"] == 96)
   }
 
-  @Test func aSignalThatComesTwiceAtOnceIsOne() async throws {
+  @Test("a signal that arrives twice at once counts as one") func aSignalThatComesTwiceAtOnceIsOne() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")])
@@ -35,7 +35,9 @@ import Testing
     #expect(job.folder.read("report.json") != nil)
   }
 
-  @Test func aSecondSignalEndsAtOnceAndWhatWasCommittedStays() async throws {
+  @Test("a second signal ends the run at once, and committed images stay") func aSecondSignalEndsAtOnceAndWhatWasCommittedStays()
+    async throws
+  {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/stall.jpg")])
@@ -53,7 +55,7 @@ import Testing
     #expect(try await job.runJob().status == 0)
   }
 
-  @Test func theDeadlineCancelsWhatIsLeftAndEndsInTwo() async throws {
+  @Test("the deadline cancels the rest and exits with 2") func theDeadlineCancelsWhatIsLeftAndEndsInTwo() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
     let job = JobFolder(
@@ -69,7 +71,8 @@ import Testing
     #expect(try await job.runJob("--fail-on", "unfinished=false").status == 0)
   }
 
-  @Test func aManifestThatBreaksMidwayEndsInOneWithAReportThatSaysSo() async throws {
+  @Test("a manifest that breaks off exits with 1 and a report that says so")
+  func aManifestThatBreaksMidwayEndsInOneWithAReportThatSaysSo() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt.gz}]")
     job.write(urls: imageURLs(origin, 0..<2000))
@@ -83,7 +86,8 @@ import Testing
     #expect(run.totals["urls"] == run.sumOfTotals)
   }
 
-  @Test func anUnreadableManifestEndsInOneBeforeAnythingIsFetched() async throws {
+  @Test("an unreadable manifest exits with 1 before anything is fetched")
+  func anUnreadableManifestEndsInOneBeforeAnythingIsFetched() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: urls.txt}, {path: missing.txt}]")
     job.write(urls: imageURLs(origin, 0..<5))

@@ -9,7 +9,7 @@ import Testing
 /// the run has told a random number of rows. Each round asks for many new URLs;
 /// the cache has a limit, so that rounds also trim what earlier ones stored, and kills fall into that too.
 @Suite(.serialized) struct KillSoakTests {
-  @Test("C10: after a kill, what was told is there, the totals are true, and the files do not grow without bound")
+  @Test("after a kill reported images exist, totals are correct, and the files don't grow without limit")
   func theCacheSurvivesKillsAtRandomMoments() async throws {
     var random = SeededRandom(seed: SoakCounts.seed)
     let images = try await ImagesToKill(count: SoakCounts.images)

@@ -5,11 +5,14 @@ import Testing
 
 /// What goes wrong with `prewarm cache` and `prewarm blacklist`.
 @Suite struct ManagementMistakeTests {
-  @Test(arguments: [
-    ["cache", "stats"], ["cache", "list"], ["cache", "get", "http://a/b.jpg"], ["cache", "remove", "http://a/b.jpg"],
-    ["cache", "trim"], ["cache", "clear"], ["blacklist", "list"], ["blacklist", "remove", "http://a/b.jpg"],
-    ["blacklist", "clear"], ["cache", "verify"], ["cache", "compact"], ["cache", "export", "--to", "out"],
-  ])
+  @Test(
+    "without a cache nothing is created",
+    arguments: [
+      ["cache", "stats"], ["cache", "list"], ["cache", "get", "http://a/b.jpg"], ["cache", "remove", "http://a/b.jpg"],
+      ["cache", "trim"], ["cache", "clear"], ["blacklist", "list"], ["blacklist", "remove", "http://a/b.jpg"],
+      ["blacklist", "clear"], ["cache", "verify"], ["cache", "compact"], ["cache", "export", "--to", "out"],
+    ]
+  )
   func whereNoCacheIsNothingIsMade(arguments: [String]) async throws {
     let job = JobFolder("")
     let result = try await job.start(arguments).wait()
@@ -18,7 +21,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
   }
 
-  @Test func anImageThatIsNotThereOrDamagedEndsInOne() async throws {
+  @Test("a missing or damaged image exits with 1") func anImageThatIsNotThereOrDamagedEndsInOne() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     for options in [[], ["--json"]] {
@@ -36,13 +39,16 @@ import Testing
     #expect(try await job.runJob().totals["downloaded"] == 1)
   }
 
-  @Test(arguments: [
-    ["cache"], ["blacklist"], ["cache", "get"], ["cache", "remove"], ["cache", "polish"], ["cache", "get", "ftp://a/b.jpg"],
-    ["cache", "remove", "not a url"], ["cache", "trim", "--max-size", "much"], ["cache", "stats", "--namespace", "../x"],
-    ["cache", "stats", "--job", "missing.yaml"], ["blacklist", "remove"], ["cache", "export"], ["cache", "import"],
-    ["cache", "export", "--to", ""], ["cache", "export", "--to", "out", "--layout", "flat"],
-    ["cache", "export", "--to", "out", "--layout", "url-path", "--with-extension"],
-  ])
+  @Test(
+    "an invalid command line exits with 3",
+    arguments: [
+      ["cache"], ["blacklist"], ["cache", "get"], ["cache", "remove"], ["cache", "polish"], ["cache", "get", "ftp://a/b.jpg"],
+      ["cache", "remove", "not a url"], ["cache", "trim", "--max-size", "much"], ["cache", "stats", "--namespace", "../x"],
+      ["cache", "stats", "--job", "missing.yaml"], ["blacklist", "remove"], ["cache", "export"], ["cache", "import"],
+      ["cache", "export", "--to", ""], ["cache", "export", "--to", "out", "--layout", "flat"],
+      ["cache", "export", "--to", "out", "--layout", "url-path", "--with-extension"],
+    ]
+  )
   func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
@@ -51,7 +57,7 @@ import Testing
     #expect(try await job.statistics().entries == 5)
   }
 
-  @Test func aPasswordIsNeverShown() async throws {
+  @Test("a password is never shown") func aPasswordIsNeverShown() async throws {
     let origin = try makeImageOrigin()
     let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
     let job = JobFolder(urls: [url, url.replacing("images", with: "missing")])
@@ -69,7 +75,7 @@ import Testing
   }
 
   @Test(
-    "a read-only folder is looked into, and every change is refused with a sentence",
+    "a read-only folder is read, and every change is rejected with a message",
     .enabled(if: TemporaryMount.isAllowed, "needs the right to mount")
   )
   func aReadOnlyFolderIsReadAndNotChanged() async throws {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ManagementTests {
   // MARK: Looking
 
-  @Test func statsSaysHowMuchThereIs() async throws {
+  @Test("stats prints the number and size of images") func statsSaysHowMuchThereIs() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin, keys: "cache: {max-size: 1MiB}")
     let statistics = try await job.statistics()
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func listNamesEachImage() async throws {
+  @Test("list prints each image") func listNamesEachImage() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let listed = try await job.expectTrueTotals()
@@ -38,7 +38,7 @@ import Testing
     #expect(lines.allSatisfy { $0.contains("32x24") && $0.contains("http://") })
   }
 
-  @Test func getGivesTheBytesOrTheRecord() async throws {
+  @Test("get prints the bytes or the record") func getGivesTheBytesOrTheRecord() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let url = imageURLs(origin, 3..<4)[0]
@@ -52,7 +52,7 @@ import Testing
 
   // MARK: Changing
 
-  @Test func removeTakesImagesAndTellsWhichWereNotThere() async throws {
+  @Test("remove removes images and reports missing ones") func removeTakesImagesAndTellsWhichWereNotThere() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let urls = imageURLs(origin, 0..<5)
@@ -67,7 +67,7 @@ import Testing
     #expect(run.totals["downloaded"] == 3 && run.totals["hit_disk"] == 2)
   }
 
-  @Test("C8: trim removes what has expired, then the oldest beyond the limit") func trimKeepsTheLimit() async throws {
+  @Test("trim removes expired images, then the oldest above the limit") func trimKeepsTheLimit() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     let size = SampleImages.jpeg(0).count
@@ -81,7 +81,7 @@ import Testing
     #expect(try await job.expectTrueTotals().isEmpty)
   }
 
-  @Test func clearRemovesEveryImageAndKeepsTheBlacklist() async throws {
+  @Test("clear removes every image and keeps the blacklist") func clearRemovesEveryImageAndKeepsTheBlacklist() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
     origin.set("/large.jpg", .body(SampleImages.jpeg(9, padding: 300_000), type: "image/jpeg"))
@@ -102,7 +102,7 @@ import Testing
 
   // MARK: Which cache
 
-  @Test("C4: the cache is chosen by folder, namespace or job") func theCacheIsChosen() async throws {
+  @Test("the cache is chosen by folder, namespace or job") func theCacheIsChosen() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin, keys: "cache: {directory: elsewhere, namespace: shop}")
     let elsewhere = job.folder.file("elsewhere")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct ManyImagesSoakTests {
-  @Test("M20: many images, all downloaded at first, all hits then, without one request", arguments: ["fifo", "lifo"])
+  @Test("the second run over many images has only hits and makes no request", arguments: ["fifo", "lifo"])
   func theSecondRunOverManyImagesAsksForNothing(order: String) async throws {
     let count = SoakCounts.images
     let folder = TemporaryDirectory()

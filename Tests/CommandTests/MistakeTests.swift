@@ -3,7 +3,9 @@ import TestSupport
 import Testing
 
 @Suite struct MistakeTests {
-  @Test func tenMistakesAreTenLocatedErrorsAndNothingIsFetched() async throws {
+  @Test("ten mistakes are ten located errors, and nothing is fetched") func tenMistakesAreTenLocatedErrorsAndNothingIsFetched()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder("")
     job.folder.write(
@@ -32,11 +34,14 @@ import Testing
     #expect(try await job.prewarm("validate", "job.yaml").status == 3)
   }
 
-  @Test(arguments: [
-    ["run"], ["run", "job.yaml", "--order"], ["fetch"], ["run", "job.yaml", "--unknown"], ["run", "missing.yaml"],
-    ["run", "job.yaml", "--set", "nothing"], ["run", "job.yaml", "--set", "prefetch.ordr=lifo"],
-    ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"], [],
-  ])
+  @Test(
+    "an invalid command line exits with 3",
+    arguments: [
+      ["run"], ["run", "job.yaml", "--order"], ["fetch"], ["run", "job.yaml", "--unknown"], ["run", "missing.yaml"],
+      ["run", "job.yaml", "--set", "nothing"], ["run", "job.yaml", "--set", "prefetch.ordr=lifo"],
+      ["run", "job.yaml", "--report", "json"], ["run", "job.yaml", "--concurrency", "none"], ["cache"], [],
+    ]
+  )
   func aWrongCommandLineEndsInThree(arguments: [String]) async throws {
     let job = JobFolder(urls: [])
     let result = try await job.start(arguments).wait()
@@ -44,13 +49,18 @@ import Testing
     #expect(!result.errorText.isEmpty)
   }
 
-  @Test(arguments: [["--help"], ["--version"], ["run", "--help"], ["cache", "--help"], ["validate", "--list-keys"]])
+  @Test(
+    "help goes to standard output and exits with 0",
+    arguments: [["--help"], ["--version"], ["run", "--help"], ["cache", "--help"], ["validate", "--list-keys"]]
+  )
   func helpGoesToStandardOutputAndEndsInZero(arguments: [String]) async throws {
     let result = try await JobFolder("").start(arguments).wait()
     #expect(result.status == 0 && !result.output.isEmpty && result.error.isEmpty)
   }
 
-  @Test func anUnwritableReportEndsInOneBeforeTheFirstRequest() async throws {
+  @Test("an unwritable report exits with 1 before the first request") func anUnwritableReportEndsInOneBeforeTheFirstRequest()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     job.folder.write("", to: "file")
@@ -59,14 +69,14 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func aReportOnAFullDeviceEndsInOne() async throws {
+  @Test("a report on a full device exits with 1") func aReportOnAFullDeviceEndsInOne() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     let result = try await job.prewarm("run", "job.yaml", "--report", "jsonl=/dev/full")
     #expect(result.status == 1 && result.errorText.contains("/dev/full"))
   }
 
-  @Test("C18: a cache that is no cache of ours is refused with a sentence") func aForeignFolderIsRefused() async throws {
+  @Test("a folder that isn't a prewarm cache is rejected with a message") func aForeignFolderIsRefused() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     job.folder.write("99\n", to: "cache/default/VERSION")

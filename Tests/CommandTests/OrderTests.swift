@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("D2: FIFO keeps the manifest's order within each class, and higher classes go first", arguments: Form.allCases)
+  @Test("FIFO keeps the manifest's order within each class, and higher classes go first", arguments: Form.allCases)
   func fifoKeepsTheOrderOfTheManifest(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "fifo")
@@ -42,7 +42,7 @@ import Testing
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { $0 })
   }
 
-  @Test("D2: LIFO reverses it within each class, and higher classes go first", arguments: Form.allCases)
+  @Test("LIFO reverses the order within each class, and higher classes go first", arguments: Form.allCases)
   func lifoReversesTheOrderOfTheManifest(form: Form) async throws {
     let origin = try makeImageOrigin()
     let (job, byClass) = try await makeJob(form, origin, order: "lifo")
@@ -50,7 +50,7 @@ import Testing
     #expect(origin.requests.map { origin.url($0.path) } == byClass.flatMap { $0.reversed() })
   }
 
-  @Test("D1: eight at once, never more, in both orders, until fewer than eight are left", arguments: ["fifo", "lifo"])
+  @Test("eight transfers run at once and never more, in both orders, until fewer are left", arguments: ["fifo", "lifo"])
   func theConcurrencyIsUsedInFullAndNotExceeded(order: String) async throws {
     let origin = try makeImageOrigin()
     let gate = origin.holdAll()
@@ -67,7 +67,7 @@ import Testing
     #expect(origin.peakInFlight == 8)
   }
 
-  @Test("D1: two at once to one host, while the others are used") func aHostHasItsOwnLimit() async throws {
+  @Test("two transfers run at once to one host while others are used") func aHostHasItsOwnLimit() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let gate = origin.holdAll()
     let urls = (0..<3).flatMap { imageURLs(origin, 0..<12, host: $0) }
@@ -79,7 +79,7 @@ import Testing
     for host in 0..<3 { #expect(origin.peakInFlight(host: host) == 2) }
   }
 
-  @Test func aPipeStartsBeforeItsEnd() async throws {
+  @Test("a pipe starts before its end") func aPipeStartsBeforeItsEnd() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("manifests: [{path: '-'}]")
     let command = try job.startJob(input: .open)

@@ -20,7 +20,7 @@ import Testing
     JobFolder(urls: names.map { origin.url("/\($0)") }, keys: keys)
   }
 
-  @Test("K3: a probe moves the first bytes of each image and keeps none") func probe() async throws {
+  @Test("a probe fetches the first bytes of each image and stores none") func probe() async throws {
     let job = job(["photo.jpg", "rgb.png", "animation.gif"], "request: {method: probe}")
     let run = try await job.runJob()
     #expect(run.status == 0 && run.totals["checked"] == 3)
@@ -31,7 +31,7 @@ import Testing
     #expect(try await job.runJob("--set", "verify.width.min=1000").status == 2)
   }
 
-  @Test("a HEAD asks for no bytes, and is judged by type and length") func head() async throws {
+  @Test("HEAD fetches no bytes and is judged by type and length") func head() async throws {
     let run = try await job(["photo.jpg"], "request: {method: head}\nverify: {bytes: {max: 100}}").runJob()
     #expect(run.status == 2 && run.rows[0].kind == "size")
     let good = try await job(["photo.jpg"], "request: {method: head}").runJob()
@@ -39,8 +39,7 @@ import Testing
     #expect(origin.requests.allSatisfy { $0.method == "HEAD" })
   }
 
-  @Test("K11: a decoder's warning is one of the row, and with strict a failure that is not remembered") func strict() async throws
-  {
+  @Test("a decoder's warning is a row's warning, and in strict mode a failure that isn't remembered") func strict() async throws {
     let job = job(["without-end.jpg"], "verify: {decode: full}")
     let lax = try await job.runJob()
     #expect(lax.status == 0 && lax.rows[0].warnings?.count == 1)
@@ -50,7 +49,7 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
-  @Test("what a server only says, and what a probe did not see, is no reason never to ask again") func notRemembered()
+  @Test("declared types and unseen parts of a probe are never blacklisted") func notRemembered()
     async throws
   {
     origin.set("/unknown.jpg", .computed { $0.method == "HEAD" ? .status(200) : .body(SampleImages.jpeg(3), type: "image/jpeg") })
@@ -68,7 +67,7 @@ import Testing
     #expect(try await job(["late.jpg"], "cache: {mode: bypass}").runJob().totals["checked"] == 1)
   }
 
-  @Test("K5: what moves may be forbidden, or be all that is good") func animated() async throws {
+  @Test("animated images can be forbidden or required") func animated() async throws {
     let job = job(["photo.jpg", "animation.gif"], "verify: {formats: [jpeg, gif], animated: forbid}")
     let forbidden = try await job.runJob()
     #expect(forbidden.status == 2 && forbidden.totals["downloaded"] == 1)

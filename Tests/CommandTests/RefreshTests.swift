@@ -4,7 +4,7 @@ import Testing
 
 /// `cache.mode: refresh`: everything is asked for, conditionally where it is cached.
 @Suite struct RefreshTests {
-  @Test("M6: refresh asks with the ETag, and 304 keeps what is cached") func anUnchangedImageIsRevalidated() async throws {
+  @Test("refresh sends the ETag, and a 304 keeps the cached image") func anUnchangedImageIsRevalidated() async throws {
     let origin = try makeImageOrigin()
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") }
     let job = JobFolder(urls: imageURLs(origin, 0..<20))
@@ -21,7 +21,7 @@ import Testing
     #expect(try await job.expectTrueTotals().count == 20)
   }
 
-  @Test("M6: Last-Modified serves where there is no ETag; without either the image is fetched again")
+  @Test("without an ETag Last-Modified is used, and without either the image is fetched again")
   func otherImagesAreAskedForAsFarAsTheyCanBe() async throws {
     let origin = try makeImageOrigin()
     let moment = "Sat, 21 Nov 2026 09:00:00 GMT"
@@ -39,7 +39,7 @@ import Testing
     #expect(refreshed.rows("revalidated").map(\.url) == [origin.url("/dated.jpg")])
   }
 
-  @Test("M6: a changed image takes the place of the cached one") func aChangedImageIsDownloaded() async throws {
+  @Test("a changed image replaces the cached one") func aChangedImageIsDownloaded() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")
     origin.set("/changing.jpg", .computed { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") })
@@ -53,7 +53,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"v1\"", "\"v2\""])
   }
 
-  @Test("M3, M6: a refresh that fails leaves the cached image, which is served again") func aFailedRefreshTakesNothing()
+  @Test("a failed refresh keeps the cached image, which is served again") func aFailedRefreshTakesNothing()
     async throws
   {
     let origin = try makeImageOrigin()
@@ -68,7 +68,7 @@ import Testing
     #expect(try await job.runJob().totals["hit_disk"] == 1)
   }
 
-  @Test func aDryRunOfARefreshPrintsWhatIsCachedToo() async throws {
+  @Test("a dry run of a refresh prints cached images too") func aDryRunOfARefreshPrintsWhatIsCachedToo() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     #expect(try await job.runJob().status == 0)
@@ -77,7 +77,7 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test("M6, C19: a dry run of a refresh prints what the refresh asks for, by the server's word too")
+  @Test("a dry run of a refresh prints what the refresh requests, under HTTP freshness too")
   func aDryRunOfARefreshAgreesWithTheRefresh() async throws {
     let origin = try makeImageOrigin()
     for (path, headers) in [

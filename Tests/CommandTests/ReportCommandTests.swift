@@ -5,7 +5,7 @@ import Testing
 
 /// `prewarm report`: what runs have written, shown, joined and compared.
 @Suite struct ReportCommandTests {
-  @Test("a JSON report that is shown as JSON is the run's own, byte by byte, and as text what the run printed")
+  @Test("a JSON report shown as JSON has the run's bytes, and as text the run's output")
   func showingAReport() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
@@ -16,7 +16,7 @@ import Testing
     #expect(isTheSame)
   }
 
-  @Test("rows that are shown are counted as in the run, and written again as they were")
+  @Test("shown rows have the run's counts and are written again unchanged")
   func showingRows() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg"), "ftp://a.example/"])
@@ -55,7 +55,7 @@ import Testing
     return other
   }
 
-  @Test("a report is read from standard input, and one for standard output stands in place of the text")
+  @Test("a report is read from standard input, and one for standard output replaces the text")
   func standardStreams() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
@@ -71,7 +71,7 @@ import Testing
     )
   }
 
-  @Test("what cannot be shown is told: 3 for a mistake, 1 for a file that cannot be read")
+  @Test("an invalid call exits with 3 and an unreadable file with 1")
   func mistakes() async throws {
     let job = JobFolder(urls: [])
     job.folder.write("{\"schema\": \"prewarm.report/1\", \"totals\": {\"urls\": 0}}", to: "report.json")
@@ -105,7 +105,7 @@ import Testing
     #expect(job.folder.read("rows.jsonl") == rows)
   }
 
-  @Test("two runs that are merged have the sums of both, and the worst of their exit statuses")
+  @Test("two merged runs have the sums of both and the worse exit status")
   func merging() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
@@ -127,7 +127,7 @@ import Testing
     #expect(try await job.prewarm("report", "merge", "first-report.json", "first-report.json").status == 0)
   }
 
-  @Test("from one run to the next a person and a machine are told what broke and what healed")
+  @Test("diff shows people and programs what broke and healed between two runs")
   func comparing() async throws {
     let origin = try makeImageOrigin()
     origin.set("/sometimes.jpg", .status(500))

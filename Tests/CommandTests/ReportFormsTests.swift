@@ -44,7 +44,7 @@ import Testing
     return places
   }
 
-  @Test("annotations name files of the repository: manifests, and the job file for URLs that stand there")
+  @Test("annotations name files of the repository: manifests, or the job file for inline URLs")
   func annotations() async throws {
     let summary = folder.file("summary.md")
     for environment in [[:], ["GITHUB_WORKSPACE": folder.file("repository"), "GITHUB_STEP_SUMMARY": summary]]
@@ -62,13 +62,13 @@ import Testing
     #expect(folder.read("summary.md") == folder.read("repository/report.md"))
   }
 
-  @Test("outside of the repository no file is named")
+  @Test("no file outside of the repository is named")
   func elsewhere() async throws {
     let result = try await run(["github=-"], environment: ["GITHUB_WORKSPACE": folder.file("elsewhere")])
     #expect(result.status == 2 && !result.outputText.contains("file="))
   }
 
-  @Test("a run writes all of its forms at once")
+  @Test("a run writes all forms at once")
   func allForms() async throws {
     let forms = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
     let result = try await run(forms.map { "\($0)=out/report.\($0)" }, environment: ["CI_PROJECT_DIR": folder.file("repository")])

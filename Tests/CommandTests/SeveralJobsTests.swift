@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "what two jobs would write is refused before anything is opened or fetched",
+    "two jobs that write the same file are rejected before anything is opened or fetched",
     arguments: [
       (
         "report: [{json: out}]", "report: [{html: ./x/../out}]",
@@ -40,7 +40,7 @@ import Testing
     #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
   }
 
-  @Test("an option that names a report names it for every job, also for sources beside them")
+  @Test("an option that names a report applies to every job and to sources beside them")
   func options() async throws {
     let origin = try makeImageOrigin()
     let job = makeJobs(origin, ("", ""))
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "standard output takes text, annotations and rows of several jobs, and a device what it is given",
+    "standard output takes text, annotations and rows of several jobs, and a device anything",
     arguments: [
       ("", ""), ("report: [{jsonl: '-'}]", "report: [{github: '-'}]"),
       ("report: [{json: /dev/null}]", "report: [{csv: /dev/null}]"),

@@ -4,7 +4,7 @@ import Testing
 
 /// A resolver that is down or sleeps, for some of the names.
 @Suite struct SlowResolverTests {
-  @Test("D5: a name that never resolves holds up no other host, and fails within its time limit as dns")
+  @Test("a name that never resolves delays no other host and fails as dns within its time limit")
   func aSleepingResolverHoldsUpNoOtherHost() async throws {
     let origin = try makeImageOrigin()
     let asleep = (0..<20).map { "http://host\($0).asleep/a.jpg" }
@@ -20,10 +20,10 @@ import Testing
     #expect(run.rows[..<first].count { $0.outcome == "downloaded" } == 100, "an image waited for a name")
   }
 
-  @Test("D12: ten thousand hosts need neither memory nor descriptors for each", .enabled(if: SoakCounts.isLong))
+  @Test("ten thousand hosts don't each need memory or descriptors", .enabled(if: SoakCounts.isLong))
   func tenThousandHostsAreBounded() async throws { try await expectBounded(hosts: 10_000) }
 
-  @Test("D12: many hosts need neither memory nor descriptors for each") func manyHostsAreBounded() async throws {
+  @Test("many hosts don't each need memory or descriptors") func manyHostsAreBounded() async throws {
     try await expectBounded(hosts: 1000)
   }
 

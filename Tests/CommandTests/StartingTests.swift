@@ -28,7 +28,10 @@ import Testing
     libraries.filter { library in ["libavif", "libdav1d", "libxml2", "libicu"].contains { library.hasPrefix($0) } }.sorted()
   }
 
-  @Test(arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--dry-run"]])
+  @Test(
+    "libraries that only some images need aren't loaded",
+    arguments: [["--version"], ["--help"], ["schema"], ["validate", "job.yaml"], ["run", "job.yaml", "--dry-run"]]
+  )
   func whatOnlySomeImagesNeedIsNotLoaded(arguments: [String]) async throws {
     let (libraries, result) = try await librariesLoaded(arguments)
     #expect(result.status == 0, "\(result.errorText)")
@@ -36,7 +39,7 @@ import Testing
     #expect(lazyOnes(libraries) == [])
   }
 
-  @Test func anAVIFImageLoadsItsLibrary() async throws {
+  @Test("an AVIF image loads its library") func anAVIFImageLoadsItsLibrary() async throws {
     let origin = try Origin()
     origin.set("/1.avif", .body(Fixtures.bytes("images/avif/photo.avif"), type: "image/avif"))
     let (libraries, result) = try await librariesLoaded(["check", origin.url("/1.avif"), "--decode", "full"])
@@ -44,7 +47,9 @@ import Testing
     #expect(lazyOnes(libraries).contains { $0.hasPrefix("libavif.so") })
   }
 
-  @Test func anAVIFImageWithoutItsLibrarySaysWhatToInstall() async throws {
+  @Test("an AVIF image without its library names the package to install") func anAVIFImageWithoutItsLibrarySaysWhatToInstall()
+    async throws
+  {
     let origin = try Origin()
     origin.set("/1.avif", .body(Fixtures.bytes("images/avif/photo.avif"), type: "image/avif"))
     origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))

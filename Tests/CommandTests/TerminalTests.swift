@@ -14,7 +14,9 @@ import Testing
 
   // MARK: The bar
 
-  @Test(arguments: [24, 40, 120]) func onATerminalABarIsDrawnAndErased(columns: Int) async throws {
+  @Test("a terminal shows a bar and erases it", arguments: [24, 40, 120]) func onATerminalABarIsDrawnAndErased(columns: Int)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: columns))
@@ -30,7 +32,7 @@ import Testing
     #expect(after.text.contains("all good") && !after.text.contains("50 %"), "\(after.text)")
   }
 
-  @Test func theBarFollowsTheWidthOfTheTerminal() async throws {
+  @Test("the bar follows the terminal's width") func theBarFollowsTheWidthOfTheTerminal() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 120))
@@ -46,7 +48,9 @@ import Testing
     #expect(try await command.wait().status == 0 && origin.requests.count == 40)
   }
 
-  @Test func theBarGoesToStandardErrorAndTheReportToThePipe() async throws {
+  @Test("the bar goes to standard error and the report to the pipe") func theBarGoesToStandardErrorAndTheReportToThePipe()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(takesOutput: false))
@@ -59,7 +63,7 @@ import Testing
     #expect(!screen.text.contains("test") && origin.requests.count == 40, "\(screen.text)")
   }
 
-  @Test func theNoteOnASignalStaysAboveTheBar() async throws {
+  @Test("the note about a signal stays above the bar") func theNoteOnASignalStaysAboveTheBar() async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
     let command = try job.start(["run", "job.yaml"] + JobFolder.patience, terminal: Command.Terminal(columns: 100))
@@ -77,7 +81,10 @@ import Testing
     #expect(after.lines.first == note && !after.text.contains("20 of 40"), "\(after.text)")
   }
 
-  @Test(arguments: [["--quiet"], ["--progress", "none"], ["--progress", "lines"]])
+  @Test(
+    "without a bar a terminal shows only the report",
+    arguments: [["--quiet"], ["--progress", "none"], ["--progress", "lines"]]
+  )
   func withoutABarATerminalShowsTheReportOnly(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let (job, gate) = makeHeldJob(origin)
@@ -90,7 +97,10 @@ import Testing
 
   // MARK: Elsewhere
 
-  @Test("elsewhere a line comes every 10 s, so a short run has none", arguments: [[], ["--quiet"], ["--progress", "lines"]])
+  @Test(
+    "without a terminal a line appears every 10 s, so a short run has none",
+    arguments: [[], ["--quiet"], ["--progress", "lines"]]
+  )
   func aShortRunHasNoProgressElsewhere(options: [String]) async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
@@ -99,7 +109,7 @@ import Testing
     #expect(result.error.isEmpty, "\(result.errorText)")
   }
 
-  @Test func verboseSaysWhatIsOpenedAndDone() async throws {
+  @Test("--verbose prints opened files and the end of each job") func verboseSaysWhatIsOpenedAndDone() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.prewarm("run", "job.yaml", "--verbose")
@@ -118,7 +128,8 @@ import Testing
     (["--color", "never"], nil, true, false), (["--color", "auto"], nil, false, false),
   ]
 
-  @Test(arguments: colours.indices) func coloursAreThereWhereTheyAreWanted(row: Int) async throws {
+  @Test("colours appear only if wanted", arguments: colours.indices) func coloursAreThereWhereTheyAreWanted(row: Int) async throws
+  {
     let (options, noColor, isTerminal, isColoured) = Self.colours[row]
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
@@ -136,7 +147,9 @@ import Testing
 
   // MARK: A standard output that takes no more
 
-  @Test(arguments: [0, 100]) func aClosedPipeEndsWithASentence(bytes: Int) async throws {
+  @Test("a closed pipe ends the command with a message", arguments: [0, 100]) func aClosedPipeEndsWithASentence(bytes: Int)
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3000))
     let dry = try await job.start(["run", "job.yaml", "--dry-run"], output: .closedAfter(bytes: bytes)).wait()
@@ -156,7 +169,7 @@ import Testing
     #expect(try await job.statistics().entries == 1000)
   }
 
-  @Test func aReportThatNobodyTakesEndsInOne() async throws {
+  @Test("a report to a closed pipe exits with 1") func aReportThatNobodyTakesEndsInOne() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml"], output: .file("/dev/full")).wait()

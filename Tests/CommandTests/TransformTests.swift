@@ -34,7 +34,7 @@ import Testing
     return found.mapValues { $0.sorted() }
   }
 
-  @Test("M14, K8, K9: resized images are stored, and are hits without network and without coding")
+  @Test("resized images are stored and hit without network or coding")
   func resizedAndHit() async throws {
     let job = job(["photo.jpg", "rgb.png", "lossy.webp"], "{resize: {width: 100, height: 60}}")
     let first = try await job.runJob()
@@ -56,7 +56,7 @@ import Testing
     #expect(row.width == 90 && row.height == 60 && row.storedBytes == nil)
   }
 
-  @Test("M14: with keep-original both are stored, and another size needs no network") func keepOriginal() async throws {
+  @Test("keep-original stores both, and another size needs no network") func keepOriginal() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}, keep-original: true}")
     #expect(try await job.runJob().totals["downloaded"] == 1)
     #expect(try cached(job)["photo.jpg"] == ["jpeg 48x32", "jpeg 640x427"])
@@ -68,7 +68,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("M14: of an original that is cached it is made without network") func ofTheCachedOriginal() async throws {
+  @Test("a transform of a cached original needs no network") func ofTheCachedOriginal() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}}")
     #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
     let made = try await job.runJob()
@@ -79,7 +79,7 @@ import Testing
     #expect(origin.requests.count == 1)
   }
 
-  @Test("K8, M14: a format is another image, in whatever format it came", arguments: ["jpeg", "png", "webp"])
+  @Test("another format is another image, whatever the original's format", arguments: ["jpeg", "png", "webp"])
   func formats(format: String) async throws {
     let job = job(["photo.jpg", "rgba.png", "alpha.webp"], "{format: \(format)}")
     #expect(try await job.runJob().totals["downloaded"] == 3)
@@ -89,7 +89,7 @@ import Testing
     #expect(origin.requests.count == 6)
   }
 
-  @Test("K5, K8, C5: animations stay animated where the format can: a GIF becomes WebP") func animations() async throws {
+  @Test("animations stay animated if the format allows it: a GIF becomes WebP") func animations() async throws {
     let job = job(["animation.gif", "animated.webp"], "{resize: {width: 10}}")
     #expect(try await job.runJob().totals["downloaded"] == 2)
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
@@ -102,14 +102,14 @@ import Testing
     #expect(try cached(job)["animation.gif"]?.contains { $0.hasPrefix("png 10x") } == true)
   }
 
-  @Test("K9: cover and fill give the whole box") func coverAndFill() async throws {
+  @Test("cover and fill give the whole box") func coverAndFill() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 50, height: 50, fit: cover}}")
     #expect(try await job.runJob().status == 0)
     #expect(try await job.runJob("--set", "transform.resize.fit=fill").status == 0)
     #expect(try cached(job)["photo.jpg"] == ["jpeg 50x50", "jpeg 50x50"])
   }
 
-  @Test("M14: what verify says is said of the original") func verifyIsForTheOriginal() async throws {
+  @Test("verify rules apply to the original") func verifyIsForTheOriginal() async throws {
     let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 8}, format: png}\nverify: {formats: [jpeg], width: {min: 100}}")
     let first = try await job.runJob()
     #expect(first.status == 2 && first.totals["downloaded"] == 1 && first.failuresByKind == ["format": 1])
@@ -117,7 +117,7 @@ import Testing
     #expect(second.totals["hit_disk"] == 1 && second.failuresByKind == ["format": 1])
   }
 
-  @Test("M6: a refresh whose original is kept asks conditionally, and makes nothing again") func refreshed() async throws {
+  @Test("a refresh with a kept original is conditional and transforms nothing again") func refreshed() async throws {
     origin.set(
       "/photo.jpg",
       .computed { request in
@@ -132,7 +132,7 @@ import Testing
     #expect(refreshed.totals["revalidated"] == 1 && refreshed.rows[0].storedBytes == nil)
   }
 
-  @Test("cache remove takes with an image what was made of it; cache get gives it to who names the job")
+  @Test("cache remove also removes transforms, and cache get --job prints one")
   func removedAndGotten() async throws {
     let job = job(["photo.jpg", "rgb.png"], "{resize: {width: 48}, keep-original: true}")
     let first = try await job.runJob()
@@ -165,7 +165,7 @@ import Testing
     #expect(try cached(job).isEmpty)
   }
 
-  @Test("M7: with only, a cached original is no hit for what is to be made of it") func onlyWhatWasMade() async throws {
+  @Test("in only mode a cached original isn't a hit for its transform") func onlyWhatWasMade() async throws {
     let job = job(["photo.jpg"], "{resize: {width: 48}}")
     #expect(try await job.runJob("--set", "transform=none").totals["downloaded"] == 1)
     #expect(try await job.runJob("--cache-mode", "only").totals["skipped"] == 1)

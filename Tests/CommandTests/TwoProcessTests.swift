@@ -13,7 +13,7 @@ import Testing
     return (first, JobFolder(urls: imageURLs(origin, 200..<600), keys: keys))
   }
 
-  @Test("C16: both end well, nothing is lost, and the totals stay true")
+  @Test("two processes both end well, nothing is lost, and totals stay correct")
   func bothEndWellAndNothingIsLost() async throws {
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
@@ -34,7 +34,7 @@ import Testing
     #expect(try await second.runJob("--cache-mode", "only").totals["hit_disk"] == 400)
   }
 
-  @Test("C16: one is killed, the other goes on and loses nothing", arguments: [0, 60, 250])
+  @Test("one process is killed, and the other continues and loses nothing", arguments: [0, 60, 250])
   func oneIsKilledWhileTheOtherGoesOn(answers: Int) async throws {
     let origin = try makeImageOrigin()
     let (first, second) = makeJobs(origin)
@@ -55,7 +55,7 @@ import Testing
     #expect(try await first.expectTrueTotals().count == 600)
   }
 
-  @Test func aCacheThatIsInUseIsReadButNotCleared() async throws {
+  @Test("a cache in use can be read but not cleared") func aCacheThatIsInUseIsReadButNotCleared() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10))
     _ = try await job.runJob()

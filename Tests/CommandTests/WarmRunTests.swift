@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct WarmRunTests {
-  @Test("M1, M20: the first run downloads everything, the second asks for nothing")
+  @Test("the first run downloads everything, and the second makes no request")
   func theFirstRunDownloadsEverythingAndTheSecondAsksForNothing() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<300))
@@ -18,7 +18,7 @@ import Testing
     #expect(hot.result.outputText.contains("all good (300 hits)"))
   }
 
-  @Test func theTotalsAddUpWithDuplicatesAndBadLines() async throws {
+  @Test("totals add up with duplicates and invalid lines") func theTotalsAddUpWithDuplicatesAndBadLines() async throws {
     let origin = try makeImageOrigin()
     let good = imageURLs(origin, 0..<20)
     let job = JobFolder(
@@ -35,7 +35,7 @@ import Testing
     #expect(bad.map(\.line) == [41, 42])
   }
 
-  @Test("M3, M5: the same job with one 404 ends alike twice; healed and retried it is good")
+  @Test("a job with one 404 ends alike twice, and after a fix and a retry it is good")
   func theSameJobWithOneFailureEndsAlikeTwice() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<5) + [origin.url("/late.jpg")])
@@ -54,7 +54,7 @@ import Testing
     #expect(after.status == 0 && after.totals["hit_disk"] == 6)
   }
 
-  @Test func bypassAsksEveryTimeAndKeepsNothing() async throws {
+  @Test("bypass requests every time and stores nothing") func bypassAsksEveryTimeAndKeepsNothing() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<10) + [origin.url("/missing.jpg")], keys: "cache: {mode: bypass}")
     for round in 1...2 {
@@ -66,7 +66,7 @@ import Testing
     #expect(readFile(job.cacheDirectory + "/default/index.mdb") == nil)
   }
 
-  @Test("M7: with only, a miss is skipped and nothing is asked") func onlyNeverAsks() async throws {
+  @Test("in only mode a miss is skipped without a request") func onlyNeverAsks() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     _ = try await job.runJob()
@@ -77,7 +77,9 @@ import Testing
     #expect(origin.requests.count == 4)
   }
 
-  @Test func aDryRunSaysWhatWouldBeFetchedAndFetchesNothing() async throws {
+  @Test("a dry run prints what would be fetched and fetches nothing") func aDryRunSaysWhatWouldBeFetchedAndFetchesNothing()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
     let before = try await job.prewarm("run", "job.yaml", "--dry-run")
@@ -90,7 +92,8 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  @Test func aDryRunPrintsWhatTheRunWouldAskForUnderTheSameRules() async throws {
+  @Test("a dry run prints what the run would request under the same rules")
+  func aDryRunPrintsWhatTheRunWouldAskForUnderTheSameRules() async throws {
     let origin = try makeImageOrigin()
     let urls = imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")]
     let job = JobFolder(urls: urls)
@@ -113,7 +116,8 @@ import Testing
     #expect(origin.requests.count == asked + 1)
   }
 
-  @Test func aSortedListOfARunThatOnlyReadsIsSpooledInTheTemporaryFolder() async throws {
+  @Test("a read-only run spools a sorted list in the temporary folder")
+  func aSortedListOfARunThatOnlyReadsIsSpooledInTheTemporaryFolder() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3), keys: "prefetch: {order: lifo}")
     _ = try await job.runJob()
@@ -131,7 +135,9 @@ import Testing
     #expect(failed.status == 1 && failed.errorText.contains("set TMPDIR to a folder"), "\(failed.errorText)")
   }
 
-  @Test func aTextReportInAFileHasNoColoursAndEightyColumns() async throws {
+  @Test("a text report in a file has no colours and 80 columns") func aTextReportInAFileHasNoColoursAndEightyColumns()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4) + [origin.url("/missing.jpg")])
     let result = try await job.prewarm("run", "job.yaml", "--color", "always", "--report", "text=report.txt")
@@ -139,7 +145,8 @@ import Testing
     #expect(result.outputText.contains("\u{1B}[") && file.contains("404") && !file.contains("\u{1B}"), "\(file)")
   }
 
-  @Test func aJobThatCannotBePreparedLeavesTheReportsOfThoseBeforeIt() async throws {
+  @Test("a job that cannot be prepared leaves the reports of earlier jobs")
+  func aJobThatCannotBePreparedLeavesTheReportsOfThoseBeforeIt() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
     _ = try await job.runJob()
@@ -150,7 +157,7 @@ import Testing
     #expect(rows?.isEmpty == false && job.folder.read("rows.jsonl") == rows)
   }
 
-  @Test("C14: a hit that must be proven more deeply is read, proven and raised once")
+  @Test("a hit that needs deeper verification is read, verified and upgraded once")
   func aHitIsProvenOnceAsDeeplyAsTheJobAsks() async throws {
     let origin = try makeImageOrigin()
     origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
@@ -165,7 +172,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("C4: namespaces do not see each other") func namespacesAreSeparate() async throws {
+  @Test("namespaces don't see each other") func namespacesAreSeparate() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<2))
     #expect(try await job.runJob("--namespace", "one").totals["downloaded"] == 2)
@@ -173,7 +180,9 @@ import Testing
     #expect(try await job.runJob("--namespace", "one").totals["hit_disk"] == 2)
   }
 
-  @Test func severalJobsRunOverOneCacheAndTheWorstStatusCounts() async throws {
+  @Test("several jobs share one cache, and the worst exit status counts") func severalJobsRunOverOneCacheAndTheWorstStatusCounts()
+    async throws
+  {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/no.jpg"))']}]\n", to: "bad.yaml")
@@ -183,7 +192,7 @@ import Testing
     #expect(origin.requests.count == 5)
   }
 
-  @Test("C8: trimming within and after a run keeps the cache below its limit, and is a reason for status 2")
+  @Test("trimming within and after a run keeps the cache below its limit and may exit with 2")
   func trimmingWhatTheRunStoredIsToldAndJudged() async throws {
     let origin = try makeImageOrigin()
     let size = SampleImages.jpeg(0).count
@@ -196,7 +205,7 @@ import Testing
     #expect(try await job.runJob("--fail-on", "evicted=false").status == 0)
   }
 
-  @Test("D7: own headers reach the entry's origin and no other") func headersDoNotCrossOrigins() async throws {
+  @Test("custom headers reach only the entry's origin") func headersDoNotCrossOrigins() async throws {
     let origin = try makeImageOrigin(hosts: 2)
     origin.set("/away.jpg", .redirect(to: origin.url("/images/7.jpg", host: 1)))
     let job = JobFolder(urls: [origin.url("/away.jpg")], keys: "request: {headers: {X-Token: geheim}}")
@@ -207,7 +216,8 @@ import Testing
     #expect(!(run.result.outputText + run.result.errorText + report).contains("geheim"))
   }
 
-  @Test func credentialsInAURLAreUsedAndNeverWrittenDown() async throws {
+  @Test("credentials in a URL are used and never written to disk") func credentialsInAURLAreUsedAndNeverWrittenDown() async throws
+  {
     let origin = try makeImageOrigin()
     let url = "http://user:geheim@127.0.0.1:\(origin.port)/images/1.jpg"
     let job = JobFolder(urls: [url, url.replacing("geheim", with: "anders"), "http://user:geheim@/x"])

@@ -4,7 +4,7 @@ import Testing
 /// Every way in which something goes wrong: each ends as the table says, and costs nothing that was stored.
 @Suite struct FaultTableTests {
   @Test(
-    "M4, C17: a fault has its outcome, kind, status and sentence, and what was stored stays",
+    "each fault has its outcome, kind, status and message, and stored images stay",
     arguments: FaultTable.rows.indices
   )
   func eachFaultEndsAsTheTableSays(index: Int) async throws {
@@ -37,7 +37,7 @@ import Testing
     #expect(later.status == 0, "\(said): \(later.outputText)\(later.errorText)")
   }
 
-  @Test func theTableHasManyDistinctFaults() {
+  @Test("the table has many distinct faults") func theTableHasManyDistinctFaults() {
     #expect(Set(FaultTable.rows.map(\.name)).count == FaultTable.rows.count)
     #expect(FaultTable.rows.count >= 150)
   }

@@ -9,7 +9,7 @@ import Testing
   private static let formats = ["text", "json", "jsonl", "csv", "junit", "markdown", "github", "html", "prometheus"]
 
   @Test(
-    "A check and a run tell twelve kinds of failures and the worst host within the first screen, and the same in every format",
+    "check and run show twelve failure kinds and the worst host on the first screen, alike in every format",
     arguments: ["check", "run"]
   )
   func twelveKindsAndTheWorstHostAreTold(command: String) async throws {

@@ -4,10 +4,10 @@ import Testing
 
 /// How a run ends by each of its rules, by the built command.
 @Suite struct FailOnTableTests {
-  @Test("a run ends as its rules say", arguments: FailOnRow.table.indices)
+  @Test("each run exits as its rules say", arguments: FailOnRow.table.indices)
   func eachRunEndsAsItsRulesSay(index: Int) async throws { try await run(FailOnRow.table[index]) }
 
-  @Test("a run is judged by what failed before", arguments: FailOnRow.earlierReports.indices)
+  @Test("each run is judged by its earlier failures", arguments: FailOnRow.earlierReports.indices)
   func eachRunEndsAsItsHistorySays(index: Int) async throws { try await run(FailOnRow.earlierReports[index]) }
 
   private func run(_ row: FailOnRow) async throws {
@@ -24,7 +24,7 @@ import Testing
     #expect(said.contains(row.says) || row.says.isEmpty, "\(row.name): \(said)")
   }
 
-  @Test func theTableHasThirtyDistinctCases() {
+  @Test("the table has thirty distinct cases") func theTableHasThirtyDistinctCases() {
     #expect(Set((FailOnRow.table + FailOnRow.earlierReports).map(\.name)).count >= 40)
     for status in [0, 1, 2, 3, 130] { #expect(FailOnRow.table.contains { $0.status == status }) }
   }

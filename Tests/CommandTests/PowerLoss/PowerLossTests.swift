@@ -14,7 +14,7 @@ import Testing
   /// Of all moments, each so many-th is played.
   private static let stride = SoakCounts.isLong ? 1 : 6
 
-  @Test("M20, C16: whenever the power goes, the cache opens, is sound, and has what was told", arguments: [true, false])
+  @Test("after a power loss at any moment the cache opens, is sound, and has all reported images", arguments: [true, false])
   func whatWasToldOutlivesALossOfPower(isWarm: Bool) async throws {
     let images = try RecordedImages()
     let job = images.makeJob()
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "C10: whenever the power goes while a cache is compacted or trimmed, its images are there",
+    "after a power loss during compact or trim the images are there",
     arguments: ["compact", "trim"]
   )
   func upkeepOutlivesALossOfPower(command: String) async throws {

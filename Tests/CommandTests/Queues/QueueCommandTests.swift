@@ -32,7 +32,7 @@ import Testing
     return origin
   }
 
-  @Test func aWorkerAndAWaitTellTheSameAsARun() async throws {
+  @Test("a worker and a waiting enqueue report the same as a run") func aWorkerAndAWaitTellTheSameAsARun() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(
       urls: makeURLs(origin, 300),
@@ -57,7 +57,7 @@ import Testing
     #expect(run.section("job")["name"] as? String == "test")
   }
 
-  @Test func aListThatBreaksOffEndsTheReadingAsItEndsARun() async throws {
+  @Test("a list that breaks off ends enqueue as it ends a run") func aListThatBreaksOffEndsTheReadingAsItEndsARun() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: makeURLs(origin, 20))
     let folder = scene.job.folder
@@ -95,7 +95,7 @@ import Testing
     #expect(whole.status == 0 && whole.errorText.contains("45 URLs put into"), "\(whole.errorText)")
   }
 
-  @Test func aListOfWhichNothingCanBeReadIsTriedAgain() async throws {
+  @Test("an unreadable list is read again") func aListOfWhichNothingCanBeReadIsTriedAgain() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: [])
     scene.job.folder.write(
@@ -109,7 +109,8 @@ import Testing
     #expect(whole.status == 0 && whole.errorText.contains("1 URL put into"), "\(whole.errorText)")
   }
 
-  @Test func fourWorkersShareAQueueAndReportEachEntryOnce() async throws {
+  @Test("four workers share a queue and report each entry once") func fourWorkersShareAQueueAndReportEachEntryOnce() async throws
+  {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: makeURLs(origin, 600), keys: Self.keys)
     let workers = try (0..<4).map { try scene.worker($0) }
@@ -120,7 +121,7 @@ import Testing
     #expect(run.status == 2)
   }
 
-  @Test func variantsAreEachReported() async throws {
+  @Test("each variant is reported") func variantsAreEachReported() async throws {
     let origin = try makeOrigin()
     let keys = "request: {variants: {small: {X-Size: small}, large: {X-Size: large}}, retries: 0}"
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg"), origin.url("/missing/2.jpg"), "bad"], keys: keys)
@@ -132,7 +133,7 @@ import Testing
     #expect(run.totals["urls"] == 5)
   }
 
-  @Test func aWorkerThatWasKilledIsReplacedByAnother() async throws {
+  @Test("another worker replaces a killed one") func aWorkerThatWasKilledIsReplacedByAnother() async throws {
     let origin = try makeOrigin()
     let gate = origin.holdAll()
     let scene = try await QueueScene(urls: makeURLs(origin, 300), keys: Self.keys)
@@ -151,7 +152,7 @@ import Testing
     #expect(Set(run.rows.map { $0.line }).count == 302)
   }
 
-  @Test func aStoppedWorkerGivesBackWhatItHasNotFinished() async throws {
+  @Test("a stopped worker returns its unfinished entries") func aStoppedWorkerGivesBackWhatItHasNotFinished() async throws {
     let origin = try makeOrigin()
     let gate = origin.holdAll()
     let scene = try await QueueScene(urls: (0..<100).map { origin.url("/images/\($0).jpg") }, keys: Self.keys)
@@ -175,7 +176,7 @@ import Testing
     #expect(run.totals["downloaded"] == 100 && run.rows.count == 100 && run.status == 0)
   }
 
-  @Test func redisMayDieAndComeBack() async throws {
+  @Test("workers survive a restart of Redis") func redisMayDieAndComeBack() async throws {
     let origin = try makeOrigin()
     let gate = origin.holdAll()
     let scene = try await QueueScene(urls: makeURLs(origin, 200), keys: Self.keys)
@@ -193,7 +194,7 @@ import Testing
     #expect(run.totals["urls"] == 202 && run.rows.count == 202 && run.status == 2)
   }
 
-  @Test func whoEnqueuesMayBeKilledAndGoOn() async throws {
+  @Test("a killed enqueue can be resumed") func whoEnqueuesMayBeKilledAndGoOn() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(
       urls: (0..<20_000).map { origin.url("/images/\($0).jpg") },
@@ -217,7 +218,8 @@ import Testing
     #expect(Set(run.rows.map(\.url)).count == 20_000)
   }
 
-  @Test func whoWaitsMayBeKilledAndWritesWholeReportsAllTheSame() async throws {
+  @Test("a killed waiting enqueue still writes complete reports when resumed")
+  func whoWaitsMayBeKilledAndWritesWholeReportsAllTheSame() async throws {
     let origin = try makeOrigin()
     let gate = origin.holdAll()
     let scene = try await QueueScene(urls: makeURLs(origin, 100), keys: Self.keys)
@@ -238,7 +240,7 @@ import Testing
     #expect(run.report["interrupted"] as? Bool == false)
   }
 
-  @Test func aQueueThatIsReportedOnBeginsAnew() async throws {
+  @Test("a queue starts anew after its report") func aQueueThatIsReportedOnBeginsAnew() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
     for _ in 0..<2 {
@@ -250,7 +252,7 @@ import Testing
     }
   }
 
-  @Test func anotherJobNeedsReplace() async throws {
+  @Test("another job requires --replace") func anotherJobNeedsReplace() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
     #expect(try await scene.enqueue().wait().status == 0)
@@ -262,7 +264,7 @@ import Testing
     #expect(origin.count(of: "/images/2.jpg") == 1 && origin.count(of: "/images/1.jpg") == 0)
   }
 
-  @Test func aWorkerThatKeepsWaitsForTheNextJob() async throws {
+  @Test("a worker with --keep waits for the next job") func aWorkerThatKeepsWaitsForTheNextJob() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], keys: Self.keys)
     let worker = try scene.worker(0, "--keep")
@@ -275,7 +277,9 @@ import Testing
     #expect(try await worker.wait().status == 130)
   }
 
-  @Test func whatOneWorkerKnowsToBeBadNoOtherAsksFor() async throws {
+  @Test("a URL that one worker blacklisted isn't requested by another") func whatOneWorkerKnowsToBeBadNoOtherAsksFor()
+    async throws
+  {
     let origin = try makeOrigin()
     let bad = origin.url("/missing/1.jpg")
     let scene = try await QueueScene(urls: [bad], keys: Self.keys)
@@ -305,7 +309,7 @@ import Testing
     #expect(origin.count(of: "/missing/1.jpg") == 1)
   }
 
-  @Test func ofOneHostOrderHoldsBackwardsToo() async throws {
+  @Test("entries of one host keep their order in LIFO too") func ofOneHostOrderHoldsBackwardsToo() async throws {
     let origin = try makeOrigin()
     let scene = try await QueueScene(
       urls: (0..<100).map { origin.url("/images/\($0).jpg") },

@@ -10,7 +10,7 @@ import Testing
 
   init() throws { origin = try makeImageOrigin() }
 
-  @Test func anAddressThatCannotBeMeantIsMisuse() async throws {
+  @Test("an invalid address exits with 3") func anAddressThatCannotBeMeantIsMisuse() async throws {
     let job = JobFolder(urls: [origin.url("/images/1.jpg")])
     for (address, words) in [
       ("rediss://user:secret@127.0.0.1", "rediss:// is not supported"), ("http://user:secret@127.0.0.1", "begins with redis://"),
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func noPasswordIsEverShown() async throws {
+  @Test("no password is ever shown") func noPasswordIsEverShown() async throws {
     let redis = try await RedisServer(password: "hush-hush")
     let job = JobFolder(urls: [origin.url("/images/1.jpg")], keys: "report: [{json: report.json}]")
     let address = redis.url.replacing("redis://", with: "redis://default:hush-hush@")
@@ -52,7 +52,7 @@ import Testing
     #expect(!report.contains("hush"))
   }
 
-  @Test func aResultThatIsThereTwiceOrLostIsNoticed() async throws {
+  @Test("a duplicate or lost result is noticed") func aResultThatIsThereTwiceOrLostIsNoticed() async throws {
     let scene = try await QueueScene(urls: (1...100).map { origin.url("/images/\($0).jpg") })
     #expect(try await scene.enqueue().wait().status == 0)
     #expect(try await scene.worker().wait().status == 0)
@@ -73,7 +73,10 @@ import Testing
     #expect(lost.status == 1 && lost.errorText.contains("Redis has lost some"), "\(lost.errorText)")
   }
 
-  @Test(arguments: [("allkeys-lru", true), ("volatile-lru", false), ("noeviction", false)])
+  @Test(
+    "a server that evicts data triggers a warning",
+    arguments: [("allkeys-lru", true), ("volatile-lru", false), ("noeviction", false)]
+  )
   func aServerThatThrowsAwayWhatItHoldsIsWarnedOf(policy: String, isTold: Bool) async throws {
     let server = try await RedisServer(settings: ["--maxmemory", "64mb", "--maxmemory-policy", policy])
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], redis: server)
@@ -81,7 +84,7 @@ import Testing
     #expect(filled.status == 0 && filled.errorText.contains("set its maxmemory-policy, \(policy), to noeviction") == isTold)
   }
 
-  @Test func aSealThatIsLostEndsTheWait() async throws {
+  @Test("a lost seal ends the wait") func aSealThatIsLostEndsTheWait() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     let waiting = try scene.enqueue("--wait", "--progress", "lines")
     try await waiting.waitForError("put into")
@@ -90,7 +93,8 @@ import Testing
     #expect(ended.status == 1 && ended.errorText.contains("has lost what was written last"), "\(ended.errorText)")
   }
 
-  @Test func aWorkerWhoseQueueIsReplacedWhileItHoldsSomeOfItSaysSo() async throws {
+  @Test("a worker reports that its queue was replaced while it held entries")
+  func aWorkerWhoseQueueIsReplacedWhileItHoldsSomeOfItSaysSo() async throws {
     origin.set("/stall.jpg", .stall)
     let gate = origin.holdAll()
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
@@ -104,7 +108,9 @@ import Testing
     #expect(ended.status == 1 && ended.errorText.contains("was deleted, or filled anew"), "\(ended.errorText)\(ended.outputText)")
   }
 
-  @Test func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis() async throws {
+  @Test("a missing variable ends a worker, and Redis holds no secret") func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis()
+    async throws
+  {
     let scene = try await QueueScene(
       urls: [origin.url("/images/1.jpg")],
       keys: "request: {headers: {X-Token: '${PREWARM_TEST_TOKEN}'}}"
@@ -125,7 +131,7 @@ import Testing
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["of-the-worker"])
   }
 
-  @Test func whatStrangersWriteIsToldAndHoldsNobodyUp() async throws {
+  @Test("foreign messages are reported and delay nobody") func whatStrangersWriteIsToldAndHoldsNobodyUp() async throws {
     let scene = try await QueueScene(urls: (0..<10).map { origin.url("/images/\($0).jpg") })
     #expect(try await scene.enqueue().wait().status == 0)
     let connection = try scene.connect()
@@ -138,13 +144,16 @@ import Testing
     #expect(run.result.errorText.contains("a result in queue 'default'"), "\(run.result.errorText)")
   }
 
-  @Test(arguments: ["report=[{json: a.json}]", "manifests.0.limit=3", "name=other", "fail-on.failures=3", "prefetch.order=lifo"])
+  @Test(
+    "a worker doesn't take entries that aren't its own",
+    arguments: ["report=[{json: a.json}]", "manifests.0.limit=3", "name=other", "fail-on.failures=3", "prefetch.order=lifo"]
+  )
   func whatAWorkerHasNoPartInItDoesNotTake(setting: String) async throws {
     let ended = try await JobFolder(urls: []).prewarm("worker", "--queue", "redis://127.0.0.1:1", "--set", setting)
     #expect(ended.status == 3 && ended.errorText.contains("a worker has no part in that"), "\(ended.errorText)")
   }
 
-  @Test func aJobThatIsNoneIsRefused() async throws {
+  @Test("an invalid job is rejected") func aJobThatIsNoneIsRefused() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     #expect(try await scene.enqueue().wait().status == 0)
     let connection = try scene.connect()
@@ -155,7 +164,7 @@ import Testing
     #expect(try await scene.worker().wait().status == 1)
   }
 
-  @Test func anEntryThatTenWorkersDiedWithIsGivenUp() async throws {
+  @Test("an entry that crashed ten workers fails") func anEntryThatTenWorkersDiedWithIsGivenUp() async throws {
     let scene = try await QueueScene(urls: (0..<3).map { origin.url("/images/\($0).jpg") })
     #expect(try await scene.enqueue().wait().status == 0)
     let connection = try scene.connect()
@@ -172,7 +181,7 @@ import Testing
     #expect(origin.requests.isEmpty)
   }
 
-  @Test func anEntryThatWorkersDieOfTakesNoOtherWithIt() async throws {
+  @Test("an entry that crashes workers doesn't fail others") func anEntryThatWorkersDieOfTakesNoOtherWithIt() async throws {
     let origin = try makeImageOrigin()
     origin.set("/deadly.jpg", .stall)
     let urls = (0..<40).map { origin.url("/images/\($0).jpg") }
@@ -191,7 +200,7 @@ import Testing
     #expect(run.rows.filter { $0.outcome == "failed" }.map(\.url) == [origin.url("/deadly.jpg")])
   }
 
-  @Test func standardInputCannotBeGoneOnWith() async throws {
+  @Test("an interrupted enqueue from standard input cannot be resumed") func standardInputCannotBeGoneOnWith() async throws {
     let scene = try await QueueScene(urls: [])
     scene.job.folder.write("version: 1\nname: test\nmanifests: [{path: '-'}]\n", to: "job.yaml")
     let first = try scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .open)

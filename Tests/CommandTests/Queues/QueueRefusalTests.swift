@@ -17,7 +17,8 @@ import Testing
     #expect(!text.contains("script") && text.firstMatch(of: /[0-9a-f]{40}/) == nil, "\(text)")
   }
 
-  @Test func atTheMemoryLimitBothWaitAndSaySoEvenWhereTheyAreQuiet() async throws {
+  @Test("at Redis's memory limit both commands wait and say so, even with --quiet")
+  func atTheMemoryLimitBothWaitAndSaySoEvenWhereTheyAreQuiet() async throws {
     let scene = try await QueueScene(urls: (1...20).map { origin.url("/images/\($0).jpg") })
     let redis = try scene.connect()
     _ = try redis.command(["CONFIG", "SET", "maxmemory-policy", "noeviction"])
@@ -44,7 +45,7 @@ import Testing
     #expect(try await scene.report().totals["downloaded"] == 20)
   }
 
-  @Test func aReplicaEndsBothAtOnce() async throws {
+  @Test("a replica ends both commands at once") func aReplicaEndsBothAtOnce() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     #expect(try await scene.enqueue().wait().status == 0)
     _ = try scene.connect().command(["REPLICAOF", "127.0.0.1", "1"])
@@ -55,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aPermissionThatLacksEndsBothAtOnce() async throws {
+  @Test("a missing permission ends both commands at once") func aPermissionThatLacksEndsBothAtOnce() async throws {
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")])
     #expect(try await scene.enqueue().wait().status == 0)
     let redis = try scene.connect()
@@ -69,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aPasswordThatIsAWordMasksNoSentence() async throws {
+  @Test("a password that is a common word doesn't mask messages") func aPasswordThatIsAWordMasksNoSentence() async throws {
     let redis = try await RedisServer(password: "right")
     let job = JobFolder(urls: [origin.url("/images/1.jpg")])
     let address = redis.url.replacing("redis://", with: "redis://:password@")

@@ -13,7 +13,7 @@ import Testing
     case killWorker, restartRedis
   }
 
-  @Test func eachEntryIsReportedOnceWhateverIsKilled() async throws {
+  @Test("each entry is reported once, whatever is killed") func eachEntryIsReportedOnceWhateverIsKilled() async throws {
     var random = SeededRandom(seed: SoakCounts.seed)
     let comment: Comment = "seed \(SoakCounts.seed)"
     let origin = try makeImageOrigin(hosts: 4)

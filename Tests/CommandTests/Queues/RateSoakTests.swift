@@ -60,7 +60,7 @@ import Testing
     return Arrivals(origin)
   }
 
-  @Test("four workers begin no more requests at a host than its rate allows, and one each, and hardly fewer")
+  @Test("four workers use a host's rate nearly fully and exceed it by at most one request each")
   func sharedRate() async throws {
     let rate = 50
     let entries = SoakCounts.isLong ? rate * SoakCounts.rateSeconds : 4 * rate
@@ -76,11 +76,13 @@ import Testing
     guard SoakCounts.isLong else { return }
     let average =
       Double(entries - 1) / (Double(arrivals.span.components.seconds) + Double(arrivals.span.components.attoseconds) / 1e18)
-    print("\(entries) requests in \(arrivals.span), \(average) a second; second by second: \(arrivals.bySecond); most of any: \(arrivals.mostInASecond)")
+    print(
+      "\(entries) requests in \(arrivals.span), \(average) a second; second by second: \(arrivals.bySecond); most of any: \(arrivals.mostInASecond)"
+    )
     #expect(arrivals.mostInASecond <= rate + Self.workers && average >= 0.9 * Double(rate))
   }
 
-  @Test("nor while Redis is away, just after the workers have come and later, nor when it returns")
+  @Test("the rate holds while Redis is away, just after workers join and later, and when it returns")
   func restarts() async throws {
     let rate = 40
     let origin = try makeImageOrigin()
@@ -103,7 +105,7 @@ import Testing
     #expect(arrivals.mostInASecond <= rate + Self.workers)
   }
 
-  @Test("a pause that one worker was asked for is kept by all", .enabled(if: SoakCounts.isLong, "takes half a minute"))
+  @Test("a pause requested from one worker is kept by all", .enabled(if: SoakCounts.isLong, "takes half a minute"))
   func sharedPause() async throws {
     let origin = try makeImageOrigin()
     origin.set(

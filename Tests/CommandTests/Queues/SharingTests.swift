@@ -7,7 +7,7 @@ import Testing
 @Suite struct SharingTests {
   private static let keys = "prefetch: {concurrency: 32, per-host: 8}\nrequest: {retries: 0, timeout: none, stall-timeout: none}"
 
-  @Test(arguments: [(workers: 2, entries: 200), (workers: 4, entries: 320)])
+  @Test("late workers get their part of a slow host", arguments: [(workers: 2, entries: 200), (workers: 4, entries: 320)])
   func workersThatComeLaterGetTheirPartOfASlowHost(workers: Int, entries: Int) async throws {
     let (origin, gate, scene) = try await makeHeldQueue(entries)
     let first = try scene.worker(0)
@@ -27,7 +27,7 @@ import Testing
     #expect(origin.requests.count == entries)
   }
 
-  @Test func aQueueThatIsFilledAnewEndsItsWorkersAtOnce() async throws {
+  @Test("refilling a queue ends its workers at once") func aQueueThatIsFilledAnewEndsItsWorkersAtOnce() async throws {
     let (origin, gate, scene) = try await makeHeldQueue(200)
     let worker = try scene.worker()
     try await gate.waitForWaiting(8)
@@ -40,7 +40,7 @@ import Testing
     gate.open()
   }
 
-  @Test func whatOthersHaveTakenOverIsNotBegun() async throws {
+  @Test("entries that others have taken over aren't started") func whatOthersHaveTakenOverIsNotBegun() async throws {
     let (origin, gate, scene) = try await makeHeldQueue(192)
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(8)
@@ -59,7 +59,7 @@ import Testing
     #expect(origin.requests.count == 128)
   }
 
-  @Test func whereOthersHaveFinishedAllAWorkerEnds() async throws {
+  @Test("a worker ends if others have finished everything") func whereOthersHaveFinishedAllAWorkerEnds() async throws {
     let (origin, gate, scene) = try await makeHeldQueue(192)
     let worker = try scene.worker(0, "--take-over-after", "1s")
     try await gate.waitForWaiting(8)

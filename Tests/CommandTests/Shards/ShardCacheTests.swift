@@ -10,7 +10,7 @@ import Testing
     let notNewerEntries: Int
   }
 
-  @Test("C12: the caches of three shards become one, of which a run of the whole job has every image, validator and bad URL")
+  @Test("the caches of three shards merge into one with every image, validator and blacklisted URL")
   func threeCachesBecomeOne() async throws {
     let origin = try makeImageOrigin()
     let bad = (0..<6).map { origin.url("/missing/\($0).jpg") }
@@ -36,7 +36,7 @@ import Testing
     #expect(origin.requests.count == 36)
   }
 
-  @Test("C12: what was good later than it failed elsewhere stays off the blacklist, and what failed later stays on it")
+  @Test("a later success removes a URL from the merged blacklist, and a later failure keeps it")
   func theLatestCounts() async throws {
     let origin = try makeImageOrigin()
     let url = origin.url("/changing.jpg")

@@ -51,7 +51,7 @@ import Testing
     left.filter { right[$0.key] != $0.value }.map { "\($0.key): \($0.value) | \(right[$0.key] ?? "")" }.joined(separator: "\n")
   }
 
-  @Test("shards 1 to 5 of 5 by GNU parallel, merged, are one run of the whole job", arguments: ["url", "host"])
+  @Test("shards 1 to 5 of 5 by GNU parallel merge into one run of the whole job", arguments: ["url", "host"])
   func fiveShardsAreTheWholeJob(rule: String) async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = makeJob(origin, "shard-by: \(rule)")
@@ -107,7 +107,7 @@ import Testing
 
     """
 
-  @Test("the tasks of a Slurm array, each with a cache of its own, are one run of the whole job")
+  @Test("the tasks of a Slurm array with separate caches merge into one run of the whole job")
   func aSlurmArrayIsTheWholeJob() async throws {
     let origin = try makeImageOrigin(hosts: 3)
     let job = makeJob(origin)
@@ -126,7 +126,7 @@ import Testing
     #expect(found == "", "\(found)")
   }
 
-  @Test("a merge ends with 1 where a shard is missing, twice there, empty or rows, and tells of the others all the same")
+  @Test("a merge exits with 1 if a shard is missing, duplicate, empty or rows, and reports the others")
   func mergesThatAreNotWhole() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<12))
@@ -169,7 +169,7 @@ import Testing
     #expect(shown.outputText.contains("3.jsonl has rows"))
   }
 
-  @Test("a merge ends with 1 where a list changed between the runs of two shards")
+  @Test("a merge exits with 1 if a list changed between two shards' runs")
   func listsThatChanged() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<30))
@@ -184,7 +184,7 @@ import Testing
     #expect(merged.status == 1 && merged.errorText.contains(sentence), "\(merged.errorText)")
   }
 
-  @Test("a shard without entries is fine, and a job without any is empty in all of them")
+  @Test("an empty shard is fine, and an empty job is empty in all of them")
   func emptyShards() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
@@ -200,7 +200,7 @@ import Testing
     #expect(run.status == 2 && run.result.outputText.contains("no URL was left after include and exclude"))
   }
 
-  @Test("what names no shard ends with 3, and a check takes shards, too")
+  @Test("an invalid shard exits with 3, and check supports shards too")
   func options() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))

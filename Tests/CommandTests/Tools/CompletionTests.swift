@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func bashOffersWordsFilesAndKeys() async throws {
+  @Test("bash completes words, files and keys") func bashOffersWordsFilesAndKeys() async throws {
     let load = """
       source /usr/share/bash-completion/bash_completion
       source ./prewarm.bash
@@ -44,7 +44,7 @@ import Testing
     try await expectOffers("bash", ["-n", "prewarm.bash"], load: load)
   }
 
-  @Test func fishOffersWordsFilesAndKeys() async throws {
+  @Test("fish completes words, files and keys") func fishOffersWordsFilesAndKeys() async throws {
     let load = """
       source ./prewarm.fish
       function offer; echo "$argv"; complete -C "$argv"; echo; end
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// zsh completes at a terminal alone.
-  @Test func zshCompletesWhatIsTyped() async throws {
+  @Test("zsh completes typed words") func zshCompletesWhatIsTyped() async throws {
     let zsh = try Command(
       "/usr/bin/zsh",
       ["-f", "-i"],

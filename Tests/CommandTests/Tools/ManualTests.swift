@@ -15,7 +15,7 @@ import Testing
     #expect(result.status == 0, "\(result.errorText)")
   }
 
-  @Test func mandocFindsNothingToWarnOf() async throws {
+  @Test("mandoc accepts the manual without warnings") func mandocFindsNothingToWarnOf() async throws {
     try await make(in: "man")
     for page in ["man/prewarm.1", "man/prewarm-job.5"] {
       let lint = try await Command.run("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file(page)])
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func everyCommandOptionAndKeyHasItsPlace() async throws {
+  @Test("every command, option and key is in the manual") func everyCommandOptionAndKeyHasItsPlace() async throws {
     try await make(in: "man")
     let page = try await text(of: "man/prewarm.1")
     for word in [
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func everyVariableThatIsReadIsInTheManual() async throws {
+  @Test("every environment variable is in the manual") func everyVariableThatIsReadIsInTheManual() async throws {
     try await make(in: "man")
     let page = try await text(of: "man/prewarm.1")
     let folder = URL(fileURLWithPath: "\(Repository.path)/Sources").resolvingSymlinksInPath().path
@@ -58,7 +58,7 @@ import Testing
     for name in names.subtracting(["HOME"]) { #expect(page.contains(name), "\(name)") }
   }
 
-  @Test func theSameCommandMakesTheSamePages() async throws {
+  @Test("the same command makes the same pages") func theSameCommandMakesTheSamePages() async throws {
     try await make(in: "one")
     try await make(in: "two")
     for page in ["prewarm.1", "prewarm-job.5"] { #expect(folder.read("one/\(page)") == folder.read("two/\(page)")) }

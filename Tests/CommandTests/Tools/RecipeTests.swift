@@ -16,14 +16,14 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(suffix) }.sorted()
   }
 
-  @Test func theJobsAreRight() async throws {
+  @Test("the recipes' jobs are valid") func theJobsAreRight() async throws {
     let jobs = try files(ending: ".yaml")
     #expect(jobs == ["images.yaml", "kubernetes-shards.yaml", "kubernetes.yaml", "nightly.yaml"])
     let result = try await Command.run(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.errorText)")
   }
 
-  @Test func theCommandLinesAreRight() async throws {
+  @Test("the recipes' command lines are valid") func theCommandLinesAreRight() async throws {
     let lines = String(decoding: folder.read("commands") ?? [], as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 7)
     for line in lines {
@@ -44,12 +44,12 @@ import Testing
     return try Command("/bin/sh", ["-c", command], environment: ["PATH": "\(folder.file("bin")):/usr/bin:/bin"])
   }
 
-  @Test(arguments: [(0, 0), (1, 1), (2, 0), (3, 3), (143, 143)])
+  @Test("a pod exits like its shard, except for bad images", arguments: [(0, 0), (1, 1), (2, 0), (3, 3), (143, 143)])
   func aPodEndsAsItsShardButForBadImages(shard: Int, pod: Int) async throws {
     #expect(try await startPod("exit \(shard)").wait().status == pod)
   }
 
-  @Test(arguments: [(143, 143), (2, 0), (130, 130)])
+  @Test("a terminated pod lets its shard end cleanly", arguments: [(143, 143), (2, 0), (130, 130)])
   func aPodThatIsEndedLetsItsShardEndInOrder(shard: Int, pod: Int) async throws {
     let command = try startPod(
       "trap 'kill $!; echo stopped; exit \(shard)' TERM; sleep infinity & echo started >&2; wait"
@@ -60,14 +60,14 @@ import Testing
     #expect(ended.outputText == "stopped\n" && ended.status == pod)
   }
 
-  @Test func shellcheckFindsNothing() async throws {
+  @Test("shellcheck accepts the recipes") func shellcheckFindsNothing() async throws {
     let scripts = try files(ending: ".sh")
     #expect(scripts.count == 10)
     let result = try await Command.run("/usr/bin/shellcheck", scripts, workingDirectory: folder.path)
     #expect(result.status == 0, "\(result.outputText)")
   }
 
-  @Test func systemdTakesTheUnits() async throws {
+  @Test("systemd accepts the units") func systemdTakesTheUnits() async throws {
     for unit in ["prewarm.service", "prewarm.timer"] {
       let text = try String(contentsOfFile: "\(recipes)/\(unit)", encoding: .utf8)
       // Verified is, too, that what is started is there.

@@ -18,7 +18,7 @@ import Testing
   private static let sample = 1
 
   @Test(
-    "C17: whatever call fails, the run ends by itself, tells the truth, and leaves a sound cache",
+    "whichever system call fails, the run ends by itself, reports correctly, and leaves a sound cache",
     .enabled("needs strace and the right to attach it (ptrace)") { await Strace.isAllowed() },
     arguments: TortureJob.Kind.allCases
   )
