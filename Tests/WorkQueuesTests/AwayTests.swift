@@ -7,7 +7,7 @@ import Testing
 
 /// Redis away, restarted, out of memory, or its replies lost.
 @Suite struct AwayTests {
-  @Test func whoEndsNeedNotWaitForAServerThatIsSilent() async throws {
+  @Test("a worker that ends doesn't wait for a silent server") func whoEndsNeedNotWaitForAServerThatIsSilent() async throws {
     let fixture = try await QueueFixture()
     var options = QueueConsumer.Options()
     options.timeouts = .init(connect: .seconds(600), answer: .seconds(600))
@@ -24,7 +24,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
   }
 
-  @Test func whoEndsWaitsForAServerThatAnswers() async throws {
+  @Test("a worker that ends waits for a responsive server") func whoEndsWaitsForAServerThatAnswers() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await worker.take(64, messages: 1)
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
-  @Test(arguments: [UInt64(1), 2, 3])
+  @Test("lost replies lose nothing and count nothing twice", arguments: [UInt64(1), 2, 3])
   func lostRepliesLoseNothingAndCountNothingTwice(seed: UInt64) async throws {
     let fixture = try await QueueFixture()
     let proxy = CuttingProxy(to: fixture.server) { number, _ in
@@ -61,7 +61,9 @@ import Testing
     #expect(progress.finalEntries == 800 && progress.counts.reduce(0, +) == 800 && progress.isDrained)
   }
 
-  @Test func fourWorkersAndCrashesMakeOneResultOfEachEntry() async throws {
+  @Test("four workers with crashes produce one result per entry") func fourWorkersAndCrashesMakeOneResultOfEachEntry()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(2000, hosts: 100)
     let queue = try fixture.fill(entries)
@@ -105,7 +107,7 @@ import Testing
     #expect(try follower.progress()?.counts.reduce(0, +) == 2000)
   }
 
-  @Test func acknowledgementsAreSaidAgainAfterACrash() async throws {
+  @Test("acknowledgements are repeated after a crash") func acknowledgementsAreSaidAgainAfterACrash() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(640)
     let worker = try TestConsumer(try fixture.fill(entries))
@@ -120,7 +122,7 @@ import Testing
     #expect(worker.messages.count == 10)
   }
 
-  @Test func whatWasDeliveredAndNeverArrivedIsFoundAgain() async throws {
+  @Test("delivered messages that never arrived are found again") func whatWasDeliveredAndNeverArrivedIsFoundAgain() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(640))
     let isLost = Watched(false)
@@ -140,7 +142,9 @@ import Testing
     #expect(proxy.lossCount == 1)
   }
 
-  @Test func whereRedisHasNoMemoryLeftASettlementWaitsAsAWhole() async throws {
+  @Test("if Redis is out of memory a settlement waits as a whole") func whereRedisHasNoMemoryLeftASettlementWaitsAsAWhole()
+    async throws
+  {
     let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await worker.take(64, messages: 1)
@@ -157,7 +161,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
   }
 
-  @Test func aWriterWaitsForMemory() async throws {
+  @Test("a writer waits for memory") func aWriterWaitsForMemory() async throws {
     let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
     let connection = try fixture.connection()
     let place = fixture.place
@@ -180,7 +184,7 @@ import Testing
     #expect(try writer.seal() == QueueSize(entries: 1280, messages: 20))
   }
 
-  @Test func aReplicaIsRefusedUnlessItWasAPrimaryBefore() async throws {
+  @Test("a replica is rejected unless it was a primary before") func aReplicaIsRefusedUnlessItWasAPrimaryBefore() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))
     let connection = try fixture.connection()
@@ -218,7 +222,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
   }
 
-  @Test func aServerThatStandsStillIsWaitedFor() async throws {
+  @Test("a hanging server is waited for") func aServerThatStandsStillIsWaitedFor() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))
     var options = QueueConsumer.Options()
@@ -233,7 +237,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs().count == 64)
   }
 
-  @Test func forgottenScriptsAndGroupsComeBack() async throws {
+  @Test("lost scripts and groups are restored") func forgottenScriptsAndGroupsComeBack() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))
     try await worker.take(64, messages: 1)

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct DeliveryTests {
-  @Test func higherClassesComeFirst() async throws {
+  @Test("higher classes come first") func higherClassesComeFirst() async throws {
     let fixture = try await QueueFixture()
     let entries = Priority.allCases.reversed().flatMap { priority in
       (0..<3).map { TestEntry(url: "http://h\($0)/\(priority.name)", host: "h\($0)", priority: priority) }
@@ -17,7 +17,8 @@ import Testing
     #expect(worker.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.problem == nil })
   }
 
-  @Test func noMoreComesThanWasAskedForAndTheRestOfAMessage() async throws {
+  @Test("a delivery has at most the requested entries and the rest of a message")
+  func noMoreComesThanWasAskedForAndTheRestOfAMessage() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(640)))
     try await worker.take(65, messages: 2)
@@ -26,7 +27,9 @@ import Testing
     #expect(worker.messages.count == 3)
   }
 
-  @Test func singleEntriesThatCameBeforeBatchesMakeNoMoreCome() async throws {
+  @Test("single entries before batches don't increase a delivery") func singleEntriesThatCameBeforeBatchesMakeNoMoreCome()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let singles = TestEntry.many(150, hosts: 150, priority: .high)
     let worker = try TestConsumer(try fixture.fill(singles + TestEntry.many(640)))
@@ -40,7 +43,7 @@ import Testing
     #expect(worker.messages.count == 153)
   }
 
-  @Test func allThatDeadWorkersHeldComesInOneLook() async throws {
+  @Test("one scan returns everything that crashed workers held") func allThatDeadWorkersHeldComesInOneLook() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(1000, hosts: 1000)
     let queue = try fixture.fill(entries)
@@ -63,7 +66,7 @@ import Testing
     #expect(number <= 6 + 2 * ((ContinuousClock.now - begin) / .seconds(1)))
   }
 
-  @Test func whatADeadWorkerHeldIsTakenOverEntryByEntry() async throws {
+  @Test("a crashed worker's entries are taken over one by one") func whatADeadWorkerHeldIsTakenOverEntryByEntry() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(40)
     let queue = try fixture.fill(entries)
@@ -78,7 +81,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
   }
 
-  @Test(arguments: [(8, false), (9, true)])
+  @Test("an entry delivered too often fails", arguments: [(8, false), (9, true)])
   func anEntryThatIsDeliveredTooOftenIsGivenUp(deaths: Int, isGivenUp: Bool) async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(2))
@@ -101,7 +104,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 2)
   }
 
-  @Test(arguments: [1, 20])
+  @Test("an entry that crashed two workers is retried on its own", arguments: [1, 20])
   func anEntryThatTwoWorkersDiedWithMeetsNoOtherOfTheKind(hosts: Int) async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(20, hosts: hosts)
@@ -114,7 +117,9 @@ import Testing
     try await worker.wait(for: "the end") { $0.condition == .drained }
   }
 
-  @Test func theLaterOfTwoWorkersWithOneMessageCountsNothing() async throws {
+  @Test("the later of two workers with one message counts nothing") func theLaterOfTwoWorkersWithOneMessageCountsNothing()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill([TestEntry(url: "http://h/1")])
     try fixture.takeAsAnother()
@@ -139,7 +144,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs() == ["http://h/1"])
   }
 
-  @Test func aWorkerIsToldOfWhatItLost() async throws {
+  @Test("a worker learns which entries it lost") func aWorkerIsToldOfWhatItLost() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
     var options = QueueConsumer.Options()
@@ -151,7 +156,7 @@ import Testing
     try await worker.wait(for: "the loss") { $0.lost == [$0.messages[0].id] }
   }
 
-  @Test func whatIsHeldIsRenewed() async throws {
+  @Test("leases of held entries are renewed") func whatIsHeldIsRenewed() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
     var options = QueueConsumer.Options()
@@ -170,7 +175,7 @@ import Testing
     #expect(try fixture.pending(id)[3] == .integer(1))
   }
 
-  @Test func acknowledgementsThatWaitAreSaidBeforeAStop() async throws {
+  @Test("pending acknowledgements are sent before a stop") func acknowledgementsThatWaitAreSaidBeforeAStop() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(640))
     let worker = try TestConsumer(queue)
@@ -183,7 +188,7 @@ import Testing
     #expect(progress.finalEntries == 640 && progress.workers == 0)
   }
 
-  @Test func aStopEndsInTimeWhereRedisIsAway() async throws {
+  @Test("a stop ends in time if Redis is away") func aStopEndsInTimeWhereRedisIsAway() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await worker.take(64, messages: 1)
@@ -195,7 +200,7 @@ import Testing
     #expect(worker.condition == .stopped)
   }
 
-  @Test func whoKeepsWaitingIsThereWhenMoreComes() async throws {
+  @Test("a waiting worker gets later entries") func whoKeepsWaitingIsThereWhenMoreComes() async throws {
     let fixture = try await QueueFixture()
     var options = QueueConsumer.Options()
     options.keepsWaiting = true
@@ -207,7 +212,7 @@ import Testing
     #expect(try fixture.connection().command(["KEYS", "*"]) == .array([]))
   }
 
-  @Test func whatIsKnownToBeBadComesWithTheMessage() async throws {
+  @Test("a message includes blacklisted URLs") func whatIsKnownToBeBadComesWithTheMessage() async throws {
     let fixture = try await QueueFixture()
     var job = QueuedJob.test
     job.variantCount = 2

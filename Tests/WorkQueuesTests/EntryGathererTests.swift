@@ -27,7 +27,7 @@ import Testing
     return decoder.entries.map { String(decoding: decoder.texts[$0.url], as: UTF8.self) }
   }
 
-  @Test func aMessageHoldsEntriesOfOneHostAndOneClass() throws {
+  @Test("a message holds entries of one host and one class") func aMessageHoldsEntriesOfOneHostAndOneClass() throws {
     let entries = (0..<600).map { index in
       TestEntry(url: "http://h\(index % 5)/\(index)", host: "h\(index % 5)", priority: index % 2 == 0 ? .high : .low)
     }
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func entriesOfOneHostKeepTheirOrder() throws {
+  @Test("entries of one host keep their order") func entriesOfOneHostKeepTheirOrder() throws {
     let entries = TestEntry.many(1000, hosts: 3)
     let all = try messages(entries, maximumEntries: 100).flatMap { try urls($0) }
     for host in ["h0", "h1", "h2"] {
@@ -49,7 +49,8 @@ import Testing
     }
   }
 
-  @Test func theMessageThatWasBegunFirstGoesOutWhereTooManyEntriesAreGathered() throws {
+  @Test("the oldest message is sent if too many entries are gathered")
+  func theMessageThatWasBegunFirstGoesOutWhereTooManyEntriesAreGathered() throws {
     var gatherer = EntryGatherer(maximumEntries: 3)
     var sent: [EntryGatherer.Message] = []
     for entry in TestEntry.many(6, hosts: 6) {
@@ -61,12 +62,12 @@ import Testing
     #expect(try sent.flatMap { try urls($0) } == ["http://h1/1.jpg", "http://h2/2.jpg", "http://h3/3.jpg"])
   }
 
-  @Test func aMessageWithLongTextsGoesOutEarly() throws {
+  @Test("a message with long texts is sent early") func aMessageWithLongTextsGoesOutEarly() throws {
     let entries = (0..<10).map { TestEntry(url: "http://h/" + String(repeating: "\($0)", count: 60_000)) }
     #expect(messages(entries).map(\.entryCount) == [5, 5])
   }
 
-  @Test func theSameEntriesMakeTheSameMessages() {
+  @Test("the same entries make the same messages") func theSameEntriesMakeTheSameMessages() {
     var random = SeededRandom(seed: 3)
     let entries = (0..<5000).map { index in
       let host = Int.random(in: 0..<400, using: &random)

@@ -7,7 +7,7 @@ import Testing
 
 /// What others write into Redis, and what Redis does not let us do.
 @Suite struct ForeignInputTests {
-  @Test func garbageInAStreamIsHandedOutAndHoldsNothingUp() async throws {
+  @Test("garbage in a stream is reported and delays nothing") func garbageInAStreamIsHandedOutAndHoldsNothingUp() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(128)
     let queue = try fixture.fill(entries)
@@ -28,7 +28,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
   }
 
-  @Test func allKeysHoldOneHashTag() async throws {
+  @Test("all keys share one hash tag") func allKeysHoldOneHashTag() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
     let worker = try TestConsumer(queue)
@@ -44,7 +44,7 @@ import Testing
     #expect(try connection.command(["DBSIZE"]) == .integer(0))
   }
 
-  @Test func aKeyOfAnotherTypeLeavesEverythingAsItWas() async throws {
+  @Test("a key of another type changes nothing") func aKeyOfAnotherTypeLeavesEverythingAsItWas() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(10)))
     try await worker.take(10, messages: 1)
@@ -60,7 +60,7 @@ import Testing
     #expect(try fixture.pending(worker.messages[0].id).count == 4)
   }
 
-  @Test func totalsThatAreNoNumbersLeaveEverythingAsItWas() async throws {
+  @Test("totals that aren't numbers change nothing") func totalsThatAreNoNumbersLeaveEverythingAsItWas() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(10)))
     try await worker.take(10, messages: 1)
@@ -71,7 +71,9 @@ import Testing
     #expect(try fixture.pending(worker.messages[0].id).count == 4)
   }
 
-  @Test func aWorkerOfAnEarlierFillingSettlesNothingInTheNext() async throws {
+  @Test("a worker of an earlier filling settles nothing in the next") func aWorkerOfAnEarlierFillingSettlesNothingInTheNext()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await worker.take(64, messages: 1)
@@ -85,7 +87,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 0)
   }
 
-  @Test func aWrongPasswordAndALackingPermissionAreFinal() async throws {
+  @Test("a wrong password and a missing permission are final") func aWrongPasswordAndALackingPermissionAreFinal() async throws {
     let server = try await RedisServer(users: [
       "user default off", "user weak on >secret ~* +@all -xreadgroup", "user strong on >secret ~* &* +@all",
     ])
@@ -110,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func aJobOfAnotherMakingIsUnreadable() async throws {
+  @Test("a job from another source is unreadable") func aJobOfAnotherMakingIsUnreadable() async throws {
     let fixture = try await QueueFixture()
     #expect(try QueueFollower(fixture.place).open() == nil)
     #expect(try QueueFollower(fixture.place).progress() == nil)
@@ -122,7 +124,7 @@ import Testing
     #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
   }
 
-  @Test(arguments: ["9007199254740993", "-9223372036854775808", "1e3"])
+  @Test("a job from another version is unreadable", arguments: ["9007199254740993", "-9223372036854775808", "1e3"])
   func aJobOfAnotherAgeIsUnreadable(created: String) async throws {
     let fixture = try await QueueFixture()
     _ = try fixture.fill(TestEntry.many(1))
@@ -130,7 +132,7 @@ import Testing
     #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
   }
 
-  @Test func countsBeyondAllBoundsOverflowNowhere() async throws {
+  @Test("huge counts never overflow") func countsBeyondAllBoundsOverflowNowhere() async throws {
     let fixture = try await QueueFixture()
     _ = try fixture.fill(TestEntry.many(1))
     let connection = try fixture.connection()
@@ -142,7 +144,7 @@ import Testing
     #expect(throws: QueueError.self) { try fixture.writer().begin(.test) }
   }
 
-  @Test func aBlacklistThatCannotBeReadHoldsNothingUp() async throws {
+  @Test("an unreadable blacklist delays nothing") func aBlacklistThatCannotBeReadHoldsNothingUp() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(128))
     let connection = try fixture.connection()
@@ -156,7 +158,7 @@ import Testing
     try await worker.wait(for: "the end") { $0.condition == .drained }
   }
 
-  @Test func resultsOfStrangersAreShownAsSuch() async throws {
+  @Test("foreign results are shown as such") func resultsOfStrangersAreShownAsSuch() async throws {
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))
     _ = try fixture.connection().command(["XADD", fixture.keys.results, "*", "foo", "bar"])
@@ -167,9 +169,9 @@ import Testing
     #expect(try follower.results(after: all[1].id, maximum: 1) == [all[2]])
   }
 
-  @Test(arguments: ["a", "A-b_c.9", String(repeating: "x", count: 64)])
+  @Test("queue names are plain", arguments: ["a", "A-b_c.9", String(repeating: "x", count: 64)])
   func namesArePlain(name: String) { #expect(QueueName(name)?.description == name) }
 
-  @Test(arguments: ["", "a b", "a:b", "{a}", "ä", String(repeating: "x", count: 65), "a/b", "a\n"])
+  @Test("other names are rejected", arguments: ["", "a b", "a:b", "{a}", "ä", String(repeating: "x", count: 65), "a/b", "a\n"])
   func otherNamesAreNone(name: String) { #expect(QueueName(name) == nil) }
 }

@@ -7,7 +7,9 @@ import Testing
 
 /// What a worker gives back that is asked to stop does not count as delivered; what one held that died does.
 @Suite struct GivingBackTests {
-  @Test func whatIsGivenBackIsDeliveredAsIfForTheFirstTime() async throws {
+  @Test("returned entries are delivered as if for the first time") func whatIsGivenBackIsDeliveredAsIfForTheFirstTime()
+    async throws
+  {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
     let first = try TestConsumer(queue)
@@ -22,7 +24,7 @@ import Testing
     #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
   }
 
-  @Test func elevenStopsOnEndLeaveEntriesAsTheyWere() async throws {
+  @Test("eleven consecutive stops leave entries unchanged") func elevenStopsOnEndLeaveEntriesAsTheyWere() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(10)
     let queue = try fixture.fill(entries + [TestEntry(url: "http://single/1.jpg", host: "single")])
@@ -42,7 +44,7 @@ import Testing
     #expect(try Set(QueueFollower(fixture.place).resultURLs()) == Set(entries.map(\.url) + ["http://single/1.jpg"]))
   }
 
-  @Test func tenDeathsAmongStopsAreTenDeliveries() async throws {
+  @Test("ten crashes among stops are ten deliveries") func tenDeathsAmongStopsAreTenDeliveries() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill([TestEntry(url: "http://h/1.jpg")])
     try fixture.takeAsAnother()
@@ -58,7 +60,7 @@ import Testing
     #expect(last.messages[0].deliveries == 11 && last.messages[0].isGivenUp)
   }
 
-  @Test func whatWasBegunIsGivenBackInSingleEntries() async throws {
+  @Test("a started message is returned in single entries") func whatWasBegunIsGivenBackInSingleEntries() async throws {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(128)
     let queue = try fixture.fill(entries)
@@ -76,7 +78,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 128)
   }
 
-  @Test(arguments: [true, false])
+  @Test("at the memory limit everything is returned unchanged", arguments: [true, false])
   func atTheMemoryLimitAllGoesBackAsItWas(isAcknowledged: Bool) async throws {
     let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
     let queue = try fixture.fill(TestEntry.many(64))

@@ -25,7 +25,7 @@ import Testing
     ("", .max, 0, .invalid(sentence: "it is empty")), ("http://h/images/2.jpg", 0, 300, .good),
   ])
 
-  @Test func entriesAreReadAsTheyWereWritten() throws {
+  @Test("entries survive a round trip") func entriesAreReadAsTheyWereWritten() throws {
     let message = try Self.decoded(Self.sample)
     #expect(
       message.entries.map { String(decoding: message.texts[$0.url], as: UTF8.self) }
@@ -41,7 +41,7 @@ import Testing
     #expect(String(decoding: message.texts[sentence], as: UTF8.self) == "it is empty")
   }
 
-  @Test func neighboursShareTheirBeginning() {
+  @Test("neighbours share their prefix") func neighboursShareTheirBeginning() {
     let one = Self.encoded([("http://host/a/long/path/of/images/1.jpg", 0, 1, .good)])
     let two = Self.encoded([
       ("http://host/a/long/path/of/images/1.jpg", 0, 1, .good), ("http://host/a/long/path/of/images/2.jpg", 0, 2, .good),
@@ -49,14 +49,14 @@ import Testing
     #expect(two.count - one.count < 12)
   }
 
-  @Test func aMessageThatIsCutAnywhereBreaksOrHasFewerEntries() {
+  @Test("a truncated message fails or has fewer entries") func aMessageThatIsCutAnywhereBreaksOrHasFewerEntries() {
     for length in 0..<Self.sample.count {
       let cut = try? Self.decoded(Array(Self.sample.prefix(length)))
       #expect((cut?.entries.count ?? 0) < 4)
     }
   }
 
-  @Test func whatNoWriterWritesIsRefused() {
+  @Test("invalid messages are rejected") func whatNoWriterWritesIsRefused() {
     let wrong: [[UInt8]] = [
       [], [1], [2, 0, 0, 0, 0, 0],
       [1, 3, 0, 0, 0, 0],  // a state that there is not
@@ -71,7 +71,7 @@ import Testing
     for bytes in wrong { #expect(throws: MessageProblem.self) { try Self.decoded(bytes) } }
   }
 
-  @Test func aSmallMessageCannotUnfoldToAnyLength() {
+  @Test("a small message cannot expand without limit") func aSmallMessageCannotUnfoldToAnyLength() {
     // The first URL has all the bytes that one may have, and the next ones share them.
     var bytes: [UInt8] = [1, 0, 0, 1, 0]
     Varint.append(65_536, to: &bytes)
@@ -84,7 +84,7 @@ import Testing
     #expect(throws: MessageProblem.self) { try Self.decoded(bytes) }
   }
 
-  @Test func garbageNeverCrashesTheReader() {
+  @Test("garbage never crashes the reader") func garbageNeverCrashesTheReader() {
     var random = SeededRandom(seed: 7)
     for _ in 0..<20_000 {
       var bytes = Self.sample

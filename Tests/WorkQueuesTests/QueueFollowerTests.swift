@@ -5,7 +5,7 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct QueueFollowerTests {
-  @Test func aReportedQueueHoldsNoResults() async throws {
+  @Test("a reported queue holds no results") func aReportedQueueHoldsNoResults() async throws {
     let fixture = try await QueueFixture()
     try await TestConsumer(try fixture.fill(TestEntry.many(192))).drain()
     let follower = QueueFollower(fixture.place)
@@ -19,7 +19,7 @@ import Testing
     #expect(try follower.progress()?.finalEntries == 192)
   }
 
-  @Test func aReportOnAnEarlierFillingLeavesTheNextAlone() async throws {
+  @Test("a report on an earlier filling leaves the next alone") func aReportOnAnEarlierFillingLeavesTheNextAlone() async throws {
     let fixture = try await QueueFixture()
     let first = try fixture.fill(TestEntry.many(64))
     let follower = QueueFollower(fixture.place)
@@ -32,7 +32,7 @@ import Testing
     #expect(try follower.results().count == 2 && follower.progress()?.isReported == false)
   }
 
-  @Test func onlyTheFillingThatIsMeantIsDeleted() async throws {
+  @Test("only the given filling is deleted") func onlyTheFillingThatIsMeantIsDeleted() async throws {
     let fixture = try await QueueFixture()
     let first = try fixture.fill(TestEntry.many(64))
     let follower = QueueFollower(fixture.place)
@@ -45,7 +45,7 @@ import Testing
     #expect(try follower.open() == nil)
   }
 
-  @Test("what workers share about rates outlasts the queue")
+  @Test("shared rates outlive the queue")
   func ratesOutlastTheQueue() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))

@@ -6,7 +6,8 @@ import Testing
 @testable import WorkQueues
 
 @Suite struct QueueRunTests {
-  @Test func allEntriesComeOutOnceAndTheQueueIsDrained() async throws {
+  @Test("all entries are delivered once, and the queue is drained") func allEntriesComeOutOnceAndTheQueueIsDrained() async throws
+  {
     let fixture = try await QueueFixture()
     let entries = TestEntry.many(1000, hosts: 7)
     let queue = try fixture.fill(entries)

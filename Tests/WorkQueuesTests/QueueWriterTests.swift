@@ -28,7 +28,7 @@ import Testing
     )
   }
 
-  @Test func aWriterThatEndsAnywhereIsFollowedByOneThatGoesOn() async throws {
+  @Test("a new writer resumes where another one ended") func aWriterThatEndsAnywhereIsFollowedByOneThatGoesOn() async throws {
     let whole = try await QueueFixture()
     let one = whole.writer(Self.options)
     #expect(try one.begin(.test) == .new)
@@ -56,7 +56,7 @@ import Testing
     #expect(try fixture.writer().begin(.test) == .sealed(size))
   }
 
-  @Test func whatWorkersHaveFinishedIsNotWrittenAgain() async throws {
+  @Test("finished entries aren't written again") func whatWorkersHaveFinishedIsNotWrittenAgain() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
     _ = try writer.begin(.test)
@@ -76,7 +76,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs().sorted() == Self.entries.map(\.url).sorted())
   }
 
-  @Test(arguments: [0, 450, 899])
+  @Test("different entries are noticed", arguments: [0, 450, 899])
   func otherEntriesThanBeforeAreNoticed(index: Int) async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsWrittenBehindOtherEntriesThanBefore() async throws {
+  @Test("nothing is appended after different entries") func nothingIsWrittenBehindOtherEntriesThanBefore() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
     _ = try writer.begin(.test)
@@ -114,7 +114,7 @@ import Testing
     #expect(try contents(fixture) == before)
   }
 
-  @Test(arguments: [899, 64, 0])
+  @Test("missing entries are noticed", arguments: [899, 64, 0])
   func fewerEntriesThanBeforeAreNoticed(count: Int) async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func anotherJobIsNotMixedIn() async throws {
+  @Test("another job isn't mixed in") func anotherJobIsNotMixedIn() async throws {
     let fixture = try await QueueFixture()
     _ = try fixture.writer().begin(.test)
     var other = QueuedJob.test
@@ -138,7 +138,7 @@ import Testing
     #expect(throws: QueueError.holdsAnotherJob(fixture.place)) { try fixture.writer().begin(other) }
   }
 
-  @Test func twoWritersOfOneJobWriteItOnce() async throws {
+  @Test("two writers of one job write it once") func twoWritersOfOneJobWriteItOnce() async throws {
     let fixture = try await QueueFixture()
     let writers = [fixture.writer(Self.options), fixture.writer(Self.options)]
     for writer in writers { _ = try writer.begin(.test) }
@@ -152,7 +152,7 @@ import Testing
     #expect(progress.written == sizes[0] && progress.openMessages == sizes[0].messages)
   }
 
-  @Test func aWriterGoesOnAfterRedisHasCrashed() async throws {
+  @Test("a writer resumes after a crash of Redis") func aWriterGoesOnAfterRedisHasCrashed() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
     _ = try writer.begin(.test)
@@ -164,7 +164,7 @@ import Testing
     #expect(try QueueFollower(fixture.place).resultURLs().sorted() == Self.entries.map(\.url).sorted())
   }
 
-  @Test func aWriterThatMayNotWaitIsInterrupted() async throws {
+  @Test("a writer that may not wait is interrupted") func aWriterThatMayNotWaitIsInterrupted() async throws {
     let fixture = try await QueueFixture()
     let why = Watched<QueueWait?>(nil)
     let writer = fixture.writer(Self.options) { wait in
@@ -184,7 +184,8 @@ import Testing
     #expect(error.description.contains(fixture.server.host))
   }
 
-  @Test func aFullQueueHoldsTheWriterUpUntilWorkersHaveFinishedSome() async throws {
+  @Test("a full queue delays the writer until workers have finished entries")
+  func aFullQueueHoldsTheWriterUpUntilWorkersHaveFinishedSome() async throws {
     let fixture = try await QueueFixture()
     var options = Self.options
     options.maximumQueuedEntries = 300
@@ -211,7 +212,7 @@ import Testing
     #expect(try follower.progress()?.finalEntries == 900)
   }
 
-  @Test func messagesThatRedisHasLostAreToldOfAtTheEnd() async throws {
+  @Test("messages that Redis lost are reported at the end") func messagesThatRedisHasLostAreToldOfAtTheEnd() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer()
     _ = try writer.begin(.test)
@@ -223,7 +224,7 @@ import Testing
     #expect(error?.description.contains("lost messages") == true)
   }
 
-  @Test func aURLThatIsTooLongIsNamedByItsManifestAndLine() async throws {
+  @Test("a URL that is too long is named by manifest and line") func aURLThatIsTooLongIsNamedByItsManifestAndLine() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer()
     _ = try writer.begin(.test)
@@ -236,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func aStrangersMessageInTheWayIsAnError() async throws {
+  @Test("a foreign message in the way is an error") func aStrangersMessageInTheWayIsAnError() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer(Self.options)
     _ = try writer.begin(.test)

@@ -7,7 +7,7 @@ import Testing
 
 /// What one worker holds and has not begun goes to others that have nothing to do.
 @Suite struct SharingTests {
-  @Test func whoHasNothingToDoGetsWhatAnotherGivesBack() async throws {
+  @Test("an idle worker gets another's returned entries") func whoHasNothingToDoGetsWhatAnotherGivesBack() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(192))
     let first = try TestConsumer(queue, .patient)
@@ -28,7 +28,7 @@ import Testing
   }
 
   /// What several give back is for several: no one takes more than a batch at once, even of single entries.
-  @Test func whatIsGivenBackIsTakenABatchAtATime() async throws {
+  @Test("returned entries are taken one batch at a time") func whatIsGivenBackIsTakenABatchAtATime() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(150, hosts: 150))
     let first = try TestConsumer(queue, .patient)
@@ -45,7 +45,8 @@ import Testing
     #expect(second.messages.allSatisfy { $0.deliveries == 1 })
   }
 
-  @Test func anEntryThatTwoWorkersDiedWithIsTakenBackAlone() async throws {
+  @Test("an entry that crashed two workers is taken back alone") func anEntryThatTwoWorkersDiedWithIsTakenBackAlone() async throws
+  {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(5))
     try await fixture.loseTwice(5, of: queue)
@@ -57,7 +58,8 @@ import Testing
     #expect(worker.messages.allSatisfy { $0.deliveries == 3 })
   }
 
-  @Test func whatAStoppedWorkerGaveBackIsFoundWithoutALookThroughWhatOthersHold() async throws {
+  @Test("a stopped worker's entries are found without a scan of others'")
+  func whatAStoppedWorkerGaveBackIsFoundWithoutALookThroughWhatOthersHold() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(10))
     let first = try TestConsumer(queue, .patient)
@@ -70,7 +72,7 @@ import Testing
     #expect(second.messages[0].entries.count == 10 && second.messages[0].deliveries == 1)
   }
 
-  @Test func whoNeedsWorkSaysSoUntilItHasSome() async throws {
+  @Test("a worker asks for work until it has some") func whoNeedsWorkSaysSoUntilItHasSome() async throws {
     let fixture = try await QueueFixture()
     let writer = fixture.writer()
     _ = try writer.begin(.test)
@@ -85,7 +87,10 @@ import Testing
     #expect(try connection.command(["HEXISTS", fixture.keys.job, "needed"]) == .integer(0))
   }
 
-  @Test(arguments: [("%d one", 0), ("%d two", 1), ("1 two", 0), ("no time", 0), ("", 0)])
+  @Test(
+    "another worker's request for work counts for a second",
+    arguments: [("%d one", 0), ("%d two", 1), ("1 two", 0), ("no time", 0), ("", 0)]
+  )
   func theNeedOfAnotherCountsForASecond(word: String, answer: Int64) async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(1))
