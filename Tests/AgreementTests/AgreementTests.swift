@@ -7,7 +7,7 @@ import Testing
 /// pixels are from those in the file beside it.
 @Suite("Agreement with another decoder", .enabled(if: Agreement.folder != nil, "scripts/agreement runs it"))
 struct AgreementTests {
-  @Test func writesWhatTheCodersSayOfEachFile() throws {
+  @Test("the coders' verdict on each file is written") func writesWhatTheCodersSayOfEachFile() throws {
     let folder = try #require(Agreement.folder)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     let encoder = JSONEncoder()

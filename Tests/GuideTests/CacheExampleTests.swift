@@ -9,12 +9,12 @@ import Testing
 
   init() throws { site = try ExampleOrigin() }
 
-  @Test("C4, C7: a cache is opened with rules") func aCacheIsOpened() throws {
+  @Test("a cache is opened with rules") func aCacheIsOpened() throws {
     let cache = try openCache(folder: site.folder.file("own"))
     #expect(cache.configuration.expireBy == .access && cache.path.hasSuffix("own/thumbnails"))
   }
 
-  @Test("M7, M8: modes choose cache and network") func modesChoose() async throws {
+  @Test("modes choose between cache and network") func modesChoose() async throws {
     let requests = chooseMode(url: site.image(1))
     await #expect(throws: ImageLoadError.notCached) { try await site.manager.response(for: requests[0]) }
     #expect(try await site.manager.response(for: requests[1]).source == .network)
@@ -22,7 +22,7 @@ import Testing
     #expect(try site.manager.isInMemory(site.image(1)) && !site.manager.isOnDisk(site.image(1)))
   }
 
-  @Test("M6: a refresh shows what is cached, then asks") func aRefreshShowsFirst() async throws {
+  @Test("a refresh shows the cached image first, and then requests") func aRefreshShowsFirst() async throws {
     site.origin.set(
       "/page-1.jpg",
       .sequence([
@@ -34,13 +34,13 @@ import Testing
     #expect(preview?.image != nil && final.result.outcome == .revalidated)
   }
 
-  @Test("M18, C6: what is there can be asked, stored and removed") func whatIsThere() throws {
+  @Test("cached images can be checked, stored and removed") func whatIsThere() throws {
     try askWhatIsThere(site.manager, url: site.image(1), file: SampleImages.jpeg(1))
     #expect(try site.manager.isOnDisk(site.image(1)) && !site.manager.isInMemory(site.image(1)))
     #expect(site.origin.requests.isEmpty)
   }
 
-  @Test("C12, C13: an export is found as a read-only cache") func exportsAreFound() async throws {
+  @Test("an export works as a read-only cache") func exportsAreFound() async throws {
     _ = try await loadImage(site.manager, url: site.image(1))
     let folder = site.folder.file("bundle")
     #expect(try exportAll(site.cache, to: folder).exported == 1)
@@ -50,35 +50,35 @@ import Testing
     #expect(site.origin.requests.count == 1)
   }
 
-  @Test("C9, C10, C14: a cache is trimmed, verified and counted") func cachesAreMaintained() async throws {
+  @Test("a cache is trimmed, verified and counted") func cachesAreMaintained() async throws {
     _ = try await loadImage(site.manager, url: site.image(1))
     #expect(try await maintain(site.cache).entries == 1)
   }
 
-  @Test("M5: the blacklist is listed and cleared") func theBlacklistIsListed() async throws {
+  @Test("the blacklist is listed and cleared") func theBlacklistIsListed() async throws {
     for path in ["/a.jpg", "/b.jpg"] { _ = await tellWhy(site.manager, url: site.origin.url(path)) }
     #expect(try readBlacklist(site.cache) == 2)
     #expect(try site.cache.totals().blacklistEntries == 0)
   }
 
-  @Test("C3, C4: managers share memory, and their images stay apart") func managersShareMemory() async throws {
+  @Test("managers share memory, and their images stay apart") func managersShareMemory() async throws {
     let other = try ImageCache(ImageCache.Configuration(directory: site.folder.file("other")))
     let managers = try shareMemory(thumbnails: site.cache, photos: other)
     for manager in managers { #expect(try await manager.response(for: ImageRequest(url: site.image(1))).source == .network) }
     #expect(managers[0].configuration.memory?.count == 2)
   }
 
-  @Test("P1: a batch tells what became of it") func aBatchTells() async throws {
+  @Test("a batch reports its result") func aBatchTells() async throws {
     let result = await prefetchAll(site.manager, urls: site.images + [site.origin.url("/none.jpg")])
     #expect(result.loaded == 10 && result.failed == 1)
   }
 
-  @Test("P1, P4: a lazy sequence goes to memory") func sequencesGoToMemory() async throws {
+  @Test("a lazy sequence goes to memory") func sequencesGoToMemory() async throws {
     #expect(await prefetchSequence(site.manager, base: site.origin.base).loaded == 10)
     #expect(site.memory.count == 10)
   }
 
-  @Test("P3: a batch is a token") func aBatchIsAToken() async throws {
+  @Test("a batch is a cancellation token") func aBatchIsAToken() async throws {
     #expect(await steer(site.manager, urls: site.images).loaded == 10)
   }
 }

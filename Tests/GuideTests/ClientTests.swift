@@ -10,7 +10,7 @@ import Testing
 struct ClientTests {
   private let folder = TemporaryDirectory()
 
-  @Test func aClientOfTheLibraryIsBuiltAndRuns() async throws {
+  @Test("a client of the library builds and runs") func aClientOfTheLibraryIsBuiltAndRuns() async throws {
     let origin = try Origin()
     for number in 1...3 { origin.set("/\(number).jpg", .body(SampleImages.jpeg(number), type: "image/jpeg")) }
     let urls = (1...3).map { origin.url("/\($0).jpg") }

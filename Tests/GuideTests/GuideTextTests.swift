@@ -3,7 +3,7 @@ import Testing
 
 /// What stands in the guide is what is compiled and run here.
 @Suite struct GuideTextTests {
-  @Test func everyBlockOfTheGuideIsAnExample() throws {
+  @Test("every code block of the guide is an example") func everyBlockOfTheGuideIsAnExample() throws {
     var shown: Set<String> = []
     for article in try Guide.articles() {
       let blocks = try Guide.blocks(ofArticle: article)
@@ -15,11 +15,11 @@ import Testing
     #expect(try shown == Set(Guide.examples()))
   }
 
-  @Test func theReadmeShowsTheFirstExample() throws {
+  @Test("the README shows the first example") func theReadmeShowsTheFirstExample() throws {
     #expect(try Guide.blocks(ofArticle: "README.md").last == Guide.blocks(ofExamples: "GettingStarted.swift").last)
   }
 
-  @Test func theReadmeNamesWhatTheScriptInstalls() throws {
+  @Test("the README names the packages that the script installs") func theReadmeNamesWhatTheScriptInstalls() throws {
     let script = try text(of: "scripts/install-dependencies")
     let start = try #require(script.range(of: "build)\n    packages+=("))
     let end = try #require(script.range(of: ")", range: start.upperBound..<script.endIndex))

@@ -8,59 +8,59 @@ import Testing
 
   init() throws { site = try ExampleOrigin() }
 
-  @Test("M1, P1: the first example loads one image and prefetches the rest") func gettingStartedWorks() async throws {
+  @Test("the first example loads one image and prefetches the rest") func gettingStartedWorks() async throws {
     let folder = site.folder.file("started")
     let (image, result) = try await gettingStarted(folder: folder, url: site.image(1), urls: site.images)
     #expect(image.pixels.size == ImageSize(width: 32, height: 24))
     #expect(result.loaded == 9 && result.alreadyCached == 1 && result.total == 10)
   }
 
-  @Test("M1: image(for:) gives the pixels") func imageForGivesPixels() async throws {
+  @Test("image(for:) returns the pixels") func imageForGivesPixels() async throws {
     let image = try await loadImage(site.manager, url: site.image(1))
     #expect(image.header.format == .jpeg && image.pixels.size == ImageSize(width: 32, height: 24))
   }
 
-  @Test("M26: a response has the bytes beside the image") func aResponseHasTheBytes() async throws {
+  @Test("a response has the bytes beside the image") func aResponseHasTheBytes() async throws {
     let first = try await loadResponse(site.manager, url: site.image(1))
     #expect(first.source == .network && first.image != nil && first.data == SampleImages.jpeg(1))
     #expect(try await loadResponse(site.manager, url: site.image(1)).data == SampleImages.jpeg(1))
     #expect(site.origin.requests.count == 1)
   }
 
-  @Test("M25: a lazy request is decoded when it is asked to be") func lazyRequestsDecodeLater() async throws {
+  @Test("a lazy request decodes on demand") func lazyRequestsDecodeLater() async throws {
     #expect(try await loadData(site.manager, url: site.image(1)).pixels.size.width == 32)
     #expect(site.memory.count == 0)
   }
 
-  @Test("K6: a thumbnail fits its box") func aThumbnailFitsItsBox() async throws {
+  @Test("a thumbnail fits its box") func aThumbnailFitsItsBox() async throws {
     #expect(try await loadThumbnail(site.manager, url: site.image(1))?.pixels.size == ImageSize(width: 16, height: 12))
   }
 
-  @Test("M1, D10: a task can be watched to its end") func aTaskCanBeWatched() async throws {
+  @Test("a task can be watched to its end") func aTaskCanBeWatched() async throws {
     #expect(try await watchTask(site.manager, url: site.image(1)).source == .network)
   }
 
-  @Test("M17: a cancelled task ends as cancelled") func aCancelledTaskEnds() async throws {
+  @Test("a cancelled task ends as cancelled") func aCancelledTaskEnds() async throws {
     let gate = site.origin.holdAll()
     let task = cancelTask(site.manager, url: site.image(1))
     await #expect(throws: ImageLoadError.cancelled) { try await task.value }
     gate.open()
   }
 
-  @Test("M2, M3, M7: every reason is told") func everyReasonIsTold() async throws {
+  @Test("every failure reason is reported") func everyReasonIsTold() async throws {
     #expect(await tellWhy(site.manager, url: site.image(1)) == "768 pixels")
     #expect(await tellWhy(site.manager, url: site.origin.url("/none.jpg")).hasPrefix("http-status: "))
     #expect(await tellWhy(site.manager, url: site.origin.url("/none.jpg")).hasPrefix("known bad, not asked again: "))
     #expect(await tellWhy(site.manager, url: "").hasPrefix("invalid-url: "))
   }
 
-  @Test("M12: a request's options reach the server") func optionsReachTheServer() async throws {
+  @Test("a request's options reach the server") func optionsReachTheServer() async throws {
     let response = try await askOtherwise(site.manager, url: site.image(1), token: "secret")
     #expect(response.source == .network)
     #expect(site.origin.requests[0].headers["Authorization"] == "Bearer secret")
   }
 
-  @Test("M4, M13, M15: hooks decide") func hooksDecide() async throws {
+  @Test("hooks decide") func hooksDecide() async throws {
     let manager = try decideByCode(cache: site.cache)
     await #expect(throws: ImageLoadError.declined) { try await manager.image(for: site.origin.url("/drafts/a.jpg")) }
     _ = try await manager.image(for: site.image(1) + "?width=100")
@@ -69,18 +69,18 @@ import Testing
     #expect(site.origin.count(of: "/none.jpg") == 2)
   }
 
-  @Test("M21: a slot shows the image that was bound last") func aSlotShowsTheLast() async throws {
+  @Test("a slot shows the last bound image") func aSlotShowsTheLast() async throws {
     let response = await fillSlot(site.manager, first: site.origin.url("/none.jpg"), second: site.image(2))
     #expect(response?.image != nil)
   }
 
-  @Test("D20: a loader of one's own answers") func ownLoadersAnswer() async throws {
+  @Test("a custom loader responds") func ownLoadersAnswer() async throws {
     site.folder.write(SampleImages.jpeg(1), to: "hero.jpg")
     #expect(try await loadAsset(cache: site.cache, folder: site.folder.path).pixels.size.width == 32)
     #expect(site.origin.requests.isEmpty)
   }
 
-  @Test("D20, M6: a loader tells that nothing has changed") func loadersRevalidate() async throws {
+  @Test("a loader reports that nothing has changed") func loadersRevalidate() async throws {
     let loader = VersionedLoader(version: "\"7\"", body: SampleImages.jpeg(1))
     let downloads = ImageDownloader.Configuration(loaders: [loader])
     let manager = try ImageManager(ImageManager.Configuration(cache: site.cache, downloads: downloads))
@@ -89,7 +89,7 @@ import Testing
     #expect(try await refresh(manager, url: url).final.result.outcome == .revalidated)
   }
 
-  @Test("M14: a transformer of one's own makes the image") func ownTransformersWork() async throws {
+  @Test("a custom transformer makes the image") func ownTransformersWork() async throws {
     let half = try await loadHalf(site.manager, url: site.image(1))
     #expect(half.image?.pixels.size == ImageSize(width: 16, height: 12))
     #expect(try await loadHalf(site.manager, url: site.image(1)).source == .memory)

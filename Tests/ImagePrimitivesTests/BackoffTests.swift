@@ -2,7 +2,7 @@ import ImagePrimitives
 import Testing
 
 @Suite struct BackoffTests {
-  @Test("D15: backoff doubles up to its maximum")
+  @Test("backoff doubles up to its maximum")
   func backoffDoubles() {
     let backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(3))
     #expect(

@@ -4,6 +4,7 @@ import Testing
 
 @Suite("What stands behind an image's URL") struct ContentSniffTests {
   @Test(
+    "known content is named",
     arguments: [
       ("", .empty),
       ("<!DOCTYPE html><html>", .html),
@@ -27,17 +28,18 @@ import Testing
     #expect(Array(body.utf8).withUnsafeBytes { ContentSniff(prefix: $0) } == kind)
   }
 
-  @Test func textOfTwoBytesALetterIsText() {
+  @Test("UTF-16 text is text") func textOfTwoBytesALetterIsText() {
     let bytes: [UInt8] = [0xFF, 0xFE] + "<html>".utf16.flatMap { [UInt8($0), 0] }
     #expect(bytes.withUnsafeBytes { ContentSniff(prefix: $0) } == .text)
   }
 
-  @Test func onlyBinaryDataCanBecomeAnImage() {
+  @Test("only binary data can become an image") func onlyBinaryDataCanBecomeAnImage() {
     let kinds: [ContentSniff] = [.image(.png), .unknown, .html, .xml, .json, .text, .empty]
     #expect(kinds.map(\.canBeImage) == [true, true, false, false, false, false, false])
   }
 
   @Test(
+    "broken fixtures are recognised",
     arguments: [
       ("page.jpg", .html), ("text.png", .text), ("empty.jpg", .empty), ("gif-inside.jpg", .image(.gif)),
       ("huge.png", .image(.png)),

@@ -3,6 +3,7 @@ import Testing
 
 @Suite("A declared content type against the bytes' format") struct ContentTypeMatchTests {
   @Test(
+    "each declared type is compared with the detected format",
     arguments: [
       ("image/jpeg", .jpeg, .exact),
       ("IMAGE/JPEG", .jpeg, .exact),

@@ -2,13 +2,14 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("K1: formats by their bytes") struct ImageFormatDetectionTests {
+@Suite("formats by their bytes") struct ImageFormatDetectionTests {
   private static func box(_ major: String, _ compatible: String...) -> [UInt8] {
     let body = Array("ftyp\(major)\0\0\0\0\(compatible.joined())".utf8)
     return [0, 0, 0, UInt8(body.count + 4)] + body
   }
 
   @Test(
+    "each format is recognised",
     arguments: [
       ([0xFF, 0xD8, 0xFF, 0xE0], .jpeg),
       ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), .png),
@@ -38,6 +39,7 @@ import Testing
   }
 
   @Test(
+    "other data has no format",
     arguments: [
       [], [0xFF], [0xFF, 0xD8], Array("BMW is a car maker, and this is a text".utf8), Array("RIFF\0\0\0\0WAVE".utf8),
       box("isom", "mp42"), Array("GIF".utf8), [0, 0, 1, 0, 0, 0, 0, 0, 0, 0], Array("<html><svg>".utf8),
@@ -49,6 +51,7 @@ import Testing
   }
 
   @Test(
+    "files of real encoders are recognised",
     arguments: [
       ("photo.jpg", .jpeg), ("rgba.png", .png), ("lossy.webp", .webp), ("animated.webp", .webp), ("animation.gif", .gif),
     ] as [(String, ImageFormat)]
@@ -57,7 +60,7 @@ import Testing
     #expect(Fixtures.bytes("images/good/\(name)").withUnsafeBytes { ImageFormat(prefix: $0) } == format)
   }
 
-  @Test func everyPrefixIsLookedAtWithinItsBounds() {
+  @Test("every prefix is read within its bounds") func everyPrefixIsLookedAtWithinItsBounds() {
     for name in [
       "good/photo.jpg", "good/rgba.png", "good/lossy.webp", "good/animation.gif", "broken/page.jpg", "broken/text.png",
     ] {

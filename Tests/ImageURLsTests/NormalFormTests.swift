@@ -71,38 +71,43 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     ("https://user@[::1]/", "https://user@[::1]/"),
   ]
 
-  @Test(arguments: pairs) func rulesOfTheNormalForm(_ pair: (String, String)) throws {
+  @Test("each rule of normalisation applies", arguments: pairs) func rulesOfTheNormalForm(_ pair: (String, String)) throws {
     #expect(try normalForm(pair.0) == pair.1)
   }
 
-  @Test(arguments: pairs) func theScanKnowsEachNormalFormAndNothingElse(_ pair: (String, String)) throws {
+  @Test("the scan accepts exactly the normalised URLs", arguments: pairs) func theScanKnowsEachNormalFormAndNothingElse(
+    _ pair: (String, String)
+  ) throws {
     let isNormal = Array(pair.0.utf8).withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) } != nil
     #expect(isNormal == (pair.0 == pair.1))
     #expect(Array(pair.1.utf8).withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) } != nil)
     #expect(try normalForm(pair.1) == pair.1)
   }
 
-  @Test(arguments: [
-    ("", InvalidURL.Reason.empty), ("   ", .empty),
-    ("https://a.com/a\tb", .controlCharacter), ("https://a.com/\r\nHost: b", .controlCharacter),
-    ("https://a.com/\0", .controlCharacter),
-    ("https://a.com/\u{7f}", .controlCharacter), ("/x.jpg", .relative), ("x.jpg", .relative), ("//a.com/", .relative),
-    ("ftp://a.com/x", .scheme), ("file:///etc/passwd", .scheme), ("example.com:8080/x", .scheme), ("data:image/png,x", .scheme),
-    ("http:///x", .host), ("http://", .host), ("https:a.com", .host), ("https:/a.com", .host), ("http:\\\\a.com", .host),
-    ("http://a.com\\b", .host), ("http://a b.com/", .host), ("http://a%2fb.com/", .host), ("http://?x", .host),
-    ("http://:80/", .host),
-    ("http://[::1/", .host), ("http://[zz]/", .host), ("http://[fe80::1%25eth0]/", .host), ("http://1.2.3.256/", .host),
-    ("http://1.2.3.4.5/", .host), ("http://127.0.0.1./", .host), ("http://-ü.de/", .host),
-    ("http://a.com:99999/", .port), ("http://a.com:0/", .port), ("http://a.com:8a/", .port),
-    ("http://user:pass/word@a.com/", .port),
-    ("http://a@b@c.com/", .credentials), ("https://a.com/" + String(repeating: "x", count: 8180), .tooLong),
-    ("https://a.com/" + String(repeating: "ä", count: 2000), .tooLong),
-  ])
+  @Test(
+    "invalid URLs are rejected",
+    arguments: [
+      ("", InvalidURL.Reason.empty), ("   ", .empty),
+      ("https://a.com/a\tb", .controlCharacter), ("https://a.com/\r\nHost: b", .controlCharacter),
+      ("https://a.com/\0", .controlCharacter),
+      ("https://a.com/\u{7f}", .controlCharacter), ("/x.jpg", .relative), ("x.jpg", .relative), ("//a.com/", .relative),
+      ("ftp://a.com/x", .scheme), ("file:///etc/passwd", .scheme), ("example.com:8080/x", .scheme), ("data:image/png,x", .scheme),
+      ("http:///x", .host), ("http://", .host), ("https:a.com", .host), ("https:/a.com", .host), ("http:\\\\a.com", .host),
+      ("http://a.com\\b", .host), ("http://a b.com/", .host), ("http://a%2fb.com/", .host), ("http://?x", .host),
+      ("http://:80/", .host),
+      ("http://[::1/", .host), ("http://[zz]/", .host), ("http://[fe80::1%25eth0]/", .host), ("http://1.2.3.256/", .host),
+      ("http://1.2.3.4.5/", .host), ("http://127.0.0.1./", .host), ("http://-ü.de/", .host),
+      ("http://a.com:99999/", .port), ("http://a.com:0/", .port), ("http://a.com:8a/", .port),
+      ("http://user:pass/word@a.com/", .port),
+      ("http://a@b@c.com/", .credentials), ("https://a.com/" + String(repeating: "x", count: 8180), .tooLong),
+      ("https://a.com/" + String(repeating: "ä", count: 2000), .tooLong),
+    ]
+  )
   func refusals(_ pair: (String, InvalidURL.Reason)) {
     #expect(refusal(pair.0) == pair.1)
   }
 
-  @Test func aRefusalLeavesTheBytesAsTheyWere() {
+  @Test("a rejection leaves the bytes unchanged") func aRefusalLeavesTheBytesAsTheyWere() {
     var bytes = Array("before".utf8)
     _ = Array("https://user@1.2.3.256/".utf8).withUnsafeBytes { written in
       #expect(throws: InvalidURL.self) { try URLNormalizer().normalize(written, relativeTo: nil, into: &bytes) }
@@ -110,12 +115,12 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     #expect(bytes == Array("before".utf8))
   }
 
-  @Test func theLongestURLPasses() throws {
+  @Test("the longest allowed URL passes") func theLongestURLPasses() throws {
     let longest = "https://a.com/" + String(repeating: "x", count: URLNormalizer.maximumURLBytes - 14)
     #expect(try normalForm(longest) == longest)
   }
 
-  @Test func partsLieWhereTheyShould() throws {
+  @Test("the parts of a URL are located correctly") func partsLieWhereTheyShould() throws {
     let text = "https://us:pw@a.com:8443/b/c.png?d=e"
     let bytes = Array(text.utf8)
     let parts = try #require(bytes.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0) })
@@ -133,7 +138,7 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     #expect(plain.userInfo.isEmpty && plain.query.isEmpty && plain.path == 12..<13 && !plain.isSecure)
   }
 
-  @Test func everyByteInEveryPartGivesTheNormalFormOrIsRefused() throws {
+  @Test("every byte in every part is normalised or rejected") func everyByteInEveryPartGivesTheNormalFormOrIsRefused() throws {
     for byte in UInt8.min...UInt8.max {
       for (before, after) in [
         ("https://a.com/x", "y"), ("https://a.com/?x", "y"), ("https://u", "v@a.com/"), ("https://a", "b.com/"),
@@ -152,21 +157,24 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
 
 @Suite struct ResolutionTests {
   /// RFC 3986 section 5.4, with http for its made-up `g` hosts.
-  @Test(arguments: [
-    ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"), ("//g", "http://g/"),
-    ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"), ("g#s", "http://a/b/c/g"),
-    (";x", "http://a/b/c/;x"), ("g;x?y#s", "http://a/b/c/g;x?y"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"),
-    ("..", "http://a/b/"), ("../g", "http://a/b/g"), ("../../g", "http://a/g"), ("../../../g", "http://a/g"),
-    ("/./g", "http://a/g"),
-    ("g.", "http://a/b/c/g."), ("..g", "http://a/b/c/..g"), ("./../g", "http://a/b/g"), ("g;x=1/../y", "http://a/b/c/y"),
-    ("g?y/../x", "http://a/b/c/g?y/../x"), ("img/12:30 a.png", "http://a/b/c/img/12:30%20a.png"),
-    ("https://b.com", "https://b.com/"),
-  ])
+  @Test(
+    "relative references are resolved",
+    arguments: [
+      ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"), ("//g", "http://g/"),
+      ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"), ("g#s", "http://a/b/c/g"),
+      (";x", "http://a/b/c/;x"), ("g;x?y#s", "http://a/b/c/g;x?y"), (".", "http://a/b/c/"), ("./", "http://a/b/c/"),
+      ("..", "http://a/b/"), ("../g", "http://a/b/g"), ("../../g", "http://a/g"), ("../../../g", "http://a/g"),
+      ("/./g", "http://a/g"),
+      ("g.", "http://a/b/c/g."), ("..g", "http://a/b/c/..g"), ("./../g", "http://a/b/g"), ("g;x=1/../y", "http://a/b/c/y"),
+      ("g?y/../x", "http://a/b/c/g?y/../x"), ("img/12:30 a.png", "http://a/b/c/img/12:30%20a.png"),
+      ("https://b.com", "https://b.com/"),
+    ]
+  )
   func relativeReferences(_ pair: (String, String)) throws {
     #expect(try normalForm(pair.0, base: "http://a/b/c/d;p?q") == pair.1)
   }
 
-  @Test func redirectsKeepCredentialsOnlyOnTheirOwnAuthority() throws {
+  @Test("redirects keep credentials only on the same authority") func redirectsKeepCredentialsOnlyOnTheirOwnAuthority() throws {
     let base = try BaseURL("https://us:pw@a.com/x/y")
     let resolve = { (location: String) throws -> String in
       var bytes: [UInt8] = []
@@ -183,44 +191,47 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
 }
 
 @Suite struct CredentialMaskTests {
-  @Test(arguments: [
-    ("https://us:pw@a.com/x@2x.png", "https://***@a.com/x@2x.png"), ("https://a.com/x@2x.png", "https://a.com/x@2x.png"),
-    ("https://a.com/?mail=a@b.c", "https://a.com/?mail=a@b.c"), ("HTTP://us@a.com", "HTTP://***@a.com"),
-    ("//us:pw@a.com/x", "//***@a.com/x"),
-    ("https://us:pa/ss@a.com/x", "https://***@a.com/x"), ("https://us:p#q?r@a.com/", "https://***@a.com/"),
-    ("https://a@b@c.com/", "https://***@c.com/"),
-    ("us:pw@a.com/x", "***@a.com/x"), ("photo@2x.png", "photo@2x.png"), ("/img/@2x.png", "/img/@2x.png"),
-    ("http:us:pw@a.com", "http:***@a.com"),
-    ("http:\\\\us:pw@a.com", "http:\\\\***@a.com"), ("https://u\\s:pw@a.com/", "https://***@a.com/"),
-    ("  https://us:pw@a.com", "  https://***@a.com"),
-    ("https://[::1]:80/@x", "https://[::1]:80/@x"), ("ftp://us:pw@a.com/", "ftp://***@a.com/"), ("", ""), ("@", "@"),
-    ("http://@", "http://@"), ("https://@a.com/http://us:pw@b.com/", "https://@a.com/http://***@b.com/"),
-    ("x http://us:pw@a.com/y", "x http://***@a.com/y"), ("https//us:pw@a.com/x", "https//***@a.com/x"),
-    ("://us:pw@a.com", "://***@a.com"), ("http\\u://us:pw\\@a.com/x", "http\\u://***@a.com/x"),
-    (#"{"u":"http:\/\/us:pw@a.com\/x"}"#, #"***@a.com\/x"}"#),
-    ("7,http://us:pw@a.com/a.jpg", "7,http://***@a.com/a.jpg"), ("7,http://us:p/w&s@a.com/a.jpg", "7,http://***@a.com/a.jpg"),
-    ("a http://us:pw@a.com/ http://us@b.com/@2x", "a http://***@a.com/ http://***@b.com/@2x"),
-    ("https://us@a.com/?to=http://us:pw@b.com/", "https://***@a.com/?to=http://***@b.com/"),
-    ("https://a.com/?to=http://us:pw@b.com/&x=c@d", "https://a.com/?to=http://***@b.com/&x=c@d"),
-    ("https://a.com/300x/http://us@b.com/x.jpg", "https://a.com/300x/http://***@b.com/x.jpg"),
-    ("https://a.com/?to=http://b.com&mail=c@d.e", "https://a.com/?to=http://b.com&mail=c@d.e"),
-    ("https://a.com/?to=http://b.com:80&mail=c@d.e", "https://a.com/?to=http://b.com:80&mail=c@d.e"),
-    ("https://a.com//x@2x.png", "https://a.com//x@2x.png"),
-    ("https://a.com/http://b.com/x@2x.png", "https://a.com/http://b.com/x@2x.png"),
-  ])
+  @Test(
+    "user name and password are hidden",
+    arguments: [
+      ("https://us:pw@a.com/x@2x.png", "https://***@a.com/x@2x.png"), ("https://a.com/x@2x.png", "https://a.com/x@2x.png"),
+      ("https://a.com/?mail=a@b.c", "https://a.com/?mail=a@b.c"), ("HTTP://us@a.com", "HTTP://***@a.com"),
+      ("//us:pw@a.com/x", "//***@a.com/x"),
+      ("https://us:pa/ss@a.com/x", "https://***@a.com/x"), ("https://us:p#q?r@a.com/", "https://***@a.com/"),
+      ("https://a@b@c.com/", "https://***@c.com/"),
+      ("us:pw@a.com/x", "***@a.com/x"), ("photo@2x.png", "photo@2x.png"), ("/img/@2x.png", "/img/@2x.png"),
+      ("http:us:pw@a.com", "http:***@a.com"),
+      ("http:\\\\us:pw@a.com", "http:\\\\***@a.com"), ("https://u\\s:pw@a.com/", "https://***@a.com/"),
+      ("  https://us:pw@a.com", "  https://***@a.com"),
+      ("https://[::1]:80/@x", "https://[::1]:80/@x"), ("ftp://us:pw@a.com/", "ftp://***@a.com/"), ("", ""), ("@", "@"),
+      ("http://@", "http://@"), ("https://@a.com/http://us:pw@b.com/", "https://@a.com/http://***@b.com/"),
+      ("x http://us:pw@a.com/y", "x http://***@a.com/y"), ("https//us:pw@a.com/x", "https//***@a.com/x"),
+      ("://us:pw@a.com", "://***@a.com"), ("http\\u://us:pw\\@a.com/x", "http\\u://***@a.com/x"),
+      (#"{"u":"http:\/\/us:pw@a.com\/x"}"#, #"***@a.com\/x"}"#),
+      ("7,http://us:pw@a.com/a.jpg", "7,http://***@a.com/a.jpg"), ("7,http://us:p/w&s@a.com/a.jpg", "7,http://***@a.com/a.jpg"),
+      ("a http://us:pw@a.com/ http://us@b.com/@2x", "a http://***@a.com/ http://***@b.com/@2x"),
+      ("https://us@a.com/?to=http://us:pw@b.com/", "https://***@a.com/?to=http://***@b.com/"),
+      ("https://a.com/?to=http://us:pw@b.com/&x=c@d", "https://a.com/?to=http://***@b.com/&x=c@d"),
+      ("https://a.com/300x/http://us@b.com/x.jpg", "https://a.com/300x/http://***@b.com/x.jpg"),
+      ("https://a.com/?to=http://b.com&mail=c@d.e", "https://a.com/?to=http://b.com&mail=c@d.e"),
+      ("https://a.com/?to=http://b.com:80&mail=c@d.e", "https://a.com/?to=http://b.com:80&mail=c@d.e"),
+      ("https://a.com//x@2x.png", "https://a.com//x@2x.png"),
+      ("https://a.com/http://b.com/x@2x.png", "https://a.com/http://b.com/x@2x.png"),
+    ]
+  )
   func userNameAndPasswordAreHidden(_ pair: (String, String)) {
     #expect(maskingCredentials(pair.0) == pair.1)
     #expect(Array(pair.0.utf8).withUnsafeBytes { holdsCredentials($0) } == (pair.0 != pair.1))
   }
 
-  @Test func textsOfManySlashesTakeNoLonger() {
+  @Test("many slashes take no extra time") func textsOfManySlashesTakeNoLonger() {
     for part in [#"\\a"#, "//a:1", "//:", "/:", "://", #":\\"#, "//a&"] {
       let text = String(repeating: part, count: 1 << 16) + "@"
       #expect(maskingCredentials(text).utf8.count <= text.utf8.count + 3)
     }
   }
 
-  @Test func messagesRepeatNothingOfTheURL() {
+  @Test("error messages quote nothing of the URL") func messagesRepeatNothingOfTheURL() {
     for text in ["https://secret:secret/x@a.com", "secret:secret@a.com", "https://secret@b@c", "https://secret@1.2.3.256/"] {
       do {
         _ = try BaseURL(text)

@@ -7,7 +7,8 @@ import Testing
 @Suite struct LookAheadTests {
   private func moment(_ milliseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: milliseconds * 1_000_000) }
 
-  @Test func itFollowsWhatWasFinishedInAQuarterOfASecond() {
+  @Test("the look-ahead follows the entries finished in a quarter of a second") func itFollowsWhatWasFinishedInAQuarterOfASecond()
+  {
     var lookAhead = LookAhead(least: 128, now: moment(0))
     lookAhead.finish(1000)
     lookAhead.adapt(now: moment(249))

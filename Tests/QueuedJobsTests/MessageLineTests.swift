@@ -37,7 +37,7 @@ import Testing
     return begun
   }
 
-  @Test func ofAHostTheNextIsBegunWhenTransfersWouldRunOut() {
+  @Test("a host's next message starts when transfers would run out") func ofAHostTheNextIsBegunWhenTransfersWouldRunOut() {
     var line = line(message(1, of: "a"), message(2, of: "a"), message(3, of: "b"))
     #expect(begin(&line) == ["1-0", "3-0"])
     let host = message(0, of: "a").host
@@ -49,19 +49,19 @@ import Testing
     #expect(line.isEmpty)
   }
 
-  @Test func whoFinishesManyBeginsMany() {
+  @Test("a worker that finishes many starts many") func whoFinishesManyBeginsMany() {
     var line = line(message(1, of: "a"), message(2, of: "a"), message(3, of: "a"))
     #expect(begin(&line, pace: 100) == ["1-0", "2-0"])
   }
 
-  @Test func ofManyHostsAsManyAreBegunAsThereAreTransfersFor() {
+  @Test("of many hosts as many messages start as there are transfers") func ofManyHostsAsManyAreBegunAsThereAreTransfersFor() {
     var line = MessageLine(concurrency: 32, perHost: 8)
     for number in 0..<200 { line.add(message(number, of: "h\(number)", entries: 1)) }
     #expect(begin(&line).count == 128)
     #expect(begin(&line, pace: 1000).count == 72)
   }
 
-  @Test func aHigherClassComesFirst() {
+  @Test("a higher class comes first") func aHigherClassComesFirst() {
     var line = line(
       message(1, of: "a"),
       message(2, of: "b", priority: .low),
@@ -71,7 +71,7 @@ import Testing
     #expect(begin(&line) == ["3-0", "1-0", "4-0", "2-0"])
   }
 
-  @Test func atMostHalfIsGivenAway() {
+  @Test("at most half is given away") func atMostHalfIsGivenAway() {
     var line = line(message(1, of: "a"), message(2, of: "a"), message(3, of: "a"), message(4, of: "a"))
     #expect(line.takePart().map(\.message.id.text) == ["3-0", "4-0"])
     #expect(line.takePart().map(\.message.id.text) == ["2-0"])
@@ -79,7 +79,7 @@ import Testing
     #expect(line.takePart().isEmpty)
   }
 
-  @Test func itRunsDryBeforeTransfersAreIdle() {
+  @Test("the line asks for more before transfers are idle") func itRunsDryBeforeTransfersAreIdle() {
     var line = line(message(1, of: "a", entries: 16))
     #expect(!line.isRunningDry)
     #expect(begin(&line).count == 1)
@@ -88,7 +88,7 @@ import Testing
     #expect(line.isRunningDry)
   }
 
-  @Test func whatHasNoURLIsNeverHeldBack() {
+  @Test("entries without a URL are never held back") func whatHasNoURLIsNeverHeldBack() {
     var line = MessageLine(concurrency: 1, perHost: 1)
     for number in 0..<10 {
       let entry = QueuedEntry(url: 0..<0, manifest: 0, line: 1, state: .filtered)

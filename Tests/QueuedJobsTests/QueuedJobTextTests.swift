@@ -30,7 +30,8 @@ import Testing
     )
   }
 
-  @Test func itComesBackAsItWasWithoutWhatOnlyItsEnqueuerNeeds() throws {
+  @Test("a queued job survives a round trip without the enqueuer's own keys")
+  func itComesBackAsItWasWithoutWhatOnlyItsEnqueuerNeeds() throws {
     let back = try QueuedJobText(decoding: text.encoded)
     #expect(back == text && back.name == "homepage.yaml")
     #expect(back.overrides.map(\.path) == ["prefetch.concurrency", "request.method"])
@@ -38,7 +39,7 @@ import Testing
     #expect(back.digest == text.digest)
   }
 
-  @Test func aWorkerNeedsOnlyTheVariablesThatItUses() throws {
+  @Test("a worker needs only the variables that it uses") func aWorkerNeedsOnlyTheVariablesThatItUses() throws {
     let job = try text.job([], environment: ["TOKEN": "t", "HOME": "/home/w"])
     #expect(job.prefetch.limits.concurrency == 7 && job.request.headers.first?.value == "t")
     #expect(job.reports.isEmpty && job.baseline == nil)
@@ -50,7 +51,7 @@ import Testing
     #expect(own.prefetch.limits.concurrency == 9)
   }
 
-  @Test func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {
+  @Test("a truncated or changed job is rejected or read as another") func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {
     let bytes = text.encoded
     #expect(throws: QueuedJobText.Problem.self) { try QueuedJobText(decoding: []) }
     for count in 0..<bytes.count {
@@ -65,7 +66,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [nil, 404, 999] as [Int?])
+  @Test("a shared failure survives a round trip", arguments: [nil, 404, 999] as [Int?])
   func aSharedFailureComesBackAsItWas(status: Int?) {
     for kind in FailureKind.allCases {
       let failure = SharedFailure(kind: kind, status: status, at: Timestamp(milliseconds: 1_763_683_200_123))

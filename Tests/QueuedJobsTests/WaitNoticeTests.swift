@@ -8,7 +8,7 @@ import Testing
     MonotonicInstant(nanoseconds: 0).advanced(by: .milliseconds(milliseconds))
   }
 
-  @Test func whatLastsASecondIsToldOnce() {
+  @Test("a wait of a second is reported once") func whatLastsASecondIsToldOnce() {
     var notice = WaitNotice()
     #expect(notice.sentence("full", now: at(0)) == nil)
     #expect(notice.sentence("full", now: at(999)) == nil)
@@ -16,7 +16,7 @@ import Testing
     for moment in stride(from: Int64(1100), to: 100_000, by: 100) { #expect(notice.sentence("full", now: at(moment)) == nil) }
   }
 
-  @Test func whatPassesBeforeIsNotTold() {
+  @Test("a shorter wait isn't reported") func whatPassesBeforeIsNotTold() {
     var notice = WaitNotice()
     for begin in stride(from: Int64(0), to: 10_000, by: 1000) {
       #expect(notice.sentence("away", now: at(begin)) == nil)
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func anotherReasonIsToldAtOnceAndNoneTwice() {
+  @Test("another reason is reported at once, and none twice") func anotherReasonIsToldAtOnceAndNoneTwice() {
     var notice = WaitNotice()
     _ = notice.sentence("away", now: at(0))
     #expect(notice.sentence("away", now: at(1000)) != nil)
@@ -33,7 +33,7 @@ import Testing
     #expect(notice.sentence("away", now: at(1200)) == nil)
   }
 
-  @Test func whatComesBackIsToldAgainOnlyAfterAWhile() {
+  @Test("a recurring wait is reported again only after a while") func whatComesBackIsToldAgainOnlyAfterAWhile() {
     var notice = WaitNotice()
     func tells(from begin: Int64) -> Bool {
       defer { _ = notice.sentence(nil, now: at(begin + 1100)) }

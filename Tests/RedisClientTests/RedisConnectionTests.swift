@@ -6,7 +6,7 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisConnectionTests {
-  @Test func bytesOfAnyKindComeBackAsTheyWere() async throws {
+  @Test("any bytes survive a round trip") func bytesOfAnyKindComeBackAsTheyWere() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     let value = (0...255).map { UInt8($0) } + Array("\r\n$5\r\n".utf8)
@@ -18,7 +18,9 @@ import Testing
     #expect(try connection.command(["MGET", "n", "none"]).array == [.bytes(Array("41".utf8)), .null])
   }
 
-  @Test func repliesComeInTheOrderOfTheirCommandsAndErrorsAmongThem() async throws {
+  @Test("replies and errors arrive in the order of their commands") func repliesComeInTheOrderOfTheirCommandsAndErrorsAmongThem()
+    async throws
+  {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     for number in 0..<1000 { connection.append(["INCRBY", "n", RedisArgument(number)]) }
@@ -38,7 +40,7 @@ import Testing
     #expect(connection.pendingReplies == 0)
   }
 
-  @Test func theDatabaseIsSelectedAndTheConnectionNamed() async throws {
+  @Test("the connection selects its database and sets its name") func theDatabaseIsSelectedAndTheConnectionNamed() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url + "/3"))
     _ = try connection.command(["SET", "a", "b"])
@@ -48,7 +50,7 @@ import Testing
     #expect(error?.kind == .refused)
   }
 
-  @Test func aServerOnASocketIsReached() async throws {
+  @Test("a server on a Unix socket is reached") func aServerOnASocketIsReached() async throws {
     let folder = TemporaryDirectory()
     let server = try await RedisServer(settings: ["--unixsocket", folder.file("s")])
     let connection = try RedisConnection(try RedisAddress("redis+unix://\(folder.path)/s?db=2"))
@@ -56,7 +58,7 @@ import Testing
     _ = server
   }
 
-  @Test func whoIsNotLetInIsToldWhyWithoutTheSecret() async throws {
+  @Test("a failed login names the reason without the secret") func whoIsNotLetInIsToldWhyWithoutTheSecret() async throws {
     let server = try await RedisServer(password: "right")
     for (login, code) in [("", "NOAUTH"), (":wrong-secret@", "WRONGPASS"), ("stranger:wrong-secret@", "WRONGPASS")] {
       let error = #expect(throws: RedisError.self) { try RedisConnection(try RedisAddress("redis://\(login)\(server.host)")) }
@@ -68,7 +70,7 @@ import Testing
     #expect(try RedisConnection(address).command(["PING"]) == .status("PONG"))
   }
 
-  @Test func aUserOfTheACLSignsInAndLacksWhatItLacks() async throws {
+  @Test("an ACL user logs in with limited permissions") func aUserOfTheACLSignsInAndLacksWhatItLacks() async throws {
     let server = try await RedisServer(users: ["user default off", "user me on >secret ~a* +get +info +client +auth"])
     let connection = try RedisConnection(try RedisAddress("redis://me:secret@\(server.host)"))
     #expect(try connection.command(["GET", "a"]) == .null)
@@ -76,7 +78,7 @@ import Testing
     #expect(error?.kind == .refused && error?.code == "NOPERM" && error?.description.contains("ACL") == true)
   }
 
-  @Test func aServerThatIsAwayIsUnavailable() async throws {
+  @Test("an unreachable server is unavailable") func aServerThatIsAwayIsUnavailable() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     try await server.stop()
@@ -86,7 +88,7 @@ import Testing
     #expect(error?.description.contains(server.host) == true)
   }
 
-  @Test func aServerThatStandsStillIsUnavailable() async throws {
+  @Test("a hanging server is unavailable") func aServerThatStandsStillIsUnavailable() async throws {
     let server = try await RedisServer()
     let timeouts = RedisConnection.Timeouts(connect: .seconds(60), answer: .milliseconds(20))
     let connection = try RedisConnection(try RedisAddress(server.url))
@@ -99,7 +101,7 @@ import Testing
     #expect(try connection.command(["PING"]) == .status("PONG"))
   }
 
-  @Test func writingToAClosedConnectionRaisesNoSignal() async throws {
+  @Test("writing to a closed connection raises no signal") func writingToAClosedConnectionRaisesNoSignal() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     try await server.kill()
@@ -119,10 +121,13 @@ import Testing
 
 /// Servers that are none, or too old.
 @Suite struct FalseServerTests {
-  @Test(arguments: [
-    "*2147483647\r\n", "*1048577\r\n", "$-7\r\n", "?\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
-    String(repeating: "*1\r\n", count: 100) + ":1\r\n", ":12x\r\n", "*-9\r\n",
-  ])
+  @Test(
+    "an invalid or oversized reply is rejected",
+    arguments: [
+      "*2147483647\r\n", "*1048577\r\n", "$-7\r\n", "?\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+      String(repeating: "*1\r\n", count: 100) + ":1\r\n", ":12x\r\n", "*-9\r\n",
+    ]
+  )
   func whatIsNoReplyOrTooMuchIsRefused(reply: String) throws {
     let server = try FalseServer(says: FalseServer.greeting(then: reply), closes: true)
     let connection = try RedisConnection(server.address)
@@ -130,21 +135,21 @@ import Testing
     #expect(error?.kind == .refused && error?.description.contains("secret") == false)
   }
 
-  @Test func aReplyWithoutEndIsCutOff() throws {
+  @Test("an endless reply is cut off") func aReplyWithoutEndIsCutOff() throws {
     let endless = FalseServer.greeting(then: "$4000000000\r\n") + [UInt8](repeating: 65, count: 65 << 20)
     let connection = try RedisConnection(try FalseServer(says: endless).address)
     let error = #expect(throws: RedisError.self) { try connection.command(["GET", "a"]) }
     #expect(error?.kind == .refused && error?.description.contains("longer than") == true)
   }
 
-  @Test(arguments: ["6.0.16", "2.8", "5"])
+  @Test("an old server is rejected with the required version", arguments: ["6.0.16", "2.8", "5"])
   func anOldServerIsRefusedWithTheVersionThatIsNeeded(version: String) throws {
     let server = try FalseServer(says: FalseServer.greeting(version: version))
     let error = #expect(throws: RedisError.self) { try RedisConnection(server.address) }
     #expect(error?.kind == .refused && error?.description.contains("6.2") == true && error?.description.contains(version) == true)
   }
 
-  @Test(arguments: ["6.2", "6.2.7", "7.0.15", "10.1"])
+  @Test("a server of the required version is accepted", arguments: ["6.2", "6.2.7", "7.0.15", "10.1"])
   func aServerOfTheNeededVersionIsGoodEnough(version: String) throws {
     _ = try RedisConnection(try FalseServer(says: FalseServer.greeting(version: version)).address)
   }

@@ -4,29 +4,35 @@ import Testing
 @testable import RedisClient
 
 @Suite struct RedisErrorTests {
-  @Test(arguments: [
-    "LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
-    "OOM command not allowed",
-    "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down",
-    "BUSY Redis is busy", "NOREPLICAS Not enough good replicas to write.",
-    "MISCONF Redis is configured to save",
-    "ERR Error running script (call to f_9a): @user_script:1: @user_script: 1: -OOM command not allowed",
-    "ERR max number of clients reached",
-  ])
+  @Test(
+    "temporary errors are waited for",
+    arguments: [
+      "LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
+      "OOM command not allowed",
+      "MASTERDOWN Link with MASTER is down", "TRYAGAIN Multiple keys request", "CLUSTERDOWN The cluster is down",
+      "BUSY Redis is busy", "NOREPLICAS Not enough good replicas to write.",
+      "MISCONF Redis is configured to save",
+      "ERR Error running script (call to f_9a): @user_script:1: @user_script: 1: -OOM command not allowed",
+      "ERR max number of clients reached",
+    ]
+  )
   func whatPassesIsWaitedFor(answer: String) throws {
     #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .unavailable)
   }
 
-  @Test(arguments: [
-    "NOAUTH Authentication required.", "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions",
-    "WRONGTYPE Operation",
-    "ERR unknown command 'XAUTOCLAIM'", "MOVED 3999 127.0.0.1:6381", "DENIED Redis is running in protected mode", "whatever",
-  ])
+  @Test(
+    "permanent errors are final",
+    arguments: [
+      "NOAUTH Authentication required.", "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions",
+      "WRONGTYPE Operation",
+      "ERR unknown command 'XAUTOCLAIM'", "MOVED 3999 127.0.0.1:6381", "DENIED Redis is running in protected mode", "whatever",
+    ]
+  )
   func whatLastsIsFinal(answer: String) throws {
     #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).kind == .refused)
   }
 
-  @Test func aReplicaIsWaitedForWhereItTookWritesBefore() throws {
+  @Test("a replica is waited for if it was a primary before") func aReplicaIsWaitedForWhereItTookWritesBefore() throws {
     let address = try RedisAddress("redis://host")
     let replica = RedisError(answer: "READONLY You can't write against a read only replica.", from: address)
     #expect(replica.passes(hasWritten: true) && !replica.passes(hasWritten: false))
@@ -34,61 +40,71 @@ import Testing
     #expect(!RedisError(answer: "NOPERM this user", from: address).passes(hasWritten: true))
   }
 
-  @Test(arguments: [
-    (
-      "OOM command not allowed when used memory > 'maxmemory'. script: 62e6aac9, on @user_script:1.",
-      "has reached its memory limit and refuses writes (OOM); raise its maxmemory"
-    ),
-    (
-      "ERR Error running script (call to f_62e6aac9): @user_script:8: @user_script: 8: -MISCONF Errors writing to the AOF file: No space left on device",
-      "cannot write to its disk (No space left on device) and refuses writes (MISCONF); see its log"
-    ),
-    (
-      "READONLY You can't write against a read only replica. script: 62e6aac9, on @user_script:1.",
-      "is a replica and takes no writes (READONLY); give the address of the primary"
-    ),
-    ("LOADING Redis is loading the dataset in memory", "is loading its data (LOADING); nothing needs to be done"),
-    ("ERR max number of clients reached", "has as many clients as it admits; raise its maxclients"),
-    ("NOPERM this user has no permissions to run the 'set' command", "forbids its user the command set (NOPERM); give that user"),
-    ("NOPERM User john has no permissions to run the 'client|kill' command", "forbids its user the command client|kill (NOPERM)"),
-    (
-      "ERR The user executing the script can't run this command or subcommand script: 62e6aac9, on @user_script:1.",
-      "forbids its user a command (NOPERM); give"
-    ),
-    (
-      "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments script: 62e6aac9, on @user_script:1.",
-      "forbids its user a key (NOPERM); give"
-    ),
-    (
-      "ERR ACL failure in script: User john has no permissions to run the 'xadd' command script: 62e6aac9, on @user_script:1.",
-      "forbids its user the command xadd (NOPERM); give"
-    ),
-    (
-      "ERR unknown command 'XAUTOCLAIM', with args beginning with: 'a' 'hush' ", "does not know the command XAUTOCLAIM; Redis 6.2"
-    ),
-    (
-      "ERR unknown command `XAUTOCLAIM`, with args beginning with: `a`, `hush`, ",
-      "does not know the command XAUTOCLAIM; Redis 6.2"
-    ),
-    ("ERR Unknown Redis command called from script script: 62e6aac9, on @user_script:1.", "does not know a command; Redis 6.2"),
-    (
-      "ERR value is not an integer or out of range script: 62e6aac9, on @user_script:1.",
-      "answered \"ERR value is not an integer or out of range\"; check what the server is set to"
-    ),
-  ])
+  @Test(
+    "a message has cause and advice, without script details",
+    arguments: [
+      (
+        "OOM command not allowed when used memory > 'maxmemory'. script: 62e6aac9, on @user_script:1.",
+        "has reached its memory limit and refuses writes (OOM); raise its maxmemory"
+      ),
+      (
+        "ERR Error running script (call to f_62e6aac9): @user_script:8: @user_script: 8: -MISCONF Errors writing to the AOF file: No space left on device",
+        "cannot write to its disk (No space left on device) and refuses writes (MISCONF); see its log"
+      ),
+      (
+        "READONLY You can't write against a read only replica. script: 62e6aac9, on @user_script:1.",
+        "is a replica and takes no writes (READONLY); give the address of the primary"
+      ),
+      ("LOADING Redis is loading the dataset in memory", "is loading its data (LOADING); nothing needs to be done"),
+      ("ERR max number of clients reached", "has as many clients as it admits; raise its maxclients"),
+      (
+        "NOPERM this user has no permissions to run the 'set' command",
+        "forbids its user the command set (NOPERM); give that user"
+      ),
+      (
+        "NOPERM User john has no permissions to run the 'client|kill' command",
+        "forbids its user the command client|kill (NOPERM)"
+      ),
+      (
+        "ERR The user executing the script can't run this command or subcommand script: 62e6aac9, on @user_script:1.",
+        "forbids its user a command (NOPERM); give"
+      ),
+      (
+        "ERR The user executing the script can't access at least one of the keys mentioned in the command arguments script: 62e6aac9, on @user_script:1.",
+        "forbids its user a key (NOPERM); give"
+      ),
+      (
+        "ERR ACL failure in script: User john has no permissions to run the 'xadd' command script: 62e6aac9, on @user_script:1.",
+        "forbids its user the command xadd (NOPERM); give"
+      ),
+      (
+        "ERR unknown command 'XAUTOCLAIM', with args beginning with: 'a' 'hush' ",
+        "does not know the command XAUTOCLAIM; Redis 6.2"
+      ),
+      (
+        "ERR unknown command `XAUTOCLAIM`, with args beginning with: `a`, `hush`, ",
+        "does not know the command XAUTOCLAIM; Redis 6.2"
+      ),
+      ("ERR Unknown Redis command called from script script: 62e6aac9, on @user_script:1.", "does not know a command; Redis 6.2"),
+      (
+        "ERR value is not an integer or out of range script: 62e6aac9, on @user_script:1.",
+        "answered \"ERR value is not an integer or out of range\"; check what the server is set to"
+      ),
+    ]
+  )
   func aSentenceSaysWhatGoesOnAndWhatToDoWithoutWhatOnlyScriptsAreTold(answer: String, words: String) throws {
     let sentence = RedisError(answer: answer, from: try RedisAddress("redis://host")).description
     #expect(sentence.hasPrefix("Redis at redis://host:6379/0 \(words)"), "\(sentence)")
     #expect(!sentence.contains("user_script") && !sentence.contains("62e6aac9") && !sentence.contains("hush"), "\(sentence)")
   }
 
-  @Test func anErrorWithinAScriptHasItsOwnCode() throws {
+  @Test("an error within a script keeps its code") func anErrorWithinAScriptHasItsOwnCode() throws {
     let answer =
       "ERR Error running script (call to f_0123456789ABCDEF): @user_script:8: NOGROUP No such key 'a' or consumer group"
     #expect(RedisError(answer: answer, from: try RedisAddress("redis://host")).code == "NOGROUP")
   }
 
-  @Test("a secret that is an ordinary word changes no sentence")
+  @Test("a secret that is a common word changes no message")
   func ordinaryWords() throws {
     for word in ["password", "user", "memory", "command", "replica", "OOM", "a"] {
       for address in ["redis://:\(word)@host", "redis://\(word):secret@host"] {
@@ -106,7 +122,7 @@ import Testing
     }
   }
 
-  @Test("an error that nothing is known of is quoted only where no secret stands in it")
+  @Test("an unknown error is quoted only if it contains no secret")
   func unknownErrors() throws {
     let address = try RedisAddress("redis://alice:secret@host")
     for answer in ["ODD alice is not here", "ODD no secret here", "secret", "ERR odd, secret script: 1, on @user_script:1."] {
@@ -124,7 +140,8 @@ import Testing
     try #require(throws: RedisError.self) { try RedisConnection(try RedisAddress("redis://\(login)@\(server.host)")) }
   }
 
-  @Test func aServerThatDoesNotKnowAUTHRepeatsItsArgumentsAndTheyAreNotShown() async throws {
+  @Test("arguments repeated by a server without AUTH aren't shown")
+  func aServerThatDoesNotKnowAUTHRepeatsItsArgumentsAndTheyAreNotShown() async throws {
     let server = try await RedisServer(settings: ["--rename-command", "AUTH", "SIGNIN"])
     let raw = try RedisConnection(try RedisAddress(server.url))
     let echo = #expect(throws: RedisError.self) { try raw.command(["AUTH", "alice", "hush-hush"]) }
@@ -143,13 +160,15 @@ import Testing
     #expect(text.contains("'alice' 'hush-hush'"), "\(text)")
   }
 
-  @Test func aServerWithoutPasswordSaysSoAndShowsNoneThatItWasGiven() async throws {
+  @Test("a server without a password says so and shows none") func aServerWithoutPasswordSaysSoAndShowsNoneThatItWasGiven()
+    async throws
+  {
     let server = try await RedisServer()
     let error = try refusal(server, ":hush-hush")
     #expect(error.description.contains("asks for no password") && !error.description.contains("hush"), "\(error)")
   }
 
-  @Test func aWrongPasswordOrUserIsNotShown() async throws {
+  @Test("a wrong password or user isn't shown") func aWrongPasswordOrUserIsNotShown() async throws {
     let server = try await RedisServer(password: "right")
     for login in [":hush-hush", "default:hush-hush", "alice:hush-hush"] {
       let error = try refusal(server, login)
@@ -158,14 +177,17 @@ import Testing
     }
   }
 
-  @Test(arguments: [
-    "-ERR no secret for me\r\n", "-secret\r\n", "-WRONGPASS secret\r\n", "-NOPERM may not run the 'secret' command\r\n",
-    "-MISCONF Errors writing to the AOF file: secret\r\n",
-    "-ERR unknown command 'secret', with args beginning with: 'secret'\r\n",
-    "+OK\r\n-MAXCLIENTS secret\r\n", "+OK\r\n+OK\r\n$20\r\nredis_version:secret\r\n",
-    "+OK\r\n+OK\r\n$5\r\nother\r\n-ERR secret\r\n",
-    "+OK\r\n+OK\r\n$5\r\nother\r\n-ERR unknown command 'secret'\r\n", "secret\r\n",
-  ])
+  @Test(
+    "repeated text that may hold a secret isn't shown",
+    arguments: [
+      "-ERR no secret for me\r\n", "-secret\r\n", "-WRONGPASS secret\r\n", "-NOPERM may not run the 'secret' command\r\n",
+      "-MISCONF Errors writing to the AOF file: secret\r\n",
+      "-ERR unknown command 'secret', with args beginning with: 'secret'\r\n",
+      "+OK\r\n-MAXCLIENTS secret\r\n", "+OK\r\n+OK\r\n$20\r\nredis_version:secret\r\n",
+      "+OK\r\n+OK\r\n$5\r\nother\r\n-ERR secret\r\n",
+      "+OK\r\n+OK\r\n$5\r\nother\r\n-ERR unknown command 'secret'\r\n", "secret\r\n",
+    ]
+  )
   func whatAServerRepeatsThatIsNoneIsNotShown(says: String) throws {
     let server = try FalseServer(says: Array(says.utf8), closes: true)
     let error = #expect(throws: RedisError.self) { try RedisConnection(server.address).command(["PING"]) }
@@ -176,7 +198,7 @@ import Testing
 
 /// A server that admits nobody more.
 @Suite struct AdmissionTests {
-  @Test func whoIsOneClientTooManyIsToldSo() async throws {
+  @Test("exceeding the client limit is reported") func whoIsOneClientTooManyIsToldSo() async throws {
     let server = try await RedisServer(settings: ["--maxclients", "1"], password: "right")
     let first = try RedisConnection(try RedisAddress("redis://:right@\(server.host)"))
     for login in ["", ":right@"] {

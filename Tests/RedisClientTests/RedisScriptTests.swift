@@ -6,7 +6,7 @@ import Testing
 @Suite struct RedisScriptTests {
   private static let add = RedisScript(name: "add", source: "return redis.call('INCRBY', KEYS[1], ARGV[1])")
 
-  @Test func aScriptRunsAgainAfterTheServerForgotIt() async throws {
+  @Test("a script is reloaded after the server forgot it") func aScriptRunsAgainAfterTheServerForgotIt() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     #expect(try connection.run(Self.add, keys: ["n"], [2]) == .integer(2))
@@ -20,7 +20,7 @@ import Testing
     #expect(try next.run(Self.add, keys: ["n"], [1]) == .integer(12))
   }
 
-  @Test func errorsOfScriptsAreErrors() async throws {
+  @Test("script errors are errors") func errorsOfScriptsAreErrors() async throws {
     let server = try await RedisServer()
     let connection = try RedisConnection(try RedisAddress(server.url))
     _ = try connection.command(["SET", "n", "x"])
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func waitsGrowUpToAMaximumAndBeginAnew() {
+  @Test("waits grow up to a maximum and start over") func waitsGrowUpToAMaximumAndBeginAnew() {
     var backoff = ReconnectBackoff()
     var random = SeededRandom(seed: 5)
     for limit in [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000] {

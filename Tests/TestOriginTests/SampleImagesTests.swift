@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 struct SampleImagesTests {
-  @Test(arguments: [0, 1, 65_533, 65_534, 200_000])
+  @Test("padded images have their size and are readable", arguments: [0, 1, 65_533, 65_534, 200_000])
   func paddedImagesAreOfTheirSizeAndReadable(padding: Int) async throws {
     let folder = TemporaryDirectory()
     let one = SampleImages.jpeg(1, padding: padding)
@@ -13,14 +13,14 @@ struct SampleImagesTests {
     #expect(seen.output.starts(with: bytes("P6\n32 24\n255\n")))
   }
 
-  @Test func pngsHaveRightSums() {
+  @Test("PNGs have correct checksums") func pngsHaveRightSums() {
     // The sum of an IEND chunk is the same in every PNG file.
     #expect(SampleImages.basePNG.suffix(4) == [0xae, 0x42, 0x60, 0x82])
     #expect(SampleImages.png(1) != SampleImages.png(2))
     #expect(SampleImages.png(1).count == SampleImages.basePNG.count + 12 + "Comment.image 1".count)
   }
 
-  @Test func aTreeHasAThousandAFolder() {
+  @Test("a tree has a thousand images per folder") func aTreeHasAThousandAFolder() {
     let folder = TemporaryDirectory()
     let paths = SampleImages.writeTree(1001, in: folder)
     #expect(paths[999] == "000/000999.jpg")
@@ -29,7 +29,7 @@ struct SampleImagesTests {
     #expect(SampleImages.manifest(of: paths.suffix(1), base: "http://h") == "http://h/001/001000.jpg\n")
   }
 
-  @Test func theSameSeedGivesTheSameNumbers() {
+  @Test("the same seed gives the same numbers") func theSameSeedGivesTheSameNumbers() {
     var random = SeededRandom(seed: 1_234_567)
     // The first numbers that the authors' C code gives for this seed.
     #expect(
@@ -40,7 +40,7 @@ struct SampleImagesTests {
     #expect(one.bytes(9) == other.bytes(9))
   }
 
-  @Test func usageIsThatOfTheProcessAskedFor() async throws {
+  @Test("usage is the given process's") func usageIsThatOfTheProcessAskedFor() async throws {
     let command = try Command("/bin/cat", input: .open)
     command.write("x\n")
     try await command.waitForOutput("x")

@@ -5,7 +5,7 @@ import Testing
 @testable import Threads
 
 @Suite struct MailboxTests {
-  @Test func messagesOfOneSenderArriveInTheirOrder() throws {
+  @Test("one sender's messages arrive in order") func messagesOfOneSenderArriveInTheirOrder() throws {
     let mailbox = Mailbox<Int>()
     let sender = try WorkerThread(name: "sender") { (0..<10_000).forEach(mailbox.post) }
     var received: [Int] = []
@@ -17,7 +17,7 @@ import Testing
     #expect(received == Array(0..<10_000))
   }
 
-  @Test func aWaitForManyEndsWithTheLastOfThem() throws {
+  @Test("a wait for many messages ends with the last one") func aWaitForManyEndsWithTheLastOfThem() throws {
     let mailbox = Mailbox<Int>()
     let sender = try WorkerThread(name: "sender") { (0..<64).forEach(mailbox.post) }
     #expect(mailbox.wait(for: 64) == .messages)
@@ -26,7 +26,7 @@ import Testing
     sender.join()
   }
 
-  @Test func aWaitForManyEndsAtItsDeadlineWithFewer() {
+  @Test("a wait for many messages ends at its deadline with fewer") func aWaitForManyEndsAtItsDeadlineWithFewer() {
     let mailbox = Mailbox<Int>()
     mailbox.post(7)
     #expect(mailbox.wait(for: 2, until: TimeSource.system.monotonic().advanced(by: .milliseconds(2))) == .timeout)
@@ -36,14 +36,14 @@ import Testing
     #expect(mailbox.wait(for: 2) == .messages)
   }
 
-  @Test func aWaitEndsAtItsDeadlineWithoutAMessage() {
+  @Test("a wait ends at its deadline without a message") func aWaitEndsAtItsDeadlineWithoutAMessage() {
     let mailbox = Mailbox<Int>()
     let deadline = TimeSource.system.monotonic().advanced(by: .milliseconds(2))
     #expect(mailbox.wait(until: deadline) == .timeout)
     #expect(TimeSource.system.monotonic() >= deadline)
   }
 
-  @Test func aWaitEndsWhenTheOtherDescriptorCanBeRead() {
+  @Test("a wait ends when the other descriptor is readable") func aWaitEndsWhenTheOtherDescriptorCanBeRead() {
     let mailbox = Mailbox<Int>()
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
@@ -54,7 +54,7 @@ import Testing
     #expect(mailbox.wait(orReadable: ends[0]) == .messages)
   }
 
-  @Test func aMessagePostedBeforeTheWaitEndsItAtOnce() {
+  @Test("a message posted before the wait ends it at once") func aMessagePostedBeforeTheWaitEndsItAtOnce() {
     let mailbox = Mailbox<Int>()
     mailbox.post(7)
     #expect(mailbox.wait() == .messages)
@@ -64,7 +64,8 @@ import Testing
 }
 
 extension MailboxTests {
-  @Test func withoutADescriptorToWakeByMessagesAndDeadlinesComeStill() throws {
+  @Test("without a wake-up descriptor messages and deadlines still arrive")
+  func withoutADescriptorToWakeByMessagesAndDeadlinesComeStill() throws {
     let mailbox = Mailbox<Int>(withoutEvent: ())
     let sender = try WorkerThread(name: "sender") { (0..<100).forEach(mailbox.post) }
     var received: [Int] = []

@@ -5,7 +5,7 @@ import Testing
 import Threads
 
 @Suite struct WorkerThreadTests {
-  @Test func aThreadIsCurrentOnItselfAloneAndUntilItEnds() throws {
+  @Test("a thread is current only on itself, until it ends") func aThreadIsCurrentOnItselfAloneAndUntilItEnds() throws {
     let thread = Watched<WorkerThread?>(nil)
     let isCurrent = Mutex(false)
     let started = try WorkerThread(name: "test") {
@@ -23,7 +23,9 @@ import Threads
     #expect(isCurrent.withLock { $0 } && !started.isCurrent)
   }
 
-  @Test func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame() throws {
+  @Test("a thread that reuses an ended one's handle is another thread") func aThreadThatHasTheHandleOfAnEndedOneIsNotTheSame()
+    throws
+  {
     let ended = try (0..<50).map { _ in
       let thread = try WorkerThread(name: "ended") {}
       thread.join()
@@ -33,7 +35,7 @@ import Threads
     try WorkerThread(name: "later") { count.withLock { $0 = ended.filter(\.isCurrent).count } }.join()
     #expect(count.withLock { $0 } == 0)
   }
-  @Test func whoWaitsUntilAMomentIsToldWhetherTheThreadHasEnded() throws {
+  @Test("a timed join returns whether the thread has ended") func whoWaitsUntilAMomentIsToldWhetherTheThreadHasEnded() throws {
     let mayEnd = Watched(false)
     let thread = try WorkerThread(name: "slow") {
       do { try mayEnd.wait(for: "the end") { $0 } } catch { Issue.record(error) }

@@ -2,14 +2,14 @@ import Testing
 import YAMLDocuments
 
 @Suite struct SourceExcerptTests {
-  @Test func caretsStandUnderTheToken() throws {
+  @Test("carets are under the token") func caretsStandUnderTheToken() throws {
     let excerpt = try #require(makeExcerpt("  per-hst: 3", columns: 3..<10))
     #expect(excerpt.line == "  per-hst: 3")
     #expect(excerpt.padding == "  ")
     #expect(excerpt.carets == "^~~~~~~")
   }
 
-  @Test func wideCharactersTakeTwoCellsAndMarksNone() throws {
+  @Test("wide characters take two cells, and combining marks none") func wideCharactersTakeTwoCellsAndMarksNone() throws {
     let wide = try #require(makeExcerpt("日本: 🙂", columns: 5..<6))
     #expect(wide.padding.count == 6)
     #expect(wide.carets == "^~")
@@ -17,26 +17,26 @@ import YAMLDocuments
     #expect(combining.padding.count == 3)
   }
 
-  @Test func tabsTakeOneCell() throws {
+  @Test("tabs take one cell") func tabsTakeOneCell() throws {
     let excerpt = try #require(makeExcerpt("a:\tb", columns: 4..<5))
     #expect(excerpt.line == "a: b")
     #expect(excerpt.padding.count == 3)
   }
 
-  @Test func whatATerminalWouldActUponIsNotShown() throws {
+  @Test("terminal control characters aren't shown") func whatATerminalWouldActUponIsNotShown() throws {
     let excerpt = try #require(makeExcerpt("a: \u{1B}[31m\u{202E}x", columns: 4..<5))
     #expect(excerpt.line == "a: \u{FFFD}[31m\u{FFFD}x")
     #expect(SourceExcerpt.visible("a\u{7}b") == "a\u{FFFD}b")
   }
 
-  @Test func secretsAreNotShown() throws {
+  @Test("secrets aren't shown") func secretsAreNotShown() throws {
     let secret = range(columns: 8..<14)
     let excerpt = try #require(SourceExcerpt(at: location("Token: secret, Bad Name: x", columns: 16..<24), hiding: [secret]))
     #expect(excerpt.line == "Token: ******, Bad Name: x")
     #expect(excerpt.padding.count == 15)
   }
 
-  @Test func longLinesAreCutAroundTheToken() throws {
+  @Test("long lines are truncated around the token") func longLinesAreCutAroundTheToken() throws {
     let line = String(repeating: "a", count: 500) + "HERE" + String(repeating: "b", count: 500)
     let excerpt = try #require(makeExcerpt(line, columns: 501..<505))
     #expect(excerpt.line.count == SourceExcerpt.maximumWidthCells + 2)
@@ -45,7 +45,7 @@ import YAMLDocuments
     #expect(excerpt.carets == "^~~~")
   }
 
-  @Test func aPlaceBehindTheEndHasOneCaret() throws {
+  @Test("a location after the end has one caret") func aPlaceBehindTheEndHasOneCaret() throws {
     let excerpt = try #require(makeExcerpt("a:", columns: 3..<3))
     #expect(excerpt.padding.count == 2)
     #expect(excerpt.carets == "^")

@@ -2,7 +2,7 @@ import Testing
 import YAMLDocuments
 
 @Suite struct YAMLDocumentTests {
-  @Test func everyNodeKnowsWhereItStands() throws {
+  @Test("every node has its location") func everyNodeKnowsWhereItStands() throws {
     let document = try parse("a: 1\nlist:\n  - x\n  - {k: \"v w\"}\n")
     let root = try #require(document.root.mapping)
     #expect(root["a"]?.scalar == YAMLScalar("1", isPlain: true))
@@ -15,13 +15,16 @@ import YAMLDocuments
     #expect(value.location.text == "\"v w\"")
   }
 
-  @Test func columnsAreCharacters() throws {
+  @Test("columns count characters") func columnsAreCharacters() throws {
     let root = try #require(try parse("ключ: {日本: é, b: c}\n").root.mapping)
     let inner = try #require(root["ключ"]?.mapping)
     #expect(inner["b"]?.location.label == "job.yaml:1:18")
   }
 
-  @Test(arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"])
+  @Test(
+    "byte order marks and line ends don't shift locations",
+    arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"]
+  )
   func marksAndLineEndsDoNotShiftPlaces(text: String) throws {
     let document = try parse(text)
     let second = try #require(document.root.mapping?.pairs.last)
@@ -30,40 +33,43 @@ import YAMLDocuments
     #expect(Array(document.source.lines.prefix(2)) == ["a: 1", "b: 2"])
   }
 
-  @Test func aliasesBecomeWhatTheyName() throws {
+  @Test("aliases are expanded") func aliasesBecomeWhatTheyName() throws {
     let root = try #require(try parse("a: &x {k: 1}\nb: *x\n").root.mapping)
     let copy = try #require(root["b"])
     #expect(copy.hasSameContent(as: try #require(root["a"])))
     #expect(copy.location.label == "job.yaml:1:4")
   }
 
-  @Test func tagsThatAreWrittenAreKept() throws {
+  @Test("explicit tags are kept") func tagsThatAreWrittenAreKept() throws {
     let root = try #require(try parse("a: !!int 1\nb: 1\nc: !x [1]\n").root.mapping)
     #expect(root["a"]?.tag == "tag:yaml.org,2002:int")
     #expect(root["b"]?.tag == nil)
     #expect(root["c"]?.tag == "!x")
   }
 
-  @Test func duplicatesAreFoundWithBothPlaces() throws {
+  @Test("duplicate keys are found with both locations") func duplicatesAreFoundWithBothPlaces() throws {
     let root = try #require(try parse("a: 1\nb: 2\na: 3\na: 4\n").root.mapping)
     #expect(root.duplicateKeys.map { [$0.first, $0.again].map(\.location.range.start.line) } == [[1, 3], [1, 4]])
   }
 
-  @Test(arguments: [
-    ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
-    ("a: *x\n", "job.yaml:1:4: found undefined alias"),
-    ("a: 1\nb: \u{1}\n", "job.yaml:2:4: control characters are not allowed"),
-    ("a:\n\t- 1\n", "job.yaml:2:1: while scanning for the next token: found character that cannot start any token"),
-    ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, where one is expected"),
-    ("# nothing\n", "job.yaml:1:1: the text holds no document"),
-    ("", "job.yaml:1:1: the text holds no document"),
-  ])
+  @Test(
+    "errors have a location and the library's message",
+    arguments: [
+      ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
+      ("a: *x\n", "job.yaml:1:4: found undefined alias"),
+      ("a: 1\nb: \u{1}\n", "job.yaml:2:4: control characters are not allowed"),
+      ("a:\n\t- 1\n", "job.yaml:2:1: while scanning for the next token: found character that cannot start any token"),
+      ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, where one is expected"),
+      ("# nothing\n", "job.yaml:1:1: the text holds no document"),
+      ("", "job.yaml:1:1: the text holds no document"),
+    ]
+  )
   func mistakesHaveAPlaceAndTheLibrarysWords(text: String, description: String) {
     #expect(throws: YAMLError.self) { try parse(text) }
     #expect(message(text) == description)
   }
 
-  @Test func malformedBytesHaveAPlace() {
+  @Test("malformed bytes have a location") func malformedBytesHaveAPlace() {
     let error = #expect(throws: YAMLError.self) { try YAMLDocument(parsing: Array("a: 1\nb: é".utf8) + [0xFF], name: "job.yaml") }
     #expect(error?.description == "job.yaml:2:5: invalid leading UTF-8 octet")
   }
@@ -79,7 +85,7 @@ import YAMLDocuments
 }
 
 @Suite struct YAMLLimitsTests {
-  @Test func anAliasBombIsRefused() {
+  @Test("an alias bomb is rejected") func anAliasBombIsRefused() {
     var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     for level in 1...9 {
       let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
@@ -88,11 +94,11 @@ import YAMLDocuments
     #expect(refusal(text)?.contains("more than 100000 values") == true)
   }
 
-  @Test func anAliasOfItselfIsRefused() {
+  @Test("a recursive alias is rejected") func anAliasOfItselfIsRefused() {
     #expect(refusal("a: &x [*x]\n")?.contains("more than 64 deep") == true)
   }
 
-  @Test func nestingEndsAtTheLimit() throws {
+  @Test("nesting is limited") func nestingEndsAtTheLimit() throws {
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     #expect(throws: Never.self) { try parse(deep) }
     #expect(refusal("[\(deep)]") == "job.yaml:1:65: lists and mappings more than 64 deep")
@@ -100,12 +106,12 @@ import YAMLDocuments
     #expect(refusal(String(repeating: "[", count: 1 << 20)) == "job.yaml:1:65: lists and mappings more than 64 deep")
   }
 
-  @Test func manyValuesAndAnchorsAreRefused() {
+  @Test("too many values and anchors are rejected") func manyValuesAndAnchorsAreRefused() {
     #expect(refusal("[" + String(repeating: "a,", count: 100_000) + "]")?.contains("more than 100000 values") == true)
     #expect(refusal((0...1000).map { "- &a\($0) x\n" }.joined()) == "job.yaml:1001:3: more than 1000 anchors")
   }
 
-  @Test func aTextBeyondTheLimitIsRefused() throws {
+  @Test("a text above the size limit is rejected") func aTextBeyondTheLimitIsRefused() throws {
     let comment = "a: 1 #" + String(repeating: "x", count: 1 << 20)
     #expect(throws: Never.self) { try parse(String(comment.prefix(1 << 20))) }
     #expect(refusal(comment) == "job.yaml:1:1: the text is larger than 1048576 bytes")
