@@ -10,7 +10,7 @@ struct ResponseFieldsTests {
     return fields
   }
 
-  @Test("names count in whatever case, and white space around values does not")
+  @Test("header names are case-insensitive, and white space around values is ignored")
   func namesAndValues() {
     let fields = fields(
       "HTTP/1.1 200 OK",
@@ -27,7 +27,7 @@ struct ResponseFieldsTests {
     #expect(!fields.has(.expires))
   }
 
-  @Test("all Vary headers are joined; of others that come twice the last counts")
+  @Test("repeated Vary headers are joined, and of others the last counts")
   func repeated() {
     let fields = fields("HTTP/1.1 200 OK", "Vary: Accept", "ETag: \"1\"", "Vary: Accept-Language, Origin", "ETag: \"2\"", "")
     #expect(fields.joined(.vary) == "Accept, Accept-Language, Origin")
@@ -35,7 +35,7 @@ struct ResponseFieldsTests {
     #expect(fields.joined(.age) == nil)
   }
 
-  @Test("a new status line begins a new head, and trailers are none")
+  @Test("a new status line starts a new head, and trailers are ignored")
   func heads() {
     let fields = fields(
       "HTTP/1.1 103 Early Hints",
@@ -51,7 +51,7 @@ struct ResponseFieldsTests {
     #expect(!fields.has(.etag) && !fields.has(.location))
   }
 
-  @Test("a folded line belongs to the one before")
+  @Test("a folded line continues the previous one")
   func folded() {
     let fields = fields("HTTP/1.1 200 OK", "Cache-Control: public,", "\t max-age=5", "X-Other: 1", " Age: 3", "Age: 4", "")
     #expect(fields.last(.cacheControl) == "public, max-age=5")
