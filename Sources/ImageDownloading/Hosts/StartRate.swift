@@ -33,7 +33,7 @@ struct StartRate {
   mutating func change(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
     guard next > now else { return }
     let left = old > 0 ? Double(next.since(now).wholeNanoseconds) / Double(old) : 0
-    next = now.advanced(by: .nanoseconds(Int64(min(left * Double(new), 1e18))))
+    next = now.advanced(by: .nanoseconds(Int64(min((left * Double(new)).rounded(.up), 1e18))))
   }
 
   /// The interval of a number of starts a second; zero where there is no limit.

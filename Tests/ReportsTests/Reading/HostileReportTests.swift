@@ -89,8 +89,10 @@ import Testing
     ]
   )
   func requests(words: String, line: String?) throws {
+    let failure = #"{"url": "https://a.example/1", "outcome": "failed", "kind": "dns"}"#
     let report = try read(
-      #""requests": [{"curl": \#(words)}], "failures": [{"url": "https://a.example/1", "outcome": "failed", "kind": "dns"}]"#
+      #""requests": [{"curl": \#(words)}], "failures": [\#(failure)], "#
+        + #""failure_groups": [{"kind": "dns", "failed": 1, "counting": 1, "examples": [\#(failure)]}]"#
     )
     let shown = try #require(report.failures.first.map { report.curlLine(of: $0) })
     #expect(line.map { shown?.hasPrefix($0) == true } ?? (shown == nil), "\(shown ?? "none")")
