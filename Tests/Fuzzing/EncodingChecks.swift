@@ -13,7 +13,9 @@ struct EncodingChecks {
 
   func run() {
     for format in ImageFormat.allCases {
-      guard let encoder = ImageCoderRegistry.standard.encoder(for: format), let coder = ImageCoderRegistry.standard.coder(for: format) else {
+      guard let encoder = ImageCoderRegistry.standard.encoder(for: format),
+        let coder = ImageCoderRegistry.standard.coder(for: format)
+      else {
         continue
       }
       let options = EncodingOptions(quality: 50, isLossless: true)

@@ -27,7 +27,10 @@ struct RateChangeTests {
     #expect(rate.next == moment(5000))
   }
 
-  @Test("downloaders with changing parts of the rates begin no more in any second than the rates allow, and one each", arguments: 0..<4)
+  @Test(
+    "downloaders with changing parts of the rates begin no more in any second than the rates allow, and one each",
+    arguments: 0..<4
+  )
   func parts(seed: Int) {
     let (workers, hosts, seconds) = (4, 2, 60)
     let limits = DownloadLimits(concurrency: 1000, perHost: 1000, rate: 20, perHostRate: 12)
