@@ -1,5 +1,5 @@
 /// A slot of a ``ProbedTable``.
-package protocol ProbedSlot: Sendable {
+public protocol ProbedSlot: Sendable {
   var isFree: Bool { get }
 }
 
@@ -7,23 +7,25 @@ package protocol ProbedSlot: Sendable {
 ///
 /// The table knows neither keys nor hashes: its users give both, and so decide how keys are hashed. Keys from outside need a seed that
 /// nobody can know, so that chosen collisions slow nothing.
-package struct ProbedTable<Slot: ProbedSlot>: Sendable {
+///
+/// It is public since functions of `package` access are not specialised in other modules.
+public struct ProbedTable<Slot: ProbedSlot>: Sendable {
   @usableFromInline package var slots: [Slot]
   @usableFromInline package var used = 0
   @usableFromInline let maximumSlots: Int
   @usableFromInline let free: Slot
 
   /// An empty table, of slots that are all like `free`. Both numbers are powers of two.
-  package init(free: Slot, slots: Int = 64, maximumSlots: Int = 1 << 40) {
+  public init(free: Slot, slots: Int = 64, maximumSlots: Int = 1 << 40) {
     self.free = free
     self.maximumSlots = maximumSlots
     self.slots = Array(repeating: free, count: min(slots, maximumSlots))
   }
 
-  package var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
+  public var byteCount: Int { slots.capacity * MemoryLayout<Slot>.stride }
 
   @inlinable
-  package subscript(index: Int) -> Slot {
+  public subscript(index: Int) -> Slot {
     @inline(__always) get { slots[index] }
     @inline(__always) _modify { yield &slots[index] }
   }
@@ -31,7 +33,7 @@ package struct ProbedTable<Slot: ProbedSlot>: Sendable {
   /// Returns the index of the slot that `matches`, or else of the free one where it belongs; valid until the next insertion.
   @inlinable
   @inline(__always)
-  package func index(hash: UInt64, where matches: (Slot) -> Bool) -> Int {
+  public func index(hash: UInt64, where matches: (Slot) -> Bool) -> Int {
     let mask = slots.count - 1
     var index = Int(truncatingIfNeeded: hash) & mask
     while !slots[index].isFree, !matches(slots[index]) { index = (index + 1) & mask }
@@ -43,7 +45,7 @@ package struct ProbedTable<Slot: ProbedSlot>: Sendable {
   /// `hash` is asked for the hashes of all slots when the table doubles.
   @inlinable
   @inline(__always)
-  package mutating func insert(_ slot: Slot, at index: Int, hash: (Slot) -> UInt64) -> Int? {
+  public mutating func insert(_ slot: Slot, at index: Int, hash: (Slot) -> UInt64) -> Int? {
     var index = index
     if used >= slots.count / 4 * 3 {
       guard slots.count < maximumSlots else { return nil }
@@ -55,9 +57,9 @@ package struct ProbedTable<Slot: ProbedSlot>: Sendable {
     return index
   }
 
-  @inlinable
+  @usableFromInline
   @inline(never)
-  package mutating func double(_ hash: (Slot) -> UInt64) {
+  mutating func double(_ hash: (Slot) -> UInt64) {
     let old = slots
     slots = Array(repeating: free, count: old.count * 2)
     for slot in old where !slot.isFree { slots[index(hash: hash(slot)) { _ in false }] = slot }
@@ -66,5 +68,5 @@ package struct ProbedTable<Slot: ProbedSlot>: Sendable {
 
 /// An index into an array of records plus one; 0 for a free slot.
 extension UInt32: ProbedSlot {
-  package var isFree: Bool { self == 0 }
+  @inlinable public var isFree: Bool { self == 0 }
 }

@@ -42,6 +42,7 @@ public struct Entry: Sendable {
   /// - Parameters:
   ///   - requestRange: where its URL lies in normal form.
   ///   - writtenRange: where its URL lies as it was written; the same place, the default, if it was written so.
+  @inlinable
   public init(
     source: UInt32 = 0,
     line: UInt64 = 0,
