@@ -1,6 +1,6 @@
 public import ImagePrimitives
 
-/// What the blacklist tells of a URL that is known to be bad.
+/// What the blacklist holds about a URL.
 public struct BlacklistHead: Sendable, Hashable {
   /// How it failed last.
   public let kind: FailureKind
@@ -43,7 +43,7 @@ public struct NewBlacklistEntry {
   }
 }
 
-/// One entry of the blacklist with all that its record tells.
+/// One entry of the blacklist, with everything in its record.
 public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   public let key: CacheKey

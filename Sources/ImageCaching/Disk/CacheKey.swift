@@ -4,7 +4,7 @@ public import ImagePrimitives
 
 /// The name of an entry in the cache: the 128-bit XXH3 hash of its identity.
 ///
-/// Two identities with one key are told apart by the identity that every record keeps, so a collision is a miss.
+/// Every record keeps its identity, so a collision of two keys is a miss.
 public struct CacheKey: Hashable, Sendable {
   /// The upper and the lower half of the hash.
   public let high: UInt64, low: UInt64
@@ -54,7 +54,7 @@ public struct CredentialHasher: Sendable {
   /// A hasher under `key`, which may have any length.
   public init(key: [UInt8]) { self.key = key }
 
-  /// A hasher under a key that nobody else has: for runs without a cache.
+  /// A hasher with a random key, for runs without a cache.
   public static func random() -> CredentialHasher { CredentialHasher(key: randomKey()) }
 
   /// 32 bytes from the system's random number generator.

@@ -2,7 +2,7 @@ import CLMDB
 import Glibc
 import ImagePrimitives
 
-/// Writing an index anew without its free pages, which LMDB itself never gives back to the file system.
+/// Compaction of an index: a copy without its free pages, which LMDB never returns to the file system.
 enum IndexCompaction {
   private static let draftName = "index.mdb.compacted"
 

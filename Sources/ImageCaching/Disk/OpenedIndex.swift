@@ -139,7 +139,7 @@ struct OpenedIndex {
   }
 }
 
-/// What stands in the first pages of an LMDB data file, read before LMDB maps it.
+/// The first pages of an LMDB data file, read before LMDB maps it.
 ///
 /// LMDB opens a file that was cut off, and the process dies by SIGBUS where it touches what is missing. Offsets are those of
 /// `MDB_page` and `MDB_meta` of LMDB 0.9 on 64-bit machines.
