@@ -1,5 +1,7 @@
 #include "CAVIF.h"
 
+#if __has_include(<avif/avif.h>)
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -53,3 +55,5 @@ const char *cavif_problem(void) {
   load_once();
   return problem;
 }
+
+#endif

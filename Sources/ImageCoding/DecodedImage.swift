@@ -12,7 +12,6 @@ public struct DecodedImage: Sendable, Equatable {
   /// What the library found odd, a sentence each.
   public var warnings: [String]
 
-  /// An image of its parts.
   public init(header: ImageHeader, pixels: PixelBuffer, animation: Animation? = nil, warnings: [String] = []) {
     self.header = header
     self.pixels = pixels
@@ -36,7 +35,6 @@ public struct Animation: Sendable, Equatable {
     /// How long it is shown.
     public var duration: Duration
 
-    /// A frame of its parts.
     public init(pixels: PixelBuffer, duration: Duration) {
       self.pixels = pixels
       self.duration = duration
@@ -51,7 +49,6 @@ public struct Animation: Sendable, Equatable {
   /// How often they are shown; 0: for ever.
   public var loopCount: Int
 
-  /// An animation of its parts.
   public init(frames: [Frame], loopCount: Int) {
     self.frames = frames
     self.loopCount = loopCount

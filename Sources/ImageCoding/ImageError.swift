@@ -25,7 +25,6 @@ public struct ImageError: Error, Sendable, Hashable {
   /// One sentence without full stop.
   public var message: String
 
-  /// An error of that kind.
   public init(_ kind: Kind, _ message: String) {
     self.kind = kind
     self.message = message

@@ -111,29 +111,29 @@ extension ICCProfile {
 /// The first bytes of a file that arrives, kept until its header can be read from them.
 struct ArrivingHeader {
   private(set) var bytes: [UInt8] = []
-  /// So many bytes there have to be before the next look: shorter ones may not even show their format.
-  private var nextLook = 12
-  private var looks = 0
+  /// How many bytes the next try needs: fewer than 12 may not even show their format.
+  private var bytesForNextTry = 12
+  private var tries = 0
 
-  /// So many looks at so many bytes cost next to nothing: a small file is looked at as soon as its header may be there.
-  private static let freeLooks = 64
+  /// So many tries on so few bytes cost next to nothing: a small file's header is read as soon as it may be there.
+  private static let freeTries = 64
   private static let freeBytes = 64 << 10
 
-  /// Takes the next bytes, and has `read` look at all until now; nil where it needs more.
+  /// Takes the next bytes and calls `read` with all bytes so far; returns nil if it needs more.
   mutating func append<Header>(
     _ more: UnsafeRawBufferPointer,
     read: (UnsafeRawBufferPointer) throws(ImageError) -> Header
   ) throws(ImageError) -> Header? {
     bytes += more
-    guard bytes.count >= nextLook else { return nil }
-    looks += 1
+    guard bytes.count >= bytesForNextTry else { return nil }
+    tries += 1
     do throws(ImageError) {
       return try bytes.withRawBytes(read)
     } catch {
       guard case .needsMoreBytes(let minimum) = error.kind else { throw error }
-      // Later, at least an eighth more than this time, so that all looks together take no longer than nine of the whole.
-      let isFree = looks < Self.freeLooks && bytes.count < Self.freeBytes
-      nextLook = max(minimum, bytes.count + (isFree ? 1 : bytes.count / 8))
+      // Later tries wait for an eighth more, so that all of them together cost at most nine times the whole.
+      let isFree = tries < Self.freeTries && bytes.count < Self.freeBytes
+      bytesForNextTry = max(minimum, bytes.count + (isFree ? 1 : bytes.count / 8))
       return nil
     }
   }

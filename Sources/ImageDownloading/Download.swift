@@ -1,6 +1,6 @@
 public import ImagePrimitives
 
-/// One image to fetch: where it is, and its place among what waits.
+/// One image to fetch: its URL, its options and its position in the queue.
 public struct Download: Sendable {
   /// The caller's number, which all events carry; unique among the downloads of one ``DownloadClient`` that have not ended.
   public var id: UInt64
@@ -9,19 +9,19 @@ public struct Download: Sendable {
   public var url: [UInt8]
   /// The class: a higher one starts first.
   public var priority: Priority
-  /// The place within the class: the lowest starts first. Of equal ones, the one submitted first.
+  /// The position within the class: the lowest starts first; of equal ones, the one submitted first.
   public var sequence: Int64
   /// How it is downloaded.
   public var prepared: PreparedOptions
-  /// What is known of the image already: sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1), on each hop
+  /// Identify the image that the caller has: sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1), on each hop
   /// that stays at the download's own origin; a 304 then ends it as ``DownloadEvent/notModified(id:_:)``. None by default: a 304
   /// is then a refused status as any other.
   public var validators: Validators?
   /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)`` and
-  /// ``DownloadEvent/progress(id:received:expected:)`` are told; false by default.
+  /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
   public var wantsProgress: Bool
-  /// The least time between two reports of progress, the first and the last excepted; zero by default, which reports once a turn
-  /// of the transfer thread at most.
+  /// The least time between two reports of progress, the first and the last excepted; zero by default, which reports at most
+  /// once per iteration of the transfer thread.
   public var progressInterval: Duration
   /// Whether ``TransferSummary/details`` are filled; false by default.
   public var wantsDetails: Bool

@@ -28,7 +28,7 @@ public final class DownloadTask: Sendable {
   }
 
   /// The image, its body whole in memory; waits for it. Where the waiting task is cancelled, so is the download.
-  public var value: DownloadedImage {
+  public var value: Response {
     get async throws(DownloadError) {
       // Who awaits it may hold nothing else that keeps the downloader.
       defer { withExtendedLifetime(self) {} }
@@ -114,7 +114,7 @@ extension ImageDownloader {
     priority: Priority = .normal,
     options: DownloadOptions = DownloadOptions(),
     validators: Validators? = nil
-  ) async throws(DownloadError) -> DownloadedImage {
+  ) async throws(DownloadError) -> Response {
     try await download(url, priority: priority, options: options, validators: validators).value
   }
 
@@ -131,7 +131,7 @@ extension ImageDownloader {
 
 /// What becomes of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
 final class TaskState: Sendable {
-  typealias Outcome = Result<DownloadedImage, DownloadError>
+  typealias Outcome = Result<Response, DownloadError>
 
   private struct State {
     var outcome: Outcome?

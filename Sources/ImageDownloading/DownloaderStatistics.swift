@@ -12,7 +12,7 @@ public struct DownloaderStatistics: Sendable {
   /// Connections opened so far.
   public internal(set) var openedConnections = 0
   /// For how long each limit was what kept more transfers from starting, in nanoseconds.
-  public internal(set) var boundNanoseconds = BoundTimes()
+  public internal(set) var limitNanoseconds = LimitTimes()
   /// Some of the hosts that nothing is asked of for a while, at most ``maximumPausedHosts``: those whose pause ends last.
   public internal(set) var pausedHosts: [PausedHost] = []
 
@@ -30,7 +30,7 @@ public struct DownloaderStatistics: Sendable {
   }
 
   /// Nanoseconds by what bounded the downloader.
-  public struct BoundTimes: Sendable, Hashable {
+  public struct LimitTimes: Sendable, Hashable {
     /// All transfers of the global limit were used.
     public internal(set) var concurrency: UInt64 = 0
     /// Hosts were at their limit.
@@ -47,15 +47,15 @@ public struct DownloaderStatistics: Sendable {
     public internal(set) var empty: UInt64 = 0
   }
 
-  mutating func add(_ nanoseconds: UInt64, boundBy limit: StartLimit) {
+  mutating func add(_ nanoseconds: UInt64, limitedBy limit: StartLimit) {
     switch limit {
-    case .concurrency: boundNanoseconds.concurrency += nanoseconds
-    case .hosts: boundNanoseconds.hosts += nanoseconds
-    case .notYet: boundNanoseconds.notYet += nanoseconds
-    case .rate: boundNanoseconds.rate += nanoseconds
-    case .paused: boundNanoseconds.paused += nanoseconds
-    case .held: boundNanoseconds.held += nanoseconds
-    case .empty: boundNanoseconds.empty += nanoseconds
+    case .concurrency: limitNanoseconds.concurrency += nanoseconds
+    case .hosts: limitNanoseconds.hosts += nanoseconds
+    case .notYet: limitNanoseconds.notYet += nanoseconds
+    case .rate: limitNanoseconds.rate += nanoseconds
+    case .paused: limitNanoseconds.paused += nanoseconds
+    case .held: limitNanoseconds.held += nanoseconds
+    case .empty: limitNanoseconds.empty += nanoseconds
     }
   }
 }
@@ -92,7 +92,7 @@ final class Monitor: Sendable {
     let now = time.monotonic()
     return state.withLock { state in
       var statistics = state.statistics
-      statistics.add(now.since(state.since).wholeNanoseconds, boundBy: state.limit)
+      statistics.add(now.since(state.since).wholeNanoseconds, limitedBy: state.limit)
       statistics.pausedHosts = state.paused.lazy.filter { $0.until > now }.map {
         DownloaderStatistics.PausedHost(host: $0.host, remaining: $0.until.since(now), status: $0.status)
       }
@@ -107,14 +107,14 @@ final class Monitor: Sendable {
   func note(_ host: String, until time: MonotonicInstant, status: Int?) {
     state.withLock { state in
       let noted = PausedHost(host: host, until: time, status: status)
-      if let place = state.paused.firstIndex(where: { $0.host == host }) {
-        if state.paused[place].until < time { state.paused[place] = noted }
+      if let index = state.paused.firstIndex(where: { $0.host == host }) {
+        if state.paused[index].until < time { state.paused[index] = noted }
       } else if state.paused.count < DownloaderStatistics.maximumPausedHosts {
         state.paused.append(noted)
-      } else if let place = state.paused.indices.min(by: { state.paused[$0].until < state.paused[$1].until }),
-        state.paused[place].until < time
+      } else if let index = state.paused.indices.min(by: { state.paused[$0].until < state.paused[$1].until }),
+        state.paused[index].until < time
       {
-        state.paused[place] = noted
+        state.paused[index] = noted
       }
     }
   }
@@ -128,7 +128,7 @@ final class Monitor: Sendable {
   /// Ends a turn of the loop: from `now` on, `limit` is what keeps more from starting.
   func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {
     state.withLock { state in
-      state.statistics.add(now.since(state.since).wholeNanoseconds, boundBy: state.limit)
+      state.statistics.add(now.since(state.since).wholeNanoseconds, limitedBy: state.limit)
       state.since = now
       state.limit = limit
       state.statistics.running = running

@@ -10,8 +10,9 @@ import Threads
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
 /// One thread, the transfer thread, does all of it; the methods here and of the clients only put messages into its inbox and
-/// return. Receivers, hooks, credentials and ``ImageLoader/canLoad(_:)`` are called on that thread, and delay every transfer until they
-/// return; ``ImageLoader/load(_:)`` runs in a task of its own.
+/// return, except for ``shutDown()`` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
+/// ``ImageLoader/canLoad(_:)`` are called on that thread, and delay every transfer until they return; ``ImageLoader/load(_:)`` runs in a
+/// task of its own.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {
@@ -23,7 +24,7 @@ public final class ImageDownloader: Sendable {
     public var order: DownloadOrder?
     /// The clock.
     public var time: TimeSource
-    /// Draws the wait before a retry, from zero to the limit given; evenly by default.
+    /// Draws the wait before a retry, from zero to the limit given; evenly by default. Called on the transfer thread.
     public var jitter: @Sendable (Duration) -> Duration
     /// Sent with each request to a download's own origin, unless its options replace or remove them; none by default. One that
     /// ``DownloadOptions/isValidHeader(name:value:)`` refuses is a programmer's error and traps.
@@ -101,14 +102,15 @@ public final class ImageDownloader: Sendable {
     self.monitor = monitor
     headers = configuration.headers
     loaders = configuration.loaders
-    do throws(ThreadRefusal) {
+    do throws(ThreadError) {
       thread = try WorkerThread(name: "transfer") { loop.run() }
     } catch {
       throw DownloaderError(message: "\(error)")
     }
   }
 
-  deinit { shutDown() }
+  // It may be released on the transfer thread, which then ends by itself.
+  deinit { end() }
 
   /// A client of its own, whose events go to `receiver`; it is kept until the client is closed or the downloader shut down.
   ///
@@ -165,12 +167,19 @@ public final class ImageDownloader: Sendable {
   /// stay. For where the way to them has changed, or another job begins.
   public func forgetFailures() { inbox.post(.forgetFailures) }
 
-  /// Cancels everything and waits until the thread has ended and all receivers have every event; a second call does nothing.
+  /// Cancels everything and waits until the transfer thread has ended and all receivers have every event; a second call does nothing.
+  ///
+  /// On the transfer thread, so by a receiver, a hook or an observer, it would wait for its caller: a programmer error that traps.
   public func shutDown() {
+    trap(unless: !thread.isCurrent, "a callback of a downloader cannot shut it down: it would wait for its own end")
+    end()
+  }
+
+  private func end() {
     if inbox.close() { thread.join() }
   }
 
-  /// Whether the calling thread is the transfer thread, for which nobody on it may wait.
+  /// Whether the calling thread is the transfer thread, which must not wait for its own work.
   package var runsOnCurrentThread: Bool { thread.isCurrent }
 
   /// How busy it is, up to this moment.
@@ -230,4 +239,34 @@ public struct HostPauseRequest: Sendable, Hashable {
 public struct DownloaderError: Error, Sendable, Hashable {
   /// One sentence: what, where, what to do.
   public var message: String
+}
+
+/// How much a downloader does at once, and how fast it begins.
+public struct DownloadLimits: Sendable, Hashable {
+  /// Transfers at once; at least 1.
+  public var concurrency: Int
+  /// Transfers at once to one host (name and port); at least 1.
+  public var perHost: Int
+  /// Requests begun a second over all hosts, evenly and without bursts; nil: any number.
+  public var rate: Double?
+  /// The same at one host.
+  public var perHostRate: Double?
+  /// Whether each host's number of transfers is found by itself, up to ``perHost``: one more for as long as that goes well, half of them
+  /// where it fails, is told to wait, or gets slower.
+  public var isAdaptive: Bool
+
+  /// Limits; those below 1, and rates that are not above zero, are a programmer's error and trap where they are used.
+  public init(
+    concurrency: Int = 6,
+    perHost: Int = 8,
+    rate: Double? = nil,
+    perHostRate: Double? = nil,
+    isAdaptive: Bool = false
+  ) {
+    self.concurrency = concurrency
+    self.perHost = perHost
+    self.rate = rate
+    self.perHostRate = perHostRate
+    self.isAdaptive = isAdaptive
+  }
 }

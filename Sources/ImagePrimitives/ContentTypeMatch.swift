@@ -1,3 +1,17 @@
+/// How a server's declared content type fits the format that the bytes have.
+public enum ContentTypeMatch: UInt8, Sendable {
+  /// It is the format's registered media type.
+  case exact
+  /// It is a usual alias, such as `image/jpg`.
+  case alias
+  /// It says nothing, such as `application/octet-stream`.
+  case generic
+  /// There was none.
+  case absent
+  /// It names another format, or no image at all.
+  case mismatch
+}
+
 extension ContentTypeMatch {
   /// Compares a declared `Content-Type` with the format that the bytes have.
   ///

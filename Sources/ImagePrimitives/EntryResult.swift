@@ -147,16 +147,41 @@ public enum ProofDepth: UInt8, Sendable, CaseIterable, Comparable {
   public static func < (left: ProofDepth, right: ProofDepth) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// How a server's declared content type fits the format that the bytes have.
-public enum ContentTypeMatch: UInt8, Sendable {
-  /// It is the format's registered media type.
-  case exact
-  /// It is a usual alias, such as `image/jpg`.
-  case alias
-  /// It says nothing, such as `application/octet-stream`.
-  case generic
-  /// There was none.
-  case absent
-  /// It names another format, or no image at all.
-  case mismatch
+/// A 128-bit hash of a body's bytes (XXH3), which tells damaged and equal bodies.
+public struct Checksum: Sendable, Hashable {
+  /// The upper 64 bits.
+  public var high: UInt64
+  /// The lower 64 bits.
+  public var low: UInt64
+
+  /// A hash in two halves.
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+}
+
+/// The class of a request: a higher class starts first, and order holds within a class.
+public enum Priority: UInt8, Sendable, CaseIterable, Comparable {
+  case veryHigh, high, normal, low, veryLow
+
+  /// The name in job files, manifests and reports, such as `very-high`.
+  public var name: String {
+    switch self {
+    case .veryHigh: "very-high"
+    case .high: "high"
+    case .normal: "normal"
+    case .low: "low"
+    case .veryLow: "very-low"
+    }
+  }
+
+  /// The class of that name; nil for any other text.
+  public init?(name: some StringProtocol) {
+    guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = match
+  }
+
+  /// Orders by urgency: `.veryHigh` is the greatest.
+  public static func < (left: Priority, right: Priority) -> Bool { left.rawValue > right.rawValue }
 }

@@ -58,6 +58,8 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
   public var isTransient: Bool
   /// One sentence without secrets; text from outside in it is not escaped yet.
   public var message: String
+  /// The setting that it is by; nil if no setting could change it.
+  public var reason: FailureReason?
 
   /// The sentence.
   public var description: String { message }
@@ -68,6 +70,12 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
     self.status = status
     self.isTransient = isTransient
     self.message = message
+  }
+
+  /// A failure by a setting, worded for users of the library.
+  public init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
+    self.init(reason.kind, status: status, isTransient: isTransient, message: "\(reason)")
+    self.reason = reason
   }
 }
 

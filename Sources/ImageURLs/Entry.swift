@@ -1,10 +1,9 @@
 public import ImagePrimitives
 
-/// An image that is asked for, with the place it was asked for at: one row of a list.
+/// An entry as part of an ``EntryBatch``, in whose bytes its URLs lie: one row of a list.
 ///
-/// The reader makes it, whoever waits for the image carries it, and the result comes back with it. In an ``EntryBatch`` its URLs lie in
-/// the batch's bytes, side by side with those of others; ``compact(in:)`` gives it a buffer of its own, the only one that it has.
-public struct Entry: Sendable {
+/// It is numbers alone, so that batches cost no reference counts.
+public struct BatchEntry: Sendable {
   /// What became of a row.
   public enum State: Sendable, Hashable {
     /// To be fetched.
@@ -26,22 +25,16 @@ public struct Entry: Sendable {
   public var parts: URLParts
   /// The line on which it begins, from 1; 0 if it has none.
   public var line: UInt64
-  /// The place within its class: lower starts first.
-  public var sequence: Int64 = 0
+  /// Its position within its class: lower starts first.
+  public var sequence: Int64
   @usableFromInline var requestOffset: UInt32
   @usableFromInline var requestLength: UInt32
   @usableFromInline var writtenOffset: UInt32
   @usableFromInline var writtenLength: UInt32
-  /// The bytes that hold its URLs: the batch's, or its own; empty while it is part of a batch.
-  public var text: [UInt8]
-  /// What the driver attached to it.
-  public var owner: (any AnyObject & Sendable)?
 
-  /// An entry whose URLs lie in `text`, or in the bytes of the batch that it becomes a part of.
-  ///
   /// - Parameters:
   ///   - requestRange: where its URL lies in normal form.
-  ///   - writtenRange: where its URL lies as it was written; the same place, the default, if it was written so.
+  ///   - writtenRange: where its URL lies as it was written; the same range, the default, if it was written so.
   @inlinable
   public init(
     source: UInt32 = 0,
@@ -52,9 +45,7 @@ public struct Entry: Sendable {
     sequence: Int64 = 0,
     parts: URLParts,
     requestRange: Range<Int>,
-    writtenRange: Range<Int>? = nil,
-    text: [UInt8] = [],
-    owner: (any AnyObject & Sendable)? = nil
+    writtenRange: Range<Int>? = nil
   ) {
     self.source = source
     self.line = line
@@ -67,8 +58,6 @@ public struct Entry: Sendable {
     requestLength = UInt32(requestRange.count)
     writtenOffset = UInt32((writtenRange ?? requestRange).lowerBound)
     writtenLength = UInt32((writtenRange ?? requestRange).count)
-    self.text = text
-    self.owner = owner
   }
 
   /// Where the normalised URL lies: what is requested. Empty if it is invalid.
@@ -83,46 +72,71 @@ public struct Entry: Sendable {
     set { (writtenOffset, writtenLength) = (UInt32(newValue.lowerBound), UInt32(newValue.count)) }
   }
 
-  /// Whether it was written in normal form.
-  public var isNormal: Bool { writtenOffset == requestOffset && writtenLength == requestLength }
-
-  /// The same entry over `text`, in which its URLs lie where they lay in its batch.
-  @inlinable
-  public func over(_ text: [UInt8]) -> Entry {
-    var entry = self
-    entry.text = text
-    return entry
+  /// Where the name and port of its host lie, empty if its URL is invalid.
+  public var hostRange: Range<Int> {
+    if case .invalid = state { return 0..<0 }
+    let start = Int(requestOffset)
+    return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
   }
 
   /// The same entry with a buffer of its own, which holds its request URL first, and nothing but its URLs.
   ///
-  /// - Parameter bytes: where its URLs lie.
-  public func compact(in bytes: UnsafeRawBufferPointer) -> Entry {
-    var entry = self
-    entry.requestRange = 0..<Int(requestLength)
-    if isNormal {
-      entry.writtenRange = entry.requestRange
-      entry.text = Array(bytes[requestRange])
-    } else {
-      entry.writtenRange = Int(requestLength)..<Int(requestLength) + Int(writtenLength)
-      entry.text = Array(unsafeUninitializedCapacity: Int(requestLength) + Int(writtenLength)) { buffer, count in
-        let copy = UnsafeMutableRawBufferPointer(buffer)
-        copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[requestRange]))
-        UnsafeMutableRawBufferPointer(rebasing: copy[Int(requestLength)...])
-          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[writtenRange]))
-        count = buffer.count
-      }
+  /// - Parameter bytes: the batch's.
+  public func compact(in bytes: UnsafeRawBufferPointer, owner: (any AnyObject & Sendable)? = nil) -> Entry {
+    var fields = self
+    fields.requestOffset = 0
+    // Most are written in normal form.
+    if writtenOffset == requestOffset && writtenLength == requestLength {
+      fields.writtenOffset = 0
+      return Entry(fields, text: Array(bytes[requestRange]), owner: owner)
     }
-    return entry
+    fields.writtenOffset = requestLength
+    let text = [UInt8](unsafeUninitializedCapacity: Int(requestLength) + Int(writtenLength)) { buffer, count in
+      let copy = UnsafeMutableRawBufferPointer(buffer)
+      copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[requestRange]))
+      UnsafeMutableRawBufferPointer(rebasing: copy[Int(requestLength)...])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[writtenRange]))
+      count = buffer.count
+    }
+    return Entry(fields, text: text, owner: owner)
   }
+}
+
+/// An image that is asked for, with its row in a list.
+///
+/// The reader makes it as a ``BatchEntry``. Whoever waits for the image carries it with a buffer of its own, and the result comes back
+/// with it.
+public struct Entry: Sendable {
+  /// Its row, whose URLs lie in ``text``.
+  @usableFromInline let fields: BatchEntry
+  /// The bytes that hold its URLs: its own, or those of the batch that it is borrowed from.
+  public let text: [UInt8]
+  /// What the driver attached to it.
+  public let owner: (any AnyObject & Sendable)?
+
+  @inlinable
+  public init(_ fields: BatchEntry, text: [UInt8], owner: (any AnyObject & Sendable)? = nil) {
+    self.fields = fields
+    self.text = text
+    self.owner = owner
+  }
+
+  @inlinable public var source: UInt32 { fields.source }
+  @inlinable public var variant: UInt16 { fields.variant }
+  @inlinable public var priority: Priority { fields.priority }
+  @inlinable public var state: BatchEntry.State { fields.state }
+  @inlinable public var parts: URLParts { fields.parts }
+  @inlinable public var line: UInt64 { fields.line }
+  @inlinable public var sequence: Int64 { fields.sequence }
+  public var hostRange: Range<Int> { fields.hostRange }
 }
 
 extension Entry {
   /// The URL that is requested, credentials included; of a compact entry that was written so, its own buffer.
-  public var requestURL: [UInt8] { text.count == Int(requestLength) ? text : Array(text[requestRange]) }
+  public var requestURL: [UInt8] { text.count == Int(fields.requestLength) ? text : Array(text[fields.requestRange]) }
 
   /// The URL as it was written, credentials included.
-  public var writtenURL: [UInt8] { text.count == Int(writtenLength) ? text : Array(text[writtenRange]) }
+  public var writtenURL: [UInt8] { text.count == Int(fields.writtenLength) ? text : Array(text[fields.writtenRange]) }
 
   /// The URL as it was written, for people: with its credentials masked.
   public var shownURL: [UInt8] { withShownURL { Array($0) } }
@@ -131,14 +145,14 @@ extension Entry {
   @inlinable
   @inline(__always)
   package func withRequestURL<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[requestRange])) }
+    try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[fields.requestRange])) }
   }
 
   /// Calls `body` with the URL as it was written, credentials included.
   @inlinable
   @inline(__always)
   package func withWrittenURL<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[writtenRange])) }
+    try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[fields.writtenRange])) }
   }
 
   /// Calls `body` with the URL as it was written, its credentials masked.
@@ -149,13 +163,6 @@ extension Entry {
       holdsCredentials(url) ? try maskingCredentials(url).withRawBytes(body) : try body(url)
     }
   }
-
-  /// Where the name and port of its host lie, empty if its URL is invalid.
-  public var hostRange: Range<Int> {
-    if case .invalid = state { return 0..<0 }
-    let start = Int(requestOffset)
-    return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
-  }
 }
 
 /// Entries, their texts side by side in one array, whose storage is used again for the next batch.
@@ -163,26 +170,40 @@ public struct EntryBatch: Sendable {
   /// The texts that entries lie in.
   public var bytes: [UInt8] = []
   /// The entries, in the order in which they are to be fetched.
-  public var entries: [Entry] = []
+  public var entries: [BatchEntry] = []
   /// What is wrong with entries that are invalid: a sentence each.
   public var messages: [String] = []
+  /// What drivers attached to entries, by their index; as long as the last that has any.
+  private var owners: [(any AnyObject & Sendable)?] = []
 
   public init() {}
 
   /// A batch of one entry that has a text.
   public init(_ entry: Entry) {
     bytes = entry.text
-    entries = [entry]
+    append(entry.fields, owner: entry.owner)
   }
 
+  /// Adds an entry, to which the driver attaches `owner`.
+  public mutating func append(_ entry: BatchEntry, owner: (any AnyObject & Sendable)?) {
+    if let owner {
+      owners += repeatElement(nil, count: entries.count - owners.count)
+      owners.append(owner)
+    }
+    entries.append(entry)
+  }
+
+  /// What the driver attached to the entry at `index`.
+  public func owner(_ index: Int) -> (any AnyObject & Sendable)? { index < owners.count ? owners[index] : nil }
+
   /// The entry at `index`, with its text; it borrows the batch's, which must not be changed while it is kept.
-  @inlinable
-  public func entry(_ index: Int) -> Entry { entries[index].over(bytes) }
+  public func entry(_ index: Int) -> Entry { Entry(entries[index], text: bytes, owner: owner(index)) }
 
   /// Empties it and keeps its storage.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     entries.removeAll(keepingCapacity: true)
     messages.removeAll(keepingCapacity: true)
+    owners.removeAll(keepingCapacity: true)
   }
 }

@@ -28,8 +28,7 @@ final class EntryAssembler {
     to batch: inout EntryBatch
   ) -> ManifestReader.Counts {
     var counts = ManifestReader.Counts(read: rows.count)
-    let manifest = manifests[index]
-    let isFiltered = !manifest.include.isEmpty || !manifest.exclude.isEmpty
+    let isFiltered = !manifests[index].include.isEmpty || !manifests[index].exclude.isEmpty
     for row in rows {
       guard !isFiltered, let parts = URLNormalizer.parts(ofNormalForm: row.url) else {
         switch append(row.row, priority: priority, file: file, manifest: index, base: base, to: &batch) {
@@ -42,7 +41,13 @@ final class EntryAssembler {
       let start = batch.bytes.count
       batch.bytes.append(contentsOf: row.url)
       batch.entries.append(
-        Entry(source: UInt32(file), line: row.line, priority: priority, parts: parts, requestRange: start..<batch.bytes.count)
+        BatchEntry(
+          source: UInt32(file),
+          line: row.line,
+          priority: priority,
+          parts: parts,
+          requestRange: start..<batch.bytes.count
+        )
       )
     }
     return counts
@@ -57,9 +62,9 @@ final class EntryAssembler {
     manifest: Int,
     base: BaseURL?,
     to batch: inout EntryBatch
-  ) -> Entry.State {
+  ) -> BatchEntry.State {
     let start = batch.bytes.count
-    var entry = Entry(source: UInt32(file), line: row.line, priority: priority, parts: .empty, requestRange: start..<start)
+    var entry = BatchEntry(source: UInt32(file), line: row.line, priority: priority, parts: .empty, requestRange: start..<start)
     if let problem = row.problem {
       setInvalid(&entry, row, problem, &batch)
     } else {
@@ -77,15 +82,14 @@ final class EntryAssembler {
   /// The parts of the row's URL where it is in normal form and nothing is filtered: a good entry as it stands; else nil.
   @inline(__always)
   func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {
-    let manifest = manifests[index]
-    guard row.problem == nil, manifest.include.isEmpty, manifest.exclude.isEmpty else { return nil }
+    guard row.problem == nil, manifests[index].include.isEmpty, manifests[index].exclude.isEmpty else { return nil }
     return URLNormalizer.parts(ofNormalForm: row.url)
   }
 
   @inline(__always)
   private func normalize(
     _ written: UnsafeRawBufferPointer,
-    _ entry: inout Entry,
+    _ entry: inout BatchEntry,
     _ base: BaseURL?,
     _ batch: inout EntryBatch
   ) throws(InvalidURL) {
@@ -106,7 +110,7 @@ final class EntryAssembler {
     batch.bytes.append(contentsOf: written)
   }
 
-  private func setInvalid(_ entry: inout Entry, _ row: Row, _ message: String, _ batch: inout EntryBatch) {
+  private func setInvalid(_ entry: inout BatchEntry, _ row: Row, _ message: String, _ batch: inout EntryBatch) {
     entry.state = .invalid(message: UInt32(batch.messages.count))
     batch.messages.append(message)
     entry.writtenRange = batch.bytes.count..<batch.bytes.count + row.url.count
@@ -114,7 +118,7 @@ final class EntryAssembler {
   }
 
   @inline(__always)
-  private func isIncluded(_ entry: Entry, by manifest: Manifest, in batch: EntryBatch) -> Bool {
+  private func isIncluded(_ entry: BatchEntry, by manifest: Manifest, in batch: EntryBatch) -> Bool {
     if manifest.include.isEmpty && manifest.exclude.isEmpty { return true }
     return batch.bytes.withUnsafeBytes { bytes in
       let url = UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])

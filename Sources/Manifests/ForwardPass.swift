@@ -19,7 +19,6 @@ final class ForwardPass {
   private(set) var versions: [FileVersion?]
   /// Whether rows may belong to more than one priority class; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
-  /// What was noticed, a sentence each.
   private(set) var warnings: [String] = []
 
   /// How much may be done without a row before others get a turn: indexes may name sitemaps without end.
@@ -71,7 +70,7 @@ final class ForwardPass {
   /// What to wait for after a step would have blocked.
   private(set) var waitDescriptor: Int32?
 
-  /// Reads the headers of what could not be read at once, where they tell of priorities; false where it would have to wait.
+  /// Reads the headers of what could not be read at once, where they tell of priorities; false if it would have to wait.
   func prepareStreams() throws(ManifestError) -> Bool {
     for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
       if case .url? = files[index].location, waiting[index] == nil {
@@ -88,7 +87,7 @@ final class ForwardPass {
     return true
   }
 
-  /// The next row, valid until the next step; throws where a manifest breaks off, and for good.
+  /// The next row, valid until the next step; throws if a manifest breaks off, and for good.
   func next() throws(ManifestError) -> Step {
     for _ in 0..<Self.stepsOfATurn {
       guard let open = stack.last else {
@@ -112,7 +111,7 @@ final class ForwardPass {
   /// The rows of the last ``takeRun(maximum:)``, valid until the next step.
   private(set) var run: [PlainRow] = []
 
-  /// Takes the next rows of one file as long as they are plain, and returns the index of the file; nil where ``next()`` has to be asked.
+  /// Takes the next rows of one file as long as they are plain, and returns the index of the file; nil if ``next()`` has to be asked.
   func takeRun(maximum: Int) -> Int? {
     guard let open = stack.last, !open.hasEnded, open.children.isEmpty else { return nil }
     let maximum = min(maximum, goodEntriesLeft[files[open.file].manifest] ?? maximum)
@@ -143,7 +142,7 @@ final class ForwardPass {
 
 /// Rows.
 extension ForwardPass {
-  /// The next row of `open`; nil where something else comes first.
+  /// The next row of `open`; nil if something else comes first.
   private func readStep(_ open: OpenManifest) -> Step? {
     do throws(ManifestError) {
       guard try open.rows.readHeader() else { return wait(for: open.input?.descriptor) }
@@ -177,7 +176,7 @@ extension ForwardPass {
 
 /// Listed files.
 extension ForwardPass {
-  /// Puts the next listed file on the stack, or passes it over; false where it would have to wait.
+  /// Puts the next listed file on the stack, or passes it over; false if it would have to wait.
   private func beginListed() throws(ManifestError) -> Bool {
     if goodEntriesLeft[files[index].manifest] == 0 {
       finishListed()
@@ -217,7 +216,7 @@ extension ForwardPass {
     }
   }
 
-  /// A listed or named file that was fetched; nil where it is under way.
+  /// A listed or named file that was fetched; nil if it is under way.
   private func openFetched(_ index: Int) throws(ManifestError) -> OpenManifest? {
     let manifest = manifests[files[index].manifest]
     switch try opener.openFetched(index, files[index], of: manifest) {
@@ -235,7 +234,7 @@ extension ForwardPass {
 extension ForwardPass {
   private func add(_ written: UnsafeRawBufferPointer, line: UInt64, of open: OpenManifest) {
     let parent = files[open.file]
-    do throws(InputFailure) {
+    do throws(InputError) {
       guard let child = try tree.child(written, of: parent, by: normalizer) else { return }
       do throws(ManifestError) { try opener.checkCanFetch(child) } catch { return lose(error) }
       open.children.append(files.count)
@@ -246,7 +245,7 @@ extension ForwardPass {
     }
   }
 
-  /// Goes on with the first file that `open` has named, or ends it where there is none; false where it would have to wait.
+  /// Goes on with the first file that `open` has named, or ends it where there is none; false if it would have to wait.
   private func descend(from open: OpenManifest) throws(ManifestError) -> Bool {
     guard let child = open.children.first else {
       try finish(open)
@@ -292,14 +291,14 @@ private struct LostSitemaps {
   private var first: ManifestError?
   private var count = 0
 
-  /// Counts one more, and returns the warning of it, where it is one of the first.
+  /// Counts one more, and returns its warning if it is one of the first.
   mutating func add(_ error: ManifestError) -> String? {
     first = first ?? error
     count += 1
     return count <= Self.maximumWarnings ? error.description : nil
   }
 
-  /// What they come to when all else has been read.
+  /// The error to throw at the end.
   var error: ManifestError? {
     guard let first, count > 1 else { return first }
     let message = "\(first.message) (and \(count - 1) more sitemaps could not be read; the warnings name them)"

@@ -20,7 +20,7 @@ final class InputBuffer {
   /// Where the first unconsumed byte lies in the text.
   private(set) var offset: UInt64 = 0
   /// Why the text broke off.
-  private(set) var failure: InputFailure?
+  private(set) var failure: InputError?
 
   init(_ stream: InputStream) { self.stream = stream }
 
@@ -49,7 +49,7 @@ final class InputBuffer {
       end -= start
       start = 0
     }
-    do throws(InputFailure) {
+    do throws(InputError) {
       switch try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: storage[end...])) {
       case .bytes(let count):
         end += count

@@ -1,3 +1,4 @@
+import CZlib
 import Glibc
 import ImagePrimitives
 
@@ -46,17 +47,17 @@ final class InputStream {
   }
 
   /// Reads what there is, without waiting for more.
-  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Reading {
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
     let reading = try readMore(into: destination)
     guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
     textBytes += UInt64(count)
     if textBytes > maximumTextBytes {
-      throw InputFailure("it has more than \(maximumTextBytes >> 20) MiB, uncompressed; divide it")
+      throw InputError("it has more than \(maximumTextBytes >> 20) MiB, uncompressed; divide it")
     }
     return reading
   }
 
-  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Reading {
+  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
     while true {
       switch encoding {
       case .unknown:
@@ -97,8 +98,8 @@ final class InputStream {
     return count
   }
 
-  /// Adds bytes to the block; false where none are there yet.
-  private func fillBlock() throws(InputFailure) -> Bool {
+  /// Adds bytes to the block; false if none are there yet.
+  private func fillBlock() throws(InputError) -> Bool {
     guard input.isReady else { return false }
     if unread.isEmpty { unread = 0..<0 }
     let count = try input.read(into: UnsafeMutableRawBufferPointer(rebasing: block[unread.upperBound...]))
@@ -113,20 +114,20 @@ final class InputDescriptor {
   let descriptor: Int32
   /// Whether it is a file with a size, which can be read again from any place.
   let isRegular: Bool
-  /// The file's length in bytes; nil where there is none.
+  /// The file's length in bytes; nil if there is none.
   let size: UInt64?
   /// What tells whether the file is still the same.
   let version: FileVersion
   private let isOwned: Bool
 
   /// Opens the file of that path.
-  convenience init(path: String) throws(InputFailure) {
+  convenience init(path: String) throws(InputError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw InputFailure("it cannot be opened: \(errorSentence())") }
+    guard descriptor >= 0 else { throw InputError("it cannot be opened: \(errorSentence())") }
     try self.init(descriptor: descriptor, isOwned: true)
   }
 
-  init(descriptor: Int32, isOwned: Bool) throws(InputFailure) {
+  init(descriptor: Int32, isOwned: Bool) throws(InputError) {
     self.descriptor = descriptor
     self.isOwned = isOwned
     var status = stat()
@@ -135,9 +136,9 @@ final class InputDescriptor {
     size = isRegular ? UInt64(status.st_size) : nil
     version = FileVersion(status)
     // Where it throws, `deinit` closes the descriptor.
-    guard result == 0 else { throw InputFailure(systemCall: "fstat") }
+    guard result == 0 else { throw InputError(systemCall: "fstat") }
     guard status.st_mode & S_IFMT != S_IFDIR else {
-      throw InputFailure("it is a folder; name the files in it, with a pattern such as */*.txt")
+      throw InputError("it is a folder; name the files in it, with a pattern such as */*.txt")
     }
   }
 
@@ -153,15 +154,15 @@ final class InputDescriptor {
   }
 
   /// Reads up to the length of `destination`; 0 is the end.
-  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputFailure) -> Int {
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
     let count = uninterrupted { Glibc.read(descriptor, destination.baseAddress, destination.count) }
-    guard count >= 0 else { throw InputFailure(systemCall: "reading it") }
+    guard count >= 0 else { throw InputError(systemCall: "reading it") }
     return count
   }
 
   /// Reads from `offset`, as much as there is up to the length of `destination`.
-  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputFailure) -> Int {
-    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputFailure(systemCall: "reading it") }
+  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
+    guard let count = readAll(descriptor, at: offset, into: destination) else { throw InputError(systemCall: "reading it") }
     return count
   }
 }
@@ -180,5 +181,98 @@ struct FileVersion: Equatable {
     size = status.st_size
     seconds = status.st_mtim.tv_sec
     nanoseconds = status.st_mtim.tv_nsec
+  }
+}
+
+/// Inflates a gzip file of one or more members (RFC 1952 section 2.2) by zlib.
+final class GzipInflater {
+  /// A list of URLs shrinks to a twentieth or so; beyond this, once there is much of it, the file is a bomb.
+  private static let maximumRatio: UInt64 = 500
+  private static let ratioCheckBytes: UInt64 = 64 << 20
+
+  private enum Position {
+    case betweenMembers, inMember, inPadding
+  }
+
+  // zlib keeps the address of its stream.
+  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+  private var position = Position.betweenMembers
+  private var receivedBytes: UInt64 = 0
+  private var inflatedBytes: UInt64 = 0
+  /// What was found wrong after bytes that are good, which are given first.
+  private var failure: InputError?
+
+  init() {
+    stream.initialize(to: z_stream())
+    // 16 more than the window's size means gzip and nothing else.
+    let status = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    guard status == Z_OK else { fatalError("inflateInit2: status \(status), out of memory or another zlib than at build time") }
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Inflates from `input`, which is advanced, into `output`, and returns how many bytes it wrote there: 0 means that it needs
+  /// more.
+  func inflate(
+    _ input: inout Slice<UnsafeMutableRawBufferPointer>,
+    into output: UnsafeMutableRawBufferPointer
+  ) throws(InputError) -> Int {
+    var written = 0
+    while written < output.count, !input.isEmpty, failure == nil {
+      switch position {
+      case .betweenMembers:
+        // A member's second byte may come later; its header then tells.
+        if input.first == 0x1f {
+          inflateReset(stream)
+          position = .inMember
+        } else {
+          position = .inPadding
+        }
+      case .inPadding:
+        // Tapes and some tools pad with zeros, which gzip(1) passes over.
+        if !input.allSatisfy({ $0 == 0 }) { failure = InputError("after the gzip data comes something else; compress it anew") }
+        input = input[input.endIndex...]
+      case .inMember:
+        written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))
+      }
+    }
+    if let failure, written == 0 { throw failure }
+    return written
+  }
+
+  /// To be called where the input ends: throws if that is amid a member.
+  func finish() throws(InputError) {
+    if position == .inMember { throw InputError("the gzip data is cut off; the file is not whole") }
+  }
+
+  private func inflateMember(
+    _ input: inout Slice<UnsafeMutableRawBufferPointer>,
+    into output: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    let available = UnsafeMutableRawBufferPointer(rebasing: input)
+    stream.pointee.next_in = available.bindMemory(to: UInt8.self).baseAddress
+    stream.pointee.avail_in = UInt32(available.count)
+    stream.pointee.next_out = output.bindMemory(to: UInt8.self).baseAddress
+    stream.pointee.avail_out = UInt32(output.count)
+    let status = CZlib.inflate(stream, Z_NO_FLUSH)
+    let taken = available.count - Int(stream.pointee.avail_in)
+    let written = output.count - Int(stream.pointee.avail_out)
+    input = input[(input.startIndex + taken)...]
+    receivedBytes += UInt64(taken)
+    inflatedBytes += UInt64(written)
+    switch status {
+    case Z_STREAM_END: position = .betweenMembers
+    case Z_OK, Z_BUF_ERROR: break
+    default:
+      let detail = stream.pointee.msg.map { String(cString: $0) } ?? "status \(status)"
+      failure = InputError("the gzip data is damaged: \(detail)")
+    }
+    if inflatedBytes > Self.ratioCheckBytes, inflatedBytes / Self.maximumRatio > receivedBytes {
+      failure = InputError("the gzip data grows more than \(Self.maximumRatio)-fold, which no list of URLs does")
+    }
+    return written
   }
 }

@@ -82,7 +82,7 @@ final class LineReader {
     buffer.consume(start)
   }
 
-  /// Consumes a line, or part of one that is too long; nil where it is the rest of one that was told already.
+  /// Consumes a line, or part of one that is too long; nil for the rest of one that was handed out.
   @inline(__always)
   private func take(_ length: Int, and feedLength: Int, isWhole: Bool = true) -> Line? {
     let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[..<length])
@@ -98,7 +98,7 @@ final class LineReader {
 
 /// The mark that some editors put before UTF-8.
 enum ByteOrderMark {
-  /// How many bytes it has at the start of `buffer`, which nothing was consumed of: 3 or 0; nil where that cannot be told yet.
+  /// How many bytes it has at the start of `buffer`, which nothing was consumed of: 3 or 0; nil if that cannot be told yet.
   static func length(in buffer: InputBuffer) -> Int? {
     let mark: [UInt8] = [0xef, 0xbb, 0xbf]
     while buffer.bytes.count < mark.count, mark.starts(with: buffer.bytes) {
@@ -109,46 +109,5 @@ enum ByteOrderMark {
       }
     }
     return buffer.bytes.starts(with: mark) ? mark.count : 0
-  }
-}
-
-/// A stretch of a file in memory, so that texts that lie near each other cost one read.
-final class TextWindow {
-  private static let windowBytes = 256 << 10
-
-  private let order: EntryOrder
-  private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
-  private var range: Range<UInt64> = 0..<0
-
-  /// A window that is read on in that order.
-  init(order: EntryOrder) { self.order = order }
-
-  deinit { storage.deallocate() }
-
-  /// Forgets what it holds, before another file is read.
-  func reset() { range = 0..<0 }
-
-  /// The bytes at `offset` where the window holds them, valid until ``bytes(at:length:read:)`` is called.
-  @inline(__always)
-  func heldBytes(at offset: UInt64, length: Int) -> UnsafeRawBufferPointer? {
-    guard offset >= range.lowerBound, offset + UInt64(length) <= range.upperBound else { return nil }
-    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(offset - range.lowerBound) + length])
-  }
-
-  /// The bytes at `offset`, valid until the next call; nil where the file ends before them.
-  ///
-  /// `length` is at most half of the window. `read` reads at an offset as much as there is.
-  func bytes(
-    at offset: UInt64,
-    length: Int,
-    read: (UnsafeMutableRawBufferPointer, UInt64) throws(InputFailure) -> Int
-  ) throws(InputFailure) -> UnsafeRawBufferPointer? {
-    let end = offset + UInt64(length)
-    if offset < range.lowerBound || end > range.upperBound {
-      let start = order == .fifo ? offset : end - min(end, UInt64(storage.count))
-      range = start..<(start + UInt64(try read(storage, start)))
-      guard end <= range.upperBound else { return nil }
-    }
-    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(end - range.lowerBound)])
   }
 }

@@ -146,7 +146,7 @@ extension Manifest {
     }
   }
 
-  /// Whether rows of a file may name a priority of their own; nil where its beginning tells.
+  /// Whether rows of a file may name a priority of their own; nil if its beginning tells.
   func mayNamePriority(in file: ManifestFile) -> Bool? {
     switch format(of: file) {
     case .text, .combined: return false

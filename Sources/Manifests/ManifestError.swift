@@ -22,7 +22,7 @@ public struct ManifestError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 /// Why bytes could not be read or written; whoever knows the manifest's name makes a ``ManifestError`` of it.
-struct InputFailure: Error {
+struct InputError: Error {
   let message: String
 
   init(_ message: String) { self.message = message }

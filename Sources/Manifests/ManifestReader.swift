@@ -69,7 +69,7 @@ public final class ManifestReader {
 
   /// Opens all manifests, so that one that cannot be read throws before anything is fetched.
   ///
-  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws where a file
+  /// `spoolDirectory` must exist; nothing stays in it. `standardInput` is the descriptor that `-` means. Throws if a file
   /// cannot be opened, a pattern matches none, a CSV file lacks its column, or standard input is named twice.
   ///
   /// What is named by URL is fetched by `fetcher` from the first call of ``nextAvailable(_:maximum:)`` on; without one, such a
@@ -96,7 +96,7 @@ public final class ManifestReader {
 
   /// Appends up to `maximum` entries, waiting where a pipe has nothing yet; false at the end, with nothing appended.
   ///
-  /// Throws where a manifest breaks off midway, once what was good of it was handed out; nothing comes after that. A sitemap of
+  /// Throws if a manifest breaks off midway, once what was good of it was handed out; nothing comes after that. A sitemap of
   /// an index that cannot be read is one of the ``warnings``, and thrown when all the rest was handed out.
   public func next(_ batch: inout EntryBatch, maximum: Int) throws(ManifestError) -> Bool {
     let before = batch.entries.count
@@ -256,7 +256,7 @@ public final class ManifestReader {
   }
 
   func keep(_ row: Row, priority: Priority, file: Int, in spool: EntrySpool) throws(ManifestError) {
-    do throws(InputFailure) {
+    do throws(InputError) {
       try spool.append(row, priority: priority, file: file, offset: pass.canReadAgain ? row.offset : nil)
     } catch {
       throw error.error(in: pass.files[file].name)
@@ -272,7 +272,7 @@ public final class ManifestReader {
   }
 
   func keep(_ run: [PlainRow], file: Int, in spool: EntrySpool) throws(ManifestError) {
-    do throws(InputFailure) {
+    do throws(InputError) {
       let priority = pass.manifests[pass.files[file].manifest].priority
       try spool.append(run, priority: priority, file: file, canReadAgain: pass.canReadAgain)
     } catch {
@@ -281,7 +281,7 @@ public final class ManifestReader {
   }
 
   private func startReading(_ spool: EntrySpool) throws(ManifestError) {
-    do throws(InputFailure) {
+    do throws(InputError) {
       try spool.finish()
     } catch {
       throw error.error(in: manifestNames.first ?? "")
@@ -315,12 +315,12 @@ public final class ManifestReader {
     return run
   }
 
-  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> Entry.State {
+  func append(_ row: Row, priority: Priority, file: Int, to batch: inout EntryBatch) -> BatchEntry.State {
     let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
     return assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
   }
 
-  func count(_ state: Entry.State, file: Int) {
+  func count(_ state: BatchEntry.State, file: Int) {
     addNames()
     counts[file].read += 1
     switch state {

@@ -97,7 +97,7 @@ struct ReadingProgress {
     if let size = sizes[index] { finishedBytes += size } else { unfinishedStreams -= 1 }
   }
 
-  /// Entries so far, and as many for each byte that is left; nil where nothing was read yet or a stream has not ended.
+  /// Entries so far, and as many for each byte that is left; nil if nothing was read yet or a stream has not ended.
   func expectedEntries(consumedInCurrent consumed: UInt64) -> Int? {
     let consumed = finishedBytes + consumed
     guard unfinishedStreams == 0, consumed > 0 else { return nil }

@@ -1,22 +1,22 @@
-/// One row of a manifest as its format tells it, before anything is made of it.
+/// One row of a manifest, as its format describes it.
 ///
 /// Its texts point into the reader's buffers and are valid until the next row is asked for.
 struct Row {
   /// The URL as written, unescaped; where there is a problem, what shows the row best.
   var url: UnsafeRawBufferPointer
-  /// The name of its priority, where it has one.
+  /// The name of its priority, if it has one.
   var priority: UnsafeRawBufferPointer?
   /// The line on which it begins, from 1.
   var line: UInt64
-  /// Where in the manifest's text the URL lies; nil where it was unescaped.
+  /// Where in the manifest's text the URL lies; nil if it was unescaped.
   var offset: UInt64?
-  /// Why it is no good row.
+  /// Why the row is invalid.
   var problem: String?
-  /// The index of its file, where that is another than the one that is read.
+  /// The index of its file, if it isn't the one being read.
   var file: Int?
 }
 
-/// A row that is a URL and nothing else, as most are.
+/// A row that is only a URL, as most are.
 ///
 /// Its text points into the reader's buffer and is valid until the reader is asked for anything more.
 struct PlainRow {
@@ -27,11 +27,9 @@ struct PlainRow {
   /// Where in the manifest's text the URL lies.
   var offset: UInt64
 
-  /// The same as any other row.
   var row: Row { Row(url: url, line: line, offset: offset) }
 }
 
-/// What asking for the next row gave.
 enum RowStep {
   case row(Row)
   /// A sitemap that an index names, as written.
@@ -42,24 +40,22 @@ enum RowStep {
   case end
 }
 
-/// A format's way of taking rows from a manifest's text.
+/// Takes rows from a manifest's text, by the rules of its format.
 ///
 /// A row that breaks the format's rules is a row with a problem, and reading goes on after it. Where the text breaks off, a
 /// last row that is not whole is left out.
 protocol RowReader: AnyObject {
-  /// Reads what stands before the first row, such as a header; false where it would have to wait.
+  /// Reads what precedes the first row, such as a header; false if it would have to wait.
   func readHeader() throws(ManifestError) -> Bool
   /// Whether rows may name a priority of their own; known once the header is read.
   var mayNamePriority: Bool { get }
-  /// The next row.
   func next() -> RowStep
   /// Appends the next rows while they are plain and there as a whole, until `rows` has `maximum`; none where ``next()`` has to be asked.
   func takePlainRows(into rows: inout [PlainRow], maximum: Int)
-  /// Throws where the rest of the text could not be read by the format's rules; to be asked once the rows have ended.
+  /// Throws if the rest of the text could not be read by the format's rules; to be asked once the rows have ended.
   func checkEnd() throws(ManifestError)
   /// Whether rows come as bytes are read, so that their number can be estimated; known once the header is read.
   var hasRowsByBytes: Bool { get }
-  /// What was noticed so far.
   var remarks: ReadingRemarks { get }
 }
 

@@ -24,7 +24,7 @@ public struct URLPattern: Sendable {
   public let written: String
   private let kind: Kind
 
-  /// The pattern as written in a job file; throws where it cannot be understood.
+  /// The pattern as written in a job file; throws if it cannot be understood.
   public init(_ written: String) throws(InvalidPattern) {
     self.written = written
     if written.hasPrefix("re:") {
@@ -74,5 +74,224 @@ final class RegularExpression: @unchecked Sendable {
     guard let base = text.baseAddress else { return false }
     var range = regmatch_t(rm_so: 0, rm_eo: regoff_t(text.count))
     return regexec(compiled, base.assumingMemoryBound(to: CChar.self), 1, &range, REG_STARTEND) == 0
+  }
+}
+
+/// A glob over a URL's path.
+///
+/// `?` is one byte and `*` any number of bytes, never a slash; `**` is any number of bytes, slashes too, and `**/` any number
+/// of folders, none too; `[a-z]` is one byte of a set, `[!a-z]` one outside it, never a slash; `{jpg,png}` is any of these; a
+/// backslash takes the next character as it is. Characters that a path holds only encoded match their encoding.
+struct PathGlob: Sendable {
+  enum Token: Sendable, Equatable {
+    case byte(UInt8)
+    case any
+    case set(ranges: [ClosedRange<UInt8>], isNegated: Bool)
+    case star
+    case starStar
+    /// `**/`
+    case folders
+  }
+
+  private let alternatives: [[Token]]
+  private let isForLastSegment: Bool
+
+  init(_ written: String) throws(InvalidPattern) {
+    if written.isEmpty { throw InvalidPattern("the pattern is empty") }
+    var alternatives: [[Token]] = []
+    isForLastSegment = !written.utf8.contains(UInt8(ascii: "/"))
+    for alternative in try BraceExpansion.expand(Array(written.utf8)) {
+      var tokens = try PathGlobParser(alternative).tokens()
+      // A path begins with a slash, which people leave out.
+      if !isForLastSegment, tokens.first != .byte(UInt8(ascii: "/")) { tokens.insert(.byte(UInt8(ascii: "/")), at: 0) }
+      alternatives.append(tokens)
+    }
+    self.alternatives = alternatives
+  }
+
+  func matches(path: Slice<UnsafeRawBufferPointer>) -> Bool {
+    var text = path
+    if isForLastSegment, let slash = path.lastIndex(of: UInt8(ascii: "/")) { text = path[(slash + 1)...] }
+    let bytes = UnsafeRawBufferPointer(rebasing: text)
+    return alternatives.contains { Self.matches($0, bytes) }
+  }
+
+  /// Where to go on after a failure: the star takes one byte more.
+  private struct Retry {
+    var token: Int
+    var index: Int
+  }
+
+  /// Goes back to the last `*`, and where that cannot grow to the last `**`: never further, since an earlier star that takes
+  /// more leaves a later one less to choose from.
+  private static func matches(_ tokens: [Token], _ text: UnsafeRawBufferPointer) -> Bool {
+    var token = 0
+    var index = 0
+    var star: Retry?
+    var starStar: Retry?
+    while true {
+      if token == tokens.count {
+        if index == text.count { return true }
+      } else {
+        switch tokens[token] {
+        case .star:
+          star = Retry(token: token + 1, index: index)
+          token += 1
+          continue
+        case .starStar, .folders:
+          star = nil
+          starStar = Retry(token: token, index: index)
+          token += 1
+          continue
+        case let single where index < text.count && fits(single, text[index]):
+          token += 1
+          index += 1
+          continue
+        default: break
+        }
+      }
+      if let retry = star, retry.index < text.count, text[retry.index] != UInt8(ascii: "/") {
+        star!.index += 1
+        (token, index) = (retry.token, retry.index + 1)
+      } else if let retry = starStar, let next = nextStart(for: tokens[retry.token], after: retry.index, in: text) {
+        star = nil
+        starStar!.index = next
+        (token, index) = (retry.token + 1, next)
+      } else {
+        return false
+      }
+    }
+  }
+
+  private static func nextStart(for token: Token, after index: Int, in text: UnsafeRawBufferPointer) -> Int? {
+    guard index < text.count else { return nil }
+    if token == .starStar { return index + 1 }
+    return text[index...].firstIndex(of: UInt8(ascii: "/")).map { $0 + 1 }
+  }
+
+  private static func fits(_ token: Token, _ byte: UInt8) -> Bool {
+    switch token {
+    case .byte(let expected): byte == expected
+    case .any: byte != UInt8(ascii: "/")
+    case .set(let ranges, let isNegated): byte != UInt8(ascii: "/") && ranges.contains { $0.contains(byte) } != isNegated
+    case .star, .starStar, .folders: false
+    }
+  }
+}
+
+/// Reads the letters of a glob without braces.
+struct PathGlobParser {
+  private let text: [UInt8]
+  private var index = 0
+
+  init(_ text: [UInt8]) { self.text = text }
+
+  func tokens() throws(InvalidPattern) -> [PathGlob.Token] {
+    var copy = self
+    var tokens: [PathGlob.Token] = []
+    while copy.index < copy.text.count { try copy.readToken(into: &tokens) }
+    return tokens
+  }
+
+  private mutating func readToken(into tokens: inout [PathGlob.Token]) throws(InvalidPattern) {
+    let byte = text[index]
+    index += 1
+    switch byte {
+    case UInt8(ascii: "?"): tokens.append(.any)
+    case UInt8(ascii: "*"): tokens.append(readStars(afterSlash: tokens.last == nil || tokens.last == .byte(UInt8(ascii: "/"))))
+    case UInt8(ascii: "["): tokens.append(try readSet())
+    case UInt8(ascii: "\\"):
+      guard index < text.count else { throw InvalidPattern("the pattern ends in a backslash") }
+      Self.appendLiteral(text[index], to: &tokens)
+      index += 1
+    default: Self.appendLiteral(byte, to: &tokens)
+    }
+  }
+
+  private mutating func readStars(afterSlash: Bool) -> PathGlob.Token {
+    guard index < text.count, text[index] == UInt8(ascii: "*") else { return .star }
+    while index < text.count, text[index] == UInt8(ascii: "*") { index += 1 }
+    guard afterSlash, index < text.count, text[index] == UInt8(ascii: "/") else { return .starStar }
+    index += 1
+    return .folders
+  }
+
+  private mutating func readSet() throws(InvalidPattern) -> PathGlob.Token {
+    let isNegated = index < text.count && (text[index] == UInt8(ascii: "!") || text[index] == UInt8(ascii: "^"))
+    if isNegated { index += 1 }
+    var ranges: [ClosedRange<UInt8>] = []
+    while index < text.count, text[index] != UInt8(ascii: "]") || ranges.isEmpty {
+      let low = try readMember()
+      var high = low
+      if index + 1 < text.count, text[index] == UInt8(ascii: "-"), text[index + 1] != UInt8(ascii: "]") {
+        index += 1
+        high = try readMember()
+      }
+      guard low <= high else { throw InvalidPattern("a range in [ ] ends before it begins") }
+      ranges.append(low...high)
+    }
+    guard index < text.count else { throw InvalidPattern("a [ is not closed; write \\[ for the character itself") }
+    index += 1
+    return .set(ranges: ranges, isNegated: isNegated)
+  }
+
+  private mutating func readMember() throws(InvalidPattern) -> UInt8 {
+    if text[index] == UInt8(ascii: "\\"), index + 1 < text.count { index += 1 }
+    guard text[index] < 128 else { throw InvalidPattern("[ ] can hold ASCII characters only; use {…} for others") }
+    index += 1
+    return text[index - 1]
+  }
+
+  /// A byte that a path cannot hold as it is stands there percent-encoded.
+  private static func appendLiteral(_ byte: UInt8, to tokens: inout [PathGlob.Token]) {
+    guard byte <= 32 || byte >= 127 || "\"<>\\^`{|}#".utf8.contains(byte) else { return tokens.append(.byte(byte)) }
+    let digits = Array("0123456789ABCDEF".utf8)
+    tokens += [.byte(UInt8(ascii: "%")), .byte(digits[Int(byte >> 4)]), .byte(digits[Int(byte & 15)])]
+  }
+}
+
+/// Writes `a{b,c}` out as `ab` and `ac`.
+enum BraceExpansion {
+  /// How many patterns one may stand for.
+  private static let maximumAlternatives = 256
+
+  static func expand(_ text: [UInt8]) throws(InvalidPattern) -> [[UInt8]] {
+    guard let (open, commas, close) = try firstGroup(in: text) else { return [text] }
+    var results: [[UInt8]] = []
+    let tails = try expand(Array(text[(close + 1)...]))
+    var start = open + 1
+    for end in commas + [close] {
+      for middle in try expand(Array(text[start..<end])) {
+        for tail in tails { results.append(text[..<open] + middle + tail) }
+      }
+      start = end + 1
+    }
+    guard results.count <= maximumAlternatives else {
+      throw InvalidPattern("the braces stand for more than \(maximumAlternatives) patterns")
+    }
+    return results
+  }
+
+  private static func firstGroup(in text: [UInt8]) throws(InvalidPattern) -> (open: Int, commas: [Int], close: Int)? {
+    var open: Int?
+    var commas: [Int] = []
+    var depth = 0
+    var index = 0
+    while index < text.count {
+      switch text[index] {
+      case UInt8(ascii: "\\"): index += 1
+      case UInt8(ascii: "{"):
+        depth += 1
+        if depth == 1 { open = index }
+      case UInt8(ascii: ",") where depth == 1: commas.append(index)
+      case UInt8(ascii: "}") where depth > 0:
+        depth -= 1
+        if depth == 0 { return (open!, commas, index) }
+      default: break
+      }
+      index += 1
+    }
+    if depth > 0 { throw InvalidPattern("a { is not closed; write \\{ for the character itself") }
+    return nil
   }
 }

@@ -1,3 +1,4 @@
+#if Queue
 import ImagePrimitives
 import ImageURLs
 import Reports
@@ -41,16 +42,16 @@ final class HeldMessage: @unchecked Sendable {
   /// The entry at `index`, over the message's own text, for a row that no request is made for.
   func entry(_ index: Int, variant: UInt16 = 0) -> Entry {
     let entry = message.entries[index]
-    return Entry(
+    let fields = BatchEntry(
       source: entry.manifest,
       line: entry.line,
       priority: message.priority,
       variant: variant,
       parts: .empty,
       requestRange: 0..<0,
-      writtenRange: entry.url,
-      text: message.bytes
+      writtenRange: entry.url
     )
+    return Entry(fields, text: message.bytes)
   }
 
   /// That many further results are to come.
@@ -91,3 +92,4 @@ final class HeldMessage: @unchecked Sendable {
     return settlement
   }
 }
+#endif

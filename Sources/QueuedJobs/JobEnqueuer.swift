@@ -1,3 +1,4 @@
+#if Queue
 public import WarmJobs
 import ImageDownloading
 import ImagePrimitives
@@ -32,7 +33,7 @@ public final class JobEnqueuer {
 
   private let job: Job
   private let text: QueuedJobText
-  private let place: QueuePlace
+  private let location: QueueLocation
   private let options: Options
   private let control: RunControl
   private let note: (String) -> Void
@@ -45,14 +46,14 @@ public final class JobEnqueuer {
     path: String,
     contents: [UInt8],
     overrides: [JobOverride],
-    place: QueuePlace,
+    location: QueueLocation,
     options: Options = Options(),
     control: RunControl,
     note: @escaping (String) -> Void
   ) {
     self.job = job
     text = QueuedJobText(path: path, text: contents, overrides: overrides)
-    (self.place, self.options, self.control, self.note) = (place, options, control, note)
+    (self.location, self.options, self.control, self.note) = (location, options, control, note)
   }
 
   /// Fills the queue: from its beginning, or from where an earlier try has come to.
@@ -60,17 +61,17 @@ public final class JobEnqueuer {
   /// A queue whose job is done and reported on begins anew. See ``JobProgress`` for `progress`; what has become of entries it
   /// does not tell yet.
   public func fill(progress: (any JobProgress)?) throws(QueueJobError) -> Result {
-    let asking = QueueAsking(follower: QueueFollower(place), control: control, note: note, refusesReplicas: true)
-    let found = try look(asking)
+    let follower = RetryingFollower(follower: QueueFollower(location), control: control, note: note, refusesReplicas: true)
+    let found = try inspect(follower)
     let created = if case .sameJob(let created) = found { created } else { TimeSource.system.wall() }
-    if let policy = try asking.ask({ follower throws(QueueError) in try follower.evictionPolicy() }) {
+    if let policy = try follower.retrying({ follower throws(QueueError) in try follower.evictionPolicy() }) {
       let cure = "set its maxmemory-policy, \(policy), to noeviction"
-      note("\(place.address) throws away what a queue holds once its memory is full; \(cure)")
+      note("\(location.address) throws away what a queue holds once its memory is full; \(cure)")
     }
     let manifests = try openManifests(now: created)
     if case .obsolete(let queue) = found {
       // Where somebody else has filled it anew meanwhile, that stays.
-      try asking.ask { follower throws(QueueError) in
+      try follower.retrying { follower throws(QueueError) in
         if let queue { try follower.delete(queue) } else { try follower.delete() }
       }
     }
@@ -80,12 +81,12 @@ public final class JobEnqueuer {
       let now = TimeSource.system.monotonic()
       if let sentence = notice.sentence(wait?.description, now: now) { note(sentence) }
       guard let progress, meter.isDue(now: now) else { return }
-      let variants = max(1, job.entryVariants.count)
+      let variants = max(1, job.requestVariants.count)
       let expected = manifests.reader.expectedEntries.map { $0 * variants }
       progress.show(meter.snapshot(totals: Totals(), receivedBytes: 0, expected: expected, note: phase, now: now))
     }
     defer { progress?.end() }
-    let writer = QueueWriter(place, options: options.writing) { [control] wait in
+    let writer = QueueWriter(location, options: options.writing) { [control] wait in
       switch wait {
       case .forRedis(let error): show("waiting for Redis", error)
       case .forWorkers(let entries): show("the queue holds \(grouped(entries)) URLs: waiting for workers to finish some", nil)
@@ -95,11 +96,11 @@ public final class JobEnqueuer {
     let queued = QueuedJob(
       contents: text.encoded,
       digest: text.digest,
-      variantCount: max(1, job.entryVariants.count),
+      variantCount: max(1, job.requestVariants.count),
       created: created
     )
     if case .sealed(let size) = try beginning(writer, queued) {
-      return .wasFull(size, try asking.ask { follower throws(QueueError) in try follower.remarks() })
+      return .wasFull(size, try follower.retrying { follower throws(QueueError) in try follower.remarks() })
     }
     let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
       show("\(grouped(read)) URLs put into the queue", nil)
@@ -124,16 +125,16 @@ public final class JobEnqueuer {
     case sameJob(Timestamp)
   }
 
-  private func look(_ asking: QueueAsking) throws(QueueJobError) -> Found {
+  private func inspect(_ follower: RetryingFollower) throws(QueueJobError) -> Found {
     if options.replaces { return .obsolete(nil) }
-    let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
-    let progress = try asking.ask { follower throws(QueueError) in try follower.progress() }
+    let queue = try follower.retrying { follower throws(QueueError) in try follower.open() }
+    let progress = try follower.retrying { follower throws(QueueError) in try follower.progress() }
     guard let queue, let progress else { return .nothing }
     if progress.isDrained, progress.isReported { return .obsolete(queue) }
-    guard queue.job.digest == text.digest else { throw .queue(.holdsAnotherJob(place)) }
-    if progress.isDrained, !options.waits { throw .unreported(place) }
+    guard queue.job.digest == text.digest else { throw .queue(.holdsAnotherJob(location)) }
+    if progress.isDrained, !options.waits { throw .unreported(location) }
     let readsStandardInput = job.manifests.contains(where: \.isStandardInput)
-    if readsStandardInput, !progress.isSealed { throw .standardInputIsGone(place) }
+    if readsStandardInput, !progress.isSealed { throw .standardInputIsGone(location) }
     return .sameJob(queue.job.created)
   }
 
@@ -153,3 +154,4 @@ public final class JobEnqueuer {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import ImagePrimitives
 import WorkQueues
 
@@ -30,8 +31,8 @@ struct MessageLine {
   var isRunningDry: Bool { messages.isEmpty && busy < hostLimit }
 
   mutating func add(_ message: HeldMessage) {
-    let place = messages.lastIndex { $0.message.priority.rawValue <= message.message.priority.rawValue }
-    messages.insert(message, at: place.map { $0 + 1 } ?? 0)
+    let last = messages.lastIndex { $0.message.priority.rawValue <= message.message.priority.rawValue }
+    messages.insert(message, at: last.map { $0 + 1 } ?? 0)
   }
 
   /// Takes the message that is to be begun now; `pace` is how many entries are finished in the time that it takes to get more.
@@ -73,3 +74,38 @@ struct MessageLine {
     return messages.filter(isTaken)
   }
 }
+
+/// How many entries a worker holds: few, so that others have their part and little has to be done again when it dies; and as many
+/// as it finishes within a quarter of a second, so that it need not wait for Redis.
+struct LookAhead {
+  /// It holds no more, however fast it is.
+  static let most = 4096
+  static let period = Duration.milliseconds(250)
+
+  private let least: Int
+  private var finished = 0
+  /// How many entries were finished in the last period.
+  private(set) var pace = 0
+  private var periodEnd: MonotonicInstant
+  /// Entries that may be held or asked for now.
+  private(set) var entries: Int
+
+  init(least: Int, now: MonotonicInstant) {
+    self.least = least
+    entries = least
+    periodEnd = now.advanced(by: Self.period)
+  }
+
+  /// That many entries have been finished.
+  mutating func finish(_ count: Int) { finished += count }
+
+  /// Judges by what was finished in the period that is over.
+  mutating func adapt(now: MonotonicInstant) {
+    guard now >= periodEnd else { return }
+    pace = min(finished, Self.most)
+    entries = max(least, pace)
+    finished = 0
+    periodEnd = now.advanced(by: Self.period)
+  }
+}
+#endif

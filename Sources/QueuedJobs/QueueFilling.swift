@@ -1,3 +1,4 @@
+#if Queue
 import WarmJobs
 import Glibc
 import ImageDownloading
@@ -7,7 +8,7 @@ import Manifests
 import Reports
 import WorkQueues
 
-/// Puts the entries of a job's manifests into a queue, in the job's order, so that what was stopped can be gone on with.
+/// Puts the entries of a job's manifests into a queue, in the job's order, so that an interrupted filling can be resumed.
 struct QueueFilling {
   /// Entries that are read in one step.
   private static let batchEntryCount = 4096
@@ -16,13 +17,11 @@ struct QueueFilling {
   let manifests: JobManifests
   let writer: QueueWriter
   let control: RunControl
-  /// Told now and then how many entries were read.
+  /// Called after each batch with the number of entries read so far.
   let progressed: (UInt64) -> Void
 
-  /// Reads all manifests into the queue, which has begun, and seals it; a manifest that breaks off ends that, as it ends a run: what
-  /// was read is to be done. Where nothing was read, the queue stays unsealed, so that the next try goes on.
-  ///
-  /// - Returns: What was read, and what there is to tell of it.
+  /// Reads all manifests into the queue, which has begun, and seals it. A manifest that breaks off ends the reading, as in a run,
+  /// and workers process what was read. If nothing was read, the queue stays unsealed, so that the next try resumes it.
   func fill() throws(QueueJobError) -> (QueueSize, ListRemarks) {
     var batch = EntryBatch()
     var read: UInt64 = 0
@@ -57,15 +56,15 @@ struct QueueFilling {
     }
   }
 
-  /// Tells the names of further manifests, before any entry of theirs.
+  /// Writes the names of further manifests, before any of their entries.
   private func name(_ named: inout Int) throws(QueueError) {
     let names = manifests.reader.manifestNames
     let new = named..<min(names.count, DetailedRows.maximumManifests + 1)
     guard !new.isEmpty else { return }
-    let told = new.map { index in
+    let described = new.map { index in
       QueuedManifest(name: names[index], file: manifests.reader.file(ofManifest: index, jobFile: job.absoluteFile))
     }
-    try writer.add(told, from: named)
+    try writer.add(described, from: named)
     named = new.upperBound
   }
 
@@ -76,7 +75,7 @@ struct QueueFilling {
         let host = UnsafeRawBufferPointer(rebasing: bytes[entry.hostRange])
         switch entry.state {
         case .good: try append(entry, written, .good, host: host)
-        // What is only shown needs no credentials.
+        // These URLs are only shown, so they need no credentials.
         case .filtered: try appendShown(entry, written, .filtered, host: host)
         case .invalid(let message):
           try appendShown(entry, written, .invalid(sentence: batch.messages[Int(message)]), host: host)
@@ -86,7 +85,7 @@ struct QueueFilling {
   }
 
   private func appendShown(
-    _ entry: Entry,
+    _ entry: BatchEntry,
     _ written: UnsafeRawBufferPointer,
     _ state: NewQueuedEntry.State,
     host: UnsafeRawBufferPointer
@@ -96,7 +95,7 @@ struct QueueFilling {
   }
 
   private func append(
-    _ entry: Entry,
+    _ entry: BatchEntry,
     _ url: UnsafeRawBufferPointer,
     _ state: NewQueuedEntry.State,
     host: UnsafeRawBufferPointer
@@ -105,10 +104,11 @@ struct QueueFilling {
     try writer.append(row, host: host, priority: entry.priority)
   }
 
-  /// Waits for a pipe or a fetched manifest, and for signals every now and then.
+  /// Waits for a pipe or a fetched manifest, briefly, so that signals are noticed.
   private func wait() {
     guard let descriptor = manifests.reader.waitDescriptor else { return }
     var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     _ = poll(&polled, 1, 100)
   }
 }
+#endif

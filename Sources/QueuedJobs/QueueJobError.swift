@@ -1,3 +1,4 @@
+#if Queue
 public import WarmJobs
 public import WorkQueues
 
@@ -8,11 +9,11 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
   /// A manifest or a report of the job cannot be used.
   case job(JobError)
   /// What the queue holds is no job.
-  case unreadable(QueuePlace, String)
+  case unreadable(QueueLocation, String)
   /// The queue holds the results of this very job, on which nobody has written reports.
-  case unreported(QueuePlace)
+  case unreported(QueueLocation)
   /// The queue holds a part of the job, and standard input cannot be read again from its beginning.
-  case standardInputIsGone(QueuePlace)
+  case standardInputIsGone(QueueLocation)
   /// The job has more manifests than rows can name.
   case tooManyManifests(Int)
   /// The system gives no thread.
@@ -25,14 +26,15 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .queue(let error): "\(error)"
     case .job(let error): "\(error)"
-    case .unreadable(let place, let message): "\(place): \(message); replace the queue, or use the version that wrote it"
-    case .unreported(let place):
-      "\(place) holds this job's results, on which no report was written; write them with --wait, or begin anew with --replace"
-    case .standardInputIsGone(let place):
-      "\(place) holds a part of this job, and standard input cannot be read again to go on behind it; begin anew with --replace"
+    case .unreadable(let location, let message): "\(location): \(message); replace the queue, or use the version that wrote it"
+    case .unreported(let location):
+      "\(location) holds this job's results, on which no report was written; write them with --wait, or begin anew with --replace"
+    case .standardInputIsGone(let location):
+      "\(location) holds a part of this job, and standard input cannot be read again to go on behind it; begin anew with --replace"
     case .tooManyManifests(let limit): "a queue takes entries of at most \(limit) manifests; join some of them"
     case .noThread(let sentence): sentence
     case .interrupted: "stopped by a signal"
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 public import WarmJobs
 import ImageManaging
 import ImagePrimitives
@@ -13,29 +14,29 @@ public final class QueueReport {
   private static let pollInterval = Duration.milliseconds(200)
 
   private let job: Job
-  private let place: QueuePlace
+  private let location: QueueLocation
   private let reports: JobReports
   private let version: String
   private let control: RunControl
-  private let asking: QueueAsking
+  private let follower: RetryingFollower
   private let time = TimeSource.system
 
   /// Whether ``follow(_:progress:)`` has given a report of all entries, after which nothing else comes.
   public private(set) var isFinal = false
 
-  /// A report on `job`, which was put into the queue at `place`.
+  /// A report on `job`, which was put into the queue at `location`.
   ///
   /// - Parameter note: told why it waits.
   public init(
     _ job: Job,
-    at place: QueuePlace,
+    at location: QueueLocation,
     reports: JobReports,
     version: String,
     control: RunControl,
     note: @escaping (String) -> Void
   ) {
-    (self.job, self.place, self.reports, self.version, self.control) = (job, place, reports, version, control)
-    asking = QueueAsking(follower: QueueFollower(place), control: control, note: note)
+    (self.job, self.location, self.reports, self.version, self.control) = (job, location, reports, version, control)
+    follower = RetryingFollower(follower: QueueFollower(location), control: control, note: note)
   }
 
   /// Waits until all entries are final, and gives the report; a signal ends it early, and the report says so.
@@ -44,18 +45,19 @@ public final class QueueReport {
   ///
   /// - Parameter size: what the queue was filled with: where it has less, Redis has lost some of it, and the report says so.
   public func follow(_ size: QueueSize, progress: (any JobProgress)?) throws(QueueJobError) -> FinishedReport {
-    let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
-    guard let queue else { throw .unreadable(place, "it was deleted") }
+    let queue = try follower.retrying { follower throws(QueueError) in try follower.open() }
+    guard let queue else { throw .unreadable(location, "it was deleted") }
     let report = RunReport(
       version: version,
       job: job.identity,
+      words: .job,
       startedAt: queue.job.created,
       journals: reports.journals,
       judge: reports.baseline,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let replay = try makeReplay(into: report)
-    let remarks = try asking.ask { follower throws(QueueError) in try follower.remarks() }
+    let remarks = try follower.retrying { follower throws(QueueError) in try follower.remarks() }
     var end = RunEnd(finishedAt: nil, duration: .zero)
     do throws(QueueJobError) {
       try follow(queue, of: size, report, replay, progress, &end)
@@ -80,14 +82,15 @@ public final class QueueReport {
     return finished
   }
 
-  /// Says that the reports are written: the results are removed, the queue may be filled anew, and the run counts for the next one.
+  /// Says that the reports are written: the results are removed, the queue may be filled anew, and the run counts for the next
+  /// one.
   public func close(_ report: FinishedReport) throws(QueueJobError) {
-    try asking.ask { follower throws(QueueError) in try follower.markReported() }
+    try follower.retrying { follower throws(QueueError) in try follower.markReported() }
   }
 
   private func makeReplay(into report: RunReport) throws(QueueJobError) -> RowReplay {
     let replay = RowReplay(into: report)
-    let manifests = try asking.ask { follower throws(QueueError) in try follower.manifests() }
+    let manifests = try follower.retrying { follower throws(QueueError) in try follower.manifests() }
     for (index, manifest) in manifests.enumerated() {
       replay.addManifest(manifest.name, file: manifest.file, key: String(index))
     }
@@ -110,18 +113,18 @@ public final class QueueReport {
     var position = QueueResult.ID.start
     end.areManifestsRead = false
     while true {
-      let state = try asking.ask { follower throws(QueueError) in try follower.progress() }
+      let state = try follower.retrying { follower throws(QueueError) in try follower.progress() }
       guard let state, state.isOf(queue) else {
-        end.breakage = "\(place) was deleted, or filled anew, before its job was done"
+        end.breakage = "\(location) was deleted, or filled anew, before its job was done"
         return
       }
       guard !state.isReported else {
-        end.breakage = "\(place) was reported on by another prewarm enqueue --wait, which has removed its results"
+        end.breakage = "\(location) was reported on by another prewarm enqueue --wait, which has removed its results"
         return
       }
       guard state.isSealed, state.written.entries >= size.entries else {
         end.breakage =
-          "\(place) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
+          "\(location) has lost what was written last, as Redis may where it is not set to appendfsync always; the same command goes on"
         return
       }
       end.areManifestsRead = true
@@ -142,10 +145,10 @@ public final class QueueReport {
         )
       }
       if state.isDrained {
-        end.breakage = end.breakage ?? state.lossSentence(report.totals).map { "\(place) \($0)" }
+        end.breakage = end.breakage ?? state.lossSentence(report.totals).map { "\(location) \($0)" }
         return
       }
-      try asking.sleep(Self.pollInterval)
+      try follower.sleep(Self.pollInterval)
     }
   }
 
@@ -157,14 +160,14 @@ public final class QueueReport {
     _ counted: () -> Void
   ) throws(QueueJobError) {
     while true {
-      let results = try asking.ask { [position] follower throws(QueueError) in try follower.results(after: position) }
+      let results = try follower.retrying { [position] follower throws(QueueError) in try follower.results(after: position) }
       for result in results {
         position = result.id
         do throws(ReportReadingError) {
           guard let payload = result.payload else { throw ReportReadingError(path: "", message: "is none of prewarm's") }
-          try payload.withRawBytes { rows throws(ReportReadingError) in try replay.add(rows, from: "a result in \(place)") }
+          try payload.withRawBytes { rows throws(ReportReadingError) in try replay.add(rows, from: "a result in \(location)") }
         } catch {
-          end.breakage = end.breakage ?? "a result in \(place) \(error.message)"
+          end.breakage = end.breakage ?? "a result in \(location) \(error.message)"
         }
       }
       counted()
@@ -177,7 +180,7 @@ public final class QueueReport {
 extension Job {
   /// How many outcomes `entries` of a queue have in the end, each once for each variant.
   fileprivate func expectedOutcomes(of entries: UInt64) -> UInt64 {
-    let (count, overflow) = entries.multipliedReportingOverflow(by: UInt64(max(1, entryVariants.count)))
+    let (count, overflow) = entries.multipliedReportingOverflow(by: UInt64(max(1, requestVariants.count)))
     return overflow ? .max : count
   }
 }
@@ -206,3 +209,4 @@ extension QueueProgress {
       + "begin anew with --replace"
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 public import WarmJobs
 import ImageCaching
 import ImageDownloading
@@ -9,23 +10,21 @@ import Synchronization
 import Threads
 public import WorkQueues
 
-/// Works on the job in a queue, beside any number of others on other machines, until nothing is left.
+/// Works on the job in a queue, beside any number of other workers, until nothing is left.
 ///
-/// The job comes from the queue and is checked as any; its cache, paths and variables are this machine's. Manifests, reports and
-/// `fail-on` are the business of who enqueued it, and so is `prefetch.deadline`, which stops no worker.
+/// The job comes from the queue and is validated like a file; its cache, paths and variables are this machine's. Manifests,
+/// reports, `fail-on` and `prefetch.deadline` matter only to the enqueuer.
 public final class QueueWorker {
-  /// What holds for one worker.
   public struct Options: Sendable {
     /// Whether it waits for another job when one is done; false by default.
     public var keepsWaiting = false
-    /// How it takes messages.
     public var consuming = QueueConsumer.Options()
 
     /// The defaults.
     public init() {}
 
-    /// Sets how long a message is another worker's that does not renew it, as a duration of a job file; false for any other text,
-    /// and for less than a second.
+    /// Sets how long a worker may be silent before others take its messages, from a duration as in job files. Returns false for
+    /// other text and for less than a second.
     public mutating func setTakeOverAfter(_ text: String) -> Bool {
       guard let duration = Quantities.duration(text), duration >= .seconds(1) else { return false }
       consuming.takeOverAfter = duration
@@ -34,46 +33,45 @@ public final class QueueWorker {
     }
   }
 
-  /// Why a worker could not begin.
-  public enum Refusal: Error {
+  /// Why a worker could not start.
+  public enum StartError: Error {
     /// The queue or the job in it cannot be used.
     case queue(QueueJobError)
-    /// The job has mistakes, such as a variable that this machine does not have.
-    case mistakes(JobFileErrors)
-    /// What the job needs cannot be opened.
+    /// The job is invalid here: for example, a variable is not set on this machine.
+    case jobFile(JobFileErrors)
+    /// A cache or another store of the job cannot be opened.
     case job(name: String, JobError)
   }
 
-  /// At least so many entries are held or asked for.
   private static let leastLookAhead = 128
-  /// A message has so many entries at most, all of one host.
+  /// The most entries of a message, which are all of one host.
   private static let entriesOfOneHost = 64
   private static let pollInterval = Duration.milliseconds(500)
-  /// How long Redis is waited for at the end, beyond what is in flight.
+  /// How long to wait for Redis at the end, after transfers in flight.
   private static let patience = Duration.seconds(2)
-  /// For a job it is asked by whoever has nothing to do, and who has to end soon when a signal comes.
-  private static let askingTimeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(5))
+  /// Shorter than a consumer's, since an idle worker has to end soon after a signal.
+  private static let followerTimeouts = RedisConnection.Timeouts(connect: .seconds(2), answer: .seconds(5))
 
-  private let place: QueuePlace
+  private let location: QueueLocation
   private let manager: ImageManager
   private let overrides: [JobOverride]
   private let environment: [String: String]
   private let options: Options
   private let control: RunControl
   private let note: (String) -> Void
-  private let asking: QueueAsking
+  private let follower: RetryingFollower
   private let time = TimeSource.system
 
-  /// A worker for the queue at `place`.
+  /// A worker for the queue at `location`.
   ///
   /// - Parameters:
-  ///   - manager: who loads; for the time of a job its downloader keeps to the job's limits.
+  ///   - manager: loads the images; during a job, its downloader keeps to the job's limits.
   ///   - overrides: what this machine sets over the job.
-  ///   - environment: where the job's variables come from.
-  ///   - note: told that it waits for a job.
-  ///   - warn: told why it waits for Redis, where that lasts, and what it cannot share with other workers.
+  ///   - environment: the source of the job's variables.
+  ///   - note: called when it waits for a job.
+  ///   - warn: called with why it waits for Redis, if that lasts, and what it cannot share with other workers.
   public init(
-    _ place: QueuePlace,
+    _ location: QueueLocation,
     manager: ImageManager,
     overrides: [JobOverride],
     environment: [String: String],
@@ -82,14 +80,14 @@ public final class QueueWorker {
     note: @escaping (String) -> Void,
     warn: @escaping (String) -> Void
   ) {
-    (self.place, self.manager, self.overrides, self.environment) = (place, manager, overrides, environment)
+    (self.location, self.manager, self.overrides, self.environment) = (location, manager, overrides, environment)
     (self.options, self.control, self.note) = (options, control, note)
-    let follower = QueueFollower(place, timeouts: Self.askingTimeouts)
-    asking = QueueAsking(follower: follower, control: control, note: warn)
+    let queue = QueueFollower(location, timeouts: Self.followerTimeouts)
+    follower = RetryingFollower(follower: queue, control: control, note: warn)
   }
 
-  /// Works until the queue is drained, a signal comes, or it cannot go on; tells of each job when it is over.
-  public func run(progress: (any JobProgress)?, jobEnded: (WorkerSummary) -> Void) throws(Refusal) {
+  /// Works until the queue is drained, a signal comes, or it fails; calls `jobEnded` after each job.
+  public func run(progress: (any JobProgress)?, jobEnded: (WorkerSummary) -> Void) throws(StartError) {
     var last: OpenQueue?
     while true {
       let queue: OpenQueue
@@ -105,38 +103,38 @@ public final class QueueWorker {
     }
   }
 
-  /// Waits for a queue that is filled with something else than `last`.
+  /// Waits for a queue with another filling than `last`.
   private func nextQueue(after last: OpenQueue?) throws(QueueJobError) -> OpenQueue {
-    var isTold = false
+    var isNoted = false
     while true {
-      let queue = try asking.ask { follower throws(QueueError) in try follower.open() }
+      let queue = try follower.retrying { follower throws(QueueError) in try follower.open() }
       if let queue, queue != last { return queue }
-      if !isTold { note("\(place) holds no \(last == nil ? "" : "other ")job yet: waiting for one") }
-      isTold = true
-      try asking.sleep(Self.pollInterval)
+      if !isNoted { note("\(location) holds no \(last == nil ? "" : "other ")job yet: waiting for one") }
+      isNoted = true
+      try follower.sleep(Self.pollInterval)
     }
   }
 
-  private func job(in queue: OpenQueue) throws(Refusal) -> Job {
+  private func job(in queue: OpenQueue) throws(StartError) -> Job {
     let text: QueuedJobText
-    do throws(QueuedJobText.Problem) {
+    do throws(QueuedJobText.FormatError) {
       text = try QueuedJobText(decoding: queue.job.contents)
     } catch {
-      throw .queue(.unreadable(place, error.message))
+      throw .queue(.unreadable(location, error.message))
     }
     let job: Job
     do throws(JobFileErrors) {
       job = try text.job(overrides, environment: environment)
     } catch {
-      throw .mistakes(error)
+      throw .jobFile(error)
     }
-    guard max(1, job.entryVariants.count) == queue.job.variantCount else {
-      throw .queue(.unreadable(place, "its number of variants is not the job's"))
+    guard max(1, job.requestVariants.count) == queue.job.variantCount else {
+      throw .queue(.unreadable(location, "its number of variants is not the job's"))
     }
     return job
   }
 
-  private func work(_ queue: OpenQueue, _ progress: (any JobProgress)?) throws(Refusal) -> WorkerSummary {
+  private func work(_ queue: OpenQueue, _ progress: (any JobProgress)?) throws(StartError) -> WorkerSummary {
     let job = try job(in: queue)
     let stores: JobStores
     do throws(JobError) {
@@ -150,8 +148,8 @@ public final class QueueWorker {
     let consumer: QueueConsumer
     let rates: WorkerRates
     let refusal = RateRefusal()
-    do throws(ThreadRefusal) {
-      rates = try WorkerRates(place, limits: session.limits, of: manager.downloader) { refusal.set($0) }
+    do throws(ThreadError) {
+      rates = try WorkerRates(location, limits: session.limits, of: manager.downloader) { refusal.set($0) }
       consumer = try QueueConsumer(queue, options: options.consuming)
     } catch {
       throw .queue(.noThread("\(error)"))
@@ -162,40 +160,40 @@ public final class QueueWorker {
     let run = QueuedRun(
       consumer,
       maximumDeliveries: options.consuming.maximumDeliveries,
-      variants: job.entryVariants.map(\.reported),
+      variants: job.requestVariants,
       line: MessageLine(concurrency: job.prefetch.limits.concurrency, perHost: job.prefetch.limits.perHost),
       leastLookAhead: Self.leastLookAhead(of: job),
       blacklist: SharedBlacklist(
         context: session.context,
         cache: job.blacklist.isEnabled ? stores.writableCache : nil,
         timeToLive: job.cache.disk.blacklistTTL,
-        hasVariants: !job.entryVariants.isEmpty
+        hasVariants: !job.requestVariants.isEmpty
       ),
       time: time
-    ) { [time, asking, control] run in
+    ) { [time, follower, control] run in
       rates.setHasWork(run.heldEntries > 0)
       if run.isInVain, !isOver {
         isOver = true
         control.endRun()
       }
-      if let sentence = refusal.take() { asking.note(sentence) }
+      if let sentence = refusal.take() { follower.note(sentence) }
       let now = time.monotonic()
       guard meter.isDue(now: now) else { return }
       let wait: String? = if case .waiting(let why) = consumer.condition { why } else { nil }
-      if let sentence = notice.sentence(wait, now: now) { asking.note(sentence) }
+      if let sentence = notice.sentence(wait, now: now) { follower.note(sentence) }
       guard let progress else { return }
       session.sampleMemory()
       let note = wait == nil ? session.pauseNote : "waiting for Redis"
       progress.show(meter.snapshot(totals: run.totals, receivedBytes: run.receivedBytes, expected: nil, note: note, now: now))
     }
     let end = session.load(run, deadline: nil, control)
-    // What is acknowledged is said, and what is not finished is given back.
+    // Sends acknowledgements and gives back what isn't finished.
     consumer.stop(patience: Self.patience)
     if control.signal == nil {
       consumer.join()
       rates.stop()
     } else {
-      // Who asks for the end may kill what takes much longer than what is in flight was given.
+      // Whoever sent the signal may kill a process that takes much longer than its grace period for transfers.
       let now = time.monotonic()
       rates.stop(until: now.advanced(by: Self.patience))
       _ = consumer.join(afterSilence: Self.patience, since: now)
@@ -205,7 +203,7 @@ public final class QueueWorker {
     return summary(of: run, session, ending(run, end, consumer.takeNews().condition))
   }
 
-  /// How many entries are held at once: enough for all transfers, even though messages have entries of one host each.
+  /// Enough entries for all transfers, even though each message has entries of a single host.
   private static func leastLookAhead(of job: Job) -> Int {
     let hosts = (job.prefetch.limits.concurrency + job.prefetch.limits.perHost - 1) / job.prefetch.limits.perHost
     return max(leastLookAhead, 2 * job.prefetch.limits.concurrency, entriesOfOneHost * (hosts + 1))
@@ -216,10 +214,10 @@ public final class QueueWorker {
     _ end: PrefetchRun.Summary,
     _ condition: QueueConsumer.Condition
   ) -> WorkerSummary.Ending {
-    if let error = end.cacheError ?? end.sourceError as? CacheError { return .failed("\(error)") }
+    if let error = end.cacheError ?? end.sourceError as? CacheError { return .failed(error.jobSentence) }
     switch run.ending {
     case .refused(let why): return .failed(why)
-    // It goes once its job is reported on; then nothing is held.
+    // A queue is deleted once its job is reported; then nothing is held.
     case .replaced: return condition == .replaced(isHolding: true) ? .replaced : .drained
     case nil: break
     }
@@ -243,13 +241,13 @@ public final class QueueWorker {
     do throws(CacheError) {
       summary.cache = try session.describeCache(freshUntil: nil)?.cache
     } catch {
-      summary.warnings.append("\(error)")
+      summary.warnings.append(error.jobSentence)
     }
     return summary
   }
 }
 
-/// What Redis refuses of what workers share, from its thread to the one that reports it.
+/// A refusal of Redis, handed from the rates' thread to the run's, which reports it.
 private final class RateRefusal: Sendable {
   private let sentence = Mutex<String?>(nil)
 
@@ -257,3 +255,4 @@ private final class RateRefusal: Sendable {
 
   func take() -> String? { sentence.withLock { $0.take() } }
 }
+#endif

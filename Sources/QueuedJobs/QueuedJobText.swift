@@ -1,5 +1,6 @@
-import WarmJobs
+#if Queue
 import CXXHash
+public import WarmJobs
 import YAMLDocuments
 
 /// A job as it lies in a queue: the text of its file, and what the command line set over it.
@@ -12,7 +13,7 @@ import YAMLDocuments
 /// text, and of each override path, value, origin and a byte of flags.
 struct QueuedJobText: Equatable {
   /// Why bytes are no job: a sentence on the queue.
-  struct Problem: Error {
+  struct FormatError: Error {
     let message: String
   }
 
@@ -74,9 +75,9 @@ struct QueuedJobText: Equatable {
   }
 
   /// Reads what ``encoded`` wrote; anything may stand there, since anybody may have written it who may write to the queue.
-  init(decoding bytes: [UInt8]) throws(Problem) {
+  init(decoding bytes: [UInt8]) throws(FormatError) {
     guard bytes.starts(with: Self.beginning) else {
-      throw Problem(message: "the job in the queue was not written by this version of prewarm")
+      throw FormatError(message: "the job in the queue was not written by this version of prewarm")
     }
     var rest = bytes[Self.beginning.count...]
     name = try Self.string(&rest)
@@ -92,9 +93,9 @@ struct QueuedJobText: Equatable {
     }
   }
 
-  private static var brokenOff: Problem { Problem(message: "the job in the queue is damaged") }
+  private static var brokenOff: FormatError { FormatError(message: "the job in the queue is damaged") }
 
-  private static func text(_ rest: inout ArraySlice<UInt8>) throws(Problem) -> [UInt8] {
+  private static func text(_ rest: inout ArraySlice<UInt8>) throws(FormatError) -> [UInt8] {
     guard rest.count >= 4 else { throw brokenOff }
     let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
     rest = rest.dropFirst(4)
@@ -103,10 +104,25 @@ struct QueuedJobText: Equatable {
     return Array(rest.prefix(count))
   }
 
-  private static func string(_ rest: inout ArraySlice<UInt8>) throws(Problem) -> String {
+  private static func string(_ rest: inout ArraySlice<UInt8>) throws(FormatError) -> String {
     guard let text = String(validating: try text(&rest), as: UTF8.self) else { throw brokenOff }
     return text
   }
 
   static func == (left: QueuedJobText, right: QueuedJobText) -> Bool { left.encoded == right.encoded }
 }
+
+extension JobOverride {
+  /// Keys that the queue was filled by, or its report is made by: a worker has no part in them.
+  private static let keysOfTheQueue: Set<String> = [
+    "version", "name", "description", "manifests", "report", "fail-on", "shard-by", "prefetch.order", "prefetch.deadline",
+  ]
+
+  /// Why a worker cannot set this, as one sentence; nil where it can.
+  public var refusalByWorkers: String? {
+    let names = path.split(separator: ".").map(String.init)
+    guard !Self.keysOfTheQueue.isDisjoint(with: [names.first ?? "", names.prefix(2).joined(separator: ".")]) else { return nil }
+    return "\(label): a worker has no part in that; set it where the job is put into the queue, with prewarm enqueue"
+  }
+}
+#endif

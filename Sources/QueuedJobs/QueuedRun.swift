@@ -1,3 +1,4 @@
+#if Queue
 import ImageCaching
 import ImageManaging
 import ImagePrimitives
@@ -7,7 +8,8 @@ import WorkQueues
 
 /// One worker's run over a queue, as the prefetcher sees it: entries of messages in, rows out with their acknowledgement.
 ///
-/// A message is acknowledged when all of its entries are final, which for images is after their commit. What is pending knows its message.
+/// A message is acknowledged when all of its entries are final, which for images is after their commit. What is pending knows its
+/// message.
 final class QueuedRun: PrefetchDelegate {
   /// What makes it end before the queue does.
   enum Ending: Error {
@@ -54,7 +56,7 @@ final class QueuedRun: PrefetchDelegate {
   init(
     _ consumer: QueueConsumer,
     maximumDeliveries: Int,
-    variants: [ReportedVariant],
+    variants: [RequestVariant],
     line: MessageLine,
     leastLookAhead: Int,
     blacklist: SharedBlacklist,
@@ -223,19 +225,93 @@ final class QueuedRun: PrefetchDelegate {
     line.change(held.host, by: max(1, variants))
     var variant: UInt16 = variants == 0 ? 0 : 1
     repeat {
-      batch.entries.append(
-        Entry(
+      batch.append(
+        BatchEntry(
           source: entry.manifest,
           line: entry.line,
           priority: held.message.priority,
           variant: variant,
           parts: parts,
           requestRange: normalized,
-          writtenRange: written,
-          owner: held
-        )
+          writtenRange: written
+        ),
+        owner: held
       )
       variant += 1
     } while variant <= variants
   }
 }
+
+/// What becomes of entries, and the rows that tell it.
+extension QueuedRun {
+  /// The end of an entry that is not asked for; of all its variants where `count` does not say otherwise.
+  func fail(_ kind: FailureKind, _ message: String, _ index: Int, _ held: HeldMessage, variants count: Int? = nil) {
+    let details = EntryResult.Details(failure: Failure(kind, message: message))
+    let isPlain = count != nil || variants == 0
+    for variant in isPlain ? 0...0 : 1...UInt16(variants) {
+      held.expect(1)
+      take(EntryResult(.failed, details: details), held.entry(index, variant: variant), of: held)
+    }
+  }
+
+  func finish(_ entry: Entry, of held: HeldMessage, _ completion: LoadCompletion) {
+    line.change(held.host, by: -1)
+    if completion.result.outcome == .cancelled {
+      held.cancelOne()
+    } else {
+      var remarks = DetailedRows.Remarks()
+      remarks.joinedBlacklist = completion.joinedBlacklist
+      remarks.leftBlacklist = completion.leftBlacklist
+      if remarks.joinedBlacklist || remarks.leftBlacklist { share(completion, entry, of: held) }
+      take(completion.result, entry, of: held, remarks)
+    }
+    settleIfDone(held)
+  }
+
+  /// Lets the other workers know of a URL that is bad, or good again.
+  private func share(_ completion: LoadCompletion, _ entry: Entry, of held: HeldMessage) {
+    let key = entry.withWrittenURL { BadURLKey(url: $0, variant: Int(entry.variant) - (variants == 0 ? 0 : 1)) }
+    if completion.leftBlacklist {
+      held.note(key, bad: nil)
+    } else if let failure = completion.result.failure {
+      held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
+    }
+  }
+
+  func take(
+    _ result: EntryResult,
+    _ entry: Entry,
+    of held: HeldMessage,
+    _ remarks: DetailedRows.Remarks = DetailedRows.Remarks()
+  ) {
+    if !result.isShared { receivedBytes += result.receivedBytes }
+    rows.removeAll()
+    entry.withShownURL { url in
+      let reported = ReportedEntry(
+        url: url,
+        // What prewarm writes has no more.
+        manifest: min(Int(entry.source), DetailedRows.maximumManifests - 1),
+        line: entry.line,
+        priority: entry.priority,
+        host: UnsafeRawBufferPointer(start: nil, count: 0),
+        variant: Int(entry.variant)
+      )
+      rows.append(result, of: reported, remarks)
+    }
+    rows.withUnsafeBytes { held.take(result.outcome, row: $0) }
+  }
+
+  func settleIfDone(_ held: HeldMessage) {
+    guard held.openResults == 0 else { return }
+    heldEntries -= held.message.entries.count
+    lookAhead.finish(held.message.entries.count)
+    guard !held.isUnfinished else {
+      // What others are to do all over is not of this worker's doing; in single entries it is not lost another time.
+      if held.message.entries.count > 1, held.outcomes.contains(where: { $0.1 > 0 }) { consumer.divide(held.message) }
+      return
+    }
+    for (outcome, count) in held.outcomes { totals.add(outcome, count) }
+    consumer.acknowledge(held.settlement())
+  }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import ImageCaching
 import ImageManaging
 import ImagePrimitives
@@ -87,3 +88,4 @@ struct SharedBlacklist {
     }
   }
 }
+#endif

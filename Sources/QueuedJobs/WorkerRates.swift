@@ -1,40 +1,37 @@
+#if Queue
 import ImageDownloading
 import ImagePrimitives
 import Threads
 import WorkQueues
 
 /// The rates of a worker's downloader: its part of those that all workers of its queue share, and the pauses that hosts have
-/// asked any of them for.
-///
-/// How many transfers a host takes at once, found by trial or not, and when a host is left alone that does nothing but fail,
-/// stays each worker's own.
+/// asked any of them for. Adaptive limits and circuit breakers stay each worker's own.
 final class WorkerRates: Sendable {
   private let downloader: ImageDownloader
   private let shared: SharedRates
 
-  /// Joins the workers of the queue at `place`. From here on `downloader` keeps to its part of the rates of `limits`, which is none
-  /// before Redis has said which.
+  /// Joins the workers of the queue at `location`. From here on `downloader` keeps to its part of the rates of `limits`, which is
+  /// none before Redis has granted one.
   ///
-  /// `onRefusal` gets a sentence if Redis refuses what sharing needs, the same once, on a thread that is held up meanwhile.
+  /// `onRefusal` is called with a sentence, once for each, if Redis refuses what sharing needs.
   init(
-    _ place: QueuePlace,
+    _ location: QueueLocation,
     limits: DownloadLimits,
     of downloader: ImageDownloader,
     onRefusal: @escaping @Sendable (String) -> Void = { _ in }
-  ) throws(ThreadRefusal) {
+  ) throws(ThreadError) {
     self.downloader = downloader
     let observer = DownloaderRates(downloader, limits: limits, onRefusal: onRefusal)
     observer.partChanged(0)
-    let shared = try SharedRates(place, observer: observer)
+    let shared = try SharedRates(location, observer: observer)
     self.shared = shared
     downloader.observePauses { pause in shared.pause(pause.origin, for: pause.duration, status: pause.status) }
   }
 
-  /// Says whether the worker has work; cheap.
   func setHasWork(_ hasWork: Bool) { shared.setHasWork(hasWork) }
 
-  /// Leaves the workers, but does not wait for Redis beyond `deadline`; nil: as long as it takes. The downloader keeps the part of
-  /// the rates that it had until other limits are set.
+  /// Leaves the workers, and waits for Redis until `deadline`, or as long as it takes if that is nil. The downloader keeps its
+  /// part of the rates until other limits are set.
   func stop(until deadline: MonotonicInstant? = nil) {
     downloader.observePauses(nil)
     if let deadline { shared.stop(until: deadline) } else { shared.stop() }
@@ -71,3 +68,4 @@ private final class DownloaderRates: SharedRatesObserver {
     onRefusal("rates and pauses are not shared with other workers, and this one keeps to the rates \(part): \(why)")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 public import Reports
 
 /// What a worker did of one job.
@@ -46,3 +47,4 @@ public struct WorkerSummary: Sendable {
     return lines + warnings
   }
 }
+#endif

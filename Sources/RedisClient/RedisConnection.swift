@@ -1,4 +1,5 @@
-import ImagePrimitives
+#if Queue
+public import ImagePrimitives
 
 /// A connection to a Redis server, for one thread: commands one at a time, or many before their replies.
 ///
@@ -44,8 +45,8 @@ public final class RedisConnection {
   public init(_ address: RedisAddress, timeouts: Timeouts = Timeouts()) throws(RedisError) {
     self.address = address
     self.timeouts = timeouts
-    do throws(RedisSocket.Failure) {
-      socket = try RedisSocket(address.place, timeout: timeouts.connect)
+    do throws(RedisSocket.ConnectionError) {
+      socket = try RedisSocket(address.endpoint, timeout: timeouts.connect)
     } catch {
       throw RedisError(.unavailable, error.what, at: address, advice: "check the address, and whether the server runs")
     }
@@ -72,8 +73,8 @@ public final class RedisConnection {
   /// Sends what was appended.
   public func flush() throws(RedisError) {
     guard !outgoing.isEmpty else { return }
-    do throws(RedisSocket.Failure) {
-      try outgoing.withRawBytes { bytes throws(RedisSocket.Failure) in try socket.send(bytes, timeout: timeouts.answer) }
+    do throws(RedisSocket.ConnectionError) {
+      try outgoing.withRawBytes { bytes throws(RedisSocket.ConnectionError) in try socket.send(bytes, timeout: timeouts.answer) }
     } catch {
       throw failed(error)
     }
@@ -86,7 +87,7 @@ public final class RedisConnection {
     try flush()
     var received = 0
     while true {
-      do throws(ReplyReader.Refusal) {
+      do throws(ReplyReader.ProtocolError) {
         if let reply = try reader.next() {
           pendingReplies -= 1
           return reply
@@ -101,15 +102,15 @@ public final class RedisConnection {
 
   private func receive() throws(RedisError) -> Int {
     let count: Int
-    do throws(RedisSocket.Failure) {
-      count = try incoming.withUnsafeMutableBufferPointer { buffer throws(RedisSocket.Failure) in
+    do throws(RedisSocket.ConnectionError) {
+      count = try incoming.withUnsafeMutableBufferPointer { buffer throws(RedisSocket.ConnectionError) in
         try socket.receive(into: UnsafeMutableRawBufferPointer(buffer), timeout: timeouts.answer)
       }
     } catch {
       throw failed(error)
     }
-    do throws(ReplyReader.Refusal) {
-      try incoming.withRawBytes { bytes throws(ReplyReader.Refusal) in
+    do throws(ReplyReader.ProtocolError) {
+      try incoming.withRawBytes { bytes throws(ReplyReader.ProtocolError) in
         try reader.feed(UnsafeRawBufferPointer(rebasing: bytes.prefix(count)))
       }
     } catch {
@@ -118,7 +119,7 @@ public final class RedisConnection {
     return count
   }
 
-  private func failed(_ failure: RedisSocket.Failure) -> RedisError {
+  private func failed(_ failure: RedisSocket.ConnectionError) -> RedisError {
     RedisError(.unavailable, failure.what, at: address, advice: "check whether the server runs")
   }
 
@@ -126,3 +127,81 @@ public final class RedisConnection {
     RedisError(.refused, "speaks no Redis protocol that is understood (\(sentence))", at: address, advice: "check the address")
   }
 }
+
+extension RedisConnection {
+  private static let codesOfNoAdmission: [String?] = ["NOAUTH", "DENIED", String(ServerError.tooManyClients)]
+
+  /// Signs in, selects the database, names the connection, and looks at the server's version.
+  func greet() throws(RedisError) {
+    if let password = address.password {
+      append(["AUTH"] + (address.user.map { [RedisArgument($0)] } ?? []) + [RedisArgument(password)])
+    }
+    if address.database != 0 { append(["SELECT", RedisArgument(address.database)]) }
+    // Neither is worth a permission: the name is for those who look at CLIENT LIST.
+    append(["CLIENT", "SETNAME", "prewarm"])
+    append(["INFO", "server"])
+    if address.password != nil, case .error(let text) = try reply() { throw RedisError(answerToAUTH: text, from: address) }
+    if address.database != 0, case .error(let text) = try reply() { throw RedisError(answer: text, from: address) }
+    if case .error(let text) = try reply() {
+      let error = RedisError(answer: text, from: address)
+      // Whom the server does not admit it tells so in place of its first answer, and closes the connection.
+      if Self.codesOfNoAdmission.contains(error.code) { throw error }
+    }
+    guard let version = Self.version(in: try reply().text ?? "") else { return }
+    guard version.isAtLeast(Self.requiredVersion) else {
+      throw RedisError(
+        .refused,
+        "is version \(version.prefix(20))",
+        at: address,
+        advice: "version \(Self.requiredVersion) or later is needed"
+      )
+    }
+  }
+
+  /// The version that the answer to `INFO server` tells.
+  static func version(in information: String) -> Substring? {
+    for line in information.split(whereSeparator: \.isNewline) where line.hasPrefix("redis_version:") {
+      return line.dropFirst("redis_version:".count).prefix { $0.isNumber || $0 == "." }
+    }
+    return nil
+  }
+}
+
+extension Substring {
+  /// Whether a version in dotted numbers is `other` or later.
+  fileprivate func isAtLeast(_ other: String) -> Bool {
+    let own = split(separator: ".").map { Int($0) ?? 0 }
+    let others = other.split(separator: ".").map { Int($0) ?? 0 }
+    return !own.lexicographicallyPrecedes(others)
+  }
+}
+
+/// How long to wait before the next try to reach a server: drawn evenly from the upper half of what the backoff allows.
+///
+/// The lower half is left out so that no client hammers a server that many have lost together.
+public struct ReconnectBackoff: Sendable {
+  /// From 50 ms up to 5 s.
+  public static let limits = Backoff(initial: .milliseconds(50), maximum: .seconds(5))
+
+  /// Tries since the server answered last.
+  private var tries = 0
+
+  /// A backoff before its first wait.
+  public init() {}
+
+  /// The next wait.
+  public mutating func next() -> Duration {
+    var generator = SystemRandomNumberGenerator()
+    return next(using: &generator)
+  }
+
+  /// The next wait, drawn from `generator`.
+  public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+    defer { tries += 1 }
+    return Self.limits.limit(beforeRetry: tries) / 2 * Double.random(in: 1...2, using: &generator)
+  }
+
+  /// The server has answered: the next wait is the first again.
+  public mutating func reset() { tries = 0 }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import ImagePrimitives
 
 /// What stands between a caller and an answer of a Redis server.
@@ -13,8 +14,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// What a caller may do about it.
   public let kind: Kind
-  /// The word in capitals that the server's error begins with, such as `NOSCRIPT`; `MAXCLIENTS` where it has as many clients as it
-  /// admits, for which it has no word. Nil where the server said nothing.
+  /// The word in capitals that the server's error begins with, such as `NOSCRIPT`; `MAXCLIENTS` where it has as many clients as
+  /// it admits, for which it has no word. Nil where the server said nothing.
   public let code: String?
   /// One sentence: what failed, where (user and password masked), and what to do.
   public let description: String
@@ -57,9 +58,10 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether to wait and to try again helps. A replica that was never a primary is a wrong address; one that has taken writes has lost
-  /// its part to another server, and clients are led there, or it gets it back.
+  /// Whether to wait and to try again helps. A replica that was never a primary is a wrong address; one that has taken writes has
+  /// lost its part to another server, and clients are led there, or it gets it back.
   ///
   /// - Parameter hasWritten: whether the caller has written there before.
   public func passes(hasWritten: Bool) -> Bool { kind == .unavailable && (hasWritten || code != "READONLY") }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 /// A script in Lua that the server runs as one step.
 ///
 /// The server forgets scripts when it restarts; then the whole text is sent again.
@@ -71,3 +72,4 @@ public struct ScriptCall: Sendable {
     self.arguments = arguments
   }
 }
+#endif

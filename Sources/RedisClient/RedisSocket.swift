@@ -1,3 +1,4 @@
+#if Queue
 import CHiredis
 import Glibc
 import ImagePrimitives
@@ -6,7 +7,7 @@ import ImagePrimitives
 /// SIGPIPE.
 struct RedisSocket: ~Copyable {
   /// What went wrong, as a part of a sentence.
-  struct Failure: Error { let what: String }
+  struct ConnectionError: Error { let what: String }
 
   private static let receiveFlags = Int32(MSG_DONTWAIT)
   private static let sendFlags = Int32(MSG_NOSIGNAL) | receiveFlags
@@ -14,22 +15,22 @@ struct RedisSocket: ~Copyable {
   private let descriptor: Int32
 
   /// Connects within `timeout`; looking up the host's name may take longer.
-  init(_ place: RedisAddress.Place, timeout: Duration) throws(Failure) {
+  init(_ endpoint: RedisAddress.Endpoint, timeout: Duration) throws(ConnectionError) {
     let microseconds = timeout.wholeNanoseconds / 1000
     let time = timeval(tv_sec: Int(microseconds / 1_000_000), tv_usec: Int(microseconds % 1_000_000))
     let context =
-      switch place {
+      switch endpoint {
       case .host(let host, let port): redisConnectWithTimeout(host, Int32(port), time)
       case .socket(let path): redisConnectUnixWithTimeout(path, time)
       }
-    guard let context else { throw Failure(what: "is not connected: out of memory") }
+    guard let context else { throw ConnectionError(what: "is not connected: out of memory") }
     guard context.pointee.err == 0 else {
       let text = withUnsafeBytes(of: context.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
       redisFree(context)
-      throw Failure(what: "cannot be reached: \(text)")
+      throw ConnectionError(what: "cannot be reached: \(text)")
     }
     // A server that vanished without a word is noticed in minutes, not in hours.
-    if case .host = place { redisEnableKeepAlive(context) }
+    if case .host = endpoint { redisEnableKeepAlive(context) }
     descriptor = redisFreeKeepFd(context)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   }
@@ -37,7 +38,7 @@ struct RedisSocket: ~Copyable {
   deinit { close(descriptor) }
 
   /// Sends all of `bytes`; each part of them has to leave within `timeout`.
-  func send(_ bytes: UnsafeRawBufferPointer, timeout: Duration) throws(Failure) {
+  func send(_ bytes: UnsafeRawBufferPointer, timeout: Duration) throws(ConnectionError) {
     var rest = bytes
     while let base = rest.baseAddress, !rest.isEmpty {
       let count = Glibc.send(descriptor, base, rest.count, Self.sendFlags)
@@ -50,23 +51,24 @@ struct RedisSocket: ~Copyable {
   }
 
   /// Receives at least one byte within `timeout` and returns how many were written to `buffer`.
-  func receive(into buffer: UnsafeMutableRawBufferPointer, timeout: Duration) throws(Failure) -> Int {
+  func receive(into buffer: UnsafeMutableRawBufferPointer, timeout: Duration) throws(ConnectionError) -> Int {
     while true {
       let count = recv(descriptor, buffer.baseAddress, buffer.count, Self.receiveFlags)
       if count > 0 { return count }
-      if count == 0 { throw Failure(what: "closed the connection") }
+      if count == 0 { throw ConnectionError(what: "closed the connection") }
       try wait(for: POLLIN, timeout: timeout, after: errno)
     }
   }
 
-  private func wait(for events: Int32, timeout: Duration, after code: Int32) throws(Failure) {
+  private func wait(for events: Int32, timeout: Duration, after code: Int32) throws(ConnectionError) {
     if code == EINTR { return }
     guard code == EAGAIN || code == EWOULDBLOCK else {
-      throw Failure(what: "lost the connection: \(String(cString: strerror(code)))")
+      throw ConnectionError(what: "lost the connection: \(errorSentence(code))")
     }
     var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     // An interrupted wait begins anew; what interrupts it again and again would have to do so for ever.
     let ready = poll(&entry, 1, Int32(clamping: timeout.wholeMilliseconds))
-    if ready == 0 { throw Failure(what: "has not answered for \(timeout.wholeMilliseconds) ms") }
+    if ready == 0 { throw ConnectionError(what: "has not answered for \(timeout.wholeMilliseconds) ms") }
   }
 }
+#endif

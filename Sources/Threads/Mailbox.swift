@@ -30,7 +30,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// An empty mailbox.
   public init() {
-    do throws(ThreadRefusal) { event = try WakeEvent() } catch { event = nil }
+    do throws(ThreadError) { event = try WakeEvent() } catch { event = nil }
   }
 
   /// A mailbox as where the system has no descriptor left.
@@ -103,9 +103,9 @@ public final class WakeEvent: Sendable {
   public let descriptor: Int32
 
   /// An event that was not signalled yet; throws where the system has no descriptor left for it.
-  public init() throws(ThreadRefusal) {
+  public init() throws(ThreadError) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard descriptor >= 0 else { throw ThreadRefusal(what: "descriptor to wake a thread by", code: errno) }
+    guard descriptor >= 0 else { throw ThreadError(what: "descriptor to wake a thread by", code: errno) }
   }
 
   deinit { close(descriptor) }
@@ -126,7 +126,7 @@ public final class WakeEvent: Sendable {
 }
 
 /// The system refused what a thread needs.
-public struct ThreadRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ThreadError: Error, Sendable, Hashable, CustomStringConvertible {
   /// One sentence: what is missing, why, and what to do.
   public let description: String
 
@@ -137,6 +137,6 @@ public struct ThreadRefusal: Error, Sendable, Hashable, CustomStringConvertible 
       case EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the control group)"
       default: "free memory, or raise its limit"
       }
-    description = "the system gives no \(what): \(String(cString: strerror(code))); \(advice)"
+    description = "the system gives no \(what): \(errorSentence(code)); \(advice)"
   }
 }

@@ -34,7 +34,7 @@ public final class WorkerThread: Sendable {
   /// Starts `body` on a new thread called `name` (15 bytes of it are shown by the system).
   ///
   /// Signals stay blocked on the new thread: they belong to whoever handles them. Throws where the system starts no thread.
-  public init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadRefusal) {
+  public init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadError) {
     let life = Life()
     let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
     var signals = sigset_t()
@@ -57,7 +57,7 @@ public final class WorkerThread: Sendable {
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard status == 0 else {
       start.release()
-      throw ThreadRefusal(what: "thread for \"\(name)\"", code: status)
+      throw ThreadError(what: "thread for \"\(name)\"", code: status)
     }
     self.life = life
     handle = thread

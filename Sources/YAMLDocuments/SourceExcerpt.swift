@@ -15,7 +15,7 @@ public struct SourceExcerpt: Sendable, Equatable {
   /// How many cells of a line are shown at most.
   public static let maximumWidthCells = 120
 
-  /// An excerpt at `location`; nil where the text has no such line.
+  /// An excerpt at `location`; nil if the text has no such line.
   ///
   /// What stands in one of the `hidden` stretches (a secret) is shown as asterisks.
   public init?(at location: SourceLocation, hiding hidden: [SourceRange] = []) {

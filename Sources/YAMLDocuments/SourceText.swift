@@ -74,7 +74,7 @@ public final class SourceText: Sendable {
     return lines + [String(decoding: bytes[start...], as: UTF8.self)]
   }
 
-  /// How many bytes of well-formed UTF-8 end a line there; 0 where none do.
+  /// How many bytes of well-formed UTF-8 end a line there; 0 if none do.
   @inline(__always)
   private static func lengthOfLineEnd(in bytes: [UInt8], at index: Int) -> Int {
     switch bytes[index] {

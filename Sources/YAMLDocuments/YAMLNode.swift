@@ -9,9 +9,8 @@ public struct YAMLNode: Sendable {
     case mapping(YAMLMapping)
   }
 
-  /// What it holds.
   public var content: Content
-  /// The tag that was written, such as `tag:yaml.org,2002:int`; nil where there was none, or that of the node's kind.
+  /// The tag that was written, such as `tag:yaml.org,2002:int`; nil if there was none, or that of the node's kind.
   public var tag: String?
   /// Where it stands.
   public var location: SourceLocation

@@ -17,9 +17,9 @@ import WarmJobs
 
   private static var queueCommands: [any ParsableCommand.Type] {
     #if Queue
-      [EnqueueCommand.self, WorkerCommand.self]
+    [EnqueueCommand.self, WorkerCommand.self]
     #else
-      []
+    []
     #endif
   }
 
@@ -40,7 +40,7 @@ import WarmJobs
     do {
       var command = try parseAsRoot()
       try command.run()
-    } catch let failure as CommandFailure {
+    } catch let failure as CommandError {
       Note.error(failure.description)
       Glibc.exit(failure.status.rawValue)
     } catch let status as ExitCode {

@@ -20,7 +20,7 @@ struct ExampleURLs {
       let parts = try text.withRawBytes { text throws(InvalidURL) in
         try normalizer.normalize(text, relativeTo: nil, into: &batch.bytes)
       }
-      batch.entries.append(Entry(sequence: Int64(number), parts: parts, requestRange: start..<batch.bytes.count))
+      batch.entries.append(BatchEntry(sequence: Int64(number), parts: parts, requestRange: start..<batch.bytes.count))
     }
   }
 

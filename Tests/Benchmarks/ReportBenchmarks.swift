@@ -26,6 +26,7 @@ enum ReportBenchmarks {
       let report = RunReport(
         version: "1.0.0",
         job: JobIdentity(name: "nightly", file: nil),
+        words: .plain,
         manifests: ["urls/hero.txt"],
         startedAt: TimeSource.still.wall(),
         journals: [writer?.journal].compactMap { $0 }

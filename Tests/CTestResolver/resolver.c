@@ -87,18 +87,26 @@ typedef int (*name_call)(int, struct sockaddr *, socklen_t *);
 // Where sockets were to be connected to that were led to 127.0.0.1, by descriptor.
 #define SOCKETS 4096
 static struct sockaddr_in led[SOCKETS];
+static pthread_mutex_t led_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void lead(int descriptor, struct sockaddr_in address) {
+  if (descriptor >= SOCKETS) return;
+  pthread_mutex_lock(&led_mutex);
+  led[descriptor] = address;
+  pthread_mutex_unlock(&led_mutex);
+}
 
 int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
   connect_call real = (connect_call)dlsym(RTLD_NEXT, "connect");
   if (address->sa_family == AF_INET && length >= sizeof(struct sockaddr_in) && descriptor < SOCKETS) {
     struct sockaddr_in other = *(const struct sockaddr_in *)address;
     if (ntohl(other.sin_addr.s_addr) >> 24 == 11) {
-      led[descriptor] = other;
+      lead(descriptor, other);
       other.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
       return real(descriptor, (struct sockaddr *)&other, sizeof other);
     }
   }
-  if (descriptor < SOCKETS) led[descriptor].sin_port = 0;
+  lead(descriptor, (struct sockaddr_in){0});
   return real(descriptor, address, length);
 }
 
@@ -108,6 +116,8 @@ int getpeername(int descriptor, struct sockaddr *address, socklen_t *length) {
   struct sockaddr_in *peer = (struct sockaddr_in *)address;
   if (status != 0 || *length < sizeof *peer || peer->sin_family != AF_INET || descriptor >= SOCKETS) return status;
   // A later socket of that number has another peer: the port tells.
+  pthread_mutex_lock(&led_mutex);
   if (peer->sin_addr.s_addr == htonl(INADDR_LOOPBACK) && led[descriptor].sin_port == peer->sin_port) *peer = led[descriptor];
+  pthread_mutex_unlock(&led_mutex);
   return status;
 }

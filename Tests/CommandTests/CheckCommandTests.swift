@@ -14,8 +14,7 @@ import Testing
     let job = JobFolder("")
     let result = try await job.start(["check"] + imageURLs(origin, 0..<3)).wait()
     #expect(result.status == 0, "\(result.errorText)")
-    #expect(result.outputText.hasSuffix("check: 3 URLs in \(result.outputText.split(separator: " in ").last!)"))
-    #expect(result.outputText.hasSuffix("all good (3 checked)\n"))
+    expectGolden(result.outputText.timeless.lines(with: "check: 3 URLs"))
     #expect(origin.requests.count == 3)
     #expect(origin.requests.allSatisfy { $0.method == "GET" && $0.headers["Range"] == "bytes=0-65535" })
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
@@ -72,7 +71,7 @@ import Testing
       input: .bytes(Array((origin.url("/images/6.jpg") + "\n").utf8))
     )
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
-    #expect(result.outputText.contains("check: 7 URLs in "))
+    expectGolden(result.outputText.timeless.lines(with: "check: 7 URLs"))
     #expect(paths(origin) == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
   }
 
@@ -125,7 +124,7 @@ import Testing
     #expect(result.status == 2)
     let lines = result.outputText.split(separator: "\n")
     #expect(lines.first == "Failures")
-    #expect(lines.last?.contains("1 bad: more than fail-on.failures (0), so exit status 2") == true, "\(result.outputText)")
+    expectGolden(lines.last.map(String.init)?.timeless)
   }
 
   @Test("on a terminal the verdict is the last line") func onATerminalTheVerdictIsTheLastLine() async throws {
@@ -136,7 +135,8 @@ import Testing
     )
     let screen = Screen(try await command.wait().outputText)
     let lines = screen.lines.filter { !$0.isEmpty }
-    #expect(lines.first == "Failures" && lines.last?.hasPrefix("check: 2 URLs in ") == true, "\(screen.text)")
+    #expect(lines.first == "Failures", "\(screen.text)")
+    expectGolden(lines.last?.timeless)
     #expect(!screen.attributes.isEmpty)
   }
 
@@ -145,19 +145,20 @@ import Testing
   @Test(
     "an invalid source exits with 3 before anything is fetched",
     arguments: [
-      ("missing.txt", "missing.txt: there is no such file; a URL begins with https://"),
-      ("ftp://img.example.com/a.jpg", "ftp://img.example.com/a.jpg: the URL's scheme is neither http nor https"),
-      (".", ".: it is a folder; name the files in it, such as './*.txt'"),
-      ("https://", "https://: the URL has no host"),
-      ("https://user:secret@", "https://***@: the URL has no host"),
-      ("nothing-*.txt", "nothing-*.txt: no file matches this pattern"),
-      ("missing.yaml", "missing.yaml: cannot be read: No such file or directory"),
+      "missing.txt",
+      "ftp://img.example.com/a.jpg",
+      ".",
+      "https://",
+      "https://user:secret@",
+      "nothing-*.txt",
+      "missing.yaml",
     ]
   )
-  func aWrongSourceEndsInThree(source: String, sentence: String) async throws {
+  func aWrongSourceEndsInThree(source: String) async throws {
     let origin = try makeImageOrigin()
     let result = try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), source)
-    #expect(result.status == 3 && result.errorText.contains(sentence), "\(result.errorText)")
+    #expect(result.status == 3, "\(result.errorText)")
+    expectGolden(result.errorText, for: source)
     #expect(origin.requests.isEmpty && result.output.isEmpty && !result.errorText.contains("secret"))
   }
 
@@ -167,10 +168,8 @@ import Testing
       "http://[\(String(repeating: "a", count: 100_000))", "http://user:secret@\(String(repeating: "b", count: 100_000))",
     ] {
       let result = try await JobFolder("").prewarm(command, source)
-      #expect(
-        result.status == 3 && result.error.count < 500 && result.errorText.contains("…: the "),
-        "\(result.error.count) bytes"
-      )
+      #expect(result.status == 3 && result.error.count < 500, "\(result.error.count) bytes")
+      expectGolden(result.errorText, for: command)
       #expect(!result.errorText.contains("secret"))
     }
   }
@@ -182,7 +181,8 @@ import Testing
     let result = try await job.prewarm("check", origin.url("/no.jpg"), "--report", "github=-", "--report", "jsonl=rows.jsonl")
     let rows = String(decoding: job.folder.read("rows.jsonl") ?? [], as: UTF8.self)
     #expect(rows.contains(#""manifest":"command line""#), "\(rows)")
-    #expect(result.outputText.contains("::command line: ") && !result.outputText.contains("urls: "), "\(result.outputText)")
+    #expect(!result.outputText.contains("urls: "), "\(result.outputText)")
+    expectGolden(result.outputText.timeless.lines(with: "command line"))
   }
 
   @Test("all mistakes are reported at once") func allMistakesAreToldAtOnce() async throws {
@@ -204,6 +204,6 @@ import Testing
     let result = try await JobFolder("").start(["check", "--dry-run"] + imageURLs(origin, 0..<2)).wait()
     #expect(result.status == 0 && origin.requests.isEmpty)
     #expect(result.outputText == imageURLs(origin, 0..<2).map { "\($0)\n" }.joined())
-    #expect(result.errorText == "check: 2 URLs: 2 to fetch; nothing was fetched\n")
+    expectGolden(result.errorText)
   }
 }

@@ -18,9 +18,10 @@ import Testing
     #expect(try await job.statistics("--job", "job.yaml").maxBytes == 1 << 20)
     let text = try await job.prewarm("cache", "stats")
     #expect(text.status == 0 && text.error.isEmpty)
-    for line in ["cache      \(job.cacheDirectory)/default", "entries    5\n", "blacklist  2 URLs\n"] {
-      #expect(text.outputText.contains(line), "no '\(line)' in:\n\(text.outputText)")
-    }
+    let lines = text.outputText.split(separator: "\n")
+    expectGolden(lines.first { $0.contains(job.cacheDirectory) }.map(String.init), for: "cache")
+    expectGolden(lines.first { $0.hasSuffix(" 5") }.map(String.init), for: "entries")
+    expectGolden(lines.first { $0.hasSuffix(" 2 URLs") }.map(String.init), for: "blacklist")
   }
 
   @Test("list prints each image") func listNamesEachImage() async throws {
@@ -59,7 +60,8 @@ import Testing
     let removed = try await job.prewarm("cache", "remove", urls[0], urls[1])
     #expect(removed.status == 0 && removed.outputText == "removed \(urls[0])\nremoved \(urls[1])\n" && removed.error.isEmpty)
     let mixed = try await job.prewarm("cache", "remove", urls[0], urls[2], "--json")
-    #expect(mixed.status == 1 && mixed.errorText.contains("not in the cache: \(urls[0])"))
+    #expect(mixed.status == 1)
+    expectGolden(mixed.errorText)
     let rows: [RemovedRow] = try mixed.rows()
     #expect(rows == [RemovedRow(url: urls[0], removed: false), RemovedRow(url: urls[2], removed: true)])
     #expect(Set(try await job.expectTrueTotals().map(\.url)) == [urls[3], urls[4]])
@@ -76,8 +78,8 @@ import Testing
     let trimmed: TrimRow = try await job.prewarm("cache", "trim", "--max-size", "\(4 * size)", "--json").row()
     #expect(trimmed == TrimRow(expiredEntries: 0, trimmedEntries: 3, removedBytes: 3 * size, entries: 2, bodyBytes: 2 * size))
     let expired = try await job.prewarm("cache", "trim", "--max-age", "0s")
-    #expect(expired.status == 0 && expired.outputText.hasPrefix("2 expired and 0 trimmed"), "\(expired.outputText)")
-    #expect(expired.outputText.hasSuffix("; 0 entries, 0 B left\n"), "\(expired.outputText)")
+    #expect(expired.status == 0, "\(expired.outputText)")
+    expectGolden(expired.outputText)
     #expect(try await job.expectTrueTotals().isEmpty)
   }
 
@@ -95,7 +97,7 @@ import Testing
     #expect(after.entries == 0 && after.bodyBytes == 0 && after.blacklistEntries == 2)
     #expect(after.diskBytes < before.diskBytes)
     #expect(try job.blobFiles().isEmpty)
-    #expect(try await job.prewarm("cache", "clear").outputText == "0 entries, 0 B removed\n")
+    expectGolden(try await job.prewarm("cache", "clear").outputText)
     let again = try await job.runJob()
     #expect(again.totals["downloaded"] == 1)
   }

@@ -57,7 +57,7 @@ import Testing
       #expect(places["inline.png"] == "file=jobs/shop.yaml line=6")
       // What is piped is in no file.
       #expect(places["piped.png"] == "")
-      #expect(result.outputText.contains("::error file=urls/list.txt,line=3,title=invalid URL::"))
+      expectGolden(result.outputText.lines(with: "line=3"))
     }
     #expect(folder.read("summary.md") == folder.read("repository/report.md"))
   }

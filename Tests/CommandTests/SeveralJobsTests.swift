@@ -16,26 +16,18 @@ import Testing
   @Test(
     "two jobs that write the same file are rejected before anything is opened or fetched",
     arguments: [
-      (
-        "report: [{json: out}]", "report: [{html: ./x/../out}]",
-        "'./x/../out' is the json report of the job 'a' (a.yaml) and the html report of the job 'b' (b.yaml); give each a file of its own"
-      ),
-      (
-        "report: [{jsonl: out}]", "report: [{jsonl: out}]",
-        "'out' is the jsonl report of the job 'a' (a.yaml) and the jsonl report"
-      ),
-      (
-        "", "report: [{junit: '-'}]",
-        "the junit report of the job 'b' (b.yaml) goes to standard output, and so does that of another job"
-      ),
+      ("report: [{json: out}]", "report: [{html: ./x/../out}]"),
+      ("report: [{jsonl: out}]", "report: [{jsonl: out}]"),
+      ("", "report: [{junit: '-'}]"),
     ]
   )
-  func clashes(first: String, second: String, sentence: String) async throws {
+  func clashes(first: String, second: String) async throws {
     let origin = try makeImageOrigin()
     let job = makeJobs(origin, (first, second))
     for command in ["run", "check"] {
       let result = try await job.prewarm(command, "a.yaml", "b.yaml")
-      #expect(result.status == 3 && result.errorText.contains(sentence) && result.output.isEmpty, "\(result.errorText)")
+      #expect(result.status == 3 && result.output.isEmpty, "\(result.errorText)")
+      expectGolden(result.errorText, for: "\(first), \(second)")
     }
     #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
   }
@@ -46,7 +38,8 @@ import Testing
     let job = makeJobs(origin, ("", ""))
     for arguments in [["run", "a.yaml", "b.yaml"], ["run", "a.yaml", "a.yaml"], ["check", "urls.txt", "b.yaml"]] {
       let result = try await job.start(arguments + ["--report", "json=out"]).wait()
-      #expect(result.status == 3 && result.errorText.contains("'out' is the json report of the job '"), "\(result.errorText)")
+      #expect(result.status == 3, "\(result.errorText)")
+      expectGolden(result.errorText)
     }
     #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
   }

@@ -144,7 +144,8 @@ import Testing
     #expect(made.width == 48)
 
     let removed = try await job.prewarm("cache", "remove", url)
-    #expect(removed.status == 0 && removed.outputText == "removed \(url) and 2 transformed images of it\n")
+    #expect(removed.status == 0)
+    expectGolden(removed.outputText)
     #expect(try cached(job).mapValues(\.count) == ["rgb.png": 3])
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     #expect(try cache.remove(identity: Array(other.utf8)))
@@ -155,7 +156,8 @@ import Testing
       #expect(missing.errorText.contains(part), "\(missing.errorText)")
     }
     let never = try await job.prewarm("cache", "get", url, "--job", "job.yaml")
-    #expect(never.status == 1 && never.errorText.contains("not in the cache as this job makes it"), "\(never.errorText)")
+    #expect(never.status == 1, "\(never.errorText)")
+    expectGolden(never.errorText)
 
     let rest = try await job.prewarm("cache", "remove", url, other, "--json")
     #expect(rest.status == 1)

@@ -9,7 +9,7 @@ struct QueueMessageChecks {
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   func run() {
-    do throws(MessageProblem) {
+    do throws(MessageError) {
       check(try MessageDecoder(bytes))
     } catch {
       demand(!error.description.isEmpty, "a problem without words")
@@ -50,7 +50,7 @@ struct QueueMessageChecks {
       id: QueuedMessage.ID(stream: QueueStream.all[0], text: "1-0"),
       deliveries: 1,
       isGivenUp: false,
-      problem: nil,
+      error: nil,
       bytes: message.texts,
       entries: message.entries
     )
@@ -71,7 +71,7 @@ struct QueueMessageChecks {
 
   private static func decoded(_ bytes: [UInt8]) -> MessageDecoder {
     do {
-      return try bytes.withRawBytes { bytes throws(MessageProblem) in try MessageDecoder(bytes) }
+      return try bytes.withRawBytes { bytes throws(MessageError) in try MessageDecoder(bytes) }
     } catch {
       fatalError("what was written cannot be read: \(error)")
     }

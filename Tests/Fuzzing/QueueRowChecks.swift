@@ -27,7 +27,13 @@ struct QueueRowChecks {
 
   private static func report(_ journals: [any ReportJournal] = []) -> RunReport {
     let start = Timestamp(milliseconds: 1_000_000)
-    return RunReport(version: "1", job: JobIdentity(name: "homepage", file: nil), startedAt: start, journals: journals)
+    return RunReport(
+      version: "1",
+      job: JobIdentity(name: "homepage", file: nil),
+      words: .plain,
+      startedAt: start,
+      journals: journals
+    )
   }
 
   private static func finish(_ report: RunReport) -> FinishedReport {
@@ -54,13 +60,13 @@ struct QueueRowChecks {
 private final class RowsAgain: ReportJournal {
   private(set) var manifests: [String] = []
   private(set) var rows: [UInt8] = []
-  private var variants: [ReportedVariant] = []
+  private var variants: [RequestVariant] = []
 
   func begin() {}
   func flush() {}
 
   func addManifest(_ path: String, file: String?) { manifests.append(path) }
-  func addVariant(_ variant: ReportedVariant) { variants.append(variant) }
+  func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     var row = DetailedRows(variants: variants)
@@ -73,7 +79,7 @@ extension QueueRowChecks {
   /// Rows of every outcome, one by one and together.
   static var seeds: [[UInt8]] {
     let rows = results.enumerated().map { number, result in
-      var rows = DetailedRows(variants: [ReportedVariant(name: "small", edge: nil), ReportedVariant(name: nil, edge: "west")])
+      var rows = DetailedRows(variants: [RequestVariant(name: "small", edge: nil), RequestVariant(name: nil, edge: "west")])
       var remarks = DetailedRows.Remarks()
       remarks.isLeftOut = result.outcome == .skipped
       remarks.joinedBlacklist = result.outcome == .failed

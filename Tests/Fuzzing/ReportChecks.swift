@@ -20,9 +20,9 @@ struct ReportChecks {
     do {
       let input = try ReportInput(path: path)
       switch input.kind {
-      case .report: Self.check(try input.report())
+      case .report: Self.check(try input.report(words: .plain))
       case .rows:
-        let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil))
+        let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil), words: .plain)
         try replay.add(input)
         Self.check(try replay.finish())
         _ = try ReportComparison(from: path, to: path) { demand($0.url.isEmpty, "\($0.change) from itself") }
@@ -39,7 +39,7 @@ struct ReportChecks {
     _ = json(FinishedReport(merging: [report, report]))
     let again = Array(text.utf8).withUnsafeBytes { write($0) }
     do {
-      demand(json(try ReportInput(path: again).report()) == text, "read back, it is another report")
+      demand(json(try ReportInput(path: again).report(words: .plain)) == text, "read back, it is another report")
     } catch {
       fatalError("what was written cannot be read: \(error)")
     }

@@ -214,6 +214,6 @@ import Testing
       #expect(!error.description.hasSuffix("."))
     }
     let inUse = CacheError.inUse(path: path, processes: [1, 2])
-    #expect("\(inUse)" == "the cache at /cache/default is in use by processes 1, 2; wait until it is free")
+    expectGolden("\(inUse)")
   }
 }

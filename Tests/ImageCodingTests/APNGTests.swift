@@ -134,36 +134,28 @@ import Testing
     gap.skipSequenceNumber()
     gap.frame(1, 1)
     gap.data(1, 1, Self.blue)
-    let cases: [(APNGBuilder, String)] = [
-      (gap, "an fcTL chunk cut short or out of sequence at byte "),
-      (animation(1) { $0.frame(2, 2, x: 3) }, "a frame that lies outside the canvas, at byte "),
-      (animation(1) { $0.frame(1, 1, disposal: 3) }, "a frame of unknown disposal or blending at byte "),
-      (
-        animation(3) {
-          $0.frame(1, 1); $0.data(1, 1, Self.blue)
-        }, "it has 2 frames, and declares 4"
-      ),
-      (
-        animation(0) {
-          $0.frame(1, 1); $0.data(1, 1, Self.blue)
-        }, "it has 2 frames, and declares 1"
-      ),
-      (animation(1) { $0.data(1, 1, Self.blue) }, "an fdAT chunk of no frame at byte "),
-      (
-        animation(2) {
-          $0.frame(1, 1); $0.frame(1, 1)
-        }, "a frame without data before byte "
-      ),
-      (animation(1) { $0.control(frames: 2) }, "an acTL chunk that is not the first, or behind the picture"),
+    let cases = [
+      gap,
+      animation(1) { $0.frame(2, 2, x: 3) },
+      animation(1) { $0.frame(1, 1, disposal: 3) },
+      animation(3) {
+        $0.frame(1, 1); $0.data(1, 1, Self.blue)
+      },
+      animation(0) {
+        $0.frame(1, 1); $0.data(1, 1, Self.blue)
+      },
+      animation(1) { $0.data(1, 1, Self.blue) },
+      animation(2) {
+        $0.frame(1, 1); $0.frame(1, 1)
+      },
+      animation(1) { $0.control(frames: 2) },
     ]
-    for (builder, sentence) in cases {
+    for (index, builder) in cases.enumerated() {
       let image = try Standard.decode(builder.file)
-      #expect(image.animation == nil && !image.header.isAnimated && image.header.frames == 1, "\(sentence)")
+      #expect(image.animation == nil && !image.header.isAnimated && image.header.frames == 1, "case \(index)")
       #expect(Array(image.pixels.bytes.prefix(4)) == Self.red)
-      #expect(
-        image.warnings.count == 1 && image.warnings[0].hasPrefix("its animation is left out: \(sentence)"),
-        "\(image.warnings)"
-      )
+      #expect(image.warnings.count == 1, "\(image.warnings)")
+      expectGolden(image.warnings.first, for: "case \(index)")
       #expect(try Standard.prove(builder.file).warnings == image.warnings)
     }
   }
@@ -205,10 +197,7 @@ import Testing
     lying.control(frames: 0x7FFF_FFFF)
     lying.frame(4, 2)
     lying.still(Self.red)
-    #expect(
-      imageError { try Standard.prove(lying.file) }?.message
-        == "the animation has 2147483647 frames or more, and 5000 are allowed"
-    )
+    expectGolden(imageError { try Standard.prove(lying.file) }?.message)
     let three = FixtureImage.named("animated.png").bytes
     #expect(imageError { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 2)) }?.kind == .undecodable)
     #expect(throws: Never.self) { try Standard.decode(three, limits: DecodingLimits(maximumFrames: 3)) }

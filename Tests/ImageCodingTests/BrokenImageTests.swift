@@ -56,16 +56,16 @@ import Testing
   @Test("a JPEG that lacks only its end marker decodes with a warning") func aJPEGThatLacksOnlyItsEndMarkerIsOdd() throws {
     for name in ["photo.jpg", "progressive.jpg", "grey.jpg", "arithmetic.jpg"] {
       let bytes = Array(FixtureImage.named(name).bytes.dropLast(2))
-      #expect(try Standard.decode(bytes).warnings == ["libjpeg: Premature end of JPEG file"], "\(name)")
-      #expect(try Standard.prove(bytes).warnings == ["libjpeg: Premature end of JPEG file"], "\(name)")
+      expectGolden(try Standard.decode(bytes).warnings.joined(separator: "\n"))
+      expectGolden(try Standard.prove(bytes).warnings.joined(separator: "\n"))
     }
   }
 
   @Test("a PNG that lacks only its end chunk decodes with a warning") func aPNGThatLacksOnlyItsEndChunkIsOdd() throws {
     for lost in 1...12 {
       let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(lost))
-      #expect(try Standard.decode(bytes).warnings == ["libpng: premature end of PNG file, after all image data"])
-      #expect(try Standard.prove(bytes).warnings == ["libpng: premature end of PNG file, after all image data"])
+      expectGolden(try Standard.decode(bytes).warnings.joined(separator: "\n"))
+      expectGolden(try Standard.prove(bytes).warnings.joined(separator: "\n"))
     }
     let bytes = Array(FixtureImage.named("rgb.png").bytes.dropLast(13))
     #expect(imageError { try Standard.prove(bytes) }?.kind == .undecodable)
@@ -86,7 +86,7 @@ import Testing
       let error = imageError { try Standard.prove(damaged(name)) }
       #expect(error?.kind == .undecodable && error?.message.contains("CRC") == true, "\(name)")
     }
-    #expect(try Standard.prove(damaged("IEND")).warnings == ["libpng: IEND: CRC error"])
+    expectGolden(try Standard.prove(damaged("IEND")).warnings.joined(separator: "\n"))
   }
 
   @Test("an error after the image data is a warning") func whatIsWrongBehindThePictureIsOdd() throws {
@@ -95,10 +95,10 @@ import Testing
     var wrongSum = text
     wrongSum[wrongSum.count - 1] ^= 1
     #expect(try Standard.decode(picture.file(behind: text)).warnings == [])
-    #expect(try Standard.decode(picture.file(behind: wrongSum)).warnings == ["libpng: tEXt: CRC error"])
+    expectGolden(try Standard.decode(picture.file(behind: wrongSum)).warnings.joined(separator: "\n"))
     // A file that ends within a chunk is cut.
     let cut = Array(picture.file(behind: text).dropLast(12 + 5))
-    #expect(imageError { try Standard.decode(cut) }?.message.hasPrefix("the PNG file is cut") == true)
+    expectGolden(imageError { try Standard.decode(cut) }?.message)
   }
 
   @Test("wrong codes in a JPEG are a warning unless rows are missing") func wrongCodesInAJPEGAreOddUnlessRowsAreMissing() throws {
@@ -143,14 +143,14 @@ import Testing
     let end = try #require(bytes.indices.dropLast().first { $0 > start && bytes[$0] == 0xFF && bytes[$0 + 1] != 0 })
     // The first scan brings the same coefficients however often it comes.
     let bomb = bytes[..<end] + Array(repeating: bytes[start..<end], count: 600).joined() + bytes[end...]
-    #expect(imageError { try Standard.prove(Array(bomb)) }?.message == "libjpeg: more scans than allowed")
+    expectGolden(imageError { try Standard.prove(Array(bomb)) }?.message)
     // The larger the image within its limit, the fewer.
     let longer = Array(bytes[..<end] + Array(repeating: bytes[start..<end], count: 40).joined() + bytes[end...])
     let tight = DecodingLimits(maximumPixels: 480 * 320)
-    #expect(imageError { try Standard.prove(longer, limits: tight) }?.message == "libjpeg: more scans than allowed")
+    expectGolden(imageError { try Standard.prove(longer, limits: tight) }?.message)
     #expect(throws: Never.self) { try Standard.prove(longer) }
     #expect(throws: Never.self) { try Standard.prove(bytes, limits: tight) }
-    #expect(imageError { try Standard.decode(Array(bomb)) }?.message == "libjpeg: more scans than allowed")
+    expectGolden(imageError { try Standard.decode(Array(bomb)) }?.message)
   }
 
   @Test("a JPEG with two sizes is rejected") func aJPEGOfTwoSizesIsRefused() throws {

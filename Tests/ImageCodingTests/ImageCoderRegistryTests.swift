@@ -23,9 +23,9 @@ import Testing
   @Test("the standard registry reads four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     #if AVIF
-      #expect(readable == [.jpeg, .png, .gif, .webp, .avif])
+    #expect(readable == [.jpeg, .png, .gif, .webp, .avif])
     #else
-      #expect(readable == [.jpeg, .png, .gif, .webp])
+    #expect(readable == [.jpeg, .png, .gif, .webp])
     #endif
   }
 

@@ -26,7 +26,7 @@ import Testing
     #expect(throws: Never.self) { try Standard.prove(file(limit / 258 - 1)) }
     let error = refusal(file(400 << 20 / 258))
     #expect(error?.kind == .undecodable)
-    #expect(error?.message == "the PNG file's text and profile unpack to more than \(limit) bytes, at its \(name) chunk")
+    expectGolden(error?.message, for: name)
   }
 
   @Test("too many chunks or segments are rejected")
@@ -34,19 +34,13 @@ import Testing
     var png = PNGBuilder(width: 2, height: 2)
     png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
     #expect(refusal(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
-    #expect(
-      refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message
-        == "the PNG file has 20 chunks besides its picture's, and 19 are allowed"
-    )
+    expectGolden(refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message)
     png.before = Array(repeatElement(PNGBuilder.chunk("prVt", []), count: 10_001).joined())
     #expect(refusal(png.file())?.kind == .undecodable)
     let flat = FlatJPEG(width: 8, height: 8).bytes
     let comments = Array(repeatElement(FlatJPEG.segment(0xFE, [0x61]), count: 10_001).joined())
     #expect(refusal(flat, DecodingLimits(maximumChunks: 4)) == nil)
-    #expect(
-      refusal(flat[..<2] + comments + flat[2...])?.message
-        == "the JPEG file has more than 10000 segments, which are allowed, before its first scan"
-    )
+    expectGolden(refusal(flat[..<2] + comments + flat[2...])?.message)
   }
 
   @Test("image data in many pieces is accepted")
@@ -64,7 +58,8 @@ import Testing
   func time(isProgressive: Bool) {
     let bytes = FlatJPEG(width: 4000, height: 4000, isProgressive: isProgressive).bytes
     let error = imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
-    #expect(error?.kind == .undecodable && error?.message.hasPrefix("decoding it took more than") == true)
+    #expect(error?.kind == .undecodable)
+    expectGolden(error?.message)
     let proof = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumTime: .microseconds(10))) }
     #expect(proof == error)
     let png = imageError { try Standard.prove(FixtureImage.named("rgb.png").bytes, limits: DecodingLimits(maximumTime: .zero)) }
@@ -123,6 +118,6 @@ import Testing
     var bytes = FlatJPEG(width: 8, height: 8).bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
     bytes[frame + 4] = 12
-    #expect(refusal(bytes)?.message == "libjpeg: Unsupported JPEG data precision 12")
+    expectGolden(refusal(bytes)?.message)
   }
 }

@@ -147,7 +147,7 @@ import Testing
     let builder = PNGBuilder(width: 30, height: 20)
     var file = builder.file()
     file[file.count - PNGBuilder.end.count - 1] ^= 1
-    #expect(imageError { try images(file, by: count) }?.message == "libpng: IDAT: CRC error")
+    expectGolden(imageError { try images(file, by: count) }?.message)
   }
 
   @Test("limits apply while bytes arrive")
@@ -161,10 +161,7 @@ import Testing
       imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumBytes: 8 << 20)) }?.kind
         == .memory(maximumBytes: 8 << 20)
     )
-    #expect(
-      imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumScans: 2)) }?.message
-        == "libjpeg: more scans than allowed"
-    )
+    expectGolden(imageError { try images(jpeg, by: 100, limits: DecodingLimits(maximumScans: 2)) }?.message)
     let huge = Fixtures.bytes("images/broken/huge.png")
     #expect(imageError { try images(huge, by: 10) }?.kind == .dimensions(maximumPixels: 100_000_000))
     let png = PNGBuilder(width: 200, height: 200).file()
@@ -172,16 +169,12 @@ import Testing
       imageError { try images(png, by: 1000, limits: DecodingLimits(maximumBytes: 200_000)) }?.kind
         == .memory(maximumBytes: 200_000)
     )
-    #expect(
-      imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message.hasPrefix(
-        "decoding it took more than"
-      ) == true
-    )
+    expectGolden(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message)
   }
 
   @Test("broken data is rejected while it arrives, and no decoder waits for shared memory")
   func broken() throws {
-    #expect(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message == "libpng: IDAT: CRC error")
+    expectGolden(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message)
     #expect(imageError { try images(Fixtures.bytes("images/broken/lying-height.jpg"), by: 100) }?.kind == .undecodable)
     let budget = DecodingBudget(bytes: 1)
     let decoder = try #require(JPEGCoder().progressiveDecoder(for: .jpeg, limits: DecodingLimits(budget: budget)))

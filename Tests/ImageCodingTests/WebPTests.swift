@@ -95,7 +95,7 @@ import Testing
       #expect(throws: Never.self) { try Standard.decode(FixtureImage.named(name).bytes + more) }
       for bytes in [with(more + [8, 0, 0, 0] + more, behind: name), with(more + [3, 0, 0, 0, 1, 2, 3], behind: name)] {
         let error = imageError { try Standard.decode(bytes) }
-        #expect(error?.message == "libwebp: the file's chunks are corrupt, or not all are here", "\(name)")
+        expectGolden(error?.message)
         #expect(imageError { try Standard.prove(bytes) } == error, "\(name)")
       }
     }
@@ -106,6 +106,6 @@ import Testing
     let bytes = with(Array(repeating: Array("abcd".utf8) + [0, 0, 0, 0], count: 50).flatMap(\.self), behind: "animated.webp")
     #expect(throws: Never.self) { try Standard.prove(bytes) }
     let error = imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumChunks: 50)) }
-    #expect(error?.message == "the WebP file has 54 chunks, and 50 are allowed")
+    expectGolden(error?.message)
   }
 }

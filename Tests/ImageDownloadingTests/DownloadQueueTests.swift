@@ -223,8 +223,8 @@ struct DownloadQueueTests {
         running[slot] = nil
         free.append(slot)
       default:
-        guard random.next() % 8 == 0, let place = waiting.indices.randomElement(using: &random) else { continue }
-        let removed = waiting.remove(at: place)
+        guard random.next() % 8 == 0, let index = waiting.indices.randomElement(using: &random) else { continue }
+        let removed = waiting.remove(at: index)
         queue.remove(slot: removed.slot, host: removed.host)
         free.append(removed.slot)
       }

@@ -169,10 +169,10 @@ struct EarlyRefusalTests {
   func smallRestsAreRead() throws {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
     let fetcher = try Fetcher(concurrency: 1)
-    for (place, path) in ["/small", "/next", "/large", "/next"].enumerated() {
-      let download = Download(id: UInt64(place), url: Array(origin.url(path).utf8), options: .forTests(prefixJudge: refusing))
+    for (index, path) in ["/small", "/next", "/large", "/next"].enumerated() {
+      let download = Download(id: UInt64(index), url: Array(origin.url(path).utf8), options: .forTests(prefixJudge: refusing))
       fetcher.client.submit([download])
-      try fetcher.recorder.waitForEnd(of: UInt64(place))
+      try fetcher.recorder.waitForEnd(of: UInt64(index))
     }
     #expect(fetcher.recorder.ends.map { $0.failure == nil } == [false, true, false, true])
     #expect(origin.requests.map(\.connection) == [1, 1, 1, 2])

@@ -15,7 +15,7 @@ struct HeadTests {
     let origin = try Origin(["/a": .body(pattern(5000), type: "image/png", headers: ["ETag": "\"1\""])])
     let end = try Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head))
     let image = try #require(end.image)
-    #expect(image.status == 200 && image.contentType == "image/png" && image.etag == "\"1\"")
+    #expect(image.status == 200 && image.contentType == "image/png" && image.validators.etag == "\"1\"")
     #expect(image.totalBytes == 5000 && image.isPrefix && image.body.isEmpty && image.bodyBytes == 0)
     #expect(origin.requests.map(\.method) == ["HEAD"])
     #expect(end.summary.receivedBytes == 0 && end.summary.attempts == 1)
@@ -120,9 +120,9 @@ struct HeadTests {
     let fetcher = try Fetcher(concurrency: 1)
     let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]
     fetcher.client.submit(
-      methods.enumerated().map { place, method in
-        let url = Array(origin.url("/\(place)").utf8)
-        return Download(id: UInt64(place), url: url, sequence: Int64(place), options: .forTests(method: method))
+      methods.enumerated().map { index, method in
+        let url = Array(origin.url("/\(index)").utf8)
+        return Download(id: UInt64(index), url: url, sequence: Int64(index), options: .forTests(method: method))
       }
     )
     #expect(try fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])

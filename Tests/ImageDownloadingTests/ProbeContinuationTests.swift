@@ -70,7 +70,7 @@ struct ProbeContinuationTests {
     let behaviours = [Behaviour.ranged(body, headers: ["ETag": "\"1\""]), .ranged(new, headers: ["ETag": "\"2\""])]
     let (end, requests) = try probe(.sequence(behaviours), judge: log.wanting(100_000))
     let image = try #require(end.image)
-    #expect(image.status == 200 && image.etag == "\"2\"" && image.totalBytes == 300_000 && image.isPrefix)
+    #expect(image.status == 200 && image.validators.etag == "\"2\"" && image.totalBytes == 300_000 && image.isPrefix)
     #expect(image.body == Array(new.prefix(2 * Self.step)))
     #expect(requests.count == 2 && log.questions.last?.prefix == Array(new.prefix(2 * Self.step)))
   }

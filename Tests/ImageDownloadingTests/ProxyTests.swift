@@ -64,7 +64,7 @@ struct ProxyTests {
     let end = try Fetcher().fetch("https://image.test/a", options: options("http://bob:hunter2@127.0.0.1:\(proxy.port)"))
     let failure = try #require(end.failure)
     #expect(failure.kind == .connect && failure.isTransient == isTransient && failure.status == nil)
-    #expect(failure.message == "the proxy made no connection to image.test:443: it answered \(refusal)")
+    expectGolden(failure.message, for: refusal)
   }
 
   @Test("an unreachable proxy fails as connect without revealing its URL", arguments: ["http", "socks5", "socks4a", "https"])
@@ -73,7 +73,8 @@ struct ProxyTests {
     let end = try Fetcher().fetch(origin.url("/a"), options: options("\(scheme)://bob:hunter2@127.0.0.1:\(refused.port)"))
     let failure = try #require(end.failure)
     #expect(failure.kind == .connect && failure.isTransient)
-    #expect(failure.message.contains("through the proxy") && !failure.message.contains("hunter2"))
+    #expect(!failure.message.contains("hunter2"))
+    expectGolden(failure.message, for: scheme)
     #expect(origin.requests.isEmpty)
   }
 
@@ -84,13 +85,14 @@ struct ProxyTests {
       try Fetcher().fetch(refused.url("/a"), options: options("\(scheme)://127.0.0.1:\(proxy.port)")).failure
     )
     #expect(failure.kind == .connect && failure.isTransient)
-    #expect(failure.message.hasPrefix("the proxy made no connection to 127.0.0.1:\(refused.port)"))
+    expectGolden(failure.message, for: scheme)
   }
 
   @Test("a proxy with an unknown name fails as dns")
   func unknownProxy() throws {
     let failure = try #require(try Fetcher().fetch(origin.url("/a"), options: options("http://no-such-proxy.invalid:1")).failure)
-    #expect(failure.kind == .dns && failure.isTransient && failure.message == "the name of the proxy could not be resolved")
+    #expect(failure.kind == .dns && failure.isTransient)
+    expectGolden(failure.message)
   }
 
   @Test("connections of one proxy aren't used for another, nor direct ones")

@@ -76,7 +76,7 @@ final class Recorder: DownloadReceiver {
 /// How a download ended.
 struct End {
   var id: UInt64
-  var image: DownloadedImage?
+  var image: Response?
   var failure: Failure?
   var summary: TransferSummary
   var isCancelled = false
@@ -125,8 +125,8 @@ struct Fetcher {
   /// Submits URLs as downloads 1, 2, ….
   func submit(_ urls: [String], priority: Priority = .normal, options: DownloadOptions = .forTests()) {
     client.submit(
-      urls.enumerated().map { place, url in
-        Download(id: UInt64(place + 1), url: Array(url.utf8), priority: priority, sequence: Int64(place), options: options)
+      urls.enumerated().map { index, url in
+        Download(id: UInt64(index + 1), url: Array(url.utf8), priority: priority, sequence: Int64(index), options: options)
       }
     )
   }
@@ -153,11 +153,11 @@ struct Fetcher {
   /// Fetches URLs one after another, each to its end, as downloads of the number of what was fetched before and so on.
   func fetchInTurn(_ fetches: [(url: String, options: DownloadOptions)], wantsDetails: Bool = true) async throws -> [End] {
     let before = recorder.ends.count
-    for (place, fetch) in fetches.enumerated() {
-      let id = UInt64(before + place + 1)
+    for (index, fetch) in fetches.enumerated() {
+      let id = UInt64(before + index + 1)
       let url = Array(fetch.url.utf8)
       client.submit([Download(id: id, url: url, options: fetch.options, wantsDetails: wantsDetails)])
-      _ = try await recorder.waitForEnds(before + place + 1)
+      _ = try await recorder.waitForEnds(before + index + 1)
     }
     return Array(recorder.ends.dropFirst(before))
   }
@@ -277,7 +277,7 @@ extension DownloadOptions {
   }
 }
 
-/// Bytes that differ from place to place, and from 64 KiB to 64 KiB.
+/// Bytes that differ from index to index, and from 64 KiB to 64 KiB.
 func pattern(_ count: Int) -> [UInt8] {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(count)

@@ -16,8 +16,8 @@ struct RedirectTests {
     let image = try #require(end.image)
     #expect(image.body == [1, 2, 3])
     #expect(image.contentType == "image/png")
-    #expect(image.etag == "\"v1\"")
-    #expect(image.lastModified == "Sat, 21 Nov 2026 10:00:00 GMT")
+    #expect(image.validators.etag == "\"v1\"")
+    #expect(image.validators.lastModified == "Sat, 21 Nov 2026 10:00:00 GMT")
     #expect(image.finalURL == Array(origin.url("/c").utf8))
     #expect(end.summary.attempts == 1)
   }

@@ -76,9 +76,9 @@ struct SchedulingTests {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.downloader.isSuspended = true
-    for (place, priority) in Priority.allCases.reversed().enumerated() {
+    for (index, priority) in Priority.allCases.reversed().enumerated() {
       let url = Array(origin.url("/\(priority.name)").utf8)
-      fetcher.client.submit([Download(id: UInt64(place), url: url, priority: priority, options: .forTests())])
+      fetcher.client.submit([Download(id: UInt64(index), url: url, priority: priority, options: .forTests())])
     }
     fetcher.downloader.isSuspended = false
     _ = try fetcher.recorder.waitForEnds(5)
@@ -128,6 +128,22 @@ struct SchedulingTests {
     #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 10)
     fetcher.downloader.shutDown()
     #expect(fetcher.recorder.ends.count == 10)
+  }
+
+  @Test("a downloader that is shut down by its own callback traps")
+  func shutDownByCallback() async {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let downloader = try ImageDownloader()
+      let options = DownloadOptions {
+        $0.requestModifier = RequestModifier(name: "end") { request in
+          downloader.shutDown()
+          return request
+        }
+      }
+      _ = try? await downloader.data(from: "http://127.0.0.1:1/a", options: options)
+    }
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("cannot shut it down"))
   }
 
   @Test("with failures, retries, redirects and random cancels each download ends exactly once")
@@ -198,7 +214,7 @@ struct SchedulingTests {
     fetcher.recorder.mayStart = true
     fetcher.client.capacityChanged()
     try fetcher.recorder.waitForEnd(of: 1)
-    #expect(fetcher.downloader.statistics.boundNanoseconds.held > 0)
+    #expect(fetcher.downloader.statistics.limitNanoseconds.held > 0)
   }
 
   @Test("downloads that fail immediately make room for the next at once")

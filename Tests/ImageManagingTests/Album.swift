@@ -40,8 +40,6 @@ final class Album {
     manager = try ImageManager(configuration)
   }
 
-  deinit { manager.shutDown() }
-
   /// What a test holds back may be held long on a busy machine; nothing is tried again.
   static func patient(_ headers: [(name: String, value: String?)] = []) -> DownloadOptions {
     DownloadOptions {

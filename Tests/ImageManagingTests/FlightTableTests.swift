@@ -33,7 +33,10 @@ import Testing
     table.join(
       names.enumerated().map { index, name in
         let bytes = Array(name.utf8)
-        let entry = Entry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices, text: bytes)
+        let entry = Entry(
+          BatchEntry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices),
+          text: bytes
+        )
         let context = context ?? self.context
         return FlightTable.Request(
           flight: Flight(key: key ?? self.key(name), identity: bytes, entry: entry, context: context),

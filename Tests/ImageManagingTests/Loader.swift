@@ -4,7 +4,6 @@ import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 import ImageURLs
-import Synchronization
 import TestSupport
 import Testing
 
@@ -14,7 +13,6 @@ final class Loader: LoadReceiver {
   let cache: ImageCache
   let clock = ManualClock()
   private let manager: ImageManager
-  private let isShutDown = Atomic(false)
   private let completions = Watched<[(Entry, LoadCompletion)]>([])
 
   init(concurrency: Int = 8, freshness: FreshnessRule = .age, minFresh: Duration = .zero) throws {
@@ -26,12 +24,8 @@ final class Loader: LoadReceiver {
     manager = try ImageManager(ImageManager.Configuration(downloads: downloader))
   }
 
-  deinit { shutDown() }
-
-  /// Ends the manager's threads, once.
-  func shutDown() {
-    if !isShutDown.exchange(true, ordering: .relaxed) { manager.shutDown() }
-  }
+  /// Ends the manager's threads and waits for them. Not for `deinit`: the last reference may be the store thread's.
+  func shutDown() { manager.shutDown() }
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { self.completions.withLock { $0 += completions } }
 
@@ -77,7 +71,7 @@ final class Loader: LoadReceiver {
       let offset = batch.bytes.count
       let parts = try Array(url.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes) }
       batch.entries.append(
-        Entry(
+        BatchEntry(
           variant: variants.isEmpty ? 0 : variants[index],
           sequence: Int64(index),
           parts: parts,

@@ -30,7 +30,7 @@ import Testing
         let parts = try Array(urls[index].utf8).withUnsafeBytes {
           try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes)
         }
-        batch.entries.append(Entry(line: UInt64(index), parts: parts, requestRange: offset..<batch.bytes.count))
+        batch.entries.append(BatchEntry(line: UInt64(index), parts: parts, requestRange: offset..<batch.bytes.count))
         next += 1
       }
       return next == urls.count ? .ended : .open

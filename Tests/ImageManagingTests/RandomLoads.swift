@@ -139,8 +139,9 @@ final class RandomLoads: Sendable {
     try await poll("the end of all flights, \(comment)") { !manager.isRunning }
     try await poll("a downloader at rest, \(comment)") { manager.downloader.currentDownloadCount == 0 }
     try await origin.waitForInFlight(0)
-    // What was sent first and came last had been cancelled by then.
-    let twice = origin.overlaps.filter { Self.turn(of: $0.earlier) < Self.turn(of: $0.later) }
+    // What was sent first and came last had been cancelled by then. So had what was never answered: another thread may ask anew
+    // between a load's end and the end of its transfer.
+    let twice = origin.overlaps.filter { Self.turn(of: $0.earlier) < Self.turn(of: $0.later) && origin.hasAnswered($0.earlier) }
     #expect(twice.isEmpty, "one image was asked for twice at once, \(comment)")
     // The origin may read a request before it sees that the client has gone whose place that took.
     #expect(manager.downloader.statistics.peakRunning <= 8, comment)

@@ -12,47 +12,48 @@ import Testing
 /// The end of a manager, from whatever thread, beside whatever load.
 @Suite struct ShutDownTests {
   /// From where a manager is shut down.
-  enum Place: CaseIterable {
+  enum Place: Int, CaseIterable {
     case completion, transformer, hookOfTheCaller, hookOfTheTransfer
   }
 
-  @Test("callbacks of the manager may shut it down", arguments: Place.allCases) func onItsOwnThreads(_ place: Place)
-    async throws
-  {
-    let box = ManagerBox()
-    let returned = Watched(false)
-    let shutDown: @Sendable (Place) -> Void = { here in
-      guard here == place else { return }
-      box.manager?.shutDown()
-      returned.withLock { $0 = true }
-    }
-    let gallery = try Gallery(
-      transformer: ClosureTransformer(key: "end") { image in
-        shutDown(.transformer)
-        return image
-      },
-      hooks: LoadHooks(shouldDownload: { _ in
-        shutDown(.hookOfTheCaller)
-        return true
-      }),
-      options: .patient(
-        requestModifier: RequestModifier(name: "end") { request in
-          shutDown(.hookOfTheTransfer)
-          return request
-        }
+  @Test("a manager that is shut down by its own callback traps", arguments: Place.allCases)
+  func onItsOwnThreads(_ place: Place) async throws {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      [place = place.rawValue as Int] in
+      let box = ManagerBox()
+      let returned = Watched(false)
+      let shutDown: @Sendable (Place) -> Void = { here in
+        guard here.rawValue == place else { return }
+        box.manager?.shutDown()
+        returned.withLock { $0 = true }
+      }
+      let gallery = try Gallery(
+        transformer: ClosureTransformer(key: "end") { image in
+          shutDown(.transformer)
+          return image
+        },
+        hooks: LoadHooks(shouldDownload: { _ in
+          shutDown(.hookOfTheCaller)
+          return true
+        }),
+        options: .patient(
+          requestModifier: RequestModifier(name: "end") { request in
+            shutDown(.hookOfTheTransfer)
+            return request
+          }
+        )
       )
-    )
-    box.manager = gallery.manager
-    let gate = gallery.origin.hold("/1.jpg")
-    let task = gallery.manager.load(gallery.request(1))
-    task.whenFinished { _ in shutDown(.completion) }
-    gate.open()
-    try await returned.wait(for: "the shutdown to return") { $0 }
-    _ = try? await task.value
-    // From elsewhere it waits until all is over.
-    gallery.manager.shutDown()
-    #expect(gallery.manager.isClosed && !gallery.manager.isRunning)
-    box.manager = nil
+      box.manager = gallery.manager
+      let gate = gallery.origin.hold("/1.jpg")
+      let task = gallery.manager.load(gallery.request(1))
+      task.whenFinished { _ in shutDown(.completion) }
+      gate.open()
+      _ = try? await task.value
+      try await returned.wait(for: "the shutdown to return") { $0 }
+      exit(EXIT_SUCCESS)
+    }
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("cannot shut it down"))
   }
 
   @Test("a load being looked up during shutdown ends as cancelled", arguments: [false, true])

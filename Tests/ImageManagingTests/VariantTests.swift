@@ -39,10 +39,12 @@ import Testing
   }
 
   private static let variants = ["png", "jpeg"].map { (name: String) in
-    LoadVariant(name: name, download: options(accept: "image/\(name)"))
+    (RequestVariant(name: name), options(accept: "image/\(name)"))
   }
 
-  private func context(_ variants: [LoadVariant] = Self.variants, readOnly: [ReadOnlyCache] = []) -> LoadContext {
+  private func context(_ variants: [(RequestVariant, DownloadOptions)] = Self.variants, readOnly: [ReadOnlyCache] = [])
+    -> LoadContext
+  {
     LoadContext(
       cache: loader.cache,
       download: Self.options(accept: "image/*"),
@@ -81,7 +83,7 @@ import Testing
     _ = try await load(url, [1, 2], context())
     // The same names with other headers are other requests.
     let swapped = zip(["png", "jpeg"], ["jpeg", "png"]).map { name, type in
-      LoadVariant(name: name, download: Self.options(accept: "image/\(type)"))
+      (RequestVariant(name: name), Self.options(accept: "image/\(type)"))
     }
     #expect(try await load(url, [1, 2], context(swapped)).map(\.format) == [.jpeg, .png])
     #expect(origin.requests.count == 4)
@@ -91,7 +93,7 @@ import Testing
   func contextsOfOtherVariantsShareNothing() async throws {
     let gate = origin.holdAll()
     let url = origin.url("/a")
-    let other = [LoadVariant(name: "png", download: Self.options(accept: "image/jpeg"))]
+    let other = [(RequestVariant(name: "png"), Self.options(accept: "image/jpeg"))]
     let own = context()
     try loader.ask([url], own, variants: [1])
     try loader.ask([url], context(other), variants: [1])
@@ -120,7 +122,7 @@ import Testing
       DownloadOptions.ConnectTarget(host: "same.example", targetHost: "same.example", targetPort: 80),
     ]
     let options = Self.options(accept: "image/*", connectTo: rules)
-    let named = LoadVariant(name: "small", edge: "east", download: options)
+    let named = (RequestVariant(name: "small", edge: "east"), options)
     for (url, suffix) in [
       ("https://a.example/x", "#connect=b.example:443"), ("http://a.example/x", "#connect=a.example:8080"),
       ("http://c.example:81/", "#connect=[::1]:82"), ("http://c.example/", ""), ("http://same.example/", ""),

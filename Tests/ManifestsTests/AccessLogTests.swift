@@ -43,7 +43,8 @@ import Testing
     #expect(result.urls == ["https://a.com/old.jpg", "https://a.com/x.JPEG"])
     #expect(result.warnings.isEmpty)
     let none = try read(get("/page") + get("/page"))
-    #expect(none.warnings.count == 1 && none.warnings[0].contains("none of its 2 requests"))
+    #expect(none.warnings.count == 1)
+    expectGolden(none.warnings[0])
     let included = try read(get("/img/1") + get("/page")) { $0.include = [try URLPattern("/img/*")] }
     #expect(included.entries.map(\.isFiltered) == [false, true])
   }
@@ -100,7 +101,8 @@ import Testing
     #expect(try read(text, order: .lifo).urls == result.urls.reversed())
     #expect(try read(text) { $0.include = [try URLPattern("*")] }.urls == result.urls)
     let none = try read(others.map { get($0) }.joined())
-    #expect(none.warnings.count == 1 && none.warnings[0].contains("none of its 5 requests"))
+    #expect(none.warnings.count == 1)
+    expectGolden(none.warnings[0])
   }
 
   @Test("compressed logs and pipes are read") func compressedOnesAndPipes() throws {

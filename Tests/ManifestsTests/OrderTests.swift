@@ -89,9 +89,9 @@ import Testing
   @Test("a million entries are reversed in flat memory") func aMillionEntriesGoBackwardsInFlatMemory() async {
     await #expect(processExitsWith: .success) {
       #if DEBUG
-        let count = 200_000
+      let count = 200_000
       #else
-        let count = 1_000_000
+      let count = 1_000_000
       #endif
       let directory = TemporaryDirectory()
       let path = directory.file("large.txt")

@@ -111,17 +111,17 @@ import Testing
       let child = try url.withUnsafeBytes { try tree.child($0, of: parent, by: normalizer) }
       #expect(child != nil)
     }
-    let error = #expect(throws: InputFailure.self) {
+    let error = #expect(throws: InputError.self) {
       try Array("https://a.com/last".utf8).withUnsafeBytes { _ = try tree.child($0, of: parent, by: normalizer) }
     }
-    #expect(error?.message.contains("more than 16 MiB") == true)
+    expectGolden(error?.message)
   }
 
   @Test("the nesting of indexes is limited") func indexesAreNestedOnlySoDeep() throws {
     var answers: [String: FakeFetcher.Answer] = [:]
     for depth in 0..<6 { answers["https://a.com/\(depth).xml"] = .text(index(["https://a.com/\(depth + 1).xml"])) }
     let result = try readAll([try fetched("https://a.com/0.xml")], fetcher: FakeFetcher(answers))
-    #expect(result.failure?.message.contains("more than 3 deep") == true)
+    expectGolden(result.failure?.message)
     #expect(result.failure?.manifest == "https://a.com/3.xml")
     #expect(result.failure?.line == 2)
   }
@@ -142,10 +142,9 @@ import Testing
       let result = try readAll([try fetched("https://a.com/i.xml"), after], order: order, fetcher: fetcher)
       let expected = ["https://i.com/c.jpg", "https://i.com/1.jpg", "https://i.com/last.jpg"]
       #expect(result.urls == (order == .fifo ? expected : expected.reversed()))
-      #expect(result.failure?.message.contains("2 more sitemaps") == true)
+      expectGolden(result.failure?.message)
       #expect(result.warnings.count == 3)
-      #expect(result.warnings.contains("https://***@a.com/gone.xml: it cannot be fetched: the server answered 404 Not Found"))
-      #expect(result.warnings.contains { $0.hasPrefix("https://a.com/i.xml:4: ") && $0.contains("ftp://a.com/x.xml") })
+      expectGolden(result.warnings.sorted().joined(separator: "\n"))
       #expect(!result.warnings.joined().contains("u:p"))
     }
   }
@@ -163,7 +162,7 @@ import Testing
     #expect(
       try readAll([manifest], fetcher: FakeFetcher(["https://a.com/1.xml": .text(urlset("1"))])).urls == ["https://i.com/1.jpg"]
     )
-    #expect(try readAll([manifest]).failure?.message.contains("would have to be fetched") == true)
+    expectGolden(try readAll([manifest]).failure?.message)
     let url = try fetched("https://u:p@a.com/s.xml")
     let error = #expect(throws: ManifestError.self) { try readAll([url]) }
     #expect(error?.manifest == "https://***@a.com/s.xml")

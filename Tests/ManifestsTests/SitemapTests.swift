@@ -70,7 +70,7 @@ private let opening = """
     #expect(try readAll([directory.manifest(bytes: try gzip(text), name: "s.xml.gz")]).urls == ["https://a.com/1.jpg"])
     #expect(try read("https://a.com/<x\n", name: "list").urls == ["https://a.com/%3Cx"])
     let none = #expect(throws: ManifestError.self) { try read("https://a.com/1.jpg\n", name: "text.xml") }
-    #expect(none?.message.contains("XML is broken") == true)
+    expectGolden(none?.message)
     let page = #expect(throws: ManifestError.self) { try read("<html></html>", name: "page.xml") }
     #expect(page?.message.contains("<html>") == true)
     let empty = #expect(throws: ManifestError.self) { try read("", name: "empty.xml") }
@@ -121,10 +121,11 @@ private let opening = """
     for end in [[0xff], [0x93]] as [[UInt8]] {
       let result = try readAll([directory.manifest(bytes: Array(good.utf8) + end, name: "sitemap.xml")])
       #expect(result.urls == ["https://a.com/1.jpg"])
-      #expect(result.failure?.message.contains("no text in its encoding, Shift_JIS") == true && result.failure?.line == 3)
+      #expect(result.failure?.line == 3)
+      expectGolden(result.failure?.message)
     }
     let unknown = #expect(throws: ManifestError.self) { try read("<?xml version='1.0' encoding='klingon'?><urlset/>") }
-    #expect(unknown?.message == "the XML is broken: unknown encoding")
+    expectGolden(unknown?.message)
   }
 
   @Test("a byte order mark overrides the declaration") func aByteOrderMarkCountsOverTheDeclaration() throws {
@@ -166,14 +167,14 @@ private let opening = """
   @Test("declared attributes are rejected") func declaredAttributesAreRefused() throws {
     let text = "<!DOCTYPE urlset [<!ATTLIST a x (y|z) \"y\">]>\n<urlset><a/><url><loc>https://a.com/1.jpg</loc></url></urlset>"
     let error = #expect(throws: ManifestError.self) { try read(text) }
-    #expect(error?.message.contains("declares attributes") == true)
+    expectGolden(error?.message)
   }
 
   @Test("long tags and many namespaces are rejected") func longTagsAndManyNamespacesAreRefused() throws {
     let attributes = (0..<20_000).map { " a\($0)='1'" }.joined()
-    #expect(try read(urlset("<url\(attributes)></url>")).failure?.message == "it has a tag of more than 64 KiB")
+    expectGolden(try read(urlset("<url\(attributes)></url>")).failure?.message)
     let namespaces = (0..<300).map { " xmlns:n\($0)='u'" }.joined()
-    #expect(try read(urlset("<url\(namespaces)></url>")).failure?.message == "it declares more than 256 namespaces")
+    expectGolden(try read(urlset("<url\(namespaces)></url>")).failure?.message)
     let comment = "<!-- \(attributes) -->"
     let result = try read(urlset(comment + "<url><loc>https://a.com/1.jpg</loc></url>"))
     #expect(result.urls == ["https://a.com/1.jpg"] && result.failure == nil)
@@ -202,7 +203,7 @@ private let opening = """
     let result = try read(urlset("<url><loc>https://a.com/\(long).jpg</loc></url><url><loc>https://a.com/1.jpg</loc></url>"))
     #expect(result.entries.count == 1 && result.urls == ["https://a.com/1.jpg"])
     let image = try read(urlset("<url><image:image><image:loc>https://a.com/\(long)</image:loc></image:image></url>"))
-    #expect(image.problems == ["the row is longer than 65536 bytes"])
+    expectGolden(image.problems.compactMap(\.self).joined(separator: "\n"))
     let nested = try read(urlset("<url>" + String(repeating: "<a>", count: 1000)))
     #expect(nested.failure?.message.contains("nested") == true)
     let many = "<image:image><image:loc>https://a.com/1</image:loc></image:image>\n"
@@ -246,7 +247,8 @@ private let opening = """
     let text = urlset("<url><loc>https://a.com/a</loc></url><url><loc>https://a.com/b</loc></url>")
     let result = try read(text)
     #expect(result.entries.isEmpty)
-    #expect(result.warnings.count == 1 && result.warnings[0].contains("none of its 2 locations"))
+    #expect(result.warnings.count == 1)
+    expectGolden(result.warnings[0])
     let included = try read(text) { $0.include = [try URLPattern("/b")] }
     #expect(included.entries.map(\.isFiltered) == [true, false])
   }

@@ -14,7 +14,7 @@ import Testing
         id: QueuedMessage.ID(stream: QueueStream(priority: priority, isRetry: false), text: "\(number)-0"),
         deliveries: 1,
         isGivenUp: false,
-        problem: nil,
+        error: nil,
         bytes: url,
         entries: Array(repeating: entry, count: entries)
       )
@@ -93,7 +93,7 @@ import Testing
     for number in 0..<10 {
       let entry = QueuedEntry(url: 0..<0, manifest: 0, line: 1, state: .filtered)
       let id = QueuedMessage.ID(stream: QueueStream(priority: .normal, isRetry: false), text: "\(number)")
-      let message = QueuedMessage(id: id, deliveries: 1, isGivenUp: false, problem: nil, bytes: [], entries: [entry])
+      let message = QueuedMessage(id: id, deliveries: 1, isGivenUp: false, error: nil, bytes: [], entries: [entry])
       line.add(HeldMessage(message))
     }
     var count = 0

@@ -41,7 +41,7 @@ import Testing
 
   @Test("a worker needs only the variables that it uses") func aWorkerNeedsOnlyTheVariablesThatItUses() throws {
     let job = try text.job([], environment: ["TOKEN": "t", "HOME": "/home/w"])
-    #expect(job.prefetch.limits.concurrency == 7 && job.request.headers.first?.value == "t")
+    #expect(job.prefetch.limits.concurrency == 7 && job.request.download.headers.first?.value == "t")
     #expect(job.reports.isEmpty && job.baseline == nil)
     #expect(throws: JobFileErrors.self) { try text.job([], environment: ["HOME": "/home/w"]) }
     let own = try text.job(
@@ -53,7 +53,7 @@ import Testing
 
   @Test("a truncated or changed job is rejected or read as another") func whateverIsCutOrChangedIsRefusedOrReadAsSomethingElse() {
     let bytes = text.encoded
-    #expect(throws: QueuedJobText.Problem.self) { try QueuedJobText(decoding: []) }
+    #expect(throws: QueuedJobText.FormatError.self) { try QueuedJobText(decoding: []) }
     for count in 0..<bytes.count {
       // A cut between two overrides leaves a job with fewer of them.
       if let cut = try? QueuedJobText(decoding: Array(bytes[..<count])) { #expect(cut.overrides.count < text.overrides.count) }

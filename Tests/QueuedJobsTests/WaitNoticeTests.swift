@@ -1,4 +1,5 @@
 import ImagePrimitives
+import TestSupport
 import Testing
 
 @testable import QueuedJobs
@@ -12,7 +13,7 @@ import Testing
     var notice = WaitNotice()
     #expect(notice.sentence("full", now: at(0)) == nil)
     #expect(notice.sentence("full", now: at(999)) == nil)
-    #expect(notice.sentence("full", now: at(1000)) == "full: waiting for it, and going on by itself")
+    expectGolden(notice.sentence("full", now: at(1000)))
     for moment in stride(from: Int64(1100), to: 100_000, by: 100) { #expect(notice.sentence("full", now: at(moment)) == nil) }
   }
 

@@ -139,7 +139,8 @@ import Testing
     let endless = FalseServer.greeting(then: "$4000000000\r\n") + [UInt8](repeating: 65, count: 65 << 20)
     let connection = try RedisConnection(try FalseServer(says: endless).address)
     let error = #expect(throws: RedisError.self) { try connection.command(["GET", "a"]) }
-    #expect(error?.kind == .refused && error?.description.contains("longer than") == true)
+    #expect(error?.kind == .refused)
+    expectGolden(error?.description)
   }
 
   @Test("an old server is rejected with the required version", arguments: ["6.0.16", "2.8", "5"])

@@ -1,6 +1,6 @@
 import Foundation
 import ImagePrimitives
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 import Testing
 
 @Suite struct CurlLineTests {
@@ -23,10 +23,11 @@ import Testing
   }
 
   private func makeReport() -> FinishedReport {
-    let webp = ReportedVariant(name: "webp", edge: "edge-a")
+    let webp = RequestVariant(name: "webp", edge: "edge-a")
     let run = RunReport(
       version: "0.1.0",
       job: JobIdentity(name: "homepage", file: nil),
+      words: .job,
       manifests: ["urls.txt"],
       variants: [webp],
       startedAt: nil
@@ -60,9 +61,9 @@ import Testing
   @Test("a failure has its variant's curl line") func aFailureHasTheLineOfItsVariant() {
     let report = makeReport()
     var failure = report.failures[0]
-    failure.variant = ReportedVariant(name: "webp", edge: "edge-a")
+    failure.variant = RequestVariant(name: "webp", edge: "edge-a")
     #expect(report.curlLine(of: failure) == "curl -H 'Accept: image/webp' https://img.example.com/1.jpg")
-    failure.variant = ReportedVariant(name: "other", edge: nil)
+    failure.variant = RequestVariant(name: "other", edge: nil)
     #expect(report.curlLine(of: failure) == nil)
     failure = report.failures[0]
     for url in ["-o/tmp/x", "file:///etc/passwd", "http://", "https://a.example/\u{202E}x", "https://a.example/\u{FFFD}"] {

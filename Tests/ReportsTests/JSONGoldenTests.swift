@@ -1,5 +1,5 @@
 import Foundation
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 
@@ -9,6 +9,6 @@ import Testing
     let path = Fixtures.path("reports/rich-run.json")
     let golden = try String(contentsOfFile: path, encoding: .utf8)
     #expect(firstDifference(JSONReport().text(RichRun.report()), golden) == nil)
-    #expect(firstDifference(JSONReport().text(try ReportInput(path: path).report()), golden) == nil)
+    #expect(firstDifference(JSONReport().text(try ReportInput(path: path).report(words: .job)), golden) == nil)
   }
 }

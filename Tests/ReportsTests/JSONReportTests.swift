@@ -88,8 +88,8 @@ let hostileTexts = [
       makeEnd(after: .milliseconds(2500)) {
         addStores(to: &$0)
         $0.peakMemoryBytes = 41_943_040
-        $0.boundedBy = "the origin"
-        $0.boundShares = [BoundShare(name: "network", fraction: 0.5), BoundShare(name: "cpu", fraction: 0.0488)]
+        $0.bottleneck = "the origin"
+        $0.bottlenecks = [BottleneckShare(name: "network", fraction: 0.5), BottleneckShare(name: "cpu", fraction: 0.0488)]
       }
     )
     #expect(
@@ -177,7 +177,7 @@ let hostileTexts = [
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
     for day in stride(from: -20_000, through: 80_000, by: 61) {
       let start = Timestamp(milliseconds: Int64(day) * 86_400_000 + 45_296_789)
-      let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), startedAt: start)
+      let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), words: .job, startedAt: start)
       let text = try parse(run.finish(makeEnd(after: .zero)))["started_at"] as? String
       #expect(text == formatter.string(from: Date(timeIntervalSince1970: Double(start.milliseconds) / 1000)))
     }

@@ -72,6 +72,7 @@ import Testing
     let run = RunReport(
       version: "0.1.0",
       job: JobIdentity(name: "homepage", file: nil),
+      words: .job,
       manifests: ["urls.txt"],
       startedAt: nineOClock,
       journals: writers.compactMap(\.journal),

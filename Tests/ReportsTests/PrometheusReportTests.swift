@@ -1,6 +1,6 @@
 import Foundation
 import ImagePrimitives
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 
@@ -19,7 +19,7 @@ import Testing
   @Test("promtool accepts the metrics of every run without warnings")
   func promtool() async throws {
     let empty = makeRun().finish(makeEnd(after: .zero))
-    let named = RunReport(version: "", job: JobIdentity(name: hostileTexts.joined(), file: nil), startedAt: nil)
+    let named = RunReport(version: "", job: JobIdentity(name: hostileTexts.joined(), file: nil), words: .job, startedAt: nil)
     for report in [RichRun.report(), empty, named.finish(RunEnd(finishedAt: nil, duration: .seconds(1)))] {
       try await Readers.checkMetrics(Array(PrometheusReport().text(report).utf8))
     }
@@ -65,7 +65,7 @@ import Testing
 
   @Test("a job's name cannot leave its label")
   func label() {
-    let run = RunReport(version: "", job: JobIdentity(name: "a\"} 1\nb\\", file: nil), startedAt: nil)
+    let run = RunReport(version: "", job: JobIdentity(name: "a\"} 1\nb\\", file: nil), words: .job, startedAt: nil)
     let text = PrometheusReport().text(run.finish(makeEnd(after: .zero)))
     #expect(text.contains(#"prewarm_exit_status{prewarm_job="a\"} 1\\nb\\"} 0"#))
   }

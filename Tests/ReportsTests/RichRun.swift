@@ -1,6 +1,6 @@
 import Foundation
 import ImagePrimitives
-import Reports
+@testable import Reports
 
 /// A run with every outcome, several hosts, kinds, manifests and variants, failures that do not count, placeholders and warnings.
 enum RichRun {
@@ -18,7 +18,8 @@ enum RichRun {
     let run = RunReport(
       version: "0.1.0",
       job: JobIdentity(name: "homepage", file: "jobs/homepage.yaml"),
-      variants: [ReportedVariant(name: "webp", edge: "east")],
+      words: .job,
+      variants: [RequestVariant(name: "webp", edge: "east")],
       startedAt: nineOClock,
       journals: journals,
       judge: Judge()

@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 
 /// 2026-11-21T09:00:00Z.
 let nineOClock = Timestamp(milliseconds: 1_795_251_600_000)
@@ -9,6 +9,7 @@ func makeRun(manifests: [String] = ["urls/hero.txt"], journals: [any ReportJourn
   RunReport(
     version: "0.1.0",
     job: JobIdentity(name: "homepage", file: "jobs/homepage.yaml"),
+    words: .job,
     manifests: manifests,
     startedAt: nineOClock,
     journals: journals
@@ -139,7 +140,17 @@ func makeTroubledRun() -> FinishedReport {
   return run.finish(
     makeEnd(after: .milliseconds(8100)) {
       addStores(to: &$0)
-      $0.boundedBy = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
+      $0.bottleneck = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
     }
+  )
+}
+
+extension ReportWords {
+  /// As jobs and the command have them.
+  static let job = ReportWords(
+    rules: "fail-on",
+    filters: "include and exclude",
+    evictionAdvice: "raise cache.max-size",
+    blacklistAdvice: "prewarm blacklist list"
   )
 }

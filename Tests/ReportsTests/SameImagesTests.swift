@@ -95,6 +95,7 @@ import Testing
     let run = RunReport(
       version: "0",
       job: JobIdentity(name: "a", file: nil),
+      words: .job,
       manifests: ["m"],
       startedAt: nil,
       listsPlaceholders: false

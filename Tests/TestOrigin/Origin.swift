@@ -127,6 +127,9 @@ extension Origin {
   /// were sent has the client number them in a header.
   public var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] { ledger.value.overlaps }
 
+  /// Whether the whole response to `request` was written before its connection closed.
+  public func hasAnswered(_ request: RecordedRequest) -> Bool { ledger.value.answered.contains(request.sequence) }
+
   /// The connections accepted until now.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }
 

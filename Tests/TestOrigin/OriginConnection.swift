@@ -46,7 +46,7 @@ final class OriginConnection: ChannelInboundHandler {
     pending = []
     ledger.withLock { state in
       state.connections[number] = nil
-      for exchange in unfinished { state.end(exchange.request) }
+      for exchange in unfinished { state.end(exchange.request, isAnswered: false) }
     }
   }
 
@@ -140,7 +140,7 @@ final class OriginConnection: ChannelInboundHandler {
   private func finish(_ context: ChannelHandlerContext, closing: Bool) {
     guard let request = current?.request else { return }
     current = nil
-    ledger.withLock { $0.end(request) }
+    ledger.withLock { $0.end(request, isAnswered: true) }
     if closing { context.close(promise: nil) } else { next(context) }
   }
 }

@@ -25,6 +25,8 @@ struct OriginState: Sendable {
   /// The requests of each target that are in flight, by their sequence.
   var inFlightOfTarget: [String: [Int]] = [:]
   var overlaps: [(earlier: RecordedRequest, later: RecordedRequest)] = []
+  /// The requests that were answered in full, by their sequence.
+  var answered: Set<Int> = []
 
   var totalInFlight: Int { inFlight.values.reduce(0, +) }
 
@@ -53,8 +55,9 @@ struct OriginState: Sendable {
     return (behaviour, turn)
   }
 
-  /// Notes that the response of a request has ended, or its connection.
-  mutating func end(_ request: RecordedRequest) {
+  /// Notes that a request was answered in full, or else that its connection has ended.
+  mutating func end(_ request: RecordedRequest, isAnswered: Bool) {
+    if isAnswered { answered.insert(request.sequence) }
     inFlight[request.port, default: 0] -= 1
     inFlightOfTarget[request.target]?.removeAll { $0 == request.sequence }
   }

@@ -4,26 +4,36 @@ import Foundation
 ///
 /// With `PREWARM_UPDATE_GOLDENS` set, a comparison writes the file instead; look at the difference before committing it.
 public enum Golden {
-  private static let directory = String(#filePath.dropLast("TestSupport/Golden.swift".count)) + "Goldens"
-  private static let isUpdating = ProcessInfo.processInfo.environment["PREWARM_UPDATE_GOLDENS"] != nil
+  /// The project's folder, with a slash at its end.
+  static let project = String(#filePath.dropLast("Tests/TestSupport/Golden.swift".count))
+  private static let directory = "\(project)Tests/Goldens"
+  /// Whether comparisons write the golden files instead.
+  public static let isUpdating = ProcessInfo.processInfo.environment["PREWARM_UPDATE_GOLDENS"] != nil
 
   /// Returns how `text` differs from the golden file `name`, such as `CommandTests/run-help.txt`: the first line that differs, in
   /// both; nil if they are equal.
   public static func difference(of text: String, from name: String) -> String? {
-    let path = "\(directory)/\(name)"
-    if isUpdating {
-      let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-      do {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-      } catch {
-        return "\(path) cannot be written: \(error)"
-      }
-      return nil
-    }
-    guard let bytes = readFile(path) else { return "no \(path); PREWARM_UPDATE_GOLDENS=1 writes it" }
-    let golden = String(decoding: bytes, as: UTF8.self)
+    if isUpdating { return write(text, to: name) }
+    guard let golden = Golden.text(of: name) else { return "no Tests/Goldens/\(name); PREWARM_UPDATE_GOLDENS=1 writes it" }
     return golden == text ? nil : "\(name): \(firstDifference(golden, text))"
+  }
+
+  /// Returns the text of the golden file `name`; nil if there is none.
+  static func text(of name: String) -> String? {
+    readFile("\(directory)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// Writes `text` as the golden file `name`, and returns why it can't be written.
+  static func write(_ text: String, to name: String) -> String? {
+    let path = "\(directory)/\(name)"
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    do {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    } catch {
+      return "\(path) cannot be written: \(error)"
+    }
+    return nil
   }
 
   private static func firstDifference(_ golden: String, _ text: String) -> String {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import WarmJobs
@@ -8,6 +9,6 @@ import Testing
     let budget = OpenFileBudget(limit: limit)
     #expect(budget.transfers == transfers)
     #expect(budget.warning(concurrency: transfers) == nil)
-    #expect(budget.warning(concurrency: transfers + 1)?.contains("\(limit) files may be open, so \(transfers) of") == true)
+    expectGolden(budget.warning(concurrency: transfers + 1), for: "\(limit) files")
   }
 }

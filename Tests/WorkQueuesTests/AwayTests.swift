@@ -21,7 +21,7 @@ import Testing
     // It goes on by itself.
     fixture.server.resume()
     try await worker.wait(for: "its end") { $0.condition == .stopped }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
   @Test("a worker that ends waits for a responsive server") func whoEndsWaitsForAServerThatAnswers() async throws {
@@ -31,7 +31,7 @@ import Testing
     worker.acknowledge(worker.messages[0])
     worker.consumer.stop()
     #expect(worker.consumer.join(afterSilence: .seconds(60), since: TimeSource.system.monotonic()))
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
   /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
@@ -43,17 +43,17 @@ import Testing
       return random.next() % 23 == 0
     }
     let entries = TestEntry.many(800, hosts: 40)
-    let place = QueuePlace(try proxy.address, name: fixture.place.name)
+    let location = QueueLocation(try proxy.address, name: fixture.location.name)
     var options = QueueWriter.Options()
     options.maximumMessagesInFlight = 2
-    let writer = QueueWriter(place, options: options) { _ in true }
+    let writer = QueueWriter(location, options: options) { _ in true }
     _ = try writer.begin(.test)
     for entry in entries { try writer.append(entry) }
     #expect(try writer.seal().entries == 800)
 
-    let direct = QueueFollower(fixture.place)
+    let direct = QueueFollower(fixture.location)
     let queue = try #require(try direct.open())
-    let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
+    let worker = try TestConsumer(OpenQueue(location: location, job: queue.job, filling: queue.filling))
     try await worker.drainSlowly()
     #expect(proxy.lossCount > 3)
     #expect(try direct.resultURLs().sorted() == entries.map(\.url).sorted())
@@ -79,8 +79,8 @@ import Testing
       }
     }
     let workers = try proxies.map {
-      let place = QueuePlace(try $0.address, name: fixture.place.name)
-      return try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling), options)
+      let location = QueueLocation(try $0.address, name: fixture.location.name)
+      return try TestConsumer(OpenQueue(location: location, job: queue.job, filling: queue.filling), options)
     }
     for worker in workers { worker.consumer.take(maximumEntries: 60) }
     var random = SeededRandom(seed: 11)
@@ -102,7 +102,7 @@ import Testing
     }
     try await poll("the drained queue", work)
     #expect(proxies.allSatisfy { $0.lossCount > 0 })
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     #expect(try follower.resultURLs().sorted() == entries.map(\.url).sorted())
     #expect(try follower.progress()?.counts.reduce(0, +) == 2000)
   }
@@ -118,7 +118,7 @@ import Testing
     try await worker.wait(for: "the loss of Redis") { if case .waiting = $0.condition { true } else { false } }
     try await fixture.server.start()
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+    #expect(try QueueFollower(fixture.location).resultURLs() == entries.map(\.url))
     #expect(worker.messages.count == 10)
   }
 
@@ -134,8 +134,8 @@ import Testing
         return true
       }
     }
-    let place = QueuePlace(try proxy.address, name: fixture.place.name)
-    let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
+    let location = QueueLocation(try proxy.address, name: fixture.location.name)
+    let worker = try TestConsumer(OpenQueue(location: location, job: queue.job, filling: queue.filling))
     try await worker.take(640, messages: 10)
     #expect(worker.messages.allSatisfy { $0.deliveries == 1 && $0.entries.count == 64 })
     #expect(try worker.messages.allSatisfy { try fixture.pending($0.id)[3] == .integer(1) })
@@ -158,20 +158,20 @@ import Testing
     #expect(try fixture.pending(worker.messages[0].id).count == 4)
     _ = try connection.command(["CONFIG", "SET", "maxmemory", "0"])
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
   @Test("a writer waits for memory") func aWriterWaitsForMemory() async throws {
     let fixture = try await QueueFixture(settings: ["--maxmemory-policy", "noeviction"])
     let connection = try fixture.connection()
-    let place = fixture.place
+    let location = fixture.location
     let writer = fixture.writer { why in
       guard case .forRedis(let error) = why, error.code == "OOM" else {
         Issue.record("\(why)")
         return false
       }
       do {
-        _ = try RedisConnection(place.address).command(["CONFIG", "SET", "maxmemory", "0"])
+        _ = try RedisConnection(location.address).command(["CONFIG", "SET", "maxmemory", "0"])
       } catch {
         Issue.record(error)
       }
@@ -193,7 +193,7 @@ import Testing
     let begun = fixture.writer { why in
       do {
         if case .forRedis(let error) = why { #expect(error.code == "READONLY") } else { Issue.record("\(why)") }
-        _ = try RedisConnection(fixture.place.address).command(["REPLICAOF", "NO", "ONE"])
+        _ = try RedisConnection(fixture.location.address).command(["REPLICAOF", "NO", "ONE"])
       } catch {
         Issue.record(error)
       }
@@ -219,7 +219,7 @@ import Testing
 
     try begun.add([QueuedManifest(name: "b", file: nil)], from: 1)
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 
   @Test("a hanging server is waited for") func aServerThatStandsStillIsWaitedFor() async throws {
@@ -234,7 +234,7 @@ import Testing
     try await worker.wait(for: "the silence") { if case .waiting = $0.condition { true } else { false } }
     fixture.server.resume()
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).resultURLs().count == 64)
+    #expect(try QueueFollower(fixture.location).resultURLs().count == 64)
   }
 
   @Test("lost scripts and groups are restored") func forgottenScriptsAndGroupsComeBack() async throws {
@@ -248,7 +248,7 @@ import Testing
     _ = try connection.command(["DEL", retries])
     worker.messages = []
     try await worker.drain()
-    #expect(try QueueFollower(fixture.place).resultURLs().count == 192)
+    #expect(try QueueFollower(fixture.location).resultURLs().count == 192)
   }
 }
 

@@ -14,7 +14,7 @@ import Testing
     let worker = try TestConsumer(try fixture.fill(entries))
     try await worker.take(640, messages: 15)
     #expect(worker.messages.map(\.priority) == Priority.allCases.flatMap { [$0, $0, $0] })
-    #expect(worker.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.problem == nil })
+    #expect(worker.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.error == nil })
   }
 
   @Test("a delivery has at most the requested entries and the rest of a message")
@@ -22,7 +22,7 @@ import Testing
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(640)))
     try await worker.take(65, messages: 2)
-    #expect(try QueueFollower(fixture.place).progress()?.heldMessages == 2)
+    #expect(try QueueFollower(fixture.location).progress()?.heldMessages == 2)
     try await worker.take(64, messages: 3)
     #expect(worker.messages.count == 3)
   }
@@ -38,7 +38,7 @@ import Testing
     // The other 50, and of the batches as many as are needed for 78.
     try await worker.take(128, messages: 152)
     #expect(worker.messages.suffix(2).allSatisfy { $0.entries.count == 64 })
-    #expect(try QueueFollower(fixture.place).progress()?.heldMessages == 152)
+    #expect(try QueueFollower(fixture.location).progress()?.heldMessages == 152)
     try await worker.take(128 - 50, messages: 153)
     #expect(worker.messages.count == 153)
   }
@@ -78,7 +78,7 @@ import Testing
     #expect(worker.messages.map { $0.entries[0].line } == entries.map(\.line))
     for message in worker.messages { worker.acknowledge(message) }
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+    #expect(try QueueFollower(fixture.location).resultURLs() == entries.map(\.url))
   }
 
   @Test("an entry delivered too often fails", arguments: [(8, false), (9, true)])
@@ -101,7 +101,7 @@ import Testing
     worker.acknowledge(worker.messages[1])
     #expect(worker.messages.allSatisfy { $0.isGivenUp == isGivenUp && $0.deliveries == deaths + 2 && $0.entries.count == 1 })
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 2)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 2)
   }
 
   @Test("an entry that crashed two workers is retried on its own", arguments: [1, 20])
@@ -139,9 +139,9 @@ import Testing
     try await first.wait(for: "the end") { $0.condition == .drained }
     second.acknowledge(second.messages[0])
     try await second.wait(for: "the end") { $0.condition == .drained }
-    let progress = try #require(try QueueFollower(fixture.place).progress())
+    let progress = try #require(try QueueFollower(fixture.location).progress())
     #expect(progress.finalEntries == 1 && progress.counts.reduce(0, +) == 1)
-    #expect(try QueueFollower(fixture.place).resultURLs() == ["http://h/1"])
+    #expect(try QueueFollower(fixture.location).resultURLs() == ["http://h/1"])
   }
 
   @Test("a worker learns which entries it lost") func aWorkerIsToldOfWhatItLost() async throws {
@@ -180,11 +180,11 @@ import Testing
     let queue = try fixture.fill(TestEntry.many(640))
     let worker = try TestConsumer(queue)
     try await worker.take(640, messages: 10)
-    #expect(try QueueFollower(fixture.place).progress()?.workers == 1)
+    #expect(try QueueFollower(fixture.location).progress()?.workers == 1)
     for message in worker.messages { worker.acknowledge(message) }
     worker.consumer.stop()
     worker.consumer.join()
-    let progress = try #require(try QueueFollower(fixture.place).progress())
+    let progress = try #require(try QueueFollower(fixture.location).progress())
     #expect(progress.finalEntries == 640 && progress.workers == 0)
   }
 
@@ -206,7 +206,7 @@ import Testing
     options.keepsWaiting = true
     let worker = try TestConsumer(try fixture.fill([]), options)
     try await worker.wait(for: "the drained queue") { $0.condition == .drained }
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     try follower.delete()
     try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: false) }
     #expect(try fixture.connection().command(["KEYS", "*"]) == .array([]))

@@ -20,12 +20,12 @@ import Testing
     _ = try connection.command(["XADD", retries, "*", "m", "", "d", "-99999999999999999999"])
     let worker = try TestConsumer(queue)
     try await worker.take(1000, messages: 6)
-    #expect(worker.messages.filter { $0.problem != nil && $0.entries.isEmpty }.count == 4)
+    #expect(worker.messages.filter { $0.error != nil && $0.entries.isEmpty }.count == 4)
     for message in worker.messages { worker.acknowledge(message) }
     try await worker.wait(for: "the end") { $0.condition == .drained }
-    let progress = try #require(try QueueFollower(fixture.place).progress())
+    let progress = try #require(try QueueFollower(fixture.location).progress())
     #expect(progress.undecodableMessages == 4 && progress.finalEntries == 128)
-    #expect(try QueueFollower(fixture.place).resultURLs() == entries.map(\.url))
+    #expect(try QueueFollower(fixture.location).resultURLs() == entries.map(\.url))
   }
 
   @Test("all keys share one hash tag") func allKeysHoldOneHashTag() async throws {
@@ -40,7 +40,7 @@ import Testing
     let connection = try fixture.connection()
     let keys = try #require(try connection.command(["KEYS", "*"]).array)
     #expect(keys.count >= 13 && keys.allSatisfy { $0.text?.hasPrefix("{prewarm:test}:") == true })
-    try QueueFollower(fixture.place).delete()
+    try QueueFollower(fixture.location).delete()
     #expect(try connection.command(["DBSIZE"]) == .integer(0))
   }
 
@@ -77,14 +77,14 @@ import Testing
     let fixture = try await QueueFixture()
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await worker.take(64, messages: 1)
-    try QueueFollower(fixture.place).delete()
+    try QueueFollower(fixture.location).delete()
     let other = try TestConsumer(try fixture.fill(TestEntry.many(64)))
     try await other.take(64, messages: 1)
     #expect(other.messages[0].id == worker.messages[0].id)
     worker.acknowledge(worker.messages[0])
     try await worker.wait(for: "its end") { $0.condition == .replaced(isHolding: true) }
     #expect(try fixture.pending(other.messages[0].id).count == 4)
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 0)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 0)
   }
 
   @Test("a wrong password and a missing permission are final") func aWrongPasswordAndALackingPermissionAreFinal() async throws {
@@ -92,15 +92,15 @@ import Testing
       "user default off", "user weak on >secret ~* +@all -xreadgroup", "user strong on >secret ~* &* +@all",
     ])
     let name = QueueName.standard
-    let strong = QueuePlace(try RedisAddress("redis://strong:secret@\(server.host)"), name: name)
+    let strong = QueueLocation(try RedisAddress("redis://strong:secret@\(server.host)"), name: name)
     let writer = QueueWriter(strong) { _ in true }
     _ = try writer.begin(.test)
     try writer.append(TestEntry(url: "http://h/1"))
     _ = try writer.seal()
     let queue = try #require(try QueueFollower(strong).open())
     for (login, expected) in [("strong:wrong", "password"), ("weak:secret", "ACL")] {
-      let place = QueuePlace(try RedisAddress("redis://\(login)@\(server.host)"), name: name)
-      let worker = try TestConsumer(OpenQueue(place: place, job: queue.job, filling: queue.filling))
+      let location = QueueLocation(try RedisAddress("redis://\(login)@\(server.host)"), name: name)
+      let worker = try TestConsumer(OpenQueue(location: location, job: queue.job, filling: queue.filling))
       worker.consumer.take(maximumEntries: 1)
       try await worker.wait(for: "the refusal") {
         if case .refused(let why) = $0.condition {
@@ -114,14 +114,14 @@ import Testing
 
   @Test("a job from another source is unreadable") func aJobOfAnotherMakingIsUnreadable() async throws {
     let fixture = try await QueueFixture()
-    #expect(try QueueFollower(fixture.place).open() == nil)
-    #expect(try QueueFollower(fixture.place).progress() == nil)
+    #expect(try QueueFollower(fixture.location).open() == nil)
+    #expect(try QueueFollower(fixture.location).progress() == nil)
     let connection = try fixture.connection()
     _ = try connection.command(["HSET", fixture.keys.job, "digest", "x", "variants", "100000000"])
-    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.location).open() }
     _ = try connection.command(["DEL", fixture.keys.job])
     _ = try connection.command(["SET", fixture.keys.job, "x"])
-    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.location).open() }
   }
 
   @Test("a job from another version is unreadable", arguments: ["9007199254740993", "-9223372036854775808", "1e3"])
@@ -129,7 +129,7 @@ import Testing
     let fixture = try await QueueFixture()
     _ = try fixture.fill(TestEntry.many(1))
     _ = try fixture.connection().command(["HSET", fixture.keys.job, "created", RedisArgument(created)])
-    #expect(throws: QueueError.self) { try QueueFollower(fixture.place).open() }
+    #expect(throws: QueueError.self) { try QueueFollower(fixture.location).open() }
   }
 
   @Test("huge counts never overflow") func countsBeyondAllBoundsOverflowNowhere() async throws {
@@ -138,7 +138,7 @@ import Testing
     let connection = try fixture.connection()
     _ = try connection.command(["HSET", fixture.keys.job, "entries", "9223372036854775807", "written", "9223372036854775807"])
     _ = try connection.command(["HSET", fixture.keys.totals, "entries", "9223372036854775807", "0", "9223372036854775807"])
-    let progress = try #require(try QueueFollower(fixture.place).progress())
+    let progress = try #require(try QueueFollower(fixture.location).progress())
     #expect(progress.written == QueueSize(entries: 1 << 40, messages: 1 << 40))
     #expect(progress.finalEntries == 1 << 40 && progress.counts[0] == 1 << 40)
     #expect(throws: QueueError.self) { try fixture.writer().begin(.test) }
@@ -163,7 +163,7 @@ import Testing
     let worker = try TestConsumer(try fixture.fill(TestEntry.many(64 * 3)))
     _ = try fixture.connection().command(["XADD", fixture.keys.results, "*", "foo", "bar"])
     try await worker.drain()
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     let all = try follower.results()
     #expect(all.map { $0.payload == nil } == [true, false, false, false])
     #expect(try follower.results(after: all[1].id, maximum: 1) == [all[2]])

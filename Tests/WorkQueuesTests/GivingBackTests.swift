@@ -41,7 +41,7 @@ import Testing
     #expect(last.messages.allSatisfy { $0.deliveries == 1 && !$0.isGivenUp && $0.entries.count == 1 })
     for message in last.messages { last.acknowledge(message) }
     try await last.wait(for: "the end") { $0.condition == .drained }
-    #expect(try Set(QueueFollower(fixture.place).resultURLs()) == Set(entries.map(\.url) + ["http://single/1.jpg"]))
+    #expect(try Set(QueueFollower(fixture.location).resultURLs()) == Set(entries.map(\.url) + ["http://single/1.jpg"]))
   }
 
   @Test("ten crashes among stops are ten deliveries") func tenDeathsAmongStopsAreTenDeliveries() async throws {
@@ -75,7 +75,7 @@ import Testing
     #expect(Set(second.messages.flatMap(\.urls)) == Set(entries.map(\.url)))
     for message in second.messages { second.acknowledge(message) }
     try await second.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 128)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 128)
   }
 
   @Test("at the memory limit everything is returned unchanged", arguments: [true, false])
@@ -103,7 +103,7 @@ import Testing
     #expect(second.messages[0].deliveries == 1 && second.messages[0].entries.count == 64)
     second.acknowledge(second.messages[0])
     try await second.wait(for: "the end") { $0.condition == .drained }
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 64)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 64)
   }
 }
 

@@ -16,8 +16,8 @@ import Testing
     return encoder.bytes
   }
 
-  static func decoded(_ bytes: [UInt8]) throws(MessageProblem) -> MessageDecoder {
-    try bytes.withRawBytes { bytes throws(MessageProblem) in try MessageDecoder(bytes) }
+  static func decoded(_ bytes: [UInt8]) throws(MessageError) -> MessageDecoder {
+    try bytes.withRawBytes { bytes throws(MessageError) in try MessageDecoder(bytes) }
   }
 
   static let sample = encoded([
@@ -68,7 +68,7 @@ import Testing
       [1, 2, 0, 0, 0, 0, 201, 1] + [UInt8](repeating: 65, count: 201),  // a sentence that a writer would have cut
       [1] + Array(repeating: [0, 0, 0, 0, 0], count: 257).flatMap { $0 },
     ]
-    for bytes in wrong { #expect(throws: MessageProblem.self) { try Self.decoded(bytes) } }
+    for bytes in wrong { #expect(throws: MessageError.self) { try Self.decoded(bytes) } }
   }
 
   @Test("a small message cannot expand without limit") func aSmallMessageCannotUnfoldToAnyLength() {
@@ -81,7 +81,7 @@ import Testing
       Varint.append(65_536, to: &bytes)
       bytes.append(0)
     }
-    #expect(throws: MessageProblem.self) { try Self.decoded(bytes) }
+    #expect(throws: MessageError.self) { try Self.decoded(bytes) }
   }
 
   @Test("garbage never crashes the reader") func garbageNeverCrashesTheReader() {

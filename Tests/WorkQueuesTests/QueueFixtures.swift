@@ -5,22 +5,22 @@ import Testing
 
 @testable import WorkQueues
 
-/// A server with a queue's place on it.
+/// A server with a queue's location on it.
 struct QueueFixture {
   let server: RedisServer
-  let place: QueuePlace
+  let location: QueueLocation
 
   init(settings: [String] = [], name: String = "test") async throws {
     server = try await RedisServer(settings: settings)
-    place = QueuePlace(try RedisAddress(server.url), name: try #require(QueueName(name)))
+    location = QueueLocation(try RedisAddress(server.url), name: try #require(QueueName(name)))
   }
 
-  var keys: QueueKeys { QueueKeys(place.name) }
+  var keys: QueueKeys { QueueKeys(location.name) }
 
-  func connection() throws -> RedisConnection { try RedisConnection(place.address) }
+  func connection() throws -> RedisConnection { try RedisConnection(location.address) }
 
   func writer(_ options: QueueWriter.Options = .init(), waiting: @escaping (QueueWait) -> Bool = { _ in true }) -> QueueWriter {
-    QueueWriter(place, options: options, waiting: waiting)
+    QueueWriter(location, options: options, waiting: waiting)
   }
 
   /// A sealed queue of these entries, and the queue opened.
@@ -30,7 +30,7 @@ struct QueueFixture {
     for entry in entries { try writer.append(entry) }
     let size = try writer.seal()
     #expect(size.entries == UInt64(entries.count))
-    return try #require(try QueueFollower(place).open())
+    return try #require(try QueueFollower(location).open())
   }
 
   /// A consumer that takes over at once what is not renewed.
@@ -62,7 +62,7 @@ extension QueueFixture {
     server.pause()
     try await poll("a silent server") {
       do throws(RedisError) {
-        _ = try RedisConnection(place.address, timeouts: .init(connect: .milliseconds(100), answer: .milliseconds(100)))
+        _ = try RedisConnection(location.address, timeouts: .init(connect: .milliseconds(100), answer: .milliseconds(100)))
         return false
       } catch {
         return true

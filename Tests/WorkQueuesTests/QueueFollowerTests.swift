@@ -8,7 +8,7 @@ import Testing
   @Test("a reported queue holds no results") func aReportedQueueHoldsNoResults() async throws {
     let fixture = try await QueueFixture()
     try await TestConsumer(try fixture.fill(TestEntry.many(192))).drain()
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     #expect(try follower.results().count == 3 && follower.progress()?.isReported == false)
     // It has not looked which filling it would speak of.
     try follower.markReported()
@@ -22,9 +22,9 @@ import Testing
   @Test("a report on an earlier filling leaves the next alone") func aReportOnAnEarlierFillingLeavesTheNextAlone() async throws {
     let fixture = try await QueueFixture()
     let first = try fixture.fill(TestEntry.many(64))
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     #expect(try follower.open() == first)
-    try QueueFollower(fixture.place).delete()
+    try QueueFollower(fixture.location).delete()
     try follower.markReported()
     #expect(try fixture.connection().command(["DBSIZE"]) == .integer(0))
     try await TestConsumer(try fixture.fill(TestEntry.many(128))).drain()
@@ -35,7 +35,7 @@ import Testing
   @Test("only the given filling is deleted") func onlyTheFillingThatIsMeantIsDeleted() async throws {
     let fixture = try await QueueFixture()
     let first = try fixture.fill(TestEntry.many(64))
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     try follower.delete(first)
     #expect(try fixture.connection().command(["DBSIZE"]) == .integer(0))
     let second = try fixture.fill(TestEntry.many(128))
@@ -49,7 +49,7 @@ import Testing
   func ratesOutlastTheQueue() async throws {
     let fixture = try await QueueFixture()
     let queue = try fixture.fill(TestEntry.many(64))
-    let keys = RateKeys(fixture.place.name)
+    let keys = RateKeys(fixture.location.name)
     let connection = try fixture.connection()
     var worker = try ScriptedWorker("worker", fixture)
     try worker.beat(lease: 6000, returning: 6000)
@@ -58,11 +58,11 @@ import Testing
       keys: [keys.pause("https://a"), keys.pauses],
       [60_000, 429, "worker", "https://a"]
     )
-    try QueueFollower(fixture.place).delete(queue)
-    try QueueFollower(fixture.place).delete()
+    try QueueFollower(fixture.location).delete(queue)
+    try QueueFollower(fixture.location).delete()
     #expect(try connection.command(["DBSIZE"]) == .integer(3))
-    for key in [keys.members, keys.pauses, keys.pause("https://a")] {
-      #expect((1...60_000).contains(try connection.command(["PTTL", key]).integer ?? 0))
+    for (key, milliseconds) in [(keys.members, 3_600_000 as Int64), (keys.pauses, 60_000), (keys.pause("https://a"), 60_000)] {
+      #expect((1...milliseconds).contains(try connection.command(["PTTL", key]).integer ?? 0))
     }
   }
 }

@@ -13,7 +13,7 @@ import Testing
     let queue = try fixture.fill(entries)
     #expect(queue.job == .test)
     try await TestConsumer(queue).drain()
-    let follower = QueueFollower(fixture.place)
+    let follower = QueueFollower(fixture.location)
     #expect(try follower.resultURLs().sorted() == entries.map(\.url).sorted())
     let progress = try #require(try follower.progress())
     #expect(progress.isDrained && progress.finalEntries == 1000 && progress.written.entries == 1000)

@@ -24,7 +24,7 @@ import Testing
     for message in first.messages.prefix(2) { first.acknowledge(message) }
     try await first.wait(for: "the end") { $0.condition == .drained }
     #expect(first.lost.isEmpty)
-    #expect(try QueueFollower(fixture.place).progress()?.finalEntries == 192)
+    #expect(try QueueFollower(fixture.location).progress()?.finalEntries == 192)
   }
 
   /// What several give back is for several: no one takes more than a batch at once, even of single entries.
@@ -35,7 +35,7 @@ import Testing
     try await first.take(150, messages: 150)
     first.consumer.giveBack(first.messages.map(\.id))
     try await poll("all to be given back") {
-      try QueueFollower(fixture.place).progress()?.heldMessages == 150 && fixture.givenBackCount() == 150
+      try QueueFollower(fixture.location).progress()?.heldMessages == 150 && fixture.givenBackCount() == 150
     }
     let second = try TestConsumer(queue, .patient)
     second.consumer.setNeedsWork(true)
@@ -76,7 +76,7 @@ import Testing
     let fixture = try await QueueFixture()
     let writer = fixture.writer()
     _ = try writer.begin(.test)
-    let worker = try TestConsumer(try #require(try QueueFollower(fixture.place).open()), .patient)
+    let worker = try TestConsumer(try #require(try QueueFollower(fixture.location).open()), .patient)
     worker.consumer.setNeedsWork(true)
     worker.consumer.take(maximumEntries: 64)
     let connection = try fixture.connection()
@@ -97,7 +97,7 @@ import Testing
     let connection = try fixture.connection()
     // By the server's clock, and as if just now also on a machine that is busy.
     let time = try #require(try connection.command(["TIME"]).array?.first?.integer) * 1000
-    let script = ConsumerScripts.look.source.replacing("redis.call('TIME')", with: "{'\(time / 1000)', '500000'}")
+    let script = ConsumerScripts.checkNeed.source.replacing("redis.call('TIME')", with: "{'\(time / 1000)', '500000'}")
     let now = RedisArgument(word.replacing("%d", with: String(time)))
     _ = try connection.command(["HSET", fixture.keys.job, "needed", now])
     let look = RedisScript(name: "look", source: script)

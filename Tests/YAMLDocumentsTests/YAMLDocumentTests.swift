@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import YAMLDocuments
 
@@ -71,7 +72,7 @@ import YAMLDocuments
 
   @Test("malformed bytes have a location") func malformedBytesHaveAPlace() {
     let error = #expect(throws: YAMLError.self) { try YAMLDocument(parsing: Array("a: 1\nb: é".utf8) + [0xFF], name: "job.yaml") }
-    #expect(error?.description == "job.yaml:2:5: invalid leading UTF-8 octet")
+    expectGolden(error?.description)
   }
 
   private func message(_ text: String) -> String? {
@@ -91,30 +92,30 @@ import YAMLDocuments
       let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
       text += "a\(level): &a\(level) [\(aliases)]\n"
     }
-    #expect(refusal(text)?.contains("more than 100000 values") == true)
+    expectGolden(refusal(text))
   }
 
   @Test("a recursive alias is rejected") func anAliasOfItselfIsRefused() {
-    #expect(refusal("a: &x [*x]\n")?.contains("more than 64 deep") == true)
+    expectGolden(refusal("a: &x [*x]\n"))
   }
 
   @Test("nesting is limited") func nestingEndsAtTheLimit() throws {
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     #expect(throws: Never.self) { try parse(deep) }
-    #expect(refusal("[\(deep)]") == "job.yaml:1:65: lists and mappings more than 64 deep")
+    expectGolden(refusal("[\(deep)]"))
     // libyaml alone would take minutes for this one.
-    #expect(refusal(String(repeating: "[", count: 1 << 20)) == "job.yaml:1:65: lists and mappings more than 64 deep")
+    expectGolden(refusal(String(repeating: "[", count: 1 << 20)))
   }
 
   @Test("too many values and anchors are rejected") func manyValuesAndAnchorsAreRefused() {
-    #expect(refusal("[" + String(repeating: "a,", count: 100_000) + "]")?.contains("more than 100000 values") == true)
-    #expect(refusal((0...1000).map { "- &a\($0) x\n" }.joined()) == "job.yaml:1001:3: more than 1000 anchors")
+    expectGolden(refusal("[" + String(repeating: "a,", count: 100_000) + "]"))
+    expectGolden(refusal((0...1000).map { "- &a\($0) x\n" }.joined()))
   }
 
   @Test("a text above the size limit is rejected") func aTextBeyondTheLimitIsRefused() throws {
     let comment = "a: 1 #" + String(repeating: "x", count: 1 << 20)
     #expect(throws: Never.self) { try parse(String(comment.prefix(1 << 20))) }
-    #expect(refusal(comment) == "job.yaml:1:1: the text is larger than 1048576 bytes")
+    expectGolden(refusal(comment))
   }
 
   private func refusal(_ text: String) -> String? {

@@ -4,6 +4,8 @@
 // libavif's decoder, loaded with the first image that needs it: it brings five codecs and 8 MB along, which most starts of a program
 // do without. It reports by status and reads through callbacks that may be Swift's, so Swift calls it as it is.
 
+// Without the trait AVIF nothing uses this module, though SwiftPM compiles it; so libavif's headers aren't needed then.
+#if __has_include(<avif/avif.h>)
 #include <avif/avif.h>
 
 #if AVIF_VERSION >= 1000000
@@ -45,5 +47,7 @@ const CAVIFFunctions *_Nullable cavif_functions(void);
 
 // Why `cavif_functions` is NULL.
 const char *_Nonnull cavif_problem(void);
+
+#endif
 
 #endif

@@ -71,11 +71,11 @@ extension CacheError: CustomStringConvertible {
     case .deleted(let path):
       "the cache at \(path) was deleted or replaced while it was in use; start again to make it anew"
     case .diskFull(let path):
-      "no space is left for the cache at \(path); free space, or limit it with max-size"
+      "no space is left for the cache at \(path); free space, or limit its size"
     case .mapFull(let path):
       "the index of the cache at \(path) has no room left in its memory map; trim the cache, or raise the limit on address space"
     case .tooManyOpenFiles(let path):
-      "too many files are open for the cache at \(path); raise the limit (ulimit -n), or lower prefetch.concurrency"
+      "too many files are open for the cache at \(path); raise the limit (ulimit -n), or load fewer images at once"
     case .readersFull(let path):
       "too many readers have the cache at \(path) open; wait until some of them are done"
     case .inUse(let path, let processes):

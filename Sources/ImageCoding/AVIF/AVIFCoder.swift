@@ -1,63 +1,112 @@
 #if AVIF
-  public import ImagePrimitives
+import CAVIF
+public import ImagePrimitives
 
-  /// AVIF by libavif: still images, grids and sequences, 8 to 12 bits a sample, with or without alpha.
-  ///
-  /// What is read, and how strictly, is what Pillow's plug-in asks of libavif too: `clap` and `pixi` boxes may be wrong or absent, and a clean
-  /// aperture (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif knows no warnings; before its version 1.0 it lets
-  /// dav1d write what that finds odd to standard error.
-  ///
-  /// A frame is decoded in one call that cannot be interrupted, so that ``DecodingLimits/maximumTime`` is looked at between frames.
-  public struct AVIFCoder: ImageCoder {
-    /// A coder; all are alike.
-    public init() {}
+/// AVIF by libavif: still images, grids and sequences, 8 to 12 bits a sample, with or without alpha.
+///
+/// What is read, and how strictly, is what Pillow's plug-in asks of libavif too: `clap` and `pixi` boxes may be wrong or absent, and a clean
+/// aperture (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif knows no warnings; before its version 1.0 it lets
+/// dav1d write what that finds odd to standard error.
+///
+/// A frame is decoded in one call that cannot be interrupted, so that ``DecodingLimits/maximumTime`` is looked at between frames.
+public struct AVIFCoder: ImageCoder {
+  public init() {}
 
-    /// Whether `format` is this one.
-    public func canDecode(_ format: ImageFormat) -> Bool { format == .avif }
+  public func canDecode(_ format: ImageFormat) -> Bool { format == .avif }
 
-    /// Reads the boxes `ftyp`, `meta` and, of a sequence, `moov`, wherever they stand, and where colours are told there only, the first bytes of
-    /// the picture.
-    public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      try AVIFDecoder.opening(prefix, isComplete: isComplete).header
-    }
+  /// Reads the boxes `ftyp`, `meta` and, of a sequence, `moov`, wherever they stand, and where colours are told there only, the first bytes of
+  /// the picture.
+  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+    try AVIFDecoder.opening(prefix, isComplete: isComplete).header
+  }
 
-    /// Decodes to upright RGBA, not premultiplied.
-    public func decode(
-      _ bytes: UnsafeRawBufferPointer,
-      options: DecodingOptions,
-      limits: DecodingLimits
-    ) throws(ImageError) -> DecodedImage {
-      let deadline = DecodingDeadline(limits)
-      let decoder = try AVIFDecoder.opening(bytes, within: limits)
-      let header = decoder.header
-      let frames = options.firstFrameOnly ? 1 : header.frames
-      let size = options.decodedSize(of: header.displaySize)
-      let memory = decoder.memory.bytes + AVIFMemory.bytes(of: header, frames: frames, decodedTo: size)
-      return try limits.spending(memory) { () throws(ImageError) in
-        let first = try decoder.nextPixels(size)
-        guard frames > 1 else { return DecodedImage(header: header, pixels: first) }
-        var kept = [Animation.Frame(pixels: first, duration: decoder.frameDuration)]
-        while kept.count < frames {
-          try deadline.check()
-          kept.append(Animation.Frame(pixels: try decoder.nextPixels(size), duration: decoder.frameDuration))
-        }
-        return DecodedImage(header: header, pixels: first, animation: Animation(frames: kept, loopCount: decoder.loopCount))
+  /// Decodes to upright RGBA, not premultiplied.
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
+    let deadline = DecodingDeadline(limits)
+    let decoder = try AVIFDecoder.opening(bytes, within: limits)
+    let header = decoder.header
+    let frames = options.firstFrameOnly ? 1 : header.frames
+    let size = options.decodedSize(of: header.displaySize)
+    let memory = decoder.memory.bytes + AVIFMemory.bytes(of: header, frames: frames, decodedTo: size)
+    return try limits.spending(memory) { () throws(ImageError) in
+      let first = try decoder.nextPixels(size)
+      guard frames > 1 else { return DecodedImage(header: header, pixels: first) }
+      var kept = [Animation.Frame(pixels: first, duration: decoder.frameDuration)]
+      while kept.count < frames {
+        try deadline.check()
+        kept.append(Animation.Frame(pixels: try decoder.nextPixels(size), duration: decoder.frameDuration))
       }
-    }
-
-    /// Decodes every frame, and makes no pixels of them.
-    public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-      let deadline = DecodingDeadline(limits)
-      let decoder = try AVIFDecoder.opening(bytes, within: limits)
-      let header = decoder.header
-      try limits.spending(decoder.memory.bytes) { () throws(ImageError) in
-        for _ in 0..<header.frames {
-          try deadline.check()
-          try decoder.next()
-          try decoder.checkColors()
-        }
-      }
-      return Proof(header: header)
+      return DecodedImage(header: header, pixels: first, animation: Animation(frames: kept, loopCount: decoder.loopCount))
     }
   }
+
+  /// Decodes every frame, and makes no pixels of them.
+  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
+    let deadline = DecodingDeadline(limits)
+    let decoder = try AVIFDecoder.opening(bytes, within: limits)
+    let header = decoder.header
+    try limits.spending(decoder.memory.bytes) { () throws(ImageError) in
+      for _ in 0..<header.frames {
+        try deadline.check()
+        try decoder.next()
+        try decoder.checkColors()
+      }
+    }
+    return Proof(header: header)
+  }
+}
+
+/// What libavif and dav1d hold while they decode the frames of a file that keeps to its header.
+struct AVIFMemory {
+  private let framePixels: Int
+  private let bytesPerPixel: Int
+  private let decoders: Int
+
+  /// Pixels beyond those of the header that a coded frame may have: the cells of a grid reach beyond its right and lower edges.
+  private static let sparePixels = 512 * 512
+  /// Tables and rows of one dav1d, of which there is one an item of a grid.
+  private static let bytesPerDecoder = 2 << 20
+  /// Frames of a sequence that later ones may refer to (AV1 specification, section 3: `NUM_REF_FRAMES`), the one that is decoded, and the last one.
+  private static let framesOfSequence = 10
+  /// A still frame, and the grid that it is copied to or what it is scaled from.
+  private static let framesOfStill = 2
+
+  init(header: ImageHeader, format: avifPixelFormat, depth: Int, items: Int) {
+    framePixels = Self.framePixels(of: header.size)
+    let halfSamples =
+      switch format {
+      case AVIF_PIXEL_FORMAT_YUV400: 2
+      case AVIF_PIXEL_FORMAT_YUV420: 3
+      case AVIF_PIXEL_FORMAT_YUV422: 4
+      default: 6
+      }
+    let sampleBytes = depth > 8 ? 2 : 1
+    // Alpha is monochrome, but may be coded with chroma planes of the smallest kind.
+    let frameBytes = (halfSamples + (header.hasAlpha ? 3 : 0)) * sampleBytes
+    let frames = header.isAnimated ? Self.framesOfSequence : Self.framesOfStill
+    // Beside samples, dav1d keeps motion vectors, segments and filter levels.
+    bytesPerPixel = (frameBytes * frames + 1) / 2 + (header.hasAlpha ? 2 : 1)
+    decoders = max(1, items) + (header.hasAlpha ? 1 : 0)
+  }
+
+  /// Bytes at most; `Int.max` where they do not fit.
+  var bytes: Int {
+    let (pictures, overflow) = framePixels.multipliedReportingOverflow(by: bytesPerPixel)
+    return overflow ? .max / 2 : min(pictures, .max / 4) + decoders * Self.bytesPerDecoder
+  }
+
+  /// Pixels that a coded frame may have.
+  static func framePixels(of size: ImageSize) -> Int { min(size.pixels, .max / 2) + sparePixels }
+
+  /// Bytes of the pixels that a decode keeps of `frames` frames, and of those it makes on the way.
+  static func bytes(of header: ImageHeader, frames: Int, decodedTo size: ImageSize) -> Int {
+    let steps = (header.orientation == 1 ? 0 : 1) + (size == header.displaySize ? 0 : 1)
+    let (kept, overflow) = (size.pixels * 4).multipliedReportingOverflow(by: frames)
+    return overflow ? .max / 2 : min(kept, .max / 4) + header.size.pixels * 4 * steps
+  }
+}
 #endif

@@ -1,205 +1,205 @@
 #if AVIF
-  import CAVIF
-  import ImagePrimitives
+import CAVIF
+import ImagePrimitives
 
-  /// A file in libavif's decoder, from its boxes to its last frame.
-  struct AVIFDecoder: ~Copyable {
-    /// How often an animation is shown; 0: for ever.
-    let loopCount: Int
-    private let items: Int
-    private let avif: CAVIFFunctions
-    private let decoder: UnsafeMutablePointer<avifDecoder>
-    private let io: UnsafeMutablePointer<avifIO>
-    private let input: UnsafeMutablePointer<AVIFInput>
+/// A file in libavif's decoder, from its boxes to its last frame.
+struct AVIFDecoder: ~Copyable {
+  /// How often an animation is shown; 0: for ever.
+  let loopCount: Int
+  private let items: Int
+  private let avif: CAVIFFunctions
+  private let decoder: UnsafeMutablePointer<avifDecoder>
+  private let io: UnsafeMutablePointer<avifIO>
+  private let input: UnsafeMutablePointer<AVIFInput>
 
-    private init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool, structure: AVIFStructure, avif: CAVIFFunctions) {
-      self.avif = avif
-      loopCount = structure.loopCount
-      items = structure.items
-      input = .allocate(capacity: 1)
-      input.initialize(to: AVIFInput(bytes, isComplete: isComplete))
-      io = .allocate(capacity: 1)
-      io.initialize(to: AVIFInput.makeIO(over: input))
-      decoder = avif.decoderCreate()!
-      avif.decoderSetIO(decoder, io)
-      decoder.pointee.maxThreads = 1
-      decoder.pointee.strictFlags = AVIF_STRICT_ALPHA_ISPE_REQUIRED.rawValue
-      decoder.pointee.imageCountLimit = AVIFStructure.maximumFrames
-      // Of a whole file they are read, so that one that is cut within them is found; they lie anywhere, so that a prefix has to do without.
-      decoder.pointee.ignoreExif = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
-      decoder.pointee.ignoreXMP = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
+  private init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool, structure: AVIFStructure, avif: CAVIFFunctions) {
+    self.avif = avif
+    loopCount = structure.loopCount
+    items = structure.items
+    input = .allocate(capacity: 1)
+    input.initialize(to: AVIFInput(bytes, isComplete: isComplete))
+    io = .allocate(capacity: 1)
+    io.initialize(to: AVIFInput.makeIO(over: input))
+    decoder = avif.decoderCreate()!
+    avif.decoderSetIO(decoder, io)
+    decoder.pointee.maxThreads = 1
+    decoder.pointee.strictFlags = AVIF_STRICT_ALPHA_ISPE_REQUIRED.rawValue
+    decoder.pointee.imageCountLimit = AVIFStructure.maximumFrames
+    // Of a whole file they are read, so that one that is cut within them is found; they lie anywhere, so that a prefix has to do without.
+    decoder.pointee.ignoreExif = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
+    decoder.pointee.ignoreXMP = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
+  }
+
+  deinit {
+    avif.decoderDestroy(decoder)
+    io.deallocate()
+    input.deallocate()
+  }
+
+  /// A decoder that has read the boxes of `bytes`, which have to outlive it.
+  static func opening(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> AVIFDecoder {
+    guard ImageFormat(prefix: bytes) == .avif else {
+      throw ImageError(.notAnImage, "not an AVIF file: it does not begin with a file type box (ftyp) of brand avif or avis")
     }
+    let structure = try AVIFStructure(of: bytes)
+    let avif = try CAVIFFunctions.loaded()
+    let decoder = AVIFDecoder(bytes, isComplete: isComplete, structure: structure, avif: avif)
+    try decoder.check(avif.decoderParse(decoder.decoder))
+    return decoder
+  }
 
-    deinit {
-      avif.decoderDestroy(decoder)
-      io.deallocate()
-      input.deallocate()
-    }
+  /// A decoder for the frames of a whole file, which is within `limits`.
+  static func opening(_ bytes: UnsafeRawBufferPointer, within limits: DecodingLimits) throws(ImageError) -> AVIFDecoder {
+    let decoder = try opening(bytes, isComplete: true)
+    let header = decoder.header
+    try limits.check(header.size)
+    try limits.check(frames: header.frames)
+    // A coded frame of another size than its box says would be scaled to it.
+    decoder.decoder.pointee.imageSizeLimit = UInt32(clamping: AVIFMemory.framePixels(of: header.size))
+    return decoder
+  }
 
-    /// A decoder that has read the boxes of `bytes`, which have to outlive it.
-    static func opening(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> AVIFDecoder {
-      guard ImageFormat(prefix: bytes) == .avif else {
-        throw ImageError(.notAnImage, "not an AVIF file: it does not begin with a file type box (ftyp) of brand avif or avis")
-      }
-      let structure = try AVIFStructure(of: bytes)
-      let avif = try CAVIFFunctions.loaded()
-      let decoder = AVIFDecoder(bytes, isComplete: isComplete, structure: structure, avif: avif)
-      try decoder.check(avif.decoderParse(decoder.decoder))
-      return decoder
-    }
+  /// What the boxes say.
+  var header: ImageHeader {
+    let image = decoder.pointee.image.pointee
+    let frames = Int(decoder.pointee.imageCount)
+    return ImageHeader(
+      format: .avif,
+      size: ImageSize(width: Int(image.width), height: Int(image.height)),
+      frames: frames,
+      hasAlpha: decoder.pointee.alphaPresent != AVIF_FALSE,
+      orientation: image.exifOrientation,
+      colorSpace: image.colorSpace,
+      profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil
+    )
+  }
 
-    /// A decoder for the frames of a whole file, which is within `limits`.
-    static func opening(_ bytes: UnsafeRawBufferPointer, within limits: DecodingLimits) throws(ImageError) -> AVIFDecoder {
-      let decoder = try opening(bytes, isComplete: true)
-      let header = decoder.header
-      try limits.check(header.size)
-      try limits.check(frames: header.frames)
-      // A coded frame of another size than its box says would be scaled to it.
-      decoder.decoder.pointee.imageSizeLimit = UInt32(clamping: AVIFMemory.framePixels(of: header.size))
-      return decoder
-    }
+  /// What decoding its frames takes.
+  var memory: AVIFMemory {
+    let image = decoder.pointee.image.pointee
+    return AVIFMemory(header: header, format: image.yuvFormat, depth: Int(image.depth), items: items)
+  }
 
-    /// What the boxes say.
-    var header: ImageHeader {
-      let image = decoder.pointee.image.pointee
-      let frames = Int(decoder.pointee.imageCount)
-      return ImageHeader(
-        format: .avif,
-        size: ImageSize(width: Int(image.width), height: Int(image.height)),
-        frames: frames,
-        hasAlpha: decoder.pointee.alphaPresent != AVIF_FALSE,
-        orientation: image.exifOrientation,
-        colorSpace: image.colorSpace,
-        profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil
+  /// How long the current frame is shown.
+  var frameDuration: Duration {
+    let timing = decoder.pointee.imageTiming
+    guard timing.timescale > 0 else { return Animation.Frame.duration(milliseconds: 0) }
+    let milliseconds = Double(timing.durationInTimescales) / Double(timing.timescale) * 1000
+    return Animation.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
+  }
+
+  /// Decodes the next frame.
+  func next() throws(ImageError) {
+    try check(avif.decoderNextImage(decoder))
+  }
+
+  /// The pixels of the next frame, upright, reduced to `size`.
+  func nextPixels(_ size: ImageSize) throws(ImageError) -> PixelBuffer {
+    let header = header
+    try next()
+    let image = decoder.pointee.image!
+    let decodedSize = ImageSize(width: Int(image.pointee.width), height: Int(image.pointee.height))
+    guard decodedSize == header.size else {
+      throw .undecodable(
+        "the AVIF container says \(header.size.width) x \(header.size.height), its picture \(decodedSize.width) x \(decodedSize.height) pixels"
       )
     }
-
-    /// What decoding its frames takes.
-    var memory: AVIFMemory {
-      let image = decoder.pointee.image.pointee
-      return AVIFMemory(header: header, format: image.yuvFormat, depth: Int(image.depth), items: items)
+    let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
+      try check(UnsafePointer(image).convert(into: pixels, by: avif))
     }
+    return pixels.upright(orientation: header.orientation).reduced(to: size)
+  }
 
-    /// How long the current frame is shown.
-    var frameDuration: Duration {
-      let timing = decoder.pointee.imageTiming
-      guard timing.timescale > 0 else { return Animation.Frame.duration(milliseconds: 0) }
-      let milliseconds = Double(timing.durationInTimescales) / Double(timing.timescale) * 1000
-      return Animation.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
-    }
-
-    /// Decodes the next frame.
-    func next() throws(ImageError) {
-      try check(avif.decoderNextImage(decoder))
-    }
-
-    /// The pixels of the next frame, upright, reduced to `size`.
-    func nextPixels(_ size: ImageSize) throws(ImageError) -> PixelBuffer {
-      let header = header
-      try next()
-      let image = decoder.pointee.image!
-      let decodedSize = ImageSize(width: Int(image.pointee.width), height: Int(image.pointee.height))
-      guard decodedSize == header.size else {
-        throw .undecodable(
-          "the AVIF container says \(header.size.width) x \(header.size.height), its picture \(decodedSize.width) x \(decodedSize.height) pixels"
-        )
-      }
-      let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
-        try check(UnsafePointer(image).convert(into: pixels, by: avif))
-      }
-      return pixels.upright(orientation: header.orientation).reduced(to: size)
-    }
-
-    /// Converts a corner of the current frame, which fails where all of it would.
-    func checkColors() throws(ImageError) {
-      let image = decoder.pointee.image!
-      guard let corner = avif.imageCreateEmpty() else { throw ImageError(.outOfMemory, "libavif: out of memory") }
-      defer { avif.imageDestroy(corner) }
-      var area = avifCropRect(x: 0, y: 0, width: min(2, image.pointee.width), height: min(2, image.pointee.height))
-      try check(avif.imageSetViewRect(corner, image, &area))
-      let size = ImageSize(width: Int(area.width), height: Int(area.height))
-      _ = try PixelBuffer(size: size) { pixels throws(ImageError) in
-        try check(UnsafePointer(corner).convert(into: pixels, by: avif))
-      }
-    }
-
-    private func check(_ result: avifResult) throws(ImageError) {
-      guard result != AVIF_RESULT_OK else { return }
-      if result == AVIF_RESULT_WAITING_ON_IO {
-        let needed = input.pointee.wantedBytes
-        throw .endsEarly("AVIF", needed: needed, of: input.pointee.bytes.count, isComplete: input.pointee.isComplete)
-      }
-      let detail = LibraryText(decoder.pointee.diag.error).description
-      let message = "libavif: \(String(cString: avif.resultToString(result)!))\(detail.isEmpty ? "" : ": \(detail)")"
-      if result == AVIF_RESULT_OUT_OF_MEMORY { throw ImageError(.outOfMemory, message) }
-      if detail.contains("dimensions are too large") {
-        throw ImageError(.dimensions(maximumPixels: Int(decoder.pointee.imageSizeLimit)), message)
-      }
-      throw .undecodable(message)
+  /// Converts a corner of the current frame, which fails where all of it would.
+  func checkColors() throws(ImageError) {
+    let image = decoder.pointee.image!
+    guard let corner = avif.imageCreateEmpty() else { throw ImageError(.outOfMemory, "libavif: out of memory") }
+    defer { avif.imageDestroy(corner) }
+    var area = avifCropRect(x: 0, y: 0, width: min(2, image.pointee.width), height: min(2, image.pointee.height))
+    try check(avif.imageSetViewRect(corner, image, &area))
+    let size = ImageSize(width: Int(area.width), height: Int(area.height))
+    _ = try PixelBuffer(size: size) { pixels throws(ImageError) in
+      try check(UnsafePointer(corner).convert(into: pixels, by: avif))
     }
   }
 
-  /// The bytes that libavif reads through an `avifIO`, and how far it wanted to read where they are only a prefix.
-  struct AVIFInput {
-    let bytes: UnsafeRawBufferPointer
-    let isComplete: Bool
-    /// The end of the furthest range that was asked for beyond a prefix; 0: none was.
-    private(set) var wantedBytes = 0
-
-    /// What a file of unknown length is taken to have at most: libavif holds sizes in it against that.
-    private static let maximumFileBytes: UInt64 = 1 << 30
-
-    init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) {
-      self.bytes = bytes
-      self.isComplete = isComplete
+  private func check(_ result: avifResult) throws(ImageError) {
+    guard result != AVIF_RESULT_OK else { return }
+    if result == AVIF_RESULT_WAITING_ON_IO {
+      let needed = input.pointee.wantedBytes
+      throw .endsEarly("AVIF", needed: needed, of: input.pointee.bytes.count, isComplete: input.pointee.isComplete)
     }
-
-    /// An `avifIO` over `input`, which has to outlive it, as do its bytes.
-    static func makeIO(over input: UnsafeMutablePointer<AVIFInput>) -> avifIO {
-      avifIO(
-        destroy: nil,
-        read: { io, _, offset, size, out in
-          guard let input = io?.pointee.data?.assumingMemoryBound(to: AVIFInput.self), let out else {
-            return AVIF_RESULT_INVALID_ARGUMENT
-          }
-          return input.pointee.read(size, at: offset, into: &out.pointee)
-        },
-        write: nil,
-        sizeHint: input.pointee.isComplete ? UInt64(input.pointee.bytes.count) : maximumFileBytes,
-        persistent: avifBool(AVIF_TRUE),
-        data: input
-      )
+    let detail = LibraryText(decoder.pointee.diag.error).description
+    let message = "libavif: \(String(cString: avif.resultToString(result)!))\(detail.isEmpty ? "" : ": \(detail)")"
+    if result == AVIF_RESULT_OUT_OF_MEMORY { throw ImageError(.outOfMemory, message) }
+    if detail.contains("dimensions are too large") {
+      throw ImageError(.dimensions(maximumPixels: Int(decoder.pointee.imageSizeLimit)), message)
     }
+    throw .undecodable(message)
+  }
+}
 
-    /// What `avifIOReadFunc` asks for: of a whole file, what is there of the range; of a prefix, all of it or a note that more is wanted.
-    private mutating func read(_ size: Int, at offset: UInt64, into out: inout avifROData) -> avifResult {
-      let (end, overflow) = offset.addingReportingOverflow(UInt64(size))
-      if overflow || end > UInt64(bytes.count) {
-        guard isComplete else {
-          wantedBytes = max(wantedBytes, Int(clamping: overflow ? .max : end))
-          return AVIF_RESULT_WAITING_ON_IO
+/// The bytes that libavif reads through an `avifIO`, and how far it wanted to read where they are only a prefix.
+struct AVIFInput {
+  let bytes: UnsafeRawBufferPointer
+  let isComplete: Bool
+  /// The end of the furthest range that was asked for beyond a prefix; 0: none was.
+  private(set) var wantedBytes = 0
+
+  /// What a file of unknown length is taken to have at most: libavif holds sizes in it against that.
+  private static let maximumFileBytes: UInt64 = 1 << 30
+
+  init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) {
+    self.bytes = bytes
+    self.isComplete = isComplete
+  }
+
+  /// An `avifIO` over `input`, which has to outlive it, as do its bytes.
+  static func makeIO(over input: UnsafeMutablePointer<AVIFInput>) -> avifIO {
+    avifIO(
+      destroy: nil,
+      read: { io, _, offset, size, out in
+        guard let input = io?.pointee.data?.assumingMemoryBound(to: AVIFInput.self), let out else {
+          return AVIF_RESULT_INVALID_ARGUMENT
         }
-        guard offset <= UInt64(bytes.count) else { return AVIF_RESULT_IO_ERROR }
-      }
-      let start = Int(offset)
-      out.data = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).advanced(by: start)
-      out.size = min(size, bytes.count - start)
-      return AVIF_RESULT_OK
-    }
+        return input.pointee.read(size, at: offset, into: &out.pointee)
+      },
+      write: nil,
+      sizeHint: input.pointee.isComplete ? UInt64(input.pointee.bytes.count) : maximumFileBytes,
+      persistent: avifBool(AVIF_TRUE),
+      data: input
+    )
   }
 
-  extension CAVIFFunctions {
-    /// libavif, which is loaded the first time; throws ``ImageError/Kind/unavailable`` where it is not installed.
-    static func loaded() throws(ImageError) -> CAVIFFunctions {
-      guard let functions = cavif_functions() else {
-        let problem = String(cString: cavif_problem())
-        // What to do comes first, as some reports cut what is long.
-        throw ImageError(
-          .unavailable,
-          "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which cannot be loaded: \(problem)"
-        )
+  /// What `avifIOReadFunc` asks for: of a whole file, what is there of the range; of a prefix, all of it or a note that more is wanted.
+  private mutating func read(_ size: Int, at offset: UInt64, into out: inout avifROData) -> avifResult {
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(size))
+    if overflow || end > UInt64(bytes.count) {
+      guard isComplete else {
+        wantedBytes = max(wantedBytes, Int(clamping: overflow ? .max : end))
+        return AVIF_RESULT_WAITING_ON_IO
       }
-      return functions.pointee
+      guard offset <= UInt64(bytes.count) else { return AVIF_RESULT_IO_ERROR }
     }
+    let start = Int(offset)
+    out.data = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).advanced(by: start)
+    out.size = min(size, bytes.count - start)
+    return AVIF_RESULT_OK
   }
+}
+
+extension CAVIFFunctions {
+  /// libavif, which is loaded the first time; throws ``ImageError/Kind/unavailable`` where it is not installed.
+  static func loaded() throws(ImageError) -> CAVIFFunctions {
+    guard let functions = cavif_functions() else {
+      let problem = String(cString: cavif_problem())
+      // What to do comes first, as some reports cut what is long.
+      throw ImageError(
+        .unavailable,
+        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which cannot be loaded: \(problem)"
+      )
+    }
+    return functions.pointee
+  }
+}
 #endif

@@ -1,152 +1,102 @@
 #if AVIF
-  import CAVIF
-  import ImagePrimitives
+import CAVIF
+import ImagePrimitives
 
-  extension avifImage {
-    /// The EXIF orientation, 1…8, that turns and mirrors as `irot` and `imir` do: first anti-clockwise in quarters, then along an axis (ISO/IEC
-    /// 23000-22, section 7.3.6.7).
-    ///
-    /// EXIF's own is not looked at: the boxes are what counts, and say the same in files of careful encoders.
-    var exifOrientation: Int {
-      let angle = transformFlags & AVIF_TRANSFORM_IROT.rawValue != 0 ? Int(irot.angle & 3) : 0
-      guard transformFlags & AVIF_TRANSFORM_IMIR.rawValue != 0 else { return [1, 8, 3, 6][angle] }
-      // Mode 0 exchanges top and bottom, mode 1 left and right.
-      return imir.mode == 0 ? [4, 5, 2, 7][angle] : [2, 7, 4, 5][angle]
-    }
-
-    /// How samples make colours.
-    var colorSpace: ImageHeader.ColorSpace? {
-      switch yuvFormat {
-      case AVIF_PIXEL_FORMAT_NONE: nil
-      case AVIF_PIXEL_FORMAT_YUV400: .gray
-      default: Int(matrixCoefficients) == Int(AVIF_MATRIX_COEFFICIENTS_IDENTITY) ? .rgb : .ycbcr
-      }
-    }
+extension avifImage {
+  /// The EXIF orientation, 1…8, that turns and mirrors as `irot` and `imir` do: first anti-clockwise in quarters, then along an axis (ISO/IEC
+  /// 23000-22, section 7.3.6.7).
+  ///
+  /// EXIF's own is not looked at: the boxes are what counts, and say the same in files of careful encoders.
+  var exifOrientation: Int {
+    let angle = transformFlags & AVIF_TRANSFORM_IROT.rawValue != 0 ? Int(irot.angle & 3) : 0
+    guard transformFlags & AVIF_TRANSFORM_IMIR.rawValue != 0 else { return [1, 8, 3, 6][angle] }
+    // Mode 0 exchanges top and bottom, mode 1 left and right.
+    return imir.mode == 0 ? [4, 5, 2, 7][angle] : [2, 7, 4, 5][angle]
   }
 
-  /// Making RGBA of 8 bits of a decoded picture.
-  extension UnsafePointer<avifImage> {
-    /// Writes `width * height * 4` bytes to `pixels`, upright or not as they are stored, not premultiplied.
-    func convert(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
-      guard pointee.losesLowBits else { return convertDirectly(into: pixels, by: avif) }
-      guard let shallow = avif.imageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
-      defer { avif.imageDestroy(shallow) }
-      let result = copyHighBits(to: shallow, by: avif)
-      return result == AVIF_RESULT_OK ? UnsafePointer(shallow).convertDirectly(into: pixels, by: avif) : result
+  /// How samples make colours.
+  var colorSpace: ImageHeader.ColorSpace? {
+    switch yuvFormat {
+    case AVIF_PIXEL_FORMAT_NONE: nil
+    case AVIF_PIXEL_FORMAT_YUV400: .gray
+    default: Int(matrixCoefficients) == Int(AVIF_MATRIX_COEFFICIENTS_IDENTITY) ? .rgb : .ycbcr
     }
+  }
+}
 
-    private func convertDirectly(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
-      var target = avifRGBImage()
-      avif.rgbImageSetDefaults(&target, self)
-      target.format = AVIF_RGB_FORMAT_RGBA
-      target.depth = 8
-      target.pixels = pixels.baseAddress
-      target.rowBytes = target.width * 4
-      return avif.imageYUVToRGB(self, &target)
-    }
+/// Making RGBA of 8 bits of a decoded picture.
+extension UnsafePointer<avifImage> {
+  /// Writes `width * height * 4` bytes to `pixels`, upright or not as they are stored, not premultiplied.
+  func convert(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
+    guard pointee.losesLowBits else { return convertDirectly(into: pixels, by: avif) }
+    guard let shallow = avif.imageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
+    defer { avif.imageDestroy(shallow) }
+    let result = copyHighBits(to: shallow, by: avif)
+    return result == AVIF_RESULT_OK ? UnsafePointer(shallow).convertDirectly(into: pixels, by: avif) : result
+  }
 
-    /// Makes `target` the picture with the highest 8 bits of each sample.
-    private func copyHighBits(to target: UnsafeMutablePointer<avifImage>, by avif: CAVIFFunctions) -> avifResult {
-      let copied = avif.imageCopy(target, self, 0)
-      guard copied == AVIF_RESULT_OK else { return copied }
-      target.pointee.depth = 8
-      let planes = AVIF_PLANES_YUV.rawValue | (pointee.alphaPlane == nil ? 0 : AVIF_PLANES_A.rawValue)
-      let allocated = avif.imageAllocatePlanes(target, planes)
-      guard allocated == AVIF_RESULT_OK else { return allocated }
-      for (source, target) in zip(pointee.planes(by: avif), target.pointee.planes(by: avif)) {
-        for y in 0..<source.height {
-          guard let deep = source.row(y), let shallow = target.row(y) else { continue }
-          deep.withMemoryRebound(to: UInt16.self, capacity: source.width) { deep in
-            for x in 0..<source.width { shallow[x] = UInt8(truncatingIfNeeded: deep[x] >> UInt16(pointee.depth - 8)) }
-          }
+  private func convertDirectly(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
+    var target = avifRGBImage()
+    avif.rgbImageSetDefaults(&target, self)
+    target.format = AVIF_RGB_FORMAT_RGBA
+    target.depth = 8
+    target.pixels = pixels.baseAddress
+    target.rowBytes = target.width * 4
+    return avif.imageYUVToRGB(self, &target)
+  }
+
+  /// Makes `target` the picture with the highest 8 bits of each sample.
+  private func copyHighBits(to target: UnsafeMutablePointer<avifImage>, by avif: CAVIFFunctions) -> avifResult {
+    let copied = avif.imageCopy(target, self, 0)
+    guard copied == AVIF_RESULT_OK else { return copied }
+    target.pointee.depth = 8
+    let planes = AVIF_PLANES_YUV.rawValue | (pointee.alphaPlane == nil ? 0 : AVIF_PLANES_A.rawValue)
+    let allocated = avif.imageAllocatePlanes(target, planes)
+    guard allocated == AVIF_RESULT_OK else { return allocated }
+    for (source, target) in zip(pointee.planes(by: avif), target.pointee.planes(by: avif)) {
+      for y in 0..<source.height {
+        guard let deep = source.row(y), let shallow = target.row(y) else { continue }
+        deep.withMemoryRebound(to: UInt16.self, capacity: source.width) { deep in
+          for x in 0..<source.width { shallow[x] = UInt8(truncatingIfNeeded: deep[x] >> UInt16(pointee.depth - 8)) }
         }
       }
-      return AVIF_RESULT_OK
     }
+    return AVIF_RESULT_OK
+  }
+}
+
+extension avifImage {
+  /// Whether libavif from 1.0 on would drop the lowest bits before it makes colours. This older one computes in full depth for some formats and
+  /// with another filter for others; what is seen should not depend on whose libavif it is.
+  fileprivate var losesLowBits: Bool {
+    guard depth > 8, yuvFormat != AVIF_PIXEL_FORMAT_YUV400 else { return false }
+    return alphaPlane == nil || (depth > 10 && yuvFormat != AVIF_PIXEL_FORMAT_YUV420)
   }
 
-  extension avifImage {
-    /// Whether libavif from 1.0 on would drop the lowest bits before it makes colours. This older one computes in full depth for some formats and
-    /// with another filter for others; what is seen should not depend on whose libavif it is.
-    fileprivate var losesLowBits: Bool {
-      guard depth > 8, yuvFormat != AVIF_PIXEL_FORMAT_YUV400 else { return false }
-      return alphaPlane == nil || (depth > 10 && yuvFormat != AVIF_PIXEL_FORMAT_YUV420)
-    }
-
-    /// The planes that it can have, in the same order for images of one format.
-    fileprivate func planes(by avif: CAVIFFunctions) -> [Plane] {
-      var info = avifPixelFormatInfo()
-      avif.getPixelFormatInfo(yuvFormat, &info)
-      let (width, height) = (Int(width), Int(height))
-      let chromaWidth = (width + Int(info.chromaShiftX)) >> Int(info.chromaShiftX)
-      let chromaHeight = (height + Int(info.chromaShiftY)) >> Int(info.chromaShiftY)
-      return [
-        Plane(start: yuvPlanes.0, rowBytes: Int(yuvRowBytes.0), width: width, height: height),
-        Plane(start: yuvPlanes.1, rowBytes: Int(yuvRowBytes.1), width: chromaWidth, height: chromaHeight),
-        Plane(start: yuvPlanes.2, rowBytes: Int(yuvRowBytes.2), width: chromaWidth, height: chromaHeight),
-        Plane(start: alphaPlane, rowBytes: Int(alphaRowBytes), width: width, height: height),
-      ]
-    }
+  /// The planes that it can have, in the same order for images of one format.
+  fileprivate func planes(by avif: CAVIFFunctions) -> [Plane] {
+    var info = avifPixelFormatInfo()
+    avif.getPixelFormatInfo(yuvFormat, &info)
+    let (width, height) = (Int(width), Int(height))
+    let chromaWidth = (width + Int(info.chromaShiftX)) >> Int(info.chromaShiftX)
+    let chromaHeight = (height + Int(info.chromaShiftY)) >> Int(info.chromaShiftY)
+    return [
+      Plane(start: yuvPlanes.0, rowBytes: Int(yuvRowBytes.0), width: width, height: height),
+      Plane(start: yuvPlanes.1, rowBytes: Int(yuvRowBytes.1), width: chromaWidth, height: chromaHeight),
+      Plane(start: yuvPlanes.2, rowBytes: Int(yuvRowBytes.2), width: chromaWidth, height: chromaHeight),
+      Plane(start: alphaPlane, rowBytes: Int(alphaRowBytes), width: width, height: height),
+    ]
   }
+}
 
-  /// Samples of one kind.
-  private struct Plane {
-    /// Nil where the image has none.
-    let start: UnsafeMutablePointer<UInt8>?
-    let rowBytes: Int
-    let width: Int
-    let height: Int
+/// Samples of one kind.
+private struct Plane {
+  /// Nil where the image has none.
+  let start: UnsafeMutablePointer<UInt8>?
+  let rowBytes: Int
+  let width: Int
+  let height: Int
 
-    func row(_ y: Int) -> UnsafeMutablePointer<UInt8>? { start.map { $0 + y * rowBytes } }
-  }
-
-  /// What libavif and dav1d hold while they decode the frames of a file that keeps to its header.
-  struct AVIFMemory {
-    private let framePixels: Int
-    private let bytesPerPixel: Int
-    private let decoders: Int
-
-    /// Pixels beyond those of the header that a coded frame may have: the cells of a grid reach beyond its right and lower edges.
-    private static let sparePixels = 512 * 512
-    /// Tables and rows of one dav1d, of which there is one an item of a grid.
-    private static let bytesPerDecoder = 2 << 20
-    /// Frames of a sequence that later ones may refer to (AV1 specification, section 3: `NUM_REF_FRAMES`), the one that is decoded, and the last one.
-    private static let framesOfSequence = 10
-    /// A still frame, and the grid that it is copied to or what it is scaled from.
-    private static let framesOfStill = 2
-
-    init(header: ImageHeader, format: avifPixelFormat, depth: Int, items: Int) {
-      framePixels = Self.framePixels(of: header.size)
-      let halfSamples =
-        switch format {
-        case AVIF_PIXEL_FORMAT_YUV400: 2
-        case AVIF_PIXEL_FORMAT_YUV420: 3
-        case AVIF_PIXEL_FORMAT_YUV422: 4
-        default: 6
-        }
-      let sampleBytes = depth > 8 ? 2 : 1
-      // Alpha is monochrome, but may be coded with chroma planes of the smallest kind.
-      let frameBytes = (halfSamples + (header.hasAlpha ? 3 : 0)) * sampleBytes
-      let frames = header.isAnimated ? Self.framesOfSequence : Self.framesOfStill
-      // Beside samples, dav1d keeps motion vectors, segments and filter levels.
-      bytesPerPixel = (frameBytes * frames + 1) / 2 + (header.hasAlpha ? 2 : 1)
-      decoders = max(1, items) + (header.hasAlpha ? 1 : 0)
-    }
-
-    /// Bytes at most; `Int.max` where they do not fit.
-    var bytes: Int {
-      let (pictures, overflow) = framePixels.multipliedReportingOverflow(by: bytesPerPixel)
-      return overflow ? .max / 2 : min(pictures, .max / 4) + decoders * Self.bytesPerDecoder
-    }
-
-    /// Pixels that a coded frame may have.
-    static func framePixels(of size: ImageSize) -> Int { min(size.pixels, .max / 2) + sparePixels }
-
-    /// Bytes of the pixels that a decode keeps of `frames` frames, and of those it makes on the way.
-    static func bytes(of header: ImageHeader, frames: Int, decodedTo size: ImageSize) -> Int {
-      let steps = (header.orientation == 1 ? 0 : 1) + (size == header.displaySize ? 0 : 1)
-      let (kept, overflow) = (size.pixels * 4).multipliedReportingOverflow(by: frames)
-      return overflow ? .max / 2 : min(kept, .max / 4) + header.size.pixels * 4 * steps
-    }
-  }
+  func row(_ y: Int) -> UnsafeMutablePointer<UInt8>? { start.map { $0 + y * rowBytes } }
+}
 #endif

@@ -9,10 +9,8 @@ public import ImagePrimitives
 /// Any code without a meaning, and a picture that is cut, in whatever frame, are errors. A file without its trailer, or one that
 /// goes on with something that is no block, ends there with a warning.
 public struct GIFCoder: ImageCoder {
-  /// A coder; all are alike.
   public init() {}
 
-  /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
 
   /// Reads all blocks up to the first frame, of which the size depends, and those behind it that are there.
@@ -93,51 +91,69 @@ extension ImageHeader {
   }
 }
 
-/// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts the pixels they stand for, making none.
-///
-/// A code stands for a pixel, or for an entry of a table that grows by one with every code: what the code before stood for, and
-/// one pixel more. So the lengths of entries are all that has to be kept.
-struct GIFCodeCheck {
-  /// Pixels until now.
-  private(set) var pixels = 0
-  /// How many pixels each code of the table stands for.
-  private var lengths: [Int32]
-  private let clearCode: Int
-  /// The code of the next entry; 4,096 in a full table, which grows no more.
-  private var next: Int
-  /// How many pixels the code before stood for; 0 where there is none since the table was cleared.
-  private var lastLength: Int32 = 0
+/// The screen on which frames are drawn one over another.
+struct GIFCanvas {
+  /// What it shows now.
+  var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
 
-  /// A check of codes that begin with `codeSize` bits for a pixel, 0…8.
-  init(codeSize: Int) {
-    clearCode = 1 << codeSize
-    next = clearCode + 2
-    lengths = Array(repeating: 1, count: Self.tableSize)
+  private let size: ImageSize
+  private var bytes: [UInt8]
+  private let background: UInt32
+  /// What it showed before a frame that is to be taken away again.
+  private var saved: [UInt8] = []
+
+  /// A screen of one colour, RGBA in the order of memory.
+  init(size: ImageSize, background: UInt32) {
+    self.size = size
+    self.background = background
+    bytes = Array(repeating: 0, count: size.pixels * 4)
+    if background != 0 { fill(0..<size.width, 0..<size.height, with: background) }
   }
 
-  /// Takes the next code, other than the one that ends the picture; false where it stands for nothing.
-  mutating func append(_ code: Int) -> Bool {
-    if code == clearCode {
-      next = clearCode + 2
-      lastLength = 0
-      return true
-    }
-    if lastLength == 0 {
-      guard code < clearCode else { return false }
-      lastLength = 1
-    } else {
-      // The entry that this very code brings may be the one that it stands for.
-      guard code <= next, code < Self.tableSize else { return false }
-      if next < Self.tableSize {
-        lengths[next] = lastLength + 1
-        next += 1
+  /// Begins to draw a frame.
+  mutating func begin(_ frame: GIFStream.Frame) {
+    if frame.control.disposal == .previous { saved = bytes }
+  }
+
+  /// Draws a row of a frame's pixels, `y` from its top; what lies outside of the screen is dropped, and a colour of 0 leaves what
+  /// is there.
+  mutating func draw(_ indices: UnsafeBufferPointer<UInt8>, y: Int, of frame: GIFStream.Frame, _ palette: [UInt32]) {
+    let row = frame.top + y
+    let visible = min(indices.count, size.width - frame.left)
+    guard row < size.height, visible > 0 else { return }
+    let start = (row * size.width + frame.left) * 4
+    bytes.withUnsafeMutableBytes { bytes in
+      palette.withUnsafeBufferPointer { palette in
+        for x in 0..<visible {
+          let color = palette[Int(indices[x])]
+          if color != 0 { bytes.storeBytes(of: color, toByteOffset: start + x * 4, as: UInt32.self) }
+        }
       }
-      lastLength = lengths[code]
     }
-    pixels += Int(lastLength)
-    return true
   }
 
-  /// Codes have at most 12 bits.
-  private static let tableSize = 1 << 12
+  /// Makes room for the next frame.
+  mutating func dispose(_ frame: GIFStream.Frame) {
+    switch frame.control.disposal {
+    case .keep: break
+    case .previous:
+      bytes = saved
+      saved = []
+    case .background:
+      // Where a frame has a transparent colour, browsers and others make its area transparent.
+      let color = frame.control.transparentIndex == nil ? background : 0
+      let right = min(size.width, frame.left + frame.size.width)
+      let bottom = min(size.height, frame.top + frame.size.height)
+      guard frame.left < right, frame.top < bottom else { return }
+      fill(frame.left..<right, frame.top..<bottom, with: color)
+    }
+  }
+
+  private mutating func fill(_ columns: Range<Int>, _ rows: Range<Int>, with color: UInt32) {
+    bytes.withUnsafeMutableBytes { bytes in
+      for y in rows {
+        for x in columns { bytes.storeBytes(of: color, toByteOffset: (y * size.width + x) * 4, as: UInt32.self) }
+      }
+    }
+  }
 }

@@ -71,16 +71,16 @@ struct GIFStream: ~Copyable {
 
 extension GIFStream {
   /// What giflib failed at last.
-  func lastError(_ place: String) -> ImageError { Self.error(file.pointee.Error, place) }
+  func lastError(_ location: String) -> ImageError { Self.error(file.pointee.Error, location) }
 
   /// Memory of giflib's tables of codes and colours, and of a row.
   static let tablesInBytes = 128 << 10
 
   /// An error by giflib's own name for it.
-  static func error(_ number: Int32, _ place: String) -> ImageError {
+  static func error(_ number: Int32, _ location: String) -> ImageError {
     let name = GifErrorString(number).map { String(cString: $0) } ?? "an impossible size of codes"
     guard number != D_GIF_ERR_NOT_ENOUGH_MEM else { return ImageError(.outOfMemory, "giflib: \(name)") }
-    return .undecodable("giflib: \(name)\(place.isEmpty ? "" : ", \(place)")")
+    return .undecodable("giflib: \(name)\(location.isEmpty ? "" : ", \(location)")")
   }
 }
 
@@ -200,7 +200,7 @@ extension GIFStream {
       guard code >= 0 else { throw Self.error(D_GIF_ERR_EOF_TOO_SOON, "in frame \(frames)") }
       guard codes.append(Int(code)) else { throw Self.error(D_GIF_ERR_IMAGE_DEFECT, "in frame \(frames)") }
       count += 1
-      if count % Self.codesBetweenLooks == 0 { try deadline.check() }
+      if count % Self.codesBetweenChecks == 0 { try deadline.check() }
     }
   }
 
@@ -233,7 +233,7 @@ extension GIFStream {
           endsBehindPixels()
         }
         body(y, UnsafeBufferPointer(row))
-        if left % Self.rowsBetweenLooks == 0 { try deadline.check() }
+        if left % Self.rowsBetweenChecks == 0 { try deadline.check() }
       }
     }
   }
@@ -247,6 +247,55 @@ extension GIFStream {
     try readDescriptor()
   }
 
-  private static let codesBetweenLooks = 1 << 16
-  private static let rowsBetweenLooks = 64
+  private static let codesBetweenChecks = 1 << 16
+  private static let rowsBetweenChecks = 64
+}
+
+/// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts the pixels they stand for, making none.
+///
+/// A code stands for a pixel, or for an entry of a table that grows by one with every code: what the code before stood for, and
+/// one pixel more. So the lengths of entries are all that has to be kept.
+struct GIFCodeCheck {
+  /// Pixels until now.
+  private(set) var pixels = 0
+  /// How many pixels each code of the table stands for.
+  private var lengths: [Int32]
+  private let clearCode: Int
+  /// The code of the next entry; 4,096 in a full table, which grows no more.
+  private var next: Int
+  /// How many pixels the code before stood for; 0 where there is none since the table was cleared.
+  private var lastLength: Int32 = 0
+
+  /// A check of codes that begin with `codeSize` bits for a pixel, 0…8.
+  init(codeSize: Int) {
+    clearCode = 1 << codeSize
+    next = clearCode + 2
+    lengths = Array(repeating: 1, count: Self.tableSize)
+  }
+
+  /// Takes the next code, other than the one that ends the picture; false where it stands for nothing.
+  mutating func append(_ code: Int) -> Bool {
+    if code == clearCode {
+      next = clearCode + 2
+      lastLength = 0
+      return true
+    }
+    if lastLength == 0 {
+      guard code < clearCode else { return false }
+      lastLength = 1
+    } else {
+      // The entry that this very code brings may be the one that it stands for.
+      guard code <= next, code < Self.tableSize else { return false }
+      if next < Self.tableSize {
+        lengths[next] = lastLength + 1
+        next += 1
+      }
+      lastLength = lengths[code]
+    }
+    pixels += Int(lastLength)
+    return true
+  }
+
+  /// Codes have at most 12 bits.
+  private static let tableSize = 1 << 12
 }

@@ -10,10 +10,8 @@ public import ImagePrimitives
 /// Rows of the picture without data are an error. Wrong codes within complete rows, an end-of-image marker that is missing behind
 /// complete data, and bytes too many between segments are warnings.
 public struct JPEGCoder: ImageCoder {
-  /// A coder; all are alike.
   public init() {}
 
-  /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
   /// Reads the marker segments up to the first scan.
@@ -77,14 +75,13 @@ extension JPEGHeader {
 }
 
 extension JPEGCoder {
-  /// Whether `format` is this one.
   public func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
   /// Writes a baseline file of an image's first frame, laid on white: 4:2:0 below a quality of 90, 4:4:4 from there on.
   ///
   /// Where it takes more bytes than ``EncodingOptions/maximumBytes``, it gets the highest quality that fits.
   public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
-    guard canEncode(format) else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
     if let bytes = try encoded(pixels, quality: options.quality, options) { return bytes }
     var best: [UInt8]?

@@ -8,10 +8,8 @@ public import ImagePrimitives
 /// A wrong checksum in any chunk up to the picture's end, or in an animation's, is an error, as is missing image data. What is
 /// wrong behind the picture is a warning, as is an animation against the specification, which is shown as a still image.
 public struct PNGCoder: ImageCoder {
-  /// A coder; all are alike.
   public init() {}
 
-  /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
   /// Reads the chunks up to the first IDAT; of a whole file, all of them, so that an orientation behind the picture is seen, and
@@ -73,7 +71,6 @@ public struct PNGCoder: ImageCoder {
 }
 
 extension PNGCoder {
-  /// Whether `format` is this one.
   public func canEncode(_ format: ImageFormat) -> Bool { format == .png }
 
   /// Writes an image's first frame without loss: grey or RGB, with alpha or not, whatever is the least that holds its pixels.
@@ -81,7 +78,7 @@ extension PNGCoder {
   /// There is no quality to lower, so that what is larger than ``EncodingOptions/maximumBytes`` throws
   /// ``ImageError/Kind/unencodable``.
   public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
-    guard canEncode(format) else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
     var start: UnsafeMutablePointer<UInt8>?
     var count = 0

@@ -2,7 +2,7 @@ import ImagePrimitives
 
 /// Colours between the pixels of an image, interpolated linearly in both directions; transparent pixels' colours do not count.
 struct BilinearSampling {
-  /// A place between two pixels of a row, or of a column.
+  /// A position between two pixels of a row, or of a column.
   struct Position {
     /// The pixel before it.
     let first: Int
@@ -11,27 +11,27 @@ struct BilinearSampling {
     /// How much the second counts, 0…1.
     let share: Double
 
-    /// The place of the middle of pixel `index` of `target` in `source` pixels, where both cover the same; beyond the outermost middles the colour stays.
+    /// The position of the middle of pixel `index` of `target` in `source` pixels, where both cover the same; beyond the outermost middles the colour stays.
     init(of index: Int, in target: Int, from source: Int) {
-      let place = min(max(0, (Double(index) + 0.5) * Double(source) / Double(target) - 0.5), Double(source - 1))
-      first = Int(place)
+      let position = min(max(0, (Double(index) + 0.5) * Double(source) / Double(target) - 0.5), Double(source - 1))
+      first = Int(position)
       second = min(first + 1, source - 1)
-      share = place - Double(first)
+      share = position - Double(first)
     }
 
-    /// The place `coordinate`, where a pixel's middle is at its number and a half; there may be no pixels at either side.
+    /// The position `coordinate`, where a pixel's middle is at its number and a half; there may be no pixels at either side.
     init(_ coordinate: Double) {
-      let place = (coordinate - 0.5).rounded(.down)
-      first = Int(place)
+      let position = (coordinate - 0.5).rounded(.down)
+      first = Int(position)
       second = first + 1
-      share = coordinate - 0.5 - place
+      share = coordinate - 0.5 - position
     }
   }
 
   let pixels: UnsafeRawBufferPointer
   let size: ImageSize
 
-  /// The colour at a place whose four pixels are there.
+  /// The colour at a position whose four pixels are there.
   @inline(__always)
   func color(_ x: Position, _ y: Position) -> SIMD4<Double> {
     let upper = mix(value(x.first, y.first), value(x.second, y.first), x.share)
@@ -39,7 +39,7 @@ struct BilinearSampling {
     return mix(upper, lower, y.share).straightColor
   }
 
-  /// The colour at a place anywhere: outside, all is transparent.
+  /// The colour at any position: outside, all is transparent.
   @inline(__always)
   func colorOrClear(_ x: Position, _ y: Position) -> SIMD4<Double> {
     let upper = mix(valueOrClear(x.first, y.first), valueOrClear(x.second, y.first), x.share)

@@ -62,17 +62,17 @@ extension PixelBuffer {
   package init(size: ImageSize, filledBy fill: (UnsafeMutableBufferPointer<UInt8>) throws(ImageError) -> Void) throws(ImageError)
   {
     let length = size.pixels * 4
-    var refusal: ImageError?
+    var failure: ImageError?
     // The standard library's closure knows no typed errors, so the error goes around it.
     let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
       do throws(ImageError) {
         try fill(UnsafeMutableBufferPointer(rebasing: buffer[..<length]))
         count = length
       } catch {
-        refusal = error
+        failure = error
       }
     }
-    if let refusal { throw refusal }
+    if let failure { throw failure }
     self.init(size: size, bytes: bytes)
   }
 

@@ -16,9 +16,7 @@ public struct BlurTransformer: ImageTransformer {
 
   /// Such as `blur(2.5)`.
   public var key: String { "blur(\(keyText(radius)))" }
-  /// True: each frame is blurred.
   public var transformsAnimated: Bool { true }
-  /// That of the image.
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image blurred.

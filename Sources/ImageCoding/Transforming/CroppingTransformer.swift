@@ -4,7 +4,6 @@ public import ImagePrimitives
 ///
 /// What of the part lies outside the image is left out; a part wholly outside throws ``TransformError``. Key: `crop(X,Y,WIDTHxHEIGHT)`.
 public struct CroppingTransformer: ImageTransformer {
-  /// The part.
   public let part: PixelRectangle
 
   /// A transformer that cuts out `part`; an empty one is a programmer's error and traps.
@@ -32,13 +31,9 @@ public struct CroppingTransformer: ImageTransformer {
 
 /// A part of an image, in pixels from its upper left corner.
 public struct PixelRectangle: Sendable, Hashable {
-  /// Its left edge.
   public var x: Int
-  /// Its upper edge.
   public var y: Int
-  /// Its width.
   public var width: Int
-  /// Its height.
   public var height: Int
 
   /// A rectangle; a negative width or height is a programmer's error and traps.
@@ -50,10 +45,8 @@ public struct PixelRectangle: Sendable, Hashable {
     self.height = height
   }
 
-  /// The whole of an image.
   public init(_ size: ImageSize) { self.init(x: 0, y: 0, width: size.width, height: size.height) }
 
-  /// Its width and height.
   public var size: ImageSize { ImageSize(width: width, height: height) }
 
   /// What of it lies within an image of `size`; nil where nothing does.

@@ -27,11 +27,8 @@ public protocol ImageTransformer: Sendable {
 }
 
 extension ImageTransformer {
-  /// False.
   public var transformsAnimated: Bool { false }
-  /// None.
   public var decodingBox: ImageSize? { nil }
-  /// Not known.
   public func outputSize(of size: ImageSize) -> ImageSize? { nil }
 }
 
@@ -40,10 +37,8 @@ public struct TransformError: Error, Sendable, Hashable, CustomStringConvertible
   /// What is wrong with the image, and what the transformer needs.
   public var message: String
 
-  /// An error of that sentence.
   public init(_ message: String) { self.message = message }
 
-  /// The message.
   public var description: String { message }
 }
 

@@ -34,7 +34,6 @@ public struct ResizingTransformer: ImageTransformer {
 
   /// Such as `resize(400x-,inside)`.
   public var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
-  /// True: each frame is resized.
   public var transformsAnimated: Bool { true }
 
   /// The box itself where the image is to lie inside.

@@ -22,7 +22,6 @@ public struct RotationTransformer: ImageTransformer {
 
   /// Such as `rotate(90)` and `rotate(12.5,same-size)`.
   public var key: String { "rotate(\(keyText(degrees))\(fitsSize ? "" : ",same-size"))" }
-  /// True: each frame is turned.
   public var transformsAnimated: Bool { true }
 
   /// The image turned.
@@ -72,8 +71,8 @@ public struct RotationTransformer: ImageTransformer {
         for x in 0..<target.width {
           // Where the pixel was before it was turned: the turn taken back.
           let right = Double(x) + 0.5 - Double(target.width) / 2
-          let place = (x: right * cosine + down * sine + width / 2, y: down * cosine - right * sine + height / 2)
-          row.storePixel(sampling.colorOrClear(.init(place.x), .init(place.y)), at: x)
+          let origin = (x: right * cosine + down * sine + width / 2, y: down * cosine - right * sine + height / 2)
+          row.storePixel(sampling.colorOrClear(.init(origin.x), .init(origin.y)), at: x)
         }
       }
     }
@@ -84,9 +83,9 @@ public struct RotationTransformer: ImageTransformer {
 ///
 /// Key: `flip(horizontal)`, `flip(vertical)`, `flip(horizontal,vertical)`, or `flip()`.
 public struct FlippingTransformer: ImageTransformer {
-  /// Whether left and right change places.
+  /// Whether left and right are exchanged.
   public let horizontal: Bool
-  /// Whether top and bottom change places.
+  /// Whether top and bottom are exchanged.
   public let vertical: Bool
 
   /// A transformer that mirrors so.
@@ -99,9 +98,7 @@ public struct FlippingTransformer: ImageTransformer {
   public var key: String {
     "flip(" + [horizontal ? "horizontal" : nil, vertical ? "vertical" : nil].compactMap(\.self).joined(separator: ",") + ")"
   }
-  /// True: each frame is mirrored.
   public var transformsAnimated: Bool { true }
-  /// That of the image.
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image mirrored.

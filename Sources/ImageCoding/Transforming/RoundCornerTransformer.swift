@@ -11,7 +11,6 @@ public struct RoundCornerTransformer: ImageTransformer {
     /// A bit for each.
     public let rawValue: UInt8
 
-    /// The corners of those bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// Where x and y are 0.
@@ -22,7 +21,6 @@ public struct RoundCornerTransformer: ImageTransformer {
     public static let bottomLeft = Corners(rawValue: 4)
     /// The last.
     public static let bottomRight = Corners(rawValue: 8)
-    /// All four.
     public static let all: Corners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
   }
 
@@ -55,9 +53,7 @@ public struct RoundCornerTransformer: ImageTransformer {
     let border = borderWidth > 0 ? ",\(keyText(borderWidth)),\(borderColor.hexadecimal)" : ""
     return "round-corners(\(keyText(radius)),\(rounded)\(border))"
   }
-  /// True: each frame is rounded.
   public var transformsAnimated: Bool { true }
-  /// That of the image.
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image with round corners.

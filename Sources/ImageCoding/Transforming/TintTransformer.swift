@@ -31,9 +31,7 @@ public struct TintTransformer: ImageTransformer {
 
   /// Such as `tint(#ff0000ff,source-in)`.
   public var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
-  /// True: each frame is tinted.
   public var transformsAnimated: Bool { true }
-  /// That of the image.
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
   /// The image tinted.
@@ -95,9 +93,7 @@ public struct RGBAColor: Sendable, Hashable {
 
   /// Transparent, and black where that counts.
   public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
-  /// Black.
   public static let black = RGBAColor(red: 0, green: 0, blue: 0)
-  /// White.
   public static let white = RGBAColor(red: 255, green: 255, blue: 255)
 
   /// As CSS writes it: `#rrggbbaa`.

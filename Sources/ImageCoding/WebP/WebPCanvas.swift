@@ -19,7 +19,7 @@ struct WebPCanvas {
 
   /// Decodes a frame and draws it.
   mutating func draw(_ frame: WebPContainer.Frame) throws(ImageError) {
-    try checkPlace(of: frame)
+    try checkPosition(of: frame)
     if let disposed { clear(disposed) }
     disposed = frame.isDisposed ? frame : nil
     if frame.isBlended, !isBlank {
@@ -35,7 +35,7 @@ struct WebPCanvas {
   }
 
   /// libwebp's demuxer sees to it too.
-  private func checkPlace(of frame: WebPContainer.Frame) throws(ImageError) {
+  private func checkPosition(of frame: WebPContainer.Frame) throws(ImageError) {
     let picture = frame.bitstream.size
     guard frame.x >= 0, frame.y >= 0, frame.x + picture.width <= size.width, frame.y + picture.height <= size.height else {
       throw .undecodable("the WebP frame lies outside of its canvas")
@@ -45,16 +45,16 @@ struct WebPCanvas {
   private mutating func replace(with frame: WebPContainer.Frame) throws(ImageError) {
     let stride = size.width * 4
     let start = frame.y * stride + frame.x * 4
-    var refusal: ImageError?
+    var failure: ImageError?
     bytes.withUnsafeMutableBufferPointer { bytes in
       // The standard library's closure knows no typed errors, so the error goes around it.
       do throws(ImageError) {
         try frame.bitstream.decode(into: UnsafeMutableBufferPointer(rebasing: bytes[start...]), stride: stride)
       } catch {
-        refusal = error
+        failure = error
       }
     }
-    if let refusal { throw refusal }
+    if let failure { throw failure }
   }
 
   private mutating func clear(_ frame: WebPContainer.Frame) {

@@ -5,10 +5,8 @@ public import ImagePrimitives
 /// A file shorter than its RIFF header declares is an error, as is a chunk that is not whole, and any fault in the bitstream of
 /// any frame; libwebp knows no warnings. What stands behind the RIFF chunk does not matter.
 public struct WebPCoder: ImageCoder {
-  /// A coder; all are alike.
   public init() {}
 
-  /// Whether `format` is this one.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
   /// Reads the RIFF header and the first chunk, and the others that are there: the orientation comes behind the picture, so that
@@ -96,7 +94,6 @@ public struct WebPCoder: ImageCoder {
     return Proof(header: ImageHeader(parts, isComplete: true))
   }
 
-  /// Whether `format` is this one.
   public func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
 
   /// Encodes with loss at the quality asked for, or without any; alpha is kept whole in both. An animation is written as one.
@@ -108,7 +105,7 @@ public struct WebPCoder: ImageCoder {
     as format: ImageFormat,
     options: EncodingOptions
   ) throws(ImageError) -> [UInt8] {
-    guard format == .webp else { throw ImageError(.unencodable, "\(format.name) images are not written by \(Self.self)") }
+    guard format == .webp else { throw notWritten(format) }
     return try WebPEncoder(options).encode(image)
   }
 

@@ -89,19 +89,6 @@ public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
   public static let expires = FreshnessHeaders(rawValue: 2)
 }
 
-extension DownloadedImage {
-  /// For how long a stored answer of the freshness `stored` may be used again, now that this 304 has said that it is still right.
-  ///
-  /// Headers of the 304 take the stored ones' place, and what it leaves out stays as it was (RFC 9111, sections 3.2 and 4.3.4): so
-  /// `no-cache` and `immutable` last, and the stored lifetime begins anew.
-  public func freshness(renewing stored: Freshness) -> Freshness {
-    if freshnessHeaders.contains(.cacheControl) { return freshness }
-    var renewed = stored
-    if freshnessHeaders.contains(.expires) { renewed.lifetime = freshness.lifetime }
-    return renewed
-  }
-}
-
 /// The directives of `Cache-Control` that matter to a private cache (RFC 9111, section 5.2.2; RFC 5861; RFC 8246).
 struct CacheControl {
   /// The greatest number of seconds that is taken as it is (RFC 9111, section 1.2.2).

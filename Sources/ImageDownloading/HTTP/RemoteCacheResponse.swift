@@ -10,11 +10,11 @@ public struct RemoteCacheResponse: Sendable, Hashable {
   public var status: RemoteCacheStatus
   /// The header that tells, such as `X-Cache: MISS`; nil where none does. It is what a server wrote, cut to 200 characters.
   public var evidence: String?
-  /// Why the second request brought no answer, in a sentence; nil where it did.
-  public var failure: String?
+  /// Why the second request brought no response; nil if it did.
+  public var failure: Failure?
 
   /// An answer of those parts.
-  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: String? = nil) {
+  public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: Failure? = nil) {
     self.status = status
     self.evidence = evidence
     self.failure = failure

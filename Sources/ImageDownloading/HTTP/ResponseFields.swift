@@ -1,26 +1,26 @@
 import ImagePrimitives
 
-/// The headers of an answer that the downloader itself reads, gathered line by line as libcurl hands them over.
+/// The headers of a response that the downloader itself reads, collected line by line as libcurl delivers them.
 ///
-/// Asking libcurl for each by its name would compare that with all others of the answer; here a line's first letter decides.
+/// Looking each up in libcurl by its name would compare that with all other headers; here a line's first letter decides.
 struct ResponseFields {
   enum Name: UInt8 {
     case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
       retryAfter, vary
-    // What caches on the way say of themselves.
+    // The status of caches on the way.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
 
   private var bytes: [UInt8] = []
   private var values: [(name: Name, range: Range<Int>)] = []
-  /// Whether the head's last line came: what comes then are trailers.
+  /// Whether the head has ended: trailers follow.
   private var isComplete = false
-  /// Whether the last line was one of ours, so that a folded one belongs to it.
+  /// Whether the last line was kept, so that a folded one belongs to it.
   private var lastIsOurs = false
 
   init() {}
 
-  /// The headers of a head that is no longer as it came.
+  /// The headers of a modified head.
   init(_ headers: [HeaderField]) {
     for header in headers { Array("\(header.name):\(header.value)".utf8).withUnsafeBytes { add($0) } }
   }
@@ -77,7 +77,7 @@ struct ResponseFields {
     values.append((name, start..<bytes.count))
   }
 
-  /// A line that goes on with the one before, as old servers write (RFC 9112, section 5.2).
+  /// A line that continues the one before, as old servers write (RFC 9112, section 5.2).
   private mutating func addFolded(_ line: UnsafeRawBufferPointer) {
     guard lastIsOurs, let last = values.indices.last else { return }
     bytes.append(UInt8(ascii: " "))
@@ -102,14 +102,14 @@ struct ResponseFields {
     }
   }
 
-  // MARK: What there is
+  // MARK: Values
 
   func has(_ name: Name) -> Bool { values.contains { $0.name == name } }
 
   /// The last of that name.
   func bytes(_ name: Name) -> ArraySlice<UInt8>? { values.last { $0.name == name }.map { bytes[$0.range] } }
 
-  /// The last of that name; what is no UTF-8 in it is replaced.
+  /// The last of that name, invalid UTF-8 replaced.
   func last(_ name: Name) -> String? { bytes(name).map { String(decoding: $0, as: UTF8.self) } }
 
   /// All of that name, in order, joined by commas.
@@ -118,7 +118,7 @@ struct ResponseFields {
     return all.isEmpty ? nil : all.joined(separator: ", ")
   }
 
-  /// The headers that say for how long the answer may be used again.
+  /// The headers that set the freshness.
   var freshnessHeaders: FreshnessHeaders {
     var headers: FreshnessHeaders = []
     if has(.cacheControl) { headers.insert(.cacheControl) }
@@ -126,7 +126,7 @@ struct ResponseFields {
     return headers
   }
 
-  /// For how long the answer may be used again, from now on, where its request was made so long ago.
+  /// For how long the response may be used again, from now on, if its request began `duration` ago.
   func freshness(_ time: TimeSource, taking duration: Duration) -> Freshness {
     guard !freshnessHeaders.isEmpty else { return Freshness() }
     var control = CacheControl()

@@ -1,13 +1,12 @@
 import ImagePrimitives
 
-/// One header of a request or an answer.
+/// A header of a request or a response.
 public struct HeaderField: Sendable, Hashable {
   /// The name as it was written; case does not matter.
   public var name: String
   /// The value, without white space around it.
   public var value: String
 
-  /// A header.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
@@ -15,21 +14,20 @@ public struct HeaderField: Sendable, Hashable {
 }
 
 extension [HeaderField] {
-  /// The values of all headers of that name in whatever case, joined by commas (RFC 9110, section 5.3); nil where there is none.
+  /// The values of all headers of that name in whatever case, joined by commas (RFC 9110, section 5.3); nil if there is none.
   public func value(of name: String) -> String? {
     let values = lazy.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 }
 
-/// The status and headers of an answer.
+/// The status and headers of a response.
 public struct ResponseHead: Sendable, Hashable {
   /// The HTTP status.
   public var status: Int
   /// The headers in the order that they came, repeated names included.
   public var headers: [HeaderField]
 
-  /// A head.
   public init(status: Int, headers: [HeaderField] = []) {
     self.status = status
     self.headers = headers
@@ -43,18 +41,18 @@ extension String {
   }
 }
 
-/// What statuses mean (RFC 9110, section 15).
+/// Classes of HTTP statuses (RFC 9110, section 15).
 enum HTTPStatus {
-  /// Those that send the client elsewhere by `Location`.
+  /// Statuses with a `Location` to follow.
   static let redirects: Set<Int> = [301, 302, 303, 307, 308]
 
-  /// Whether the server says that it does not know the method, here or at all (RFC 9110, sections 15.5.6 and 15.6.2).
+  /// Whether the server doesn't support the method, for this URL or at all (RFC 9110, sections 15.5.6 and 15.6.2).
   static func refusesMethod(_ status: Int) -> Bool { status == 405 || status == 501 }
 
-  /// Whether the server wants to be left alone for a while (RFC 6585, section 4; RFC 9110, section 15.6.4).
+  /// Whether the server asks for a pause (RFC 6585, section 4; RFC 9110, section 15.6.4).
   static func asksForPause(_ status: Int) -> Bool { status == 429 || status == 503 }
 
-  /// Whether another try may find another answer.
+  /// Whether a retry may succeed.
   static func isTransient(_ status: Int) -> Bool {
     status == 408 || status == 425 || status == 429 || (500...599).contains(status)
   }

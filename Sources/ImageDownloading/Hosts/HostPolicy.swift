@@ -1,29 +1,38 @@
 import ImagePrimitives
 
-/// What one host allows and deserves: when the next request to it may begin, and how many may run.
+/// The limits of each host.
+package struct HostRules {
+  var perHost: Int
+  /// Between two starts; zero without a rate.
+  package var intervalNanoseconds: UInt64 = 0
+  var isAdaptive = false
+  var breaker = CircuitBreaker()
+}
+
+/// The state of one host: when its next request may begin, and how many may run.
 struct HostPolicy {
   private(set) var rate = StartRate()
   private(set) var pause = HostPause()
   private(set) var breaker = BreakerState()
   private var adaptive = AdaptiveLimit()
-  /// What the host did when it was last left alone.
+  /// The failure after which requests to the host last stopped.
   private(set) var lastFailure: String?
 
   /// Nothing may begin before this.
-  var earliestStart: MonotonicInstant { max(rate.next, restsUntil) }
+  var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
 
-  /// Until when it is left alone, be it by its own wish.
-  var restsUntil: MonotonicInstant { max(pause.until, breaker.earliestStart) }
+  /// Until when the host is paused, by its own request or by its failures.
+  var pausedUntil: MonotonicInstant { max(pause.until, breaker.earliestStart) }
 
-  /// How many transfers it may have.
+  /// The limit of its transfers.
   func limit(_ rules: HostRules) -> Int {
     guard breaker.isClosed else { return 1 }
     return rules.isAdaptive ? min(adaptive.transfers, rules.perHost) : rules.perHost
   }
 
-  /// Whether this is to outlive the moment when nothing waits or runs for the host.
+  /// Whether to keep this while nothing waits or runs for the host.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
-    restsUntil > now || rate.next > now || pause.timesAsked > 0 || !breaker.isCalm
+    pausedUntil > now || rate.next > now || pause.timesAsked > 0 || !breaker.isCalm
       || rules.isAdaptive && adaptive.isLearned
   }
 
@@ -33,12 +42,12 @@ struct HostPolicy {
     breaker.start()
   }
 
-  /// The last start has come to no request.
+  /// Undoes the last start, which made no request.
   mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
 
-  /// Takes what a request tells of the host, while `running` run, that one included.
-  mutating func record(_ answer: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
-    switch answer {
+  /// Records the response to a request, while `running` run, that one included.
+  mutating func record(_ response: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
+    switch response {
     case .answered(let latency):
       pause.heal()
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
@@ -60,23 +69,23 @@ struct HostPolicy {
   /// A request has ended, of whatever kind.
   mutating func finish() { breaker.abandonTry() }
 
-  /// The host asks to be left alone until `time`.
+  /// The host asks for a pause until `time`.
   mutating func pause(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
     pause.extend(until: time, status: status, now: now)
   }
 
-  /// Forgets that it failed, and not what it asked for.
+  /// Forgets its failures, but not its pauses.
   mutating func forgetFailures() { breaker.forget() }
 
-  /// Goes on with another interval between two starts.
+  /// Changes the interval between two starts.
   mutating func changeInterval(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
     rate.change(from: old, to: new, now: now)
   }
 
-  /// Whether ``refusal(_:now:)`` may refuse anything: asked for each download, so cheap.
+  /// Whether ``refusal(_:now:)`` may return anything; asked for each download, so cheap.
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }
 
-  /// Why one that may wait for so long in all is not asked of this host; nil where it is.
+  /// Why a download with that patience can't wait for this host; nil if it can.
   func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
     let downFor = breaker.earliestStart.since(now)
     if breaker.isDown, downFor > .zero { return .down(lastFailure: lastFailure ?? "it only failed", remaining: downFor) }
@@ -85,4 +94,69 @@ struct HostPolicy {
     guard remaining > .zero, total > patience else { return nil }
     return .paused(status: Int(pause.status), remaining: remaining, total: total)
   }
+}
+
+/// The outcome of a request, as far as it concerns the host.
+enum HostResponse {
+  /// A response of any status, with the time from the request to its first byte if that was asked for.
+  case answered(latencyNanoseconds: UInt64?)
+  /// A 429 or 503, which asks for a pause, to a request that began then.
+  case busy(begun: MonotonicInstant)
+  /// A transient failure.
+  case failed(Failure)
+  case nothing
+}
+
+/// Why a host gets no request.
+enum HostRefusal: Equatable {
+  /// It failed so often that it counts as down for `remaining` more.
+  case down(lastFailure: String, remaining: Duration)
+  /// It has sent nothing but 429 and 503; `remaining` is left of pauses of `total`.
+  case paused(status: Int, remaining: Duration, total: Duration)
+
+  /// The failure of downloads that wait for the host.
+  func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
+    switch self {
+    case .down(let lastFailure, let remaining):
+      // Final for this run, but a later one may succeed.
+      return Failure(
+        .hostDown,
+        isTransient: true,
+        message:
+          """
+          \(host.address) is not asked for \(remaining.wholeSecondsText) more, since it did nothing but fail (\(lastFailure)); \
+          a later run asks again
+          """
+      )
+    case .paused(let status, let remaining, let total):
+      let answer = "\(host.address) answered \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
+      let wish =
+        total > remaining
+        ? "and has only asked for pauses, \(total.wholeSecondsText) in all"
+        : "and asks to wait \(remaining.wholeSecondsText)"
+      return Failure(
+        .waitTooLong(finding: "\(answer) \(wish)", maximum: patience, wasRequested: wasAsked),
+        status: status,
+        isTransient: true
+      )
+    }
+  }
+}
+
+extension Failure {
+  /// The failure of a download that its host asks to wait for too long.
+  static func waitsTooLong(_ failure: Failure, asked: Duration, waited: Duration, patience: Duration) -> Failure {
+    let before = waited > .zero ? " after \(waited.text) of such waits" : ""
+    let finding = "\(failure.message) and asks to wait \(asked.text)\(before)"
+    return Failure(
+      .waitTooLong(finding: finding, maximum: patience, wasRequested: true),
+      status: failure.status,
+      isTransient: failure.isTransient
+    )
+  }
+}
+
+extension Duration {
+  /// In seconds, rounded up.
+  fileprivate var wholeSecondsText: String { "\((wholeMilliseconds + 999) / 1000) s" }
 }

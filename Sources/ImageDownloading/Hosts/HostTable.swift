@@ -1,13 +1,12 @@
-/// The numbers of hosts for which something waits or runs, and of some for which nothing does but of which more is known than of
-/// a new one; another number serves another host once it is free.
+/// The numbers of hosts with downloads, and of some without whose state is worth keeping; a free number is used again.
 struct HostTable {
-  /// So many hosts are kept of which nothing waits or runs; beyond, what was kept first is forgotten.
+  /// The maximum of hosts kept without downloads; beyond it, the one kept first is forgotten.
   private let maximumKept: Int
 
   private struct Entry {
     var origin: URLOrigin?
     var uses = 0
-    /// Tells uses of one number from one another, so that what is kept is not taken for what came after it.
+    /// Distinguishes uses of one number.
     var keeping: UInt64 = 0
   }
 
@@ -42,13 +41,13 @@ struct HostTable {
     return origin
   }
 
-  /// Gives a number back; true where that was the last use, and it is either kept or forgotten next.
+  /// Gives a number back; true if that was the last use: then it has to be kept or forgotten.
   mutating func release(_ number: Int) -> Bool {
     entries[number].uses -= 1
     return entries[number].uses == 0
   }
 
-  /// Lets the number of a host that is not in use serve another.
+  /// Frees the number of an unused host.
   mutating func forget(_ number: Int) {
     guard let origin = entries[number].origin.take() else { return }
     numbers[origin] = nil
@@ -56,7 +55,7 @@ struct HostTable {
     free.append(number)
   }
 
-  /// Keeps a host that is not in use; what has to be forgotten for that is returned.
+  /// Keeps an unused host; returns the one that has to be forgotten for that.
   mutating func keep(_ number: Int) -> Int? {
     lastKeeping += 1
     entries[number].keeping = lastKeeping

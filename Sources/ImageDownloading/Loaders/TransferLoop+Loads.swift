@@ -31,7 +31,7 @@ extension TransferLoop {
       options: download.options
     )
     let task = Task { [inbox] in
-      let result = await loader.answer(to: request)
+      let result = await loader.response(to: request)
       inbox.post(.loaded(number: number, result))
     }
     let deadline = iteration.now.advanced(by: pending[slot].remaining)
@@ -45,9 +45,9 @@ extension TransferLoop {
     guard let load = loads[number] else { return }
     let slot = load.slot
     let outcome = TransferOutcome(result, for: pending[slot].download)
-    if case .success(let answer) = result { notifyLoaded(slot, answer) }
+    if case .success(let response) = result { notifyLoaded(slot, response) }
     var bytes = 0
-    if case .success(let answer) = result { bytes = answer.body.count }
+    if case .success(let response) = result { bytes = response.body.count }
     if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
       recordBusy(slot, status: status, begun: load.started, asked: nil)
     }
@@ -79,7 +79,7 @@ extension TransferLoop {
 
 extension ImageLoader {
   /// What it finds, with every error as a failure.
-  fileprivate func answer(to request: LoaderRequest) async -> Result<LoaderResponse, Failure> {
+  fileprivate func response(to request: LoaderRequest) async -> Result<LoaderResponse, Failure> {
     do {
       return .success(try await load(request))
     } catch let failure as Failure {
@@ -94,27 +94,28 @@ extension TransferOutcome {
   /// Judges what a loader found for `download`, by the rules that hold for answers of servers.
   init(_ result: Result<LoaderResponse, Failure>, for download: Download) {
     do throws(Failure) {
-      let answer = try result.get()
+      let response = try result.get()
       let options = download.options
-      if answer.isNotModified, download.validators == nil {
+      if response.isNotModified, download.validators == nil {
         throw Failure(.internal, message: "the loader says that nothing has changed, though it was not asked that")
       }
-      if !answer.isNotModified {
-        try options.checkContentType(answer.contentType, status: nil)
-        if answer.body.count > options.maxBytes { throw .tooLarge(limit: options.maxBytes, status: nil) }
+      if !response.isNotModified {
+        try options.checkContentType(response.contentType, status: nil)
+        if response.body.count > options.maxBytes { throw .tooLarge(limit: options.maxBytes, status: nil) }
       }
-      let body = answer.isNotModified ? [] : try options.decrypted(answer.body)
-      let image = DownloadedImage(
-        status: answer.isNotModified ? 304 : 200,
-        contentType: answer.contentType,
-        etag: answer.validators.etag,
-        lastModified: answer.validators.lastModified,
-        freshness: answer.freshness,
-        body: body,
-        bodyBytes: body.count,
-        totalBytes: answer.isNotModified ? nil : body.count
+      let body = response.isNotModified ? [] : try options.decrypted(response.body)
+      self = .response(
+        Response(
+          status: response.isNotModified ? 304 : 200,
+          isNotModified: response.isNotModified,
+          contentType: response.contentType,
+          validators: response.validators,
+          freshness: response.freshness,
+          body: body,
+          bodyBytes: body.count,
+          totalBytes: response.isNotModified ? nil : body.count
+        )
       )
-      self = answer.isNotModified ? .notModified(image) : .image(image)
     } catch {
       self = .failure(error)
     }

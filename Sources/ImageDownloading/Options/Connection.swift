@@ -89,7 +89,7 @@ extension DownloadOptions.Connection {
   /// What comes from a file is asked before it becomes options, which trap on a problem.
   public var invalidReason: String? {
     if let target = connectTo.first(where: { !$0.isValid }) {
-      return "connect-to: \(target.text) is no host and port to connect to"
+      return "connectTo: \(target.text) is no host and port to connect to"
     }
     if case .url(let url) = proxy, !Self.isProxy(url) {
       return "proxy: \(maskingCredentials(url)) is no http, https, socks4, socks4a, socks5 or socks5h URL of a host alone"

@@ -28,7 +28,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 public struct Credentials: Sendable, Hashable {
   /// Tells one source from another; nil for a fixed user and password.
   let name: String?
-  let fixed: Credential?
+  package let fixed: Credential?
   let find: @Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?
 
   /// The same for all hosts.
@@ -57,18 +57,27 @@ public struct Credentials: Sendable, Hashable {
   }
 }
 
+extension Credentials {
+  func credential(for url: UnsafeRawBufferPointer) -> Credential? {
+    guard let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else { return nil }
+    return fixed ?? URLOrigin(Array(url), parts).credential(from: self)
+  }
+}
+
 extension DownloadOptions {
-  /// What ``credentials`` give for a request to `url`, a normalised one; nil where they give none, for a URL that has its own, and
+  /// Returns what ``credentials`` give for a request to `url`, a normalised one; nil if they give none, for a URL that has its own, and
   /// for one that is neither http nor https.
   ///
-  /// Images of different credentials are different images: this is what a cache tells them apart by. An `Authorization` header of
-  /// the options or of the downloader is sent in its place.
+  /// Images of different credentials are different images: a cache tells them apart by this. An `Authorization` header of the options or
+  /// of the downloader is sent in its place.
   public func credential(for url: UnsafeRawBufferPointer) -> Credential? {
-    guard !isForOtherOrigin, let credentials, let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else {
-      return nil
-    }
-    return credentials.fixed ?? URLOrigin(Array(url), parts).credential(from: credentials)
+    isForOtherOrigin ? nil : credentials?.credential(for: url)
   }
+}
+
+extension PreparedOptions {
+  /// Returns the same as ``DownloadOptions/credential(for:)``.
+  package func credential(for url: UnsafeRawBufferPointer) -> Credential? { credentials?.credential(for: url) }
 }
 
 extension Credential {

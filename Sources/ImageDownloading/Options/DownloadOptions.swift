@@ -67,7 +67,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether each host's `robots.txt` is fetched first, and kept (RFC 9309); false by default.
   public var respectsRobots = false
   /// Whether an accepted response is followed by a second, equal request that shows what caches on the way have of the image:
-  /// ``DownloadedImage/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
+  /// ``Response/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
   /// failure is recorded there and fails nothing. An ``ImageLoader`` gets no second request.
   public var checksRemoteCache = false
   /// Changes or rejects each request; none by default.
@@ -182,6 +182,8 @@ public final class PreparedOptions: Sendable, Hashable {
   /// The options that count, the others at their defaults.
   private let sharing: DownloadOptions
   private let hash: Int
+  /// Apart from the options, since each look-up asks for them and a copy of all options costs.
+  let credentials: Credentials?
 
   /// Prepares `options`; a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects, and a connection with an
   /// ``DownloadOptions/Connection/invalidReason``, trap.
@@ -196,6 +198,7 @@ public final class PreparedOptions: Sendable, Hashable {
       $0.chunkBytes = max(1, $0.chunkBytes)
       $0.acceptContentTypes = $0.acceptContentTypes.map { Set($0.map { $0.lowercased() }) }
     }
+    credentials = options.isForOtherOrigin ? nil : options.credentials
     let defaults = DownloadOptions()
     sharing = self.options.with {
       $0.headers = $0.headers.map { DownloadOptions.Header($0.name.lowercased(), $0.value) }

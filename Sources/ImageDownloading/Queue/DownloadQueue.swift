@@ -1,7 +1,7 @@
 import HeapModule
 package import ImagePrimitives
 
-/// What keeps more downloads from starting.
+/// The limit that keeps more downloads from starting.
 package enum StartLimit: Sendable {
   /// Nothing waits.
   case empty
@@ -9,13 +9,13 @@ package enum StartLimit: Sendable {
   case concurrency
   /// Hosts are at their limit.
   case hosts
-  /// What waits has to wait for its host's first connection, or for the time of its retry.
+  /// Downloads wait for their host's first connection, or for the time of their retry.
   case notYet
-  /// Only what already began may start now.
+  /// Only continued attempts may start now.
   case held
-  /// The next start has its time, over all hosts or at those that could start something.
+  /// A rate, over all hosts or of hosts with waiting downloads.
   case rate
-  /// Hosts are left alone.
+  /// Pauses of hosts.
   case paused
 }
 
@@ -36,22 +36,22 @@ package struct DownloadQueue {
   static let maximumResolving = 32
 
   /// By number.
-  var hosts: [HostQueue] = []
+  private var hosts: [HostQueue] = []
   /// By slot: the ticket of its entry; 0 where it does not wait.
-  var tickets: [UInt64] = []
+  private var tickets: [UInt64] = []
   private var lastTicket: UInt64 = 0
   /// Hosts with something to start, by whether their name is known to resolve. Some entries are stale.
   private var openHosts = Heap<Candidate>()
   private var newHosts = Heap<Candidate>()
   private var sleepers = Heap<Sleeper>()
-  var retries = Heap<Retry>()
+  private var retries = Heap<Retry>()
 
   var concurrency: Int
   /// What holds for each host.
   package var rules: HostRules
   /// Over all hosts.
-  var rate = StartRate()
-  var intervalNanoseconds: UInt64 = 0
+  private var rate = StartRate()
+  private var intervalNanoseconds: UInt64 = 0
   /// Whether something could start now but for the rate over all hosts.
   private var waitsForRate = false
   /// As the last step knows it.
@@ -62,7 +62,7 @@ package struct DownloadQueue {
   private var fullHosts = 0
   /// Hosts that could start something but for their rate, and but for being left alone.
   private var ratedHosts = 0
-  private var restingHosts = 0
+  private var pausedHosts = 0
   private(set) var waiting = 0
   private var resolving = 0
 
@@ -78,7 +78,7 @@ package struct DownloadQueue {
     static func < (left: Sleeper, right: Sleeper) -> Bool { left.until < right.until }
   }
 
-  struct Retry: Comparable {
+  private struct Retry: Comparable {
     var time: MonotonicInstant
     var host: Int
     var entry: HostQueue.Entry
@@ -156,9 +156,9 @@ package struct DownloadQueue {
 
   /// What keeps most of the hosts that could start something.
   private var hostLimit: StartLimit {
-    if fullHosts == 0, ratedHosts == 0, restingHosts == 0 { return .notYet }
-    if fullHosts >= max(ratedHosts, restingHosts) { return .hosts }
-    return ratedHosts > restingHosts ? .rate : .paused
+    if fullHosts == 0, ratedHosts == 0, pausedHosts == 0 { return .notYet }
+    if fullHosts >= max(ratedHosts, pausedHosts) { return .hosts }
+    return ratedHosts > pausedHosts ? .rate : .paused
   }
 
   /// When the next may start by its time, be it a retry, a host's or the rate's; nil where nothing waits for a time.
@@ -242,7 +242,7 @@ package struct DownloadQueue {
     return .start(slot: slot, resolves: resolves)
   }
 
-  func isStale(_ entry: HostQueue.Entry) -> Bool { tickets[entry.slot] != entry.rank.ticket }
+  private func isStale(_ entry: HostQueue.Entry) -> Bool { tickets[entry.slot] != entry.rank.ticket }
 
   private mutating func dropStale(_ host: Int) {
     while let best = hosts[host].best, isStale(best) { hosts[host].removeBest() }
@@ -262,7 +262,7 @@ package struct DownloadQueue {
   }
 
   /// Enters a host that may start something into its heap, by the best it has; or into that of those that sleep.
-  mutating func announce(_ host: Int) {
+  private mutating func announce(_ host: Int) {
     guard let best = hosts[host].best else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
     let time = hosts[host].policy.earliestStart
@@ -279,13 +279,13 @@ package struct DownloadQueue {
   private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
     guard hosts[host].sleep?.until != time else { return }
     wake(host)
-    let reason = time > hosts[host].policy.restsUntil ? HostQueue.SleepReason.rate : .pause
+    let reason = time > hosts[host].policy.pausedUntil ? HostQueue.SleepReason.rate : .pause
     hosts[host].sleep = (time, reason)
     countSleep(reason, 1)
     sleepers.insert(Sleeper(until: time, host: host))
   }
 
-  mutating func wake(_ host: Int) {
+  private mutating func wake(_ host: Int) {
     guard let sleep = hosts[host].sleep.take() else { return }
     countSleep(sleep.reason, -1)
   }
@@ -293,7 +293,7 @@ package struct DownloadQueue {
   private mutating func countSleep(_ reason: HostQueue.SleepReason, _ change: Int) {
     switch reason {
     case .rate: ratedHosts += change
-    case .pause: restingHosts += change
+    case .pause: pausedHosts += change
     }
   }
 
@@ -307,10 +307,114 @@ package struct DownloadQueue {
   }
 
   /// Counts whether a host has as many transfers as it may; one that is left alone is none of the full ones.
-  mutating func countFullness(_ host: Int) {
+  private mutating func countFullness(_ host: Int) {
     let isFull = hosts[host].policy.breaker.isClosed && hosts[host].running >= hosts[host].policy.limit(rules)
     guard isFull != hosts[host].isFull else { return }
     hosts[host].isFull = isFull
     fullHosts += isFull ? 1 : -1
+  }
+}
+
+/// Limits and pauses of hosts.
+extension DownloadQueue {
+  /// Changes all limits: numbers of at least 1, rates above zero.
+  mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
+    concurrency = limits.concurrency
+    rules.isAdaptive = limits.isAdaptive
+    rules.perHost = limits.perHost
+    let interval = StartRate.intervalNanoseconds(ofRate: limits.rate)
+    rate.change(from: intervalNanoseconds, to: interval, now: now)
+    intervalNanoseconds = interval
+    let hostInterval = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
+    for host in hosts.indices {
+      hosts[host].policy.changeInterval(from: rules.intervalNanoseconds, to: hostInterval, now: now)
+    }
+    rules.intervalNanoseconds = hostInterval
+    limitsChanged()
+  }
+
+  /// Changes both limits, at least 1 each.
+  mutating func setLimits(concurrency: Int, perHost: Int) {
+    self.concurrency = concurrency
+    rules.perHost = perHost
+    limitsChanged()
+  }
+
+  private mutating func limitsChanged() {
+    for host in hosts.indices {
+      countFullness(host)
+      announce(host)
+    }
+  }
+
+  /// Takes what a transfer to `host` tells of it, before it has ``finished(host:failedToConnect:wasRequested:)``.
+  mutating func record(_ response: HostResponse, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
+    hosts[host].policy.record(response, running: hosts[host].running, rules, now: now)
+  }
+
+  /// Starts nothing at `host` before `time`, at its own request.
+  mutating func pause(_ host: Int, until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
+    while hosts.count <= host { hosts.append(HostQueue()) }
+    hosts[host].policy.pause(until: time, status: status, now: now)
+    announce(host)
+  }
+
+  /// The consecutive requests of `host` for a pause.
+  func timesAsked(of host: Int) -> Int { hosts[host].policy.pause.timesAsked }
+
+  /// Whether ``refusal(of:patience:now:)`` may return anything.
+  func mayRefuse(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.mayRefuse }
+
+  /// Why a download with that patience can't wait for `host`; nil if it can.
+  func refusal(of host: Int, patience: Duration, now: MonotonicInstant) -> HostRefusal? {
+    hosts[host].policy.refusal(patience, now: now)
+  }
+
+  /// Until when `host` is paused.
+  func pausedUntil(_ host: Int) -> MonotonicInstant { hosts[host].policy.pausedUntil }
+
+  /// Forgets the failures of all hosts.
+  mutating func forgetFailures() {
+    for host in hosts.indices {
+      hosts[host].policy.forgetFailures()
+      countFullness(host)
+      announce(host)
+    }
+  }
+
+  /// Whether `host` counts as down.
+  func isDown(_ host: Int) -> Bool { host < hosts.count && hosts[host].policy.breaker.isDown }
+
+  /// Whether pauses of `host` may exceed the patience of some of its waiting downloads.
+  func triesPatience(of host: Int, now: MonotonicInstant) -> Bool {
+    hosts[host].policy.pause.total(at: now) > hosts[host].leastPatience
+  }
+
+  /// Sets the least patience of the downloads that wait for `host`.
+  mutating func setLeastPatience(_ patience: Duration, of host: Int) { hosts[host].leastPatience = patience }
+
+  /// The slots of all that wait for `host`, retries included, in order; linear in the length of the queue.
+  func slots(waitingFor host: Int) -> [Int] {
+    let due = hosts[host].entries.filter { !isStale($0) }
+    let retrying = retries.unordered.lazy.filter { $0.host == host }.map(\.entry).filter { !isStale($0) }
+    return (due + retrying).sorted().map(\.slot)
+  }
+
+  /// Resets a host for which nothing waits or runs. Returns whether its pauses and failures are worth keeping.
+  mutating func settle(host: Int, now: MonotonicInstant) -> Bool {
+    guard host < hosts.count else { return false }
+    let policy = hosts[host].policy
+    forget(host: host)
+    guard policy.isWorthKeeping(rules, now: now) else { return false }
+    hosts[host].policy = policy
+    return true
+  }
+
+  /// Forgets a host for which nothing waits or runs; its number may be used again.
+  mutating func forget(host: Int) {
+    guard host < hosts.count else { return }
+    wake(host)
+    if hosts[host].isFull { countFullness(host) }
+    hosts[host] = HostQueue()
   }
 }

@@ -1,15 +1,15 @@
 import HeapModule
 import ImagePrimitives
 
-/// The place of a download among all that wait; the least starts first.
+/// The position of a download in the queue; the least starts first.
 struct Rank: Comparable {
-  /// 0 for what continues, then the classes from the highest.
+  /// 0 for a continued attempt, then the classes from the highest.
   var order: UInt8
   var sequence: Int64
   /// Unique, so that of equal sequences the one that came first starts first.
   var ticket: UInt64
 
-  /// Whether it already began: the next request of an attempt.
+  /// Whether it is the next request of an attempt.
   var continues: Bool { order == 0 }
 
   static func < (left: Rank, right: Rank) -> Bool {
@@ -19,7 +19,7 @@ struct Rank: Comparable {
   }
 }
 
-/// What waits for one host (name and port), how many transfers it has, and what it allows.
+/// The downloads that wait for one host (name and port), the count of its transfers, and its limits.
 struct HostQueue {
   struct Entry: Comparable {
     var rank: Rank
@@ -36,28 +36,27 @@ struct HostQueue {
     case open
   }
 
-  /// Why it may start nothing before a certain time.
+  /// Why it starts nothing before a certain time.
   enum SleepReason {
     case rate, pause
   }
 
   var phase = Phase.new
   var running = 0
-  /// The ticket under which it stands in the heap of hosts; 0 where it does not.
+  /// The ticket of its entry in the heap of hosts; 0 if there is none.
   var announced: UInt64 = 0
   /// Whether it has as many transfers as it may, and is counted so.
   var isFull = false
-  /// Until when it stands in the heap of hosts that sleep, and why; nil where it does not.
+  /// Until when it sleeps, and why; nil if it doesn't.
   var sleep: (until: MonotonicInstant, reason: SleepReason)?
-  /// None of those that wait has less patience with pauses.
+  /// A lower bound of the patience of its waiting downloads.
   var leastPatience = Duration.seconds(Int64.max)
   var policy = HostPolicy()
   private var waiting = Heap<Entry>()
 
-  /// What would start first.
   var best: Entry? { waiting.min }
 
-  /// All that waits but for retries whose time has not come, stale ones too, in no order.
+  /// All that wait except for retries before their time, stale ones included, unordered.
   var entries: some Collection<Entry> { waiting.unordered }
 
   /// Whether its limits let it start one more.

@@ -30,23 +30,23 @@ struct RobotsPattern: Sendable {
   ///
   /// Where the bytes after a star do not match, the star takes one byte more; what earlier stars took stays, since more would not help.
   func matches(_ path: [UInt8]) -> Bool {
-    var (pattern, place) = (0, 0)
-    var retry: (pattern: Int, place: Int)?
+    var (pattern, index) = (0, 0)
+    var retry: (pattern: Int, index: Int)?
     while true {
       if pattern == bytes.count {
-        if !isAnchored || place == path.count { return true }
+        if !isAnchored || index == path.count { return true }
       } else if bytes[pattern] == Self.star {
         pattern += 1
-        retry = (pattern, place)
+        retry = (pattern, index)
         continue
-      } else if place < path.count, bytes[pattern] == path[place] {
+      } else if index < path.count, bytes[pattern] == path[index] {
         pattern += 1
-        place += 1
+        index += 1
         continue
       }
-      guard let last = retry, last.place < path.count else { return false }
-      retry = (last.pattern, last.place + 1)
-      (pattern, place) = (last.pattern, last.place + 1)
+      guard let last = retry, last.index < path.count else { return false }
+      retry = (last.pattern, last.index + 1)
+      (pattern, index) = (last.pattern, last.index + 1)
     }
   }
 

@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Synchronization
 
-/// What the `robots.txt` of hosts say, and who waits to learn it.
+/// The rules of `robots.txt` files, and the downloads that wait for them.
 ///
 /// Rules are kept for a day (RFC 9309, section 2.4); that a file could not be had, for a few minutes. Beyond a number of hosts, and of
 /// bytes, all that is known is forgotten, and learned anew.
@@ -9,7 +9,7 @@ struct RobotsRegistry {
   private static let maximumCount = 16_384
   private static let maximumBytes = 64 << 20
 
-  /// A site, and what the robot calls itself there.
+  /// A site, and the robot's product token there.
   struct Key: Hashable {
     /// Whose rules they are, as the URL has it.
     var origin: URLOrigin
@@ -18,8 +18,8 @@ struct RobotsRegistry {
     var token: String
   }
 
-  /// What is known of a site.
-  enum Answer {
+  /// The policy of a site.
+  enum Policy {
     case rules(RobotsRules)
     /// The file could not be had, for that reason, so that nothing may be asked (section 2.3.1.4).
     case unreachable(Failure)
@@ -38,7 +38,7 @@ struct RobotsRegistry {
     var waiting: Set<Int>
   }
 
-  private var known: [Key: (answer: Answer, until: MonotonicInstant)] = [:]
+  private var known: [Key: (policy: Policy, until: MonotonicInstant)] = [:]
   private var knownBytes = 0
   private var fetches: [UInt64: Fetch] = [:]
   private var numbers: [Key: UInt64] = [:]
@@ -46,7 +46,7 @@ struct RobotsRegistry {
   /// Jobs follow one another with the same options.
   private var tokenOfLast: (options: PreparedOptions, token: String)?
 
-  /// What the robot that makes such downloads calls itself.
+  /// The product token of downloads with those options.
   mutating func token(for options: PreparedOptions, defaults: [HeaderField]) -> String {
     if let tokenOfLast, tokenOfLast.options === options { return tokenOfLast.token }
     let userAgent = options.options.requestValue(ofHeader: "User-Agent", defaults: defaults) ?? ""
@@ -55,13 +55,13 @@ struct RobotsRegistry {
     return token
   }
 
-  /// What is known of a site; nil where it has to be asked.
-  func answer(_ key: Key, now: MonotonicInstant) -> Answer? {
+  /// The policy of a site; nil if its file has to be fetched.
+  func policy(_ key: Key, now: MonotonicInstant) -> Policy? {
     guard let found = known[key], now < found.until else { return nil }
-    return found.answer
+    return found.policy
   }
 
-  /// Lets the job in `slot` wait for a site's file; where that has to be fetched for it, the number of that download.
+  /// Lets the job in `slot` wait for a site's file. Returns the number of its download if that has to be started.
   mutating func wait(_ slot: Int, for key: Key) -> UInt64? {
     if let number = numbers[key] {
       fetches[number]?.waiting.insert(slot)
@@ -76,40 +76,39 @@ struct RobotsRegistry {
   /// The number of the download that fetches a site's file.
   func number(of key: Key) -> UInt64? { numbers[key] }
 
-  /// The job in `slot` waits no more. Where it was the last to wait, the number of the download that nobody wants any more.
+  /// The job in `slot` no longer waits. If it was the last, returns the number of the download, which is no longer needed.
   mutating func leave(_ slot: Int, _ key: Key) -> UInt64? {
     guard let number = numbers[key] else { return nil }
     fetches[number]?.waiting.remove(slot)
     return fetches[number]?.waiting.isEmpty == true ? number : nil
   }
 
-  /// Takes what download `number` has found, where that is kept; returns whom it concerns, in the order of slots.
-  mutating func conclude(_ number: UInt64, _ answer: Answer?, now: MonotonicInstant) -> [Int] {
+  /// Takes the policy that download `number` has found, if any. Returns the slots that waited for it, sorted.
+  mutating func conclude(_ number: UInt64, _ policy: Policy?, now: MonotonicInstant) -> [Int] {
     guard let fetch = fetches.removeValue(forKey: number) else { return [] }
     numbers[fetch.key] = nil
-    if let answer { keep(answer, fetch.key, now) }
+    if let policy { keep(policy, fetch.key, now) }
     return fetch.waiting.sorted()
   }
 
   /// The site of download `number`; nil where that is concluded.
   func key(of number: UInt64) -> Key? { fetches[number]?.key }
 
-  private mutating func keep(_ answer: Answer, _ key: Key, _ now: MonotonicInstant) {
-    if let old = known.removeValue(forKey: key) { knownBytes -= old.answer.memoryBytes }
-    let bytes = answer.memoryBytes
+  private mutating func keep(_ policy: Policy, _ key: Key, _ now: MonotonicInstant) {
+    if let old = known.removeValue(forKey: key) { knownBytes -= old.policy.memoryBytes }
+    let bytes = policy.memoryBytes
     if known.count >= Self.maximumCount || knownBytes + bytes > Self.maximumBytes {
       known.removeAll()
       knownBytes = 0
     }
     let key = Key(origin: URLOrigin(copying: key.origin), server: URLOrigin(copying: key.server), token: key.token)
-    known[key] = (answer, now.advanced(by: answer.lasts))
+    known[key] = (policy, now.advanced(by: policy.lasts))
     knownBytes += bytes
   }
 }
 
-/// Gathers what the downloads of `robots.txt` come to, until the loop takes it.
+/// Collects the results of downloads of `robots.txt`, until the loop takes them.
 final class RobotsReceiver: DownloadReceiver {
-  /// What a download has come to.
   enum Ending {
     /// As much of the file as is read.
     case file([UInt8])
@@ -117,7 +116,7 @@ final class RobotsReceiver: DownloadReceiver {
     case cancelled
   }
 
-  // Touched by the transfer thread alone, which the type of a receiver cannot say.
+  // Used on the transfer thread only, which a receiver's type can't express.
   private let endings = Mutex<[(number: UInt64, ending: Ending)]>([])
 
   var mayStart: Bool { true }

@@ -12,7 +12,7 @@ extension TransferLoop {
   /// Whether a job may wait for its start now. Where not, it waits for its host's rules, or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {
     let key = robotsKey(of: slot)
-    switch robots.answer(key, now: iteration.now) {
+    switch robots.policy(key, now: iteration.now) {
     case .rules(let rules):
       let url = pending[slot].url
       let target = url.withUnsafeBytes { URLNormalizer.parts(ofNormalForm: $0)?.requestTarget } ?? 0..<0
@@ -79,7 +79,7 @@ extension TransferLoop {
     let endings = robotsReceiver.takeAll()
     for (number, ending) in endings {
       guard let key = robots.key(of: number) else { continue }
-      for slot in robots.conclude(number, RobotsRegistry.Answer(ending, for: key), now: iteration.now) {
+      for slot in robots.conclude(number, RobotsRegistry.Policy(ending, for: key), now: iteration.now) {
         heldJobs -= 1
         pending[slot].change(to: .none)
         enqueue(slot)
@@ -91,7 +91,7 @@ extension TransferLoop {
   }
 }
 
-extension RobotsRegistry.Answer {
+extension RobotsRegistry.Policy {
   /// What follows from what a download has come to (RFC 9309, section 2.3.1); nil where nothing does.
   init?(_ ending: RobotsReceiver.Ending, for key: RobotsRegistry.Key) {
     switch ending {
@@ -114,9 +114,13 @@ extension Failure {
 
   /// A server that fails to answer forbids; what keeps us from the server would do so without a `robots.txt`, and is told as what it is.
   fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: Failure) -> Failure {
-    let message =
-      "robots.txt of \(origin.address) could not be had (\(failure.message)), which allows nothing (RFC 9309, 2.3.1.4)"
-    if failure.kind == .httpStatus { return Failure(.robots, message: message) }
-    return Failure(failure.kind, isTransient: failure.isTransient, message: message)
+    let (before, after) = ("robots.txt of \(origin.address) could not be had (", "), which allows nothing (RFC 9309, 2.3.1.4)")
+    let message = before + failure.message + after
+    var robots =
+      failure.kind == .httpStatus
+      ? Failure(.robots, message: message)
+      : Failure(failure.kind, isTransient: failure.isTransient, message: message)
+    robots.reason = failure.reason.map { .quoted(before: before, $0, after: after) }
+    return robots
   }
 }

@@ -1,56 +1,54 @@
 import ImagePrimitives
 
-/// A transfer that one or several downloads want and that has not ended, waiting or running.
+/// A transfer that has not ended, waiting or running, for one or several downloads.
 struct PendingTransfer {
-  /// What it does now.
   enum Activity {
-    /// It is between two of the others.
+    /// Between two of the others.
     case none
-    /// It stands in the queue; before that time it does not start.
+    /// In the queue; it doesn't start before that time.
     case queued(notBefore: MonotonicInstant?)
-    /// It waits for another job of its identity, whose first chunks it has missed.
+    /// Waiting for another job of its identity, whose first chunks it has missed.
     case held
-    /// It waits for its host's rules for robots.
+    /// Waiting for its host's `robots.txt`.
     case awaitingRobots
-    /// libcurl has it, at that place of the loop's transfers.
-    case transferring(place: Int)
-    /// A loader has it, under that number.
+    /// In libcurl, as the loop's transfer of that index.
+    case transferring(index: Int)
+    /// In a loader, under that number.
     case loading(number: UInt64)
   }
 
-  /// The download that it began with: all that share it are equal in what changes the result.
+  /// The first download; those that share its transfer differ in nothing that changes the result.
   let download: Download
   let identity: DownloadIdentity
   var waiters: Waiters
   private(set) var activity = Activity.none
-  /// Its place in the queue when it last was put there.
-  var place = Waiters.Place(priority: .normal, sequence: 0)
+  /// Its position in the queue when it was last added.
+  var position = Waiters.Position(priority: .normal, sequence: 0)
   /// The job of the same identity that starts when this one has ended.
   var successor: Int?
-  /// Which of the loaders loads it; nil for libcurl.
+  /// The index of its loader; nil for libcurl.
   let loader: Int?
-  /// Where the next request goes: the download's own URL, or where redirects have led.
+  /// The URL of the next request: the download's own, or the target of a redirect.
   var url: [UInt8]
   /// The URLs of this attempt before that one.
   var visited: [[UInt8]] = []
   /// The number of the URL's host.
   var host: Int
-  /// Whether it goes on with an attempt that has begun: the next hop of a redirect, a probe in place of a refused HEAD or the
-  /// next part of a body.
+  /// Whether it continues an attempt: the next hop of a redirect, a probe in place of a refused HEAD or the next part of a body.
   private(set) var continues = false
   /// Whether a server has refused HEAD, so that it is probed.
   private(set) var isHeadRefused = false
-  /// What is here of the body that its next request goes on from.
+  /// The part of the body that the next request resumes from.
   private(set) var continuation: BodyContinuation?
-  /// The answer that was accepted already, while a second request is made.
+  /// The response that was accepted, while a second request is made.
   private(set) var accepted: AcceptedResponse?
   /// What this attempt has taken before its present hop.
   var attemptNanoseconds: UInt64 = 0
   /// Since when it waits for a retry.
   var retrySince: MonotonicInstant?
-  /// For how long hosts have told it to wait, in all.
+  /// How long hosts have asked it to wait, in total.
   private(set) var toldToWait = Duration.zero
-  /// Attempts to which hosts answered that it should wait, so that what follows is no retry.
+  /// Attempts after which a host asked it to wait, so that the next one is no retry.
   private(set) var excusedAttempts = 0
   var summary = TransferSummary()
 
@@ -66,7 +64,7 @@ struct PendingTransfer {
   /// Whether its present request follows a redirect.
   var isRedirected: Bool { !visited.isEmpty }
 
-  /// Whether its present request may carry what is the job's own.
+  /// Whether its present request may carry the job's own headers and secrets.
   var isAtOwnOrigin: Bool {
     !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.url))
   }
@@ -92,7 +90,7 @@ struct PendingTransfer {
   /// What its attempt may still take.
   var remaining: Duration { download.options.timeout - .nanoseconds(Int64(clamping: attemptNanoseconds)) }
 
-  /// What `waiter` is told that it cost.
+  /// The costs as reported to `waiter`.
   func summary(for waiter: Waiter) -> TransferSummary {
     var summary = summary
     summary.isShared = waiter.hasJoined
@@ -187,9 +185,9 @@ struct PendingTransferTable {
   mutating func remove(_ slot: Int) -> (job: PendingTransfer, found: Int?) {
     guard let job = pending[slot].take() else { preconditionFailure("slot \(slot) has no job") }
     free.append(slot)
-    guard let place = slots.index(forKey: job.identity) else { return (job, nil) }
-    guard slots.values[place] == slot else { return (job, slots.values[place]) }
-    if let successor = job.successor { slots.values[place] = successor } else { slots.remove(at: place) }
+    guard let index = slots.index(forKey: job.identity) else { return (job, nil) }
+    guard slots.values[index] == slot else { return (job, slots.values[index]) }
+    if let successor = job.successor { slots.values[index] = successor } else { slots.remove(at: index) }
     return (job, nil)
   }
 
@@ -201,12 +199,12 @@ struct PendingTransferTable {
   }
 }
 
-/// What tells downloads apart whose results may differ; those of equal identity share a transfer.
+/// Identifies a transfer: downloads of equal identity have the same result and share it.
 struct DownloadIdentity: Hashable {
   private let url: [UInt8]
   private let validators: Validators?
   private let options: PreparedOptions
-  /// Made once, since a table asks for it at each step of a download's life.
+  /// Computed once: tables ask for it at each step of a download.
   private let hash: Int
 
   init(_ download: Download) {

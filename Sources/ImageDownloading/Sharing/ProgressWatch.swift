@@ -1,13 +1,13 @@
 import ImagePrimitives
 
-/// Somebody who wants to know how far a download is: what to tell, and when.
+/// Reports the progress of a download to its client.
 struct ProgressWatch {
   let client: ClientState
   let id: UInt64
   private let interval: Duration
-  private var isStartTold = false
-  private var isHeadTold = false
-  private var lastTold: MonotonicInstant?
+  private var hasNotifiedStart = false
+  private var hasNotifiedHead = false
+  private var lastNotified: MonotonicInstant?
   private var last: (received: Int, expected: Int?)?
 
   init(_ download: Download, client: ClientState) {
@@ -16,50 +16,50 @@ struct ProgressWatch {
     interval = download.progressInterval
   }
 
-  /// Its job runs: told once, not again by a retry; the body begins anew unless `isContinued`.
+  /// The transfer has begun: reported once, not again by a retry. The body begins again unless `isContinued`.
   mutating func start(isContinued: Bool = false) {
     if !isContinued {
-      isHeadTold = false
+      hasNotifiedHead = false
       last = nil
     }
-    guard !isStartTold else { return }
-    isStartTold = true
+    guard !hasNotifiedStart else { return }
+    hasNotifiedStart = true
     client.notify(.started(id: id))
   }
 
-  /// So many bytes have come; before the first of them it tells the head, and that none had come.
+  /// Reports that `received` bytes have come; before the first of them the head, and that none had come.
   mutating func advance(to received: Int, of expected: Int?, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
-    if !isHeadTold {
-      isHeadTold = true
+    if !hasNotifiedHead {
+      hasNotifiedHead = true
       if let head = head() { client.notify(.response(id: id, head)) }
-      tell(0, expected, now)
+      notify(0, expected, now)
     }
-    guard let last, let lastTold, received > last.received, now >= lastTold.advanced(by: interval) else { return }
-    tell(received, expected, now)
+    guard let last, let lastNotified, received > last.received, now >= lastNotified.advanced(by: interval) else { return }
+    notify(received, expected, now)
   }
 
-  /// All has come.
+  /// Reports that the whole body has come.
   mutating func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     advance(to: 0, of: received, now: now, head: head())
-    if last?.received != received || last?.expected != received { tell(received, received, now) }
+    if last?.received != received || last?.expected != received { notify(received, received, now) }
   }
 
-  private mutating func tell(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
+  private mutating func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {
     last = (received, expected)
-    lastTold = now
+    lastNotified = now
     client.notify(.progress(id: id, received: received, expected: expected))
   }
 }
 
-/// Telling how far jobs are, to who asked for it.
+/// Reports of progress.
 extension TransferLoop {
   func watch(_ download: Download, of client: ClientState, slot: Int) {
     guard download.wantsProgress else { return }
     var watch = ProgressWatch(download, client: client)
     switch pending[slot].activity {
-    case .transferring(let place):
+    case .transferring(let index):
       watch.start()
-      transfers[place].isObserved = true
+      transfers[index].isObserved = true
     case .loading: watch.start()
     case .none, .queued, .held, .awaitingRobots: break
     }
@@ -75,11 +75,11 @@ extension TransferLoop {
     update(slot) { $0.start(isContinued: isContinued) }
   }
 
-  /// Tells what has come in this turn.
+  /// Reports the progress of this iteration.
   func notifyProgress() {
     guard !iteration.progressed.isEmpty else { return }
-    for place in iteration.progressed {
-      let transfer = transfers[place]
+    for index in iteration.progressed {
+      let transfer = transfers[index]
       transfer.isNoted = false
       // It may have ended by now and serve another job.
       guard let slot = transfer.job, transfer.disposition == .kept else { continue }
@@ -90,29 +90,30 @@ extension TransferLoop {
     iteration.progressed.removeAll(keepingCapacity: true)
   }
 
-  /// Tells the last of a transfer that has ended, before its end.
+  /// Reports the last progress of a transfer, before its end.
   func notifyEnd(of transfer: Transfer, _ slot: Int, _ outcome: TransferOutcome) {
     update(slot) { watch in
       switch outcome {
-      case .image: watch.finish(transfer.bodyBytes, now: iteration.now, head: transfer.responseHead)
+      case .response(let response) where !response.isNotModified:
+        watch.finish(transfer.bodyBytes, now: iteration.now, head: transfer.responseHead)
       case .redirect, .headRefused, .needsMore, .startOver, .remoteCache: break
-      case .notModified, .failure:
-        // What came of the body of an answer that counts for nothing is no progress.
+      case .response, .failure:
+        // The body of a rejected response is no progress.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: iteration.now, head: head) }
       }
     }
   }
 
-  /// Tells the last of a load.
-  func notifyLoaded(_ slot: Int, _ answer: LoaderResponse) {
+  /// Reports the last progress of a load.
+  func notifyLoaded(_ slot: Int, _ response: LoaderResponse) {
     update(slot) { watch in
-      if !answer.isNotModified { watch.finish(answer.body.count, now: iteration.now, head: nil) }
+      if !response.isNotModified { watch.finish(response.body.count, now: iteration.now, head: nil) }
     }
   }
 
   private func update(_ slot: Int, _ change: (inout ProgressWatch) -> Void) {
     guard !watches.isEmpty, var list = watches[slot] else { return }
-    for place in list.indices { change(&list[place]) }
+    for index in list.indices { change(&list[index]) }
     watches[slot] = list
   }
 }

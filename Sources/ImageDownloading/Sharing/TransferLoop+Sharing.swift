@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// Who shares a job: joining, leaving, and what that does to its place.
+/// Joining and leaving transfers.
 extension TransferLoop {
   func submit(_ download: Download, of client: ClientState) {
     var download = download
@@ -29,8 +29,7 @@ extension TransferLoop {
     return slot
   }
 
-  /// Adds a download to a job of its identity; where that has handed over chunks, which the download has missed, to the job after
-  /// it.
+  /// Adds a download to a job of its identity, or to the job's successor if the download has missed chunks.
   private func join(_ slot: Int, _ download: Download, of client: ClientState) {
     if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
     guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
@@ -44,7 +43,7 @@ extension TransferLoop {
 
   private func hasHandedOver(_ slot: Int) -> Bool {
     if let accepted = pending[slot].accepted { return accepted.wasStreamed }
-    if case .transferring(let place) = pending[slot].activity { return transfers[place].hasHandedOver }
+    if case .transferring(let index) = pending[slot].activity { return transfers[index].hasHandedOver }
     return pending[slot].continuation?.hasHandedOver == true
   }
 
@@ -55,10 +54,10 @@ extension TransferLoop {
     pending[slot].waiters.add(waiter)
     if pending[slot].isWaiting { client.waiting += 1 }
     watch(download, of: client, slot: slot)
-    updatePlace(slot)
+    updatePosition(slot)
   }
 
-  /// Lets those who wait for `slot` share it after all, since what they have missed is void.
+  /// Lets the waiters of the successor share `slot` after all, since the chunks that they missed are void.
   func absorbSuccessor(of slot: Int) {
     guard let successor = pending[slot].successor else { return }
     pending[slot].successor = nil
@@ -79,7 +78,7 @@ extension TransferLoop {
   func cancel(_ id: UInt64, of client: ClientState, includingRunning: Bool) {
     guard let slot = client.slots[id] else { return }
     guard includingRunning || pending[slot].isWaiting else {
-      // What runs may end; what fails is not tried again.
+      // A running transfer may end, without a retry.
       return pending[slot].waiters.update(id, of: client) { $0.mayRetry = false }
     }
     if pending[slot].waiters.isAlone {
@@ -90,12 +89,12 @@ extension TransferLoop {
       if pending[slot].isWaiting { client.waiting -= 1 }
       watches[slot]?.removeAll { $0.id == id && $0.client === client }
       client.end(id, .cancelled(id: id, pending[slot].summary(for: waiter)))
-      updatePlace(slot)
+      updatePosition(slot)
     }
   }
 
   func cancelAll(of client: ClientState, includingRunning: Bool) {
-    // In the order of their numbers, so that what is told does not depend on a table's.
+    // In the order of their numbers, so that events don't depend on the order of a table.
     for id in client.slots.keys.sorted() { cancel(id, of: client, includingRunning: includingRunning) }
   }
 
@@ -106,7 +105,7 @@ extension TransferLoop {
     clients[number] = nil
   }
 
-  /// Takes a job from where it waits or runs.
+  /// Removes a job from where it waits or runs.
   private func stop(_ slot: Int) {
     switch pending[slot].activity {
     case .none: break
@@ -115,50 +114,49 @@ extension TransferLoop {
       pending[slot].change(to: .none)
     case .held: release(slot)
     case .awaitingRobots: leaveRobots(slot)
-    case .transferring(let place): release(transfers[place], of: slot)
+    case .transferring(let index): release(transfers[index], of: slot)
     case .loading(let number): endLoad(number, of: slot)
     }
   }
 
-  // MARK: Places
+  // MARK: Positions
 
   func setPriority(_ priority: Priority, of id: UInt64, of client: ClientState) {
     guard let slot = client.slots[id] else { return }
     pending[slot].waiters.update(id, of: client) { $0.priority = priority }
-    updatePlace(slot)
+    updatePosition(slot)
   }
 
-  /// Gives a job that waits the best place of those who share it.
-  private func updatePlace(_ slot: Int) {
-    guard case .queued(let time) = pending[slot].activity, pending[slot].place != pending[slot].waiters.best else { return }
+  /// Gives a job that waits the best position of its waiters.
+  private func updatePosition(_ slot: Int) {
+    guard case .queued(let time) = pending[slot].activity, pending[slot].position != pending[slot].waiters.best else { return }
     queue.remove(slot: slot, host: pending[slot].host)
-    place(slot, notBefore: time)
+    addToQueue(slot, notBefore: time)
   }
 
-  /// Lets a job wait for its start; or ends it, where its host is not to be asked, or lets it wait for the host's rules for
-  /// robots.
+  /// Queues a job for its start; or fails it if its host is down or pauses for too long; or lets it wait for the host's `robots.txt`.
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
     if let failure = refusal(of: slot) { return end(slot, failure) }
     if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
-    place(slot, notBefore: time)
+    addToQueue(slot, notBefore: time)
   }
 
-  private func place(_ slot: Int, notBefore time: MonotonicInstant?) {
+  private func addToQueue(_ slot: Int, notBefore time: MonotonicInstant?) {
     pending[slot].change(to: .queued(notBefore: time))
-    let place = pending[slot].waiters.best
-    pending[slot].place = place
+    let position = pending[slot].waiters.best
+    pending[slot].position = position
     queue.insert(
       slot: slot,
       host: pending[slot].host,
-      priority: place.priority,
-      sequence: place.sequence,
+      priority: position.priority,
+      sequence: position.sequence,
       notBefore: time,
       continues: pending[slot].continues,
       patience: pending[slot].download.options.retryAfterMaximum
     )
   }
 
-  /// Lets a job wait for the one before it.
+  /// Lets a job wait for its predecessor.
   private func hold(_ slot: Int) {
     pending[slot].change(to: .held)
     heldJobs += 1

@@ -66,8 +66,8 @@ final class CurlMulti {
     iteration.now = time.monotonic()
     meter.transfersWoke(at: iteration.now)
     var isWoken = false
-    for place in 0..<max(0, Int(count)) {
-      let event = events[place]
+    for index in 0..<max(0, Int(count)) {
+      let event = events[index]
       if event.data.fd == wakeDescriptor {
         isWoken = true
       } else if isIdle(event.data.fd) {
@@ -121,12 +121,12 @@ final class CurlMulti {
   private func isIdle(_ socket: Int32) -> Bool { Int(socket) < isIdle.count && isIdle[Int(socket)] }
 
   private func setIdle(_ socket: Int32, _ idle: Bool) {
-    let place = Int(socket)
-    if place >= isIdle.count {
+    let index = Int(socket)
+    if index >= isIdle.count {
       guard idle else { return }
-      isIdle.append(contentsOf: repeatElement(false, count: place + 1 - isIdle.count))
+      isIdle.append(contentsOf: repeatElement(false, count: index + 1 - isIdle.count))
     }
-    isIdle[place] = idle
+    isIdle[index] = idle
   }
 
   /// Says whether the system does as it is told; a socket that is closed needs no watch.

@@ -3,17 +3,17 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// What other threads ask of the transfer thread, in order.
+/// The messages of other threads to the transfer thread, in order.
 ///
-/// Its eventfd is one of the descriptors of the thread's epoll, and is written only by who finds the inbox empty: a batch costs
-/// one lock and at most one write, and the thread takes the lock only where it was woken.
+/// Its eventfd is among the descriptors of the thread's epoll, and is written only if the inbox was empty: a batch costs one lock and
+/// at most one write, and the thread takes the lock only after a wake.
 final class Inbox: Sendable {
   enum Message: Sendable {
     case open(client: Int, any DownloadReceiver)
     case close(client: Int, Latch?)
     case submit(client: Int, [Download])
     case cancel(client: Int, [UInt64], includingRunning: Bool)
-    /// Those of one client, or of all where it is nil.
+    /// Those of one client; nil: of all.
     case cancelAll(client: Int?, includingRunning: Bool)
     case setPriority(client: Int, UInt64, Priority)
     /// The load of that number has ended.
@@ -34,14 +34,14 @@ final class Inbox: Sendable {
     var isSuspended = false
     var isClosed = false
 
-    /// Adds `message`; true where the thread has to be woken.
+    /// Adds `message`. Returns whether the thread has to be woken.
     mutating func add(_ message: Message) -> Bool {
       messages.append(message)
       return messages.count == 1
     }
   }
 
-  /// Open once the thread has ended and all events are told.
+  /// Open once the thread has ended and all events are delivered.
   let ended = Latch()
   /// Readable while there may be messages.
   var descriptor: Int32 { event.descriptor }
@@ -49,10 +49,10 @@ final class Inbox: Sendable {
   private let state = Mutex(State())
 
   init() throws(DownloaderError) {
-    do throws(ThreadRefusal) { event = try WakeEvent() } catch { throw DownloaderError(message: "\(error)") }
+    do throws(ThreadError) { event = try WakeEvent() } catch { throw DownloaderError(message: "\(error)") }
   }
 
-  /// Leaves a message; false where the thread was asked to end before, and takes no more.
+  /// Adds a message. Returns false after ``close()``.
   @discardableResult
   func post(_ message: Message) -> Bool {
     let (isTaken, wakes) = state.withLock { state in
@@ -74,7 +74,7 @@ final class Inbox: Sendable {
     if wakes { event.signal() }
   }
 
-  /// Asks the thread to end; false where that was asked before.
+  /// Asks the thread to end. Returns whether this was the first call.
   func close() -> Bool {
     let (isFirst, wakes) = state.withLock { state in
       guard !state.isClosed else { return (false, false) }
@@ -87,7 +87,7 @@ final class Inbox: Sendable {
 
   /// Moves all messages into `messages`, whose storage is reused.
   func takeAll(into messages: inout [Message]) {
-    // Before the lock, so that a message that comes after it wakes again.
+    // Before the lock, so that a later message wakes again.
     event.reset()
     messages.removeAll(keepingCapacity: true)
     state.withLock { swap(&$0.messages, &messages) }
@@ -109,11 +109,11 @@ extension DownloaderError {
     let code = errno
     let advice =
       code == EMFILE || code == ENFILE ? "raise the limit of open files (ulimit -n)" : "free memory, or raise its limit"
-    message = "\(call) failed: \(String(cString: strerror(code))); \(advice)"
+    message = "\(call) failed: \(errorSentence(code)); \(advice)"
   }
 }
 
-/// A door that is opened once and lets all pass from then on.
+/// Opens once, and lets all callers pass from then on.
 final class Latch: Sendable {
   private let isOpen = WaitableState(false)
 

@@ -1,59 +1,45 @@
 import ImagePrimitives
 
-/// An accepted answer, kept while the same request is made again, which tells what caches on the way have by now.
+/// An accepted response, kept while the same request is made again to see the status of caches on the way.
 ///
-/// A class, so that jobs stay small, few of which have one.
+/// A class, so that jobs stay small: few have one.
 final class AcceptedResponse {
-  fileprivate let outcome: TransferOutcome
-  /// Whether its body has gone out in chunks.
-  let wasStreamed: Bool
+  private let response: Response
 
-  fileprivate init?(_ outcome: TransferOutcome) {
-    switch outcome {
-    case .image(let image), .notModified(let image): wasStreamed = image.wasStreamed
-    case .redirect, .headRefused, .needsMore, .startOver, .remoteCache, .failure: return nil
-    }
-    self.outcome = outcome
-  }
+  init(_ response: Response) { self.response = response }
 
-  /// Its outcome, with that of the second request.
-  fileprivate func outcome(after second: TransferOutcome) -> TransferOutcome {
-    let answer: RemoteCacheResponse
-    switch second {
-    case .remoteCache(let told): answer = told
-    case .failure(let failure): answer = RemoteCacheResponse(.unknown, failure: failure.message)
-    case .headRefused: answer = RemoteCacheResponse(.unknown, failure: "the server answers HEAD no more")
-    case .image, .notModified, .redirect, .needsMore, .startOver:
-      answer = RemoteCacheResponse(.unknown, failure: "the server leads elsewhere by now")
-    }
-    switch outcome {
-    case .image(var image):
-      image.remoteCache = answer
-      return .image(image)
-    case .notModified(var image):
-      image.remoteCache = answer
-      return .notModified(image)
-    case .redirect, .headRefused, .needsMore, .startOver, .remoteCache, .failure: return outcome
-    }
+  var wasStreamed: Bool { response.wasStreamed }
+
+  /// The response with the outcome of the second request.
+  fileprivate func response(after second: TransferOutcome) -> Response {
+    var response = response
+    response.remoteCache =
+      switch second {
+      case .remoteCache(let found): found
+      case .failure(let failure): RemoteCacheResponse(.unknown, failure: failure)
+      case .headRefused: RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server answers HEAD no more"))
+      case .response, .redirect, .needsMore, .startOver:
+        RemoteCacheResponse(.unknown, failure: Failure(.redirects, message: "the server leads elsewhere by now"))
+      }
+    return response
   }
 }
 
 extension TransferLoop {
-  /// Puts the second request between an accepted answer and the end of its job, where the options ask for one; nil where it is on its
-  /// way now. It goes on with the attempt: it takes no place that others wait for, and is not tried again.
+  /// Queues the second request between an accepted response and the end of its job, if the options ask for one, and then returns nil.
+  /// It continues the attempt, so that it needs no new slot, and is not retried.
   func outcomeAfterSecondRequest(_ slot: Int, _ outcome: TransferOutcome) -> TransferOutcome? {
-    if let accepted = pending[slot].accepted { return accepted.outcome(after: outcome) }
+    if let accepted = pending[slot].accepted { return .response(accepted.response(after: outcome)) }
     guard pending[slot].download.options.checksRemoteCache, pending[slot].loader == nil else { return outcome }
-    guard let accepted = AcceptedResponse(outcome) else { return outcome }
-    pending[slot].askAgain(keeping: accepted)
+    guard case .response(let response) = outcome else { return outcome }
+    pending[slot].askAgain(keeping: AcceptedResponse(response))
     enqueue(slot)
     return nil
   }
 }
 
 extension Transfer {
-  /// Reads the head of a second answer, for which alone it was asked: its body is read where that is little, so that the connection
-  /// serves again, and cut off where not.
+  /// Reads the head of a second response; its body is read if it is small, so that the connection can be reused, and cut off if not.
   func readRemoteCache(_ part: ResponsePart, contentLength: Int?) {
     do throws(Failure) {
       guard try accepts(part) || hasEnough else { return }

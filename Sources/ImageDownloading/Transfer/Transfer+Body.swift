@@ -54,7 +54,7 @@ extension Transfer {
     guard refusal == nil else { return false }
     if isObserved, !isNoted {
       isNoted = true
-      iteration.progressed.append(place)
+      iteration.progressed.append(index)
     }
     return method == .probe ? receivePrefix(bytes) : receiveWhole(bytes)
   }
@@ -180,13 +180,13 @@ extension Transfer {
         BodyContinuation(takeBody(), wanting: next, after: requests, totalBytes: totalBytes, status: status, fields)
       )
     }
-    return .image(prefix(time))
+    return .response(prefix(time))
   }
 
   /// What a probe has.
-  func prefix(_ time: TimeSource) -> DownloadedImage {
+  func prefix(_ time: TimeSource) -> Response {
     let isPrefix = totalBytes != body.count
-    return image(body: takeBody(), time, totalBytes: totalBytes, isPrefix: isPrefix)
+    return response(body: takeBody(), time, totalBytes: totalBytes, isPrefix: isPrefix)
   }
 }
 

@@ -20,8 +20,8 @@ final class Transfer {
   private static let maximumHeaderBytes = 512 << 10
 
   let easy: UnsafeMutableRawPointer
-  /// Its number among the loop's transfers.
-  let place: Int
+  /// Its index among the loop's transfers.
+  let index: Int
   /// Where libcurl writes what went wrong.
   let errorText: UnsafeMutablePointer<CChar>
   let iteration: LoopIteration
@@ -105,10 +105,10 @@ final class Transfer {
   /// Whether what came is all that is wanted, however the answer ends.
   var hasEnough = false
 
-  init(place: Int, options prepared: PreparedOptions, iteration: LoopIteration, shares: CurlShares) {
+  init(index: Int, options prepared: PreparedOptions, iteration: LoopIteration, shares: CurlShares) {
     guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
     self.easy = easy
-    self.place = place
+    self.index = index
     self.prepared = prepared
     self.iteration = iteration
     self.shares = shares
@@ -219,13 +219,13 @@ final class Transfer {
     hasOpenedSocket = true
     guard phase == .resolving else { return }
     phase = .connecting
-    if resolves { iteration.advanced.append(place) }
+    if resolves { iteration.advanced.append(index) }
   }
 
   func noteConnected() {
     phase = .connected
     lastProgress = iteration.now
-    if resolves { iteration.advanced.append(place) }
+    if resolves { iteration.advanced.append(index) }
   }
 
   /// Takes a line of a header or of trailers, which libcurl keeps to the end; false stops the transfer.
@@ -241,7 +241,6 @@ final class Transfer {
     return true
   }
 
-  /// How it is made.
   var options: DownloadOptions { prepared.options }
 
   // MARK: The answer

@@ -95,7 +95,7 @@ extension Transfer {
   private var systemError: String? {
     var number = 0
     curl_get_long(easy, CURLINFO_OS_ERRNO, &number)
-    return number == 0 ? nil : String(cString: strerror(Int32(number)))
+    return number == 0 ? nil : errorSentence(Int32(number))
   }
 
   func curlError(_ code: CURLcode) -> String {
@@ -117,17 +117,7 @@ extension Failure {
   }
 
   static func tooLarge(limit: Int, declared: Int? = nil, status: Int?) -> Failure {
-    let size = declared.map { "the declared body of \($0) bytes" } ?? "the body"
-    return Failure(.tooLarge, status: status, message: "\(size) is larger than max-bytes, \(limit) bytes")
-  }
-}
-
-extension Duration {
-  /// Such as `10 s`, `250 ms`.
-  var text: String {
-    let milliseconds = wholeMilliseconds
-    if milliseconds % 1000 == 0 { return "\(milliseconds / 1000) s" }
-    return milliseconds < 1000 ? "\(milliseconds) ms" : "\(Double(milliseconds) / 1000) s"
+    Failure(.bodyTooLarge(declaredBytes: declared, maximum: limit), status: status)
   }
 }
 

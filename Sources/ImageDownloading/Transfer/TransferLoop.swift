@@ -2,9 +2,9 @@ import ImagePrimitives
 
 /// The transfer thread: it owns the multi handle, every easy handle, and everything that waits.
 ///
-/// A turn: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start; tell
-/// the receivers. It sleeps without end where no socket, no timer and no message calls. Its parts are in files of their own: who
-/// shares a job, how jobs start, how they end, what hosts, their rules for robots allow, loaders, progress.
+/// An iteration: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start;
+/// deliver events. It sleeps indefinitely if no socket, timer or message wakes it. Its parts are in files of their own: sharing,
+/// requests, hosts, `robots.txt`, loaders, progress.
 final class TransferLoop: @unchecked Sendable {
   // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
 
@@ -25,22 +25,22 @@ final class TransferLoop: @unchecked Sendable {
   var pending = PendingTransferTable()
   var hosts = HostTable()
   var transfers: [Transfer] = []
-  /// The places of transfers that are free.
+  /// The indices of free transfers.
   var free: [Int] = []
   var loads: [UInt64: Load] = [:]
   var lastLoad: UInt64 = 0
-  /// By slot: those who want to know how far the job is.
+  /// By slot: reports of progress.
   var watches: [Int: [ProgressWatch]] = [:]
   var arrivals: Int64 = 0
-  /// Jobs that wait for another of their identity, or for their host's rules for robots.
+  /// Jobs that wait for another of their identity, or for a `robots.txt`.
   var heldJobs = 0
   var isSuspended = false
-  /// Whether the next turn must not sleep.
+  /// Whether the next iteration must not sleep.
   var hasMore = false
-  /// What hosts allow to robots, where that is respected.
+  /// The rules of `robots.txt`, if they are respected.
   var robots = RobotsRegistry()
   let robotsReceiver = RobotsReceiver()
-  /// Who answers no HEAD.
+  /// The origins without HEAD.
   var headRefusals = HeadRefusals()
   /// Notified of the pauses that hosts ask for.
   var pauseObserver: (@Sendable (HostPauseRequest) -> Void)?
@@ -67,7 +67,7 @@ final class TransferLoop: @unchecked Sendable {
     clients[Self.robotsClient] = ClientState(robotsReceiver)
   }
 
-  /// Runs until told to end.
+  /// Runs until it is shut down.
   func run() {
     while !isEnding { iterate() }
     transfers.removeAll()
@@ -96,7 +96,7 @@ final class TransferLoop: @unchecked Sendable {
     )
   }
 
-  /// Rounded up, so that what is waited for is due when the sleep ends; -1 for a sleep without end.
+  /// Rounded up, so that the next event is due when the sleep ends; -1 to sleep indefinitely.
   private var sleepMilliseconds: Int32 {
     if hasMore { return 0 }
     let wake = min(multi.timer?.nanoseconds ?? .max, queue.nextStart?.nanoseconds ?? .max, iteration.nextTimeLimit.nanoseconds)
@@ -105,7 +105,7 @@ final class TransferLoop: @unchecked Sendable {
     return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
   }
 
-  /// Hands what was streamed to all who share it.
+  /// Delivers streamed chunks to all waiters.
   func notifyChunks() {
     guard !iteration.streamed.isEmpty else { return }
     for streamed in iteration.streamed {
@@ -118,7 +118,7 @@ final class TransferLoop: @unchecked Sendable {
     iteration.streamed.removeAll(keepingCapacity: true)
   }
 
-  /// Tells all who share it that the chunks so far are void.
+  /// Notifies all waiters that the chunks so far are void.
   func notifyRestarted(_ slot: Int) { pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) } }
 
   private func takeMessages() {
@@ -171,10 +171,10 @@ final class TransferLoop: @unchecked Sendable {
   }
 }
 
-/// What one turn of the transfer loop gathers: its time, and what libcurl's callbacks note for when they have returned; and when
-/// the loop has to look at its transfers' time limits.
+/// The state of one iteration of the transfer loop: its time, and the notes of libcurl's callbacks for when they have returned; and
+/// when the loop has to check time limits.
 final class LoopIteration {
-  /// What becomes of a streamed body.
+  /// A change of a streamed body.
   enum Streamed {
     /// Its next part.
     case chunk(slot: Int, attempt: Int, bytes: [UInt8])
@@ -186,15 +186,15 @@ final class LoopIteration {
   var now: MonotonicInstant
   /// No transfer can break a time limit before this.
   var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
-  /// What was streamed, in order.
+  /// In order.
   var streamed: [Streamed] = []
-  /// What waits for requests that go on from it.
+  /// The bodies of requests that are to be resumed.
   let keptBytes = KeptBytes()
-  /// The places of transfers that have resolved or connected, where a host's others wait for that.
+  /// The indices of transfers that have resolved or connected and that others of their hosts wait for.
   var advanced: [Int] = []
-  /// The places of transfers of which somebody wants to know how far they are, and that have come further.
+  /// The indices of transfers whose progress is to be reported.
   var progressed: [Int] = []
-  /// Connections opened so far, in all turns.
+  /// Connections opened so far, in all iterations.
   var openedConnections = 0
 
   init(now: MonotonicInstant) { self.now = now }

@@ -1,19 +1,18 @@
 import CCurl
 import ImagePrimitives
 
-/// What a transfer or a load came to.
+/// The outcome of a transfer or a load.
 enum TransferOutcome {
-  case image(DownloadedImage)
-  case notModified(DownloadedImage)
-  /// To the value of its `Location`.
+  case response(Response)
+  /// A redirect with that `Location`.
   case redirect([UInt8])
-  /// The server answers no HEAD.
+  /// The server doesn't support HEAD.
   case headRefused
-  /// A probe goes on from there.
+  /// A probe continues from there.
   case needsMore(BodyContinuation)
-  /// What the request went on from is of no use.
+  /// The body can't be resumed.
   case startOver
-  /// A second request, which was for that alone.
+  /// The result of a second request.
   case remoteCache(RemoteCacheResponse)
   case failure(Failure)
 }
@@ -25,38 +24,44 @@ extension Transfer {
     if let early = earlyOutcome(at: time) { return early }
     guard code == CURLE_OK || disposition == .discarded else { return .failure(failure(code)) }
     if isRedirect { return .redirect(Array(fields.bytes(.location) ?? [])) }
-    if isConditional, status == 304, rejection == nil { return .notModified(image(body: [], time)) }
+    if isConditional, status == 304, rejection == nil { return .response(response(body: [], time, isNotModified: true)) }
     guard disposition == .kept else {
       if method == .head, rejection == nil, HTTPStatus.refusesMethod(status) { return .headRefused }
       return .failure(rejection ?? .status(status))
     }
-    if method == .head { return .image(image(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
+    if method == .head { return .response(response(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
     if method == .probe { return endOfProbe(time) }
     if !endsWithPart { return .failure(truncated) }
     if isStreamed, bodyBytes > 0 { handOver() }
     do throws(Failure) {
       let body = try options.decrypted(takeBody())
-      return .image(image(body: body, time, totalBytes: isStreamed ? bodyBytes : body.count))
+      return .response(response(body: body, time, totalBytes: isStreamed ? bodyBytes : body.count))
     } catch {
       return .failure(error)
     }
   }
 
-  /// What stands before the answer has ended, and however it ends; nil where nothing does.
+  /// The outcome that is certain before the response has ended; nil if there is none.
   func earlyOutcome(at time: TimeSource) -> TransferOutcome? {
     if let refusal { return .failure(refusal) }
     if let remoteCache { return .remoteCache(remoteCache) }
     if mustStartOver { return .startOver }
-    return hasEnough ? .image(prefix(time)) : nil
+    return hasEnough ? .response(prefix(time)) : nil
   }
 
-  func image(body: [UInt8], _ time: TimeSource, totalBytes: Int? = nil, isPrefix: Bool = false) -> DownloadedImage {
-    DownloadedImage(
+  func response(
+    body: [UInt8],
+    _ time: TimeSource,
+    totalBytes: Int? = nil,
+    isPrefix: Bool = false,
+    isNotModified: Bool = false
+  ) -> Response {
+    Response(
       status: method == .get ? continuation?.status ?? status : status,
+      isNotModified: isNotModified,
       contentType: fields.last(.contentType),
-      etag: fields.last(.etag),
-      lastModified: fields.last(.lastModified),
+      validators: Validators(etag: fields.last(.etag), lastModified: fields.last(.lastModified)),
       vary: fields.joined(.vary),
       freshness: fields.freshness(time, taking: time.monotonic().since(started)),
       freshnessHeaders: fields.freshnessHeaders,

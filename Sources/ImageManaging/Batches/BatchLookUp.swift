@@ -20,7 +20,8 @@ struct BatchLookUp {
     var revalidation: Revalidation?
   }
 
-  let entries: [Entry]
+  private let batch: EntryBatch
+  let entries: [BatchEntry]
   let bytes: UnsafeRawBufferPointer
   let context: LoadContext
   let rules: LookUpRules
@@ -35,9 +36,10 @@ struct BatchLookUp {
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
 
-  init(_ entries: [Entry], in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
+  init(_ batch: EntryBatch, in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
     self.defaultHeaders = defaultHeaders
-    self.entries = entries
+    self.batch = batch
+    entries = batch.entries
     self.bytes = bytes
     self.context = context
     rules = LookUpRules(context)
@@ -49,7 +51,7 @@ struct BatchLookUp {
   /// The flight of an entry that this one would begin, which gets a buffer of its own for it.
   func flight(for request: Undecided) -> Flight {
     let index = request.index
-    let entry = entries[index].compact(in: bytes)
+    let entry = entries[index].compact(in: bytes, owner: batch.owner(index))
     return Flight(
       key: keys[index],
       identity: identities.other(index) ?? entry.requestURL,

@@ -34,27 +34,27 @@ final class FlightDispatcher: Sendable {
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) -> Bool {
-    guard gate.enter() else {
+    guard let pass = gate.enter() else {
       for index in batch.entries.indices { decided(index, LoadCompletion(EntryResult(.cancelled))) }
       return false
     }
-    defer { if gate.leave() { inbox.mailbox.post(.close) } }
+    defer { if gate.leave(pass) { inbox.mailbox.post(.close) } }
     try batch.bytes.withRawBytes { bytes throws(CacheError) in
-      try load(batch.entries, in: bytes, context: context, receiver: receiver, decided: decided)
+      try load(batch, in: bytes, context: context, receiver: receiver, decided: decided)
     }
     return true
   }
 
   private func load(
-    _ entries: [Entry],
+    _ batch: EntryBatch,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
-    var lookUp = BatchLookUp(entries, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
-    var indices = Array(entries.indices)
-    var isTold = [Bool](repeating: false, count: entries.count)
+    var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
+    var indices = Array(batch.entries.indices)
+    var isTold = [Bool](repeating: false, count: batch.entries.count)
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
@@ -168,45 +168,59 @@ final class FlightDispatcher: Sendable {
   private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.options.downloader) }
 }
 
-/// Lets loads in until it is closed, and knows who is inside: so the end of a manager comes after the last load that has begun.
+/// Admits loads until it is closed, so that a manager ends after the last load that has begun.
 final class LoadGate: Sendable {
   private struct State {
-    /// The thread of each load that is inside; mostly few.
-    var threads: [pthread_t] = []
+    var count = 0
     var isClosed = false
   }
 
+  /// A load that was let in.
+  struct Pass {
+    fileprivate let outer: UnsafeMutableRawPointer?
+  }
+
+  /// Holds for each thread the gate of the load that it is in; of nested ones the innermost.
+  private static let innermost = {
+    var key = pthread_key_t()
+    let status = pthread_key_create(&key, nil)
+    precondition(status == 0, "no key for a thread's value: \(status)")
+    return key
+  }()
+
   private let state = Mutex(State())
 
-  /// Lets the calling thread in; false once it is closed. Who was let in leaves by ``leave()``, on the same thread.
-  func enter() -> Bool {
-    state.withLock { state in
-      if !state.isClosed { state.threads.append(pthread_self()) }
-      return !state.isClosed
+  /// Lets the calling thread in; nil once the gate is closed. The pass is for ``leave(_:)``, on the same thread.
+  func enter() -> Pass? {
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.count += 1 }
+      return state.isClosed
+    }
+    guard !isClosed else { return nil }
+    let outer = pthread_getspecific(Self.innermost)
+    pthread_setspecific(Self.innermost, Unmanaged.passUnretained(self).toOpaque())
+    return Pass(outer: outer)
+  }
+
+  /// Returns whether the gate was closed meanwhile, and this was the last load inside.
+  func leave(_ pass: Pass) -> Bool {
+    pthread_setspecific(Self.innermost, pass.outer)
+    return state.withLock { state in
+      state.count -= 1
+      return state.isClosed && state.count == 0
     }
   }
 
-  /// True where it was closed meanwhile, and this was the last inside.
-  func leave() -> Bool {
-    state.withLock { state in
-      guard let place = state.threads.lastIndex(of: pthread_self()) else { preconditionFailure("only who is inside leaves") }
-      state.threads.swapAt(place, state.threads.endIndex - 1)
-      state.threads.removeLast()
-      return state.isClosed && state.threads.isEmpty
-    }
-  }
-
-  /// Lets nobody in from now on. True where nobody is inside; else that is told to the last who leaves. A second call is told false.
+  /// Lets no load in from now on. Returns whether none is inside; else ``leave(_:)`` returns true for the last. False for a second call.
   func close() -> Bool {
     state.withLock { state in
       defer { state.isClosed = true }
-      return !state.isClosed && state.threads.isEmpty
+      return !state.isClosed && state.count == 0
     }
   }
 
-  /// Whether it was closed.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Whether the calling thread is inside.
-  var holdsCurrentThread: Bool { state.withLock { $0.threads.contains(pthread_self()) } }
+  /// Whether the calling thread's innermost load is inside.
+  var holdsCurrentThread: Bool { pthread_getspecific(Self.innermost) == Unmanaged.passUnretained(self).toOpaque() }
 }

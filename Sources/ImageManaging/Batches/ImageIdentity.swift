@@ -31,7 +31,7 @@ package enum ImageIdentity {
       try URLNormalizer().normalize(written, relativeTo: nil, into: &normalized)
     }
     let entries = (0...UInt16(context.options.variants.count)).map { variant in
-      Entry(variant: variant, parts: parts, requestRange: normalized.indices)
+      BatchEntry(variant: variant, parts: parts, requestRange: normalized.indices)
     }
     return normalized.withRawBytes { bytes in
       let identities = RequestIdentities(entries, in: bytes, context: context)

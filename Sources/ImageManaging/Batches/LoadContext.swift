@@ -71,17 +71,17 @@ package final class LoadContext: Sendable {
     needsWholeBody = !keepsOnDisk && needsPixels || options.hooks.cacheSerializer != nil
     let (decodes, needsWholeBody) = (!options.delivery.isEmpty || options.encoding != nil, needsWholeBody)
     let judge = PrefixJudge(options.verification, decodes: decodes, coders: options.coders)
-    let ways = [LoadVariant(name: nil, download: download)] + options.variants
-    trap(unless: ways.allSatisfy { $0.download.method == download.method }, "a variant asks by the method of the plain requests")
+    let ways = [(RequestVariant.plain, download)] + options.variants
+    trap(unless: ways.allSatisfy { $0.1.method == download.method }, "a variant asks by the method of the plain requests")
     trap(unless: ways.count <= Int(UInt16.max), "a context has at most \(UInt16.max) ways to ask")
-    variantIdentities = ways.map(VariantIdentity.init)
-    let streamed = ways.map { way in
+    variantIdentities = ways.map { VariantIdentity($0, $1.connection) }
+    let streamed = ways.map { _, way in
       if options.showsPartialImages {
-        way.download.with { ($0.streamAbove, $0.chunkBytes) = (0, Self.partialImageBytes) }
+        way.with { ($0.streamAbove, $0.chunkBytes) = (0, Self.partialImageBytes) }
       } else if needsWholeBody {
-        way.download.with { $0.streamAbove = .max }
+        way.with { $0.streamAbove = .max }
       } else {
-        way.download
+        way
       }
     }
     // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
@@ -176,5 +176,48 @@ extension LoadContext {
 
   func memoryKey(_ key: CacheKey, processing: String) -> MemoryKey {
     MemoryKey(namespace: cache?.path ?? "", image: key, processing: processing)
+  }
+}
+
+/// Finds the contexts whose loads may share a request: those over one cache that write and read it, and ask in the same way.
+///
+/// Whoever shares another context's request looks into the cache when that has ended, so there must be one, written by the first and
+/// read by the second.
+enum LoadSharing {
+  /// What contexts that share have in common; it lives as long as one of them.
+  final class Token: Sendable {}
+
+  private struct Key: Hashable {
+    let cache: FolderIdentity
+    let downloads: [PreparedOptions]
+    /// Those of ``LoadOptions/variants``.
+    let variants: [RequestVariant]
+    let keyRule: KeyRule
+  }
+
+  private struct Weak: Sendable {
+    weak let token: Token?
+  }
+
+  private static let tokens = Mutex<[Key: Weak]>([:])
+
+  /// The object that contexts of these options share; nil where they share with nobody.
+  static func object(for cache: ImageCache?, _ downloads: [PreparedOptions], _ options: LoadOptions) -> Token? {
+    guard let cache, options.mode.writesDisk, options.mode.reads, options.hooks.cacheKeyFilter == nil else { return nil }
+    guard options.downloader == nil else { return nil }
+    let key = Key(
+      cache: cache.folderIdentity,
+      downloads: downloads,
+      variants: options.variants.map(\.0),
+      keyRule: options.keyRule
+    )
+    return tokens.withLock { tokens in
+      if let token = tokens[key]?.token { return token }
+      // Contexts are few, and made seldom: those that are gone are found whenever one is added.
+      tokens = tokens.filter { $0.value.token != nil }
+      let token = Token()
+      tokens[key] = Weak(token: token)
+      return token
+    }
   }
 }

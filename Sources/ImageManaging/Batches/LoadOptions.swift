@@ -1,7 +1,7 @@
 package import ImageCaching
-package import ImageCoding
+public import ImageCoding
 package import ImageDownloading
-import ImagePrimitives
+public import ImagePrimitives
 import ImageURLs
 
 /// How a context loads, each option with its default.
@@ -38,9 +38,9 @@ package struct LoadOptions: Sendable {
   package var encoding: TransformEncoding?
   /// Who decodes; nil: the manager's coders.
   package var coders: ImageCoderRegistry?
-  /// Further ways to ask, beside the plain one of ``LoadContext/download``; none by default. Requests name theirs by
+  /// Further ways to ask, each by the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs by
   /// ``/ImageURLs/Entry/variant``.
-  package var variants: [LoadVariant]
+  package var variants: [(RequestVariant, DownloadOptions)]
   /// Who fetches; nil: the manager's downloader.
   package var downloader: ImageDownloader?
   /// What the user decides by code.
@@ -53,6 +53,8 @@ package struct LoadOptions: Sendable {
   package var blacklist: BlacklistRules
   /// Who is shown every image that came; nil, the default: nobody.
   package var observer: (any ImageObserver)?
+  /// Words errors by the settings' names of the program; nil, the default: as the errors describe themselves.
+  package var wording: (any Wording)?
 
   package init(
     mode: CacheMode = .use,
@@ -70,13 +72,14 @@ package struct LoadOptions: Sendable {
     transformer: (any ImageTransformer)? = nil,
     encoding: TransformEncoding? = nil,
     coders: ImageCoderRegistry? = nil,
-    variants: [LoadVariant] = [],
+    variants: [(RequestVariant, DownloadOptions)] = [],
     downloader: ImageDownloader? = nil,
     hooks: LoadHooks = LoadHooks(),
     reportsProgress: Bool = false,
     verification: VerificationRules = VerificationRules(),
     blacklist: BlacklistRules = BlacklistRules(),
-    observer: (any ImageObserver)? = nil
+    observer: (any ImageObserver)? = nil,
+    wording: (any Wording)? = nil
   ) {
     self.mode = mode
     self.readOnly = readOnly
@@ -100,24 +103,26 @@ package struct LoadOptions: Sendable {
     self.verification = verification
     self.blacklist = blacklist
     self.observer = observer
+    self.wording = wording
   }
 }
 
-/// One of several ways in which a context's images are asked for, each of which brings images of its own: other request headers, or another
-/// server under the same host name.
-package struct LoadVariant: Sendable, Hashable {
-  /// What identities call its headers: `#variant=NAME`; nil: they are the plain ones. It holds no `#`.
-  package var name: String?
-  /// What identities call its server: `#edge=NAME`, in place of where it connects to; nil: it is the URL's own. It holds no `#`.
-  package var edge: String?
-  /// How its images are fetched, by the same method as the context's plain ones.
-  package var download: DownloadOptions
+/// Words errors for the users of a program, who know settings by other names than the library's.
+package protocol Wording: Sendable {
+  /// The sentence of a failure by a setting.
+  func sentence(_ reason: FailureReason) -> String
+  func sentence(_ error: CacheError) -> String
+}
 
-  /// A variant of that name, from that edge.
-  package init(name: String?, edge: String? = nil, download: DownloadOptions) {
-    self.name = name
-    self.edge = edge
-    self.download = download
+extension LoadContext {
+  func sentence(_ error: CacheError) -> String { options.wording?.sentence(error) ?? "\(error)" }
+
+  /// The same failure in the program's words.
+  func worded(_ failure: Failure) -> Failure {
+    guard let reason = failure.reason, let wording = options.wording else { return failure }
+    var failure = failure
+    failure.message = wording.sentence(reason)
+    return failure
   }
 }
 
@@ -130,12 +135,12 @@ struct VariantIdentity: Sendable {
   private let connection: DownloadOptions.Connection
 
   /// A name with a `#` in it is a programmer's error and traps.
-  init(_ variant: LoadVariant) {
+  init(_ variant: RequestVariant, _ connection: DownloadOptions.Connection) {
     let names = [("variant", variant.name), ("edge", variant.edge)]
     trap(unless: !names.contains { $0.1?.utf8.contains(UInt8(ascii: "#")) ?? false }, "a variant's name may hold no '#'")
     suffix = Array(names.map { key, name in name.map { "#\(key)=\($0)" } ?? "" }.joined().utf8)
     isEdge = variant.edge != nil
-    connection = variant.download.connection
+    self.connection = connection
     isAny = !suffix.isEmpty || !connection.connectTo.isEmpty
   }
 
@@ -144,5 +149,104 @@ struct VariantIdentity: Sendable {
     if isEdge { return suffix }
     guard let target = connection.target(for: url) else { return suffix.isEmpty ? nil : suffix }
     return suffix + Array("#connect=".utf8) + target
+  }
+}
+
+/// What a manager's user decides by code of their own.
+///
+/// A hook is called on whatever thread the load is on, under no lock, and may be called for several loads at once. It is to be quick:
+/// others wait for it. URLs are as they were first written, credentials included.
+public struct LoadHooks: Sendable {
+  /// Whether an image that is not cached, or is to be refreshed, is asked for. False on a miss ends the load without image and
+  /// without error, as ``/ImagePrimitives/Outcome/skipped``; false on a refresh serves what is cached.
+  public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
+  /// Whether a failure is remembered on the blacklist: overrides ``BlacklistRules``.
+  public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)?
+  /// The identity that an image is cached under, in place of the URL's own. Text that holds a secret must not come out of it.
+  public var cacheKeyFilter: (@Sendable (_ url: String) -> String)?
+  /// The bytes that go to disk, in place of those that came; nil: none do.
+  ///
+  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadOptions/encoding`` it stays in memory. `image` is there where
+  /// the load decodes. What comes out must be an image of a format that can be probed.
+  public var cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)?
+
+  /// Hooks, of which none is set unless given.
+  public init(
+    shouldDownload: (@Sendable (_ url: String) -> Bool)? = nil,
+    shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)? = nil,
+    cacheKeyFilter: (@Sendable (_ url: String) -> String)? = nil,
+    cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)? = nil
+  ) {
+    self.shouldDownload = shouldDownload
+    self.shouldBlockFailedURL = shouldBlockFailedURL
+    self.cacheKeyFilter = cacheKeyFilter
+    self.cacheSerializer = cacheSerializer
+  }
+}
+
+/// Which failures are remembered, and whether a remembered URL is asked again.
+public struct BlacklistRules: Sendable {
+  /// Whether the blacklist is read and written at all; default true.
+  public var isEnabled: Bool
+  /// Whether blacklisted URLs are asked all the same; a success takes them off. Default false.
+  public var retriesFailed: Bool
+  /// The HTTP statuses that are for good, by default those that do not heal by themselves.
+  public var statuses: [ClosedRange<Int>]
+
+  /// Rules with the given parts, each with its default.
+  public init(isEnabled: Bool = true, retriesFailed: Bool = false, statuses: [ClosedRange<Int>] = BlacklistRules.lastingStatuses)
+  {
+    self.isEnabled = isEnabled
+    self.retriesFailed = retriesFailed
+    self.statuses = statuses
+  }
+
+  /// 400, 404–406, 410–415, 417, 422 and 451: what does not heal by itself. Not 401 and 403, since one expired token
+  /// would silence a whole site.
+  public static let lastingStatuses: [ClosedRange<Int>] = [400...400, 404...406, 410...415, 417...417, 422...422, 451...451]
+
+  /// Whether a failure that was final for this run is remembered for the next.
+  ///
+  /// Never what depends on the job, and never what may heal by itself, unless its status is named.
+  func remembers(_ failure: Failure) -> Bool {
+    guard isEnabled else { return false }
+    switch failure.kind {
+    case .httpStatus:
+      guard let status = failure.status else { return false }
+      return statuses.contains { $0.contains(status) }
+    case .notAnImage, .empty, .undecodable:
+      return true
+    case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls,
+      .redirects, .tooLarge, .contentType, .remoteCache, .refusedAddress, .robots,
+      .size, .format, .dimensions, .animated, .placeholder, .invalidURL, .cacheWrite, .internal:
+      return false
+    }
+  }
+}
+
+/// How a transformed image is written to disk.
+public struct TransformEncoding: Sendable, Hashable {
+  /// The format; nil: the one that ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` chooses.
+  public var format: ImageFormat?
+  /// Quality and limits.
+  public var options: EncodingOptions
+
+  /// An encoding; by default in the format that suits the image, of quality 85.
+  public init(format: ImageFormat? = nil, options: EncodingOptions = EncodingOptions()) {
+    self.format = format
+    self.options = options
+  }
+
+  /// Whether it writes one frame alone, whatever the image has.
+  var isStill: Bool { options.firstFrameOnly || format == .jpeg || format == .png }
+
+  /// What tells its files from those of others, such as `encode(webp,85)`: it becomes part of the identity of what is stored, as a transformer's key does.
+  public var key: String {
+    var parts = [format?.name ?? "auto", "\(options.quality)"]
+    if options.isLossless { parts.append("lossless") }
+    if let bytes = options.maximumBytes { parts.append("max-bytes=\(bytes)") }
+    if let size = options.maximumSize { parts.append("max-size=\(size.width)x\(size.height)") }
+    if options.firstFrameOnly { parts.append("first-frame") }
+    return "encode(\(parts.joined(separator: ",")))"
   }
 }

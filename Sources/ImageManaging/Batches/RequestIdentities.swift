@@ -6,12 +6,12 @@ import ImageURLs
 /// The identities of a batch's requests and their keys; only those are kept that differ from their URL.
 struct RequestIdentities {
   let keys: [CacheKey]
-  private let entries: [Entry]
+  private let entries: [BatchEntry]
   private let bytes: UnsafeRawBufferPointer
   private let context: LoadContext
   private let others: [Int: [UInt8]]
 
-  init(_ entries: [Entry], in bytes: UnsafeRawBufferPointer, context: LoadContext) {
+  init(_ entries: [BatchEntry], in bytes: UnsafeRawBufferPointer, context: LoadContext) {
     self.entries = entries
     self.bytes = bytes
     self.context = context
@@ -32,7 +32,7 @@ struct RequestIdentities {
   }
 
   private static func identity(
-    of request: Entry,
+    of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     hasher: CredentialHasher
@@ -45,7 +45,7 @@ struct RequestIdentities {
 
   /// The same without what tells variants apart.
   private static func plainIdentity(
-    of request: Entry,
+    of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
     hasher: CredentialHasher
@@ -59,7 +59,7 @@ struct RequestIdentities {
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
     let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.options.keyRule, hasher: hasher)
     // What one user may see another may not.
-    guard let credential = context.download(request.variant).options.credential(for: url) else { return identity }
+    guard let credential = context.download(request.variant).credential(for: url) else { return identity }
     let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
     return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
   }

@@ -21,7 +21,7 @@ struct VaryRequest {
   init(_ sent: SentHeaders, url: UnsafeRawBufferPointer, hasher: CredentialHasher) {
     self.sent = sent
     self.hasher = hasher
-    credential = sent.options.options.credential(for: url)
+    credential = sent.options.credential(for: url)
   }
 
   /// What a record keeps of the header of that name, in lower case; nil where nobody can tell what was sent.

@@ -60,7 +60,7 @@ extension ImageManager {
   ) -> Bool {
     do throws(InvalidURL) {
       let url = try RequestedURL(request.url, loaders: loaders(for: request))
-      batch.entries.append(url.entry(priority: request.priority, sequence: sequence, at: batch.bytes.count, owner: owner))
+      batch.append(url.entry(priority: request.priority, sequence: sequence, at: batch.bytes.count), owner: owner)
       batch.bytes += url.bytes
       return true
     } catch {

@@ -15,13 +15,13 @@ import Threads
 ///  Flight          one per identity, with a Waiter for each Entry that asks for it
 ///    │ Download               transfer thread
 ///    ▼
-///  FetchedImage    the response, and the body as it is kept
+///  Response        what the server sent
 ///    │ BodyProcessor          store thread; coding threads if it decodes or transforms
 ///    ▼
-///  ProcessedImage  what verification and the transformer made of it
+///  Judged          the response and its body, with what verification and the transformer made of it, or why it is bad
 ///    │ CommitBatch            store thread, one synced transaction for many
 ///    ▼
-///  FinalResult     what was stored
+///  Committed       what was stored
 ///    │ FlightDelivery         store thread
 ///    ▼
 ///  LoadCompletion  for each Waiter, with its Entry, to its LoadReceiver
@@ -126,13 +126,13 @@ public final class ImageManager: Sendable {
     self.configuration = configuration
     contexts = ContextTable(configuration)
     let ownDownloader = configuration.downloader == nil ? downloader : nil
-    do throws(ThreadRefusal) {
+    do throws(ThreadError) {
       let coding = try CodingThreads(meter: downloader.pipeline)
       self.coding = coding
       let inbox = StoreInbox(meter: downloader.pipeline)
       let dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
       self.dispatcher = dispatcher
-      do throws(ThreadRefusal) {
+      do throws(ThreadError) {
         store = try WorkerThread(name: "store") { [coders = configuration.coders, budget = configuration.decodingBudget] in
           StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
           coding.close()
@@ -155,12 +155,13 @@ public final class ImageManager: Sendable {
   /// Ends all threads: transfers are cut off, what has arrived is judged and committed, and every load completes. A second call
   /// does nothing.
   ///
-  /// A load that begins while this waits ends as cancelled; one after it is a programmer's error that traps. Where it would wait for
-  /// its caller (on the manager's threads, so by receivers and hooks, and within a load) it returns at once, and the end comes by itself;
-  /// loads end as cancelled from then on. A manager that is let go does the same without being waited for.
+  /// Loads started during shutdown are cancelled; one after it is a programmer error and traps. So is a shutdown by a callback (a
+  /// completion, a hook, a transformer, or anything else that a load calls), which would wait for its caller. A manager that is released
+  /// shuts down too, without waiting.
   public func shutDown() {
+    let isCallback = store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread
+    trap(unless: !isCallback, "a callback of a manager cannot shut it down: it would wait for its own end")
     dispatcher.close()
-    guard !(store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread) else { return }
     store.join()
     coding.join()
     hasShutDown.store(true, ordering: .sequentiallyConsistent)

@@ -31,14 +31,13 @@ struct RequestedURL {
   }
 
   /// An entry of it, whose bytes lie at `offset` of a batch's.
-  func entry(priority: Priority, sequence: Int64 = 0, at offset: Int = 0, owner: (any AnyObject & Sendable)? = nil) -> Entry {
-    Entry(
+  func entry(priority: Priority, sequence: Int64 = 0, at offset: Int = 0) -> BatchEntry {
+    BatchEntry(
       priority: priority,
       sequence: sequence,
       parts: parts,
       requestRange: offset + normalized.lowerBound..<offset + normalized.upperBound,
-      writtenRange: offset + written.lowerBound..<offset + written.upperBound,
-      owner: owner
+      writtenRange: offset + written.lowerBound..<offset + written.upperBound
     )
   }
 }

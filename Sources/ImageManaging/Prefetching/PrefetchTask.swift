@@ -95,7 +95,7 @@ public final class PrefetchTask: Sendable {
       whenEnded: whenEnded
     ) { [report] in report.yield($0) }
     let handedOver = HandedOver(value: source)
-    do throws(ThreadRefusal) {
+    do throws(ThreadError) {
       _ = try WorkerThread(name: "prefetch") { [self] in
         _ = run.run(handedOver.value)
         end(handedOver.value.counts)

@@ -12,23 +12,23 @@ package protocol ImageObserver: AnyObject, Sendable {
 
 /// An image that came, with its bytes as far as they are at hand; whoever keeps it keeps them.
 package struct ArrivedImage: Sendable {
-  private let image: FetchedImage
-  private let verified: VerifiedImage?
+  private var image: Judged
   private let entry: Entry
   /// What tells its URL from others of the context: ``LoadContext/imageHash(of:parts:)``.
   package let urlHash: UInt64
-  /// Why it was refused; nil where it was good.
-  package let failure: Failure?
 
   /// nil where nothing of the body is at hand.
-  init?(_ image: FetchedImage, of flight: Flight, verified: VerifiedImage?, failure: Failure?) {
+  init?(_ image: borrowing Judged, of flight: Flight) {
     guard image.hasBytes else { return nil }
-    self.image = image
-    self.verified = verified
-    self.failure = failure
+    self.image = copy image
+    // Whoever keeps it has no use for pixels.
+    self.image.product = nil
     entry = flight.entry
     urlHash = entry.withRequestURL { [parts = entry.parts] in flight.context.imageHash(of: $0, parts: parts) }
   }
+
+  /// Why it was refused; nil if it is good.
+  package var failure: Failure? { image.failure }
 
   /// The URL as it was first written, credentials masked.
   package var url: String { String(decoding: entry.shownURL, as: UTF8.self) }
@@ -37,13 +37,13 @@ package struct ArrivedImage: Sendable {
   package var host: ArraySlice<UInt8> { entry.parts.count > 0 ? entry.text[entry.hostRange] : [] }
 
   /// The image's format, where it was found good, or good but for what it stands for.
-  package var format: ImageFormat? { verified?.format }
+  package var format: ImageFormat? { image.verified?.format }
 
   /// Its pixels, likewise; 0 × 0 where they are not known.
-  package var size: ImageSize { verified?.size ?? ImageSize(width: 0, height: 0) }
+  package var size: ImageSize { image.verified?.size ?? ImageSize(width: 0, height: 0) }
 
   /// Bytes of the whole image; where their number is not known, of as much as came.
-  package var byteCount: Int { image.answer.imageBytes ?? image.answer.bodyBytes }
+  package var byteCount: Int { image.response.totalBytes ?? image.response.bodyBytes }
 
   /// What tells whether its bytes are those of another one; nil where too little is known of them. It is worked out anew each time.
   package var bodyIdentity: Checksum? { image.checksum ?? image.prefixChecksum }
@@ -77,7 +77,7 @@ package struct ArrivedImage: Sendable {
   }
 }
 
-extension FetchedImage {
+extension Judged {
   fileprivate var hasBytes: Bool {
     switch body {
     case .bytes(let bytes), .prefix(let bytes): !bytes.isEmpty

@@ -4,37 +4,6 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// The result of a flight, once nothing can change it any more.
-struct FinalResult {
-  let number: UInt64
-  /// What it is of, where there is something that memory may want to know.
-  let flight: Flight?
-  var result: EntryResult
-  var product: ProcessedImage.Product?
-  var leftBlacklist = false
-  var joinedBlacklist = false
-  /// The record as it is now, where there is one.
-  var head: EntryHead?
-  /// Whether it tells nothing: everyone is to be looked up again.
-  var isVoid = false
-
-  init(number: UInt64, flight: Flight? = nil, result: EntryResult, product: ProcessedImage.Product? = nil) {
-    self.number = number
-    self.flight = flight
-    self.result = result
-    self.product = product
-  }
-
-  /// What became of an item with its commit.
-  init(_ item: CommitBatch.Item) {
-    self.init(number: item.number, flight: item.flight, result: item.result, product: item.product)
-    leftBlacklist = item.leftBlacklist
-    joinedBlacklist = item.joinedBlacklist
-    head = item.head
-    isVoid = item.isVoid
-  }
-}
-
 /// Ends flights and tells everyone who shared them, each by the rules of their own context.
 struct FlightDelivery {
   private let dispatcher: FlightDispatcher
@@ -42,11 +11,11 @@ struct FlightDelivery {
   init(_ dispatcher: FlightDispatcher) { self.dispatcher = dispatcher }
 
   /// Those who shared a flight under other rules than its own are looked up again, as if they had come now.
-  func deliver(_ results: [FinalResult], isClosing: Bool) {
+  func deliver(_ results: [Committed], isClosing: Bool) {
     var outbox = Outbox()
     var others: [Waiter] = []
     // Before the flights end, so that who comes after them finds what they have brought.
-    for final in results { if let flight = final.flight { remember(final, flight) } }
+    for final in results { remember(final, final.flight) }
     let ended = dispatcher.flights.end(results.map(\.number))
     for (final, ended) in zip(results, ended) {
       guard let ended else { continue }
@@ -65,7 +34,7 @@ struct FlightDelivery {
     for waiter in others { loadAgain(waiter) }
   }
 
-  private func remember(_ final: FinalResult, _ flight: Flight) {
+  private func remember(_ final: Committed, _ flight: Flight) {
     let context = flight.context
     guard let memory = context.options.memory, !final.isVoid else { return }
     if final.replacesCached, flight.mayReplace {
@@ -95,14 +64,14 @@ struct FlightDelivery {
     do throws(CacheError) {
       try dispatcher.load(EntryBatch(waiter.entry), context: waiter.context, receiver: waiter.receiver) { decided = $1 }
     } catch {
-      let failure = Failure(.internal, message: "the cache could not be read: \(error)")
+      let failure = Failure(.internal, message: "the cache could not be read: \(waiter.context.sentence(error))")
       decided?.result = EntryResult(.failed, details: EntryResult.Details(failure: failure))
     }
     if let decided { waiter.receiver.complete([(waiter.entry, decided)]) }
   }
 }
 
-extension FinalResult {
+extension Committed {
   /// Whether a new body has come, so that what memory has of an older one is out of date.
   fileprivate var replacesCached: Bool { result.outcome == .downloaded || result.outcome == .checked }
 

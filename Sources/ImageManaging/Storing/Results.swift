@@ -58,19 +58,19 @@ extension EntryResult {
     checksum = head.checksum
   }
 
-  /// What is known of a body that arrived, and was judged good where `verified` is there.
-  init(_ outcome: Outcome, image: FetchedImage, verified: VerifiedImage?) {
-    self.init(outcome, summary: image.answer.summary)
-    bytes = UInt64(clamping: image.answer.imageBytes ?? 0)
+  /// What is known of an image that came.
+  init(_ outcome: Outcome, _ image: borrowing Judged) {
+    self.init(outcome, summary: image.response.summary)
+    bytes = UInt64(clamping: image.response.totalBytes ?? 0)
     checksum = image.checksum
-    if let verified { add(verified) }
+    if let verified = image.verified { add(verified) }
     details = Details(
-      finalURL: image.answer.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
-      contentType: image.answer.contentType,
-      warnings: (verified?.warnings ?? []) + [image.answer.remoteCache?.warning].compactMap(\.self),
+      finalURL: image.response.finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) },
+      contentType: image.response.contentType,
+      warnings: (image.verified?.warnings ?? []) + [image.response.remoteCache?.warning].compactMap(\.self),
       prefixChecksum: image.prefixChecksum
     )
-    remoteCache = image.answer.remoteCache?.status
+    remoteCache = image.response.remoteCache?.status
   }
 
   /// Adds what caches on the way had of an image that the server said is right.
@@ -107,25 +107,12 @@ extension EntryResult {
   }
 }
 
-extension ProcessedImage {
-  /// Why the image that this was made of is no good at its URL; nil where it is, or where the context does not ask.
-  func placeholderFailure(_ image: FetchedImage, for flight: Flight) -> Failure? {
-    guard flight.context.placeholders != nil else { return nil }
-    let body = image.checksum ?? image.prefixChecksum
-    let own: SerializedImage? = if case .instead(let serialized) = stored { serialized } else { nil }
-    // A later look-up finds what is stored of it, and has nothing else to go by.
-    let kept = [own, product?.transformed].compactMap(\.self).map { $0.bytes.withRawBytes { ImageCaching.checksum(of: $0) } }
-    let failures = ([body].compactMap(\.self) + kept).map { flight.placeholderFailure($0) }
-    return failures.lazy.compactMap(\.self).first
-  }
-}
-
 extension NewEntry {
   init(
     _ flight: Flight,
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
-    image: FetchedImage,
+    image: Judged,
     verified: VerifiedImage,
     checksum: Checksum
   ) {
@@ -140,12 +127,12 @@ extension NewEntry {
       proof: verified.proof,
       hasWarnings: verified.hasDecoderWarnings,
       contentTypeMatch: verified.contentTypeMatch,
-      status: UInt16(clamping: image.answer.status),
+      status: UInt16(clamping: image.response.status),
       checksum: checksum,
-      etag: image.answer.etag.map { Array($0.utf8) } ?? [],
-      lastModified: image.answer.lastModified.map { Array($0.utf8) } ?? [],
-      contentType: image.answer.contentType.map { Array($0.utf8) } ?? [],
-      freshness: image.answer.freshness,
+      etag: image.response.validators.etag.map { Array($0.utf8) } ?? [],
+      lastModified: image.response.validators.lastModified.map { Array($0.utf8) } ?? [],
+      contentType: image.response.contentType.map { Array($0.utf8) } ?? [],
+      freshness: image.response.freshness,
       vary: image.vary
     )
   }
@@ -153,11 +140,11 @@ extension NewEntry {
 
 extension EntryHead {
   /// What the record of a fetched image would say.
-  init(_ verified: VerifiedImage, _ image: FetchedImage, storedAt: Timestamp) {
+  init(_ verified: VerifiedImage, _ image: Judged, storedAt: Timestamp) {
     self.init(
       verified,
-      image.answer.freshness,
-      byteCount: image.answer.bodyBytes,
+      image.response.freshness,
+      byteCount: image.response.bodyBytes,
       checksum: image.checksum ?? Checksum(high: 0, low: 0),
       storedAt: storedAt
     )

@@ -12,8 +12,8 @@ enum StoreMessage: Sendable {
   case event(DownloadEvent)
   /// A flight whose cached copy is to be read first.
   case prove(number: UInt64)
-  /// From a coding thread: a fetched body was judged; nil where nobody waits for it any more.
-  case processed(number: UInt64, FetchedImage, Result<ProcessedImage, Failure>?)
+  /// From a coding thread: an image was judged.
+  case judged(number: UInt64, Judged)
   /// From a coding thread: a cached body was judged.
   case proved(number: UInt64, CachedCopy, CachedProof)
   /// From a coding thread: what a body that still arrives gives to see.

@@ -17,34 +17,34 @@ extension StoreLoop {
   }
 
   /// The server has answered 304: the record is right, and so is the body, unless the context asks for more than the record tells.
-  func settle(_ number: UInt64, notModified answer: DownloadedImage) {
+  func settle(_ number: UInt64, notModified response: Response) {
     guard let flight = flights.flight(number) else { return }
     guard let revalidation = flight.revalidation, let cache = flight.context.cache else {
       preconditionFailure("only what is cached is asked about")
     }
     let context = flight.context
-    if let failure = context.verification.failure(remoteCache: answer.remoteCache) {
-      var result = EntryResult(.failed, summary: answer.summary)
-      result.add(answer.remoteCache)
+    if let failure = context.verification.failure(remoteCache: response.remoteCache) {
+      var result = EntryResult(.failed, summary: response.summary)
+      result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
     if let failure = flight.placeholderFailure(revalidation.head.checksum) {
-      var result = EntryResult(.failed, summary: answer.summary)
+      var result = EntryResult(.failed, summary: response.summary)
       result.add(VerifiedImage(revalidation.head), head: revalidation.head)
-      result.add(answer.remoteCache)
+      result.add(response.remoteCache)
       return settle(number, flight, failure, result, Held())
     }
     if context.needsPixels || context.needsData || context.options.verifiesHits || !hasTransformed(flight, of: revalidation.head)
       || context.verification.judge(revalidation.head) == .needsProof
     {
-      confirmed[number] = answer
+      confirmed[number] = response
       let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
       return prove(number, flight, CachedCopy(place: place, vary: revalidation.details.vary))
     }
-    var result = EntryResult(.revalidated, summary: answer.summary)
+    var result = EntryResult(.revalidated, summary: response.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
-    result.add(answer.remoteCache)
-    revalidate(number, flight, revalidation.head, answer, result, nil)
+    result.add(response.remoteCache)
+    revalidate(flight, revalidation.head, response, Committed(number, flight, result), nil)
   }
 
   /// Whether what the context makes of an image was made of this one, so that it need not be made again; true where nothing is.
@@ -67,34 +67,28 @@ extension StoreLoop {
   }
 
   private func revalidate(
-    _ number: UInt64,
     _ flight: Flight,
     _ head: EntryHead,
-    _ answer: DownloadedImage,
-    _ result: EntryResult,
-    _ processed: ProcessedImage?
+    _ response: Response,
+    _ result: Committed,
+    _ verified: VerifiedImage?
   ) {
-    guard flight.context.writeCache != nil else {
-      return finish(FinalResult(number: number, flight: flight, result: result, product: processed?.product))
-    }
-    let deeper = processed.flatMap { $0.verified.proof > head.proof ? $0.verified : nil }
-    let change = CommitBatch.Change.revalidate(head, answer, deeper)
-    add(
-      CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed?.product, held: Held())
-    )
+    guard flight.context.writeCache != nil else { return finish(result) }
+    let deeper = verified.flatMap { $0.proof > head.proof ? $0 : nil }
+    add(.revalidate(head, response, deeper), result, Held())
   }
 
   func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
-    let answer = confirmed.removeValue(forKey: number)
+    let response = confirmed.removeValue(forKey: number)
     guard let flight = flights.flight(number) else { return }
     switch proof {
     case .good(_, let body?) where flight.placeholderFailure(body.checksum) != nil:
       // Of a file in a folder the look-up did not know what is in it.
       askInstead(number, flight)
     case .good(let processed, let body):
-      settle(number, flight, copy, answer, processed, body)
+      settle(number, flight, copy, response, processed, body)
     case .abandoned:
-      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+      finish(Committed(number, flight, EntryResult(.cancelled)))
     case .damaged:
       giveUp(copy, number, flight)
     case .broken where copy.isTransformed:
@@ -108,28 +102,25 @@ extension StoreLoop {
     _ number: UInt64,
     _ flight: Flight,
     _ copy: CachedCopy,
-    _ answer: DownloadedImage?,
-    _ processed: ProcessedImage,
+    _ response: Response?,
+    _ processed: ProcessedBody,
     _ body: CachedProof.Body?
   ) {
     var result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body)
-    if let answer, let head = copy.ownHead {
+    if let response, let head = copy.ownHead {
       result.outcome = .revalidated
-      result.add(answer.summary)
-      result.add(answer.remoteCache)
-      return revalidate(number, flight, head, answer, result, processed)
+      result.add(response.summary)
+      result.add(response.remoteCache)
+      return revalidate(flight, head, response, Committed(number, flight, result, processed.product), processed.verified)
     }
     touch(flight, copy)
     let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
     let isNew = raised != nil || processed.product?.transformed != nil
     if isNew, let cache = flight.context.cache, cache.configuration.access == .readWrite {
       let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
-      let held = Held(bytes: hold(processed))
-      add(
-        CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
-      )
+      add(change, Committed(number, flight, result, processed.product), Held(bytes: hold(processed.product)))
     } else {
-      finish(FinalResult(number: number, flight: flight, result: result, product: processed.product))
+      finish(Committed(number, flight, result, processed.product))
     }
   }
 
@@ -137,11 +128,11 @@ extension StoreLoop {
   private func giveUp(_ copy: CachedCopy, _ number: UInt64, _ flight: Flight) {
     let isGone = removeDamaged(flight, copy)
     // The original of a transformed image may be there. A record that stays would be found again, and again.
-    if copy.isTransformed && isGone { lookUpAgain(number) } else { askInstead(number, flight) }
+    if copy.isTransformed && isGone { lookUpAgain(number, flight) } else { askInstead(number, flight) }
   }
 
-  private func lookUpAgain(_ number: UInt64) {
-    var result = FinalResult(number: number, result: EntryResult(.cancelled))
+  private func lookUpAgain(_ number: UInt64, _ flight: Flight) {
+    var result = Committed(number, flight, EntryResult(.cancelled))
     result.isVoid = true
     finish(result)
   }
@@ -149,11 +140,11 @@ extension StoreLoop {
   /// What is cached is no good, so the network is asked, as for a miss: unless the URL is known bad, or nothing may start.
   private func askInstead(_ number: UInt64, _ flight: Flight) {
     if let known = flight.known, !flight.context.retriesBlacklisted {
-      finish(FinalResult(number: number, result: EntryResult(knownBad: known)))
+      finish(Committed(number, flight, EntryResult(knownBad: known)))
     } else if !flight.context.mode.asksNetwork || !flight.mayBeDownloaded {
-      finish(FinalResult(number: number, result: EntryResult(.skipped)))
+      finish(Committed(number, flight, EntryResult(.skipped)))
     } else if isClosing || flight.stop != .no {
-      finish(FinalResult(number: number, result: EntryResult(.cancelled)))
+      finish(Committed(number, flight, EntryResult(.cancelled)))
     } else {
       dispatcher.submit(flight, number: number, isConditional: false)
     }
@@ -174,7 +165,9 @@ extension StoreLoop {
       if isRemoved { flight.context.recordWarning("the cached copy of \(flight.shownText) was damaged and is removed") }
       return true
     } catch {
-      flight.context.recordWarning("the cached copy of \(flight.shownText) is damaged and could not be removed: \(error)")
+      flight.context.recordWarning(
+        "the cached copy of \(flight.shownText) is damaged and could not be removed: \(flight.context.sentence(error))"
+      )
       return false
     }
   }

@@ -29,9 +29,9 @@ final class StoreLoop {
   var partials: [UInt64: PartialImages] = [:]
   var batch = CommitBatch()
   var varyTexts = VaryTexts()
-  var final: [FinalResult] = []
+  var final: [Committed] = []
   /// What servers said of images whose cached bodies are read before that counts.
-  var confirmed: [UInt64: DownloadedImage] = [:]
+  var confirmed: [UInt64: Response] = [:]
   /// Bodies that the coding threads have, or are to have.
   var bodiesBeingProcessed = 0
   var isClosing = false
@@ -81,9 +81,9 @@ final class StoreLoop {
     case .event(let event): take(event)
     case .prove(let number):
       if let flight = flights.flight(number), let copy = flight.copy { prove(number, flight, copy) }
-    case .processed(let number, let image, let verdict):
+    case .judged(let number, let image):
       bodiesBeingProcessed -= 1
-      settle(number, image, verdict)
+      settle(number, image)
     case .proved(let number, let copy, let proof):
       bodiesBeingProcessed -= 1
       settle(number, copy, proof)
@@ -116,22 +116,23 @@ final class StoreLoop {
       streams[number] = nil
       // What comes now would show less than what was shown.
       partials[number]?.end()
-    case .finished(let number, let answer):
+    case .finished(let number, var response):
+      word(&response, of: number)
       partials.removeValue(forKey: number)?.end()
-      let body = answer.wasStreamed ? inbox.whileWriting { streams.removeValue(forKey: number)?.finish() } : nil
-      let whole = answer.isPrefix ? FetchedImage.Body.prefix(answer.body) : .bytes(answer.body)
-      let image = FetchedImage(answer: answer, body: body ?? whole, vary: vary(answer, of: number))
-      inbox.pressure.add(Held(blobs: image.held.blobs))
-      process(number, image)
-    case .notModified(let number, let answer):
-      settle(number, notModified: answer)
+      let body = response.wasStreamed ? inbox.whileWriting { streams.removeValue(forKey: number)?.finish() } : nil
+      let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
+      judge(number, response, body ?? whole)
+    case .notModified(let number, var response):
+      word(&response, of: number)
+      settle(number, notModified: response)
     case .failed(let number, let failure, let summary):
       drop(number)
       guard let flight = flights.flight(number) else { return }
       settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
     case .cancelled(let number, let summary):
       drop(number)
-      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: summary)))
+      guard let flight = flights.flight(number) else { return }
+      finish(Committed(number, flight, EntryResult(.cancelled, summary: summary)))
     case .progress(let number, let receivedBytes, let expectedBytes):
       for waiter in flights.waiters(number) where waiter.context.options.reportsProgress {
         waiter.receiver.progress(waiter.entry, receivedBytes: receivedBytes, expectedBytes: expectedBytes)
@@ -158,100 +159,88 @@ final class StoreLoop {
     }
   }
 
-  func vary(_ answer: DownloadedImage, of number: UInt64) -> [UInt8] {
-    guard let vary = answer.vary, let flight = flights.flight(number) else { return [] }
+  /// Words the failure of a second request for the program's users.
+  private func word(_ response: inout Response, of number: UInt64) {
+    guard let failure = response.remoteCache?.failure, let flight = flights.flight(number) else { return }
+    response.remoteCache?.failure = flight.context.worded(failure)
+  }
+
+  private func vary(_ response: Response, of flight: Flight) -> [UInt8] {
+    guard let vary = response.vary else { return [] }
     let sent = SentHeaders(options: flight.prepared, defaults: dispatcher.defaultHeaders(flight.context))
     return varyTexts.text(vary, of: flight, sent)
   }
 
-  func process(_ number: UInt64, _ image: FetchedImage) {
-    guard let flight = flights.flight(number) else { return release(image.held) }
+  private func judge(_ number: UInt64, _ response: Response, _ body: Judged.Body) {
+    let held = body.held(response)
+    inbox.pressure.add(Held(blobs: held.blobs))
+    guard let flight = flights.flight(number) else { return release(held) }
+    let vary = vary(response, of: flight)
     let processor = BodyProcessor(flight, coders: coders, budget: budget)
     // Where the coding threads have as many open files as they may, this thread takes its part instead of opening more.
-    guard processor.isHeavy, bodiesBeingProcessed < inbox.pressure.limit.blobs || image.held.blobs == 0 else {
-      return settle(number, image, image.processed(by: processor, for: flight))
+    guard processor.isHeavy, bodiesBeingProcessed < inbox.pressure.limit.blobs || held.blobs == 0 else {
+      return settle(number, Judged(response, body, vary: vary, of: flight, by: processor, abandons: false))
     }
     bodiesBeingProcessed += 1
     coding.run { [inbox] in
-      var verdict = flight.stop == .now ? nil : image.processed(by: processor, for: flight)
-      // What was given up half-way has not failed.
-      if case .failure = verdict, flight.stop == .now { verdict = nil }
-      inbox.mailbox.post(.processed(number: number, image, verdict))
+      let image = Judged(response, body, vary: vary, of: flight, by: processor, abandons: true)
+      inbox.mailbox.post(.judged(number: number, image))
     }
   }
 
-  func settle(_ number: UInt64, _ image: FetchedImage, _ verdict: Result<ProcessedImage, Failure>?) {
+  private func settle(_ number: UInt64, _ image: consuming Judged) {
     guard let flight = flights.flight(number) else { return release(image.held) }
-    switch verdict {
-    case nil:
+    if image.isAbandoned {
       release(image.held)
-      finish(FinalResult(number: number, result: EntryResult(.cancelled, summary: image.answer.summary)))
-    case .failure(let failure): refuse(number, flight, image, nil, failure)
-    case .success(let processed):
-      if let failure = flight.context.verification.failure(remoteCache: image.answer.remoteCache)
-        ?? processed.placeholderFailure(image, for: flight)
-      {
-        return refuse(number, flight, image, processed.verified, failure)
-      }
-      show(image, of: flight, processed.verified, nil)
-      var held = image.held
-      held.bytes += hold(processed)
-      if keepsOnDisk(image, processed, for: flight.context) {
-        let result = EntryResult(.downloaded, image: image, verified: processed.verified)
-        let change = CommitBatch.Change.store(image, processed)
-        add(
-          CommitBatch.Item(number: number, flight: flight, change: change, result: result, product: processed.product, held: held)
-        )
-      } else {
-        release(held)
-        settleUnkept(number, flight, image, processed)
-      }
+      return finish(Committed(number, flight, EntryResult(.cancelled, summary: image.response.summary)))
     }
-  }
-
-  /// Ends a flight whose image came and is no good.
-  private func refuse(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ verified: VerifiedImage?, _ failure: Failure) {
-    show(image, of: flight, verified, failure)
-    settle(number, flight, failure, EntryResult(.failed, image: image, verified: verified), image.held)
-  }
-
-  private func show(_ image: FetchedImage, of flight: Flight, _ verified: VerifiedImage?, _ failure: Failure?) {
-    guard let observer = flight.context.options.observer else { return }
-    if let arrived = ArrivedImage(image, of: flight, verified: verified, failure: failure) { observer.saw(arrived) }
+    image.compare(for: flight)
+    if let observer = flight.context.options.observer, let arrived = ArrivedImage(image, of: flight) { observer.saw(arrived) }
+    if let failure = image.failure { return settle(number, flight, failure, EntryResult(.failed, image), image.held) }
+    var held = image.held
+    held.bytes += hold(image.product)
+    if keepsOnDisk(image, for: flight.context) {
+      let result = Committed(number, flight, EntryResult(.downloaded, image), image.product)
+      add(.store(image), result, held)
+    } else {
+      release(held)
+      settleUnkept(number, flight, image)
+    }
   }
 
   /// Ends a flight whose image is good and not kept on disk; a URL that was known bad is so no more.
-  func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: FetchedImage, _ processed: ProcessedImage) {
-    let result = EntryResult(.checked, image: image, verified: processed.verified)
-    let product = isStorable(image.answer, flight.context) ? processed.product : processed.product?.unremembered
+  private func settleUnkept(_ number: UInt64, _ flight: Flight, _ image: Judged) {
+    let product = isStorable(image.response, flight.context) ? image.product : image.product?.unremembered
+    let result = Committed(number, flight, EntryResult(.checked, image), product)
     if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {
-      add(CommitBatch.Item(number: number, flight: flight, change: .unblacklist, result: result, product: product, held: Held()))
+      add(.unblacklist, result, Held())
     } else {
-      finish(FinalResult(number: number, flight: flight, result: result, product: product))
+      finish(result)
     }
   }
 
-  func keepsOnDisk(_ image: FetchedImage, _ processed: ProcessedImage, for context: LoadContext) -> Bool {
-    guard context.writeCache != nil, isStorable(image.answer, context) else { return false }
-    if processed.product?.transformed != nil { return true }
-    if case .nothing = processed.stored { return false }
+  private func keepsOnDisk(_ image: Judged, for context: LoadContext) -> Bool {
+    guard context.writeCache != nil, isStorable(image.response, context) else { return false }
+    if image.product?.transformed != nil { return true }
+    if case .nothing = image.stored { return false }
     return context.keepsOriginalOnDisk
   }
 
   /// Whether the answer may be kept by the server's word, where that counts.
-  func isStorable(_ answer: DownloadedImage, _ context: LoadContext) -> Bool {
-    answer.freshness.isStorable || !context.followsHTTPFreshness
+  private func isStorable(_ response: Response, _ context: LoadContext) -> Bool {
+    response.freshness.isStorable || !context.followsHTTPFreshness
   }
 
   /// Counts what waits for its commit; returns its bytes.
-  func hold(_ processed: ProcessedImage) -> Int {
-    let bytes = processed.product?.heldBytes ?? 0
+  func hold(_ product: ImageProduct?) -> Int {
+    let bytes = product?.heldBytes ?? 0
     if bytes > 0 { inbox.pressure.add(Held(bytes: bytes)) }
     return bytes
   }
 
   /// Ends a flight with `failure`, and remembers it where the rules say so.
   func settle(_ number: UInt64, _ flight: Flight, _ failure: Failure, _ result: EntryResult, _ held: Held) {
+    let failure = flight.context.worded(failure)
     let remembers = flight.context.writeCache != nil && flight.blocks(failure)
     var result = result
     result.details = EntryResult.Details(
@@ -262,10 +251,10 @@ final class StoreLoop {
       prefixChecksum: result.details?.prefixChecksum
     )
     if remembers {
-      add(CommitBatch.Item(number: number, flight: flight, change: .blacklist(failure), result: result, held: held))
+      add(.blacklist(failure), Committed(number, flight, result), held)
     } else {
       release(held)
-      finish(FinalResult(number: number, result: result))
+      finish(Committed(number, flight, result))
     }
   }
 
@@ -275,25 +264,25 @@ final class StoreLoop {
   /// the image itself, nothing else is under way, or nothing may start before the commit.
   private var gatheringDeadline: MonotonicInstant? {
     guard let began = batch.began, !isClosing, !batch.isAwaited, !inbox.pressure.isFull else { return nil }
-    guard flights.count > batch.items.count + final.count else { return nil }
+    guard flights.count > batch.results.count + final.count else { return nil }
     let deadline = began.advanced(by: Self.gatheringTime)
     return deadline > TimeSource.system.monotonic() ? deadline : nil
   }
 
-  func add(_ item: CommitBatch.Item) {
-    if !batch.accepts(item.flight.context) { commit() }
-    batch.add(item)
+  /// Has a change committed, with which a result becomes final.
+  func add(_ change: CommitBatch.Change, _ result: Committed, _ held: Held) {
+    if !batch.accepts(result.flight.context) { commit() }
+    batch.add(change, result, held)
     // What has arrived meanwhile may bring more open files than this process may have.
-    if batch.isFull || batch.blobs >= inbox.pressure.limit.blobs { commit() }
+    if batch.isFull || batch.held.blobs >= inbox.pressure.limit.blobs { commit() }
   }
 
   func commit() {
     guard !batch.isEmpty, let context = batch.context else { return }
     inbox.whileWriting { batch.commit() }
-    var held = Held()
-    for item in batch.items { held += item.held }
+    let held = batch.held
     // What waited for the commit comes before what was refused meanwhile: what stands for many URLs is told of after the first of them.
-    final = batch.items.map { FinalResult($0) } + final
+    final = batch.results + final
     batch = CommitBatch()
     release(held)
     inbox.whileWriting { trimIfFull(context) }
@@ -306,7 +295,7 @@ final class StoreLoop {
       guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
       context.recordTrim(try cache.trim(protecting: context.startedAt))
     } catch {
-      context.recordWarning("the cache could not be trimmed: \(error)")
+      context.recordWarning("the cache could not be trimmed: \(context.sentence(error))")
     }
   }
 
@@ -314,12 +303,86 @@ final class StoreLoop {
     if inbox.pressure.subtract(held), !isClosing { dispatcher.capacityChanged() }
   }
 
-  func finish(_ result: FinalResult) { final.append(result) }
+  func finish(_ result: Committed) { final.append(result) }
 
   func deliver() {
     guard !final.isEmpty else { return }
     let results = final
     final.removeAll(keepingCapacity: true)
     delivery.deliver(results, isClosing: isClosing)
+  }
+}
+
+/// Times of access: they wait for many to be written at once, and for nothing else.
+extension StoreLoop {
+  /// How long the time of access of a hit waits at most for being written, unless the store thread is busy.
+  static let touchDelay = Duration.seconds(1)
+
+  /// Caches of which times of access wait.
+  struct Touched {
+    private(set) var contexts: [LoadContext] = []
+    /// When they are to be written; nil where there is nothing.
+    private(set) var deadline: MonotonicInstant?
+
+    mutating func add(_ context: LoadContext, delay: Duration = StoreLoop.touchDelay) {
+      let latest = TimeSource.system.monotonic().advanced(by: delay)
+      deadline = deadline.map { min($0, latest) } ?? latest
+      if !contexts.contains(where: { $0.cache === context.cache }) { contexts.append(context) }
+    }
+
+    mutating func remove(_ context: LoadContext) {
+      contexts.removeAll { $0.cache === context.cache }
+      if contexts.isEmpty { deadline = nil }
+    }
+  }
+
+  /// Notes that a cached image was used, where its time of access is out of date. What was read and decoded has cost so much that this
+  /// waits for no others.
+  func touch(_ flight: Flight, _ copy: CachedCopy) {
+    guard flight.context.mode.writesDisk, case .entry(let cache, let key, _, let head, true) = copy.place else { return }
+    guard cache.configuration.expireBy == .access else { return }
+    guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
+    touched.add(flight.context, delay: .zero)
+    if cache.note([EntryTouch(key, head)]) >= ImageCache.touchLimit { writeTouches(flight.context) }
+  }
+
+  /// Writes what has waited long enough, or with `all` all that waits.
+  func writeTouches(all: Bool = false) {
+    guard let deadline = touched.deadline, all || deadline <= TimeSource.system.monotonic() else { return }
+    for context in touched.contexts { writeTouches(context) }
+  }
+
+  func writeTouches(_ context: LoadContext) {
+    touched.remove(context)
+    inbox.whileWriting { context.writeTouches() }
+  }
+}
+
+extension LoadContext {
+  /// Writes the times of access that wait for it, which is best effort.
+  func writeTouches() {
+    do throws(CacheError) {
+      try cache?.writeTouches()
+    } catch {
+      recordWarning("times of access were not written down: \(sentence(error))")
+    }
+  }
+}
+
+extension FlightDispatcher {
+  /// Notes the times of access that a look-up has found out of date.
+  ///
+  /// The store thread writes them. Where it does not keep up, the caller does too: nothing is lost, what waits is bounded, and nobody
+  /// waits for a thread that might wait for this one.
+  func note(_ touches: [EntryTouch], _ context: LoadContext) {
+    guard let waiting = context.cache?.note(touches), waiting > 0 else { return }
+    let before = waiting - touches.count
+    if before == 0 {
+      inbox.mailbox.post(.touched(context))
+    } else if before < ImageCache.touchLimit && waiting >= ImageCache.touchLimit {
+      inbox.mailbox.post(.writeTouches(context))
+    } else if waiting >= 2 * ImageCache.touchLimit {
+      context.writeTouches()
+    }
   }
 }

@@ -68,19 +68,18 @@ struct BodyProcessor: Sendable {
   /// Processes a body as it came from a server.
   ///
   /// - Parameter bytes: the body, or as much of its beginning as is at hand.
-  func process(_ bytes: UnsafeRawBufferPointer, of image: FetchedImage, for flight: Flight) throws(Failure) -> ProcessedImage {
-    let answer = image.answer
-    if context.download.options.method == .head, bytes.isEmpty, answer.isPrefix {
-      let body = try verifier.verify(declared: answer.contentType, byteCount: answer.totalBytes)
-      return ProcessedImage(verified: body.verified)
+  func process(_ bytes: UnsafeRawBufferPointer, of image: Judged, for flight: Flight) throws(Failure) -> ProcessedBody {
+    let response = image.response
+    if context.download.options.method == .head, bytes.isEmpty, response.isPrefix {
+      return (try verifier.verify(declared: response.contentType, byteCount: response.totalBytes), nil)
     }
-    let body = try verifier.verify(bytes, byteCount: answer.imageBytes, contentType: answer.contentType)
+    let body = try verifier.verify(bytes, byteCount: response.totalBytes, contentType: response.contentType)
     let origin = { Origin(head: EntryHead(body.verified, image, storedAt: context.now), vary: image.vary) }
     guard let serializer = context.options.hooks.cacheSerializer else {
       return try finish(body, bytes, origin)
     }
     let url = String(decoding: flight.entry.writtenURL, as: UTF8.self)
-    var stored = ProcessedImage.Stored.asItCame
+    var stored = ImageProduct.Stored.asItCame
     if let own = serializer(url, body.decoded, Array(bytes)) {
       let isUnchanged = own.withRawBytes { own in own.count == bytes.count && own.elementsEqual(bytes) }
       if !isUnchanged { stored = .instead(try serialized(own)) }
@@ -94,29 +93,29 @@ struct BodyProcessor: Sendable {
   }
 
   /// Processes a cached body, whose declared type was judged by its record.
-  func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedImage {
+  func process(cached bytes: UnsafeRawBufferPointer, _ copy: CachedCopy) throws(Failure) -> ProcessedBody {
     if copy.isTransformed {
       // The rules were for the original.
       let plain = transformedVerifier
       let body = try plain.prove(bytes, contentTypeMatch: .exact)
       let origin = origin(of: copy, body, byteCount: bytes.count)
       let data = context.needsData ? Array(bytes) : nil
-      let product = ProcessedImage.Product(
+      let product = ImageProduct(
         image: body.decoded,
         data: data,
         head: origin.head,
         isJudged: true,
         vary: origin.vary
       )
-      return ProcessedImage(verified: body.verified, product: product)
+      return (body.verified, product)
     }
     let body = try verifier.prove(bytes, contentTypeMatch: copy.head?.contentTypeMatch ?? .exact)
     return try finish(body, bytes, { origin(of: copy, body, byteCount: bytes.count) })
   }
 
   /// Makes of an original that memory has what the context asks for.
-  func process(_ original: RememberedImage) throws(Failure) -> ProcessedImage {
-    var body = ProvenBody(verified: VerifiedImage(original.head), decoded: original.image)
+  func process(_ original: RememberedImage) throws(Failure) -> ProcessedBody {
+    var body: ProvenBody = (VerifiedImage(original.head), original.image)
     if original.image.isWhole { body.verified.proof = .full }
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     return try finish(body, nothing, { Origin(head: original.head, vary: original.vary) })
@@ -143,9 +142,9 @@ struct BodyProcessor: Sendable {
     _ body: ProvenBody,
     _ bytes: UnsafeRawBufferPointer,
     _ origin: () -> Origin,
-    stored: ProcessedImage.Stored = .asItCame,
+    stored: ImageProduct.Stored = .asItCame,
     serialize: ((DecodedImage) throws(Failure) -> SerializedImage?)? = nil
-  ) throws(Failure) -> ProcessedImage {
+  ) throws(Failure) -> ProcessedBody {
     var (image, original) = (body.decoded, DecodedImage?.none)
     var transformed: SerializedImage?
     if context.transform != nil, let decoded = body.decoded {
@@ -158,10 +157,10 @@ struct BodyProcessor: Sendable {
     }
     if !context.needsPixels { (image, original) = (nil, nil) }
     let data = context.needsData ? Array(bytes) : nil
-    if image == nil, data == nil, transformed == nil, case .asItCame = stored { return ProcessedImage(verified: body.verified) }
+    if image == nil, data == nil, transformed == nil, case .asItCame = stored { return (body.verified, nil) }
     let origin = origin()
     let shown = context.transform == nil ? nil : image.map { origin.head.showing($0, transformed) }
-    let product = ProcessedImage.Product(
+    let product = ImageProduct(
       image: image,
       original: original,
       data: data,
@@ -171,7 +170,7 @@ struct BodyProcessor: Sendable {
       stored: stored,
       transformed: transformed
     )
-    return ProcessedImage(verified: body.verified, product: product)
+    return (body.verified, product)
   }
 
   /// The transformed image as the context has it encoded for the disk; nil where it has not.

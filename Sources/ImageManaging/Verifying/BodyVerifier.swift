@@ -1,5 +1,10 @@
-import ImageCoding
-import ImagePrimitives
+public import ImageCaching
+public import ImageCoding
+import ImageDownloading
+public import ImagePrimitives
+
+/// A verified body, with its pixels if they are kept.
+typealias ProvenBody = (verified: VerifiedImage, decoded: DecodedImage?)
 
 /// Proves a body good under a job's rules, or says why it is not.
 struct BodyVerifier: Sendable {
@@ -30,9 +35,9 @@ struct BodyVerifier: Sendable {
     }
     if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
     if let warning = Self.warning(match, declared: contentType, format: format) { image.warnings.append(warning) }
-    guard rules.depth > .none || decodes, let format else { return ProvenBody(verified: image) }
+    guard rules.depth > .none || decodes, let format else { return (image, nil) }
     let decoded = try prove(bytes, isComplete: bytes.count == byteCount, format: format, into: &image)
-    return ProvenBody(verified: image, decoded: decoded)
+    return (image, decoded)
   }
 
   /// Checks a body out of the cache, whose declared type was judged by its record.
@@ -43,7 +48,7 @@ struct BodyVerifier: Sendable {
     var image = VerifiedImage(format: format, contentTypeMatch: contentTypeMatch)
     if let failure = rules.failure(format: format) { throw failure }
     let decoded = try prove(bytes, isComplete: true, format: format, into: &image)
-    return ProvenBody(verified: image, decoded: decoded)
+    return (image, decoded)
   }
 
   /// Checks a format against the rules, and the declared type against the format.
@@ -55,9 +60,9 @@ struct BodyVerifier: Sendable {
 
   /// Why an image of a format without coder is no good.
   func undecoded(_ format: ImageFormat) -> Failure {
-    let what = "the image is \(format.name), which is recognised and not decoded"
-    if decodes { return Failure(.format, message: "\(what), and its pixels are to be transformed or shown") }
-    return Failure(.format, message: "\(what); verify.decode: none takes it as it is")
+    let reason = FailureReason.undecoded(format)
+    if !decodes { return Failure(reason) }
+    return Failure(.format, message: "\(reason.finding), and its pixels are to be transformed or shown")
   }
 
   func recognise(_ bytes: UnsafeRawBufferPointer, contentType: String?) throws(Failure) -> ImageFormat? {
@@ -160,5 +165,115 @@ extension Failure {
     case .outOfMemory, .unencodable: self.init(.internal, message: error.message)
     case .undecodable, .needsMoreBytes: self.init(.undecodable, message: error.message)
     }
+  }
+}
+
+// What is known of an image without its whole body: by its first bytes, or by the server's word alone.
+extension BodyVerifier {
+  /// Whether a body that begins so can still become an image that the rules accept.
+  ///
+  /// - Parameter knowsCoders: whether nobody but ``coders`` will decode it: then what they cannot decode is refused too.
+  func judge(_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead, knowsCoders: Bool) -> PrefixVerdict {
+    // Whoever takes a whole body judges it by all of its bytes.
+    if head.isComplete { return .accepted }
+    // A server may answer with less than was asked for.
+    if prefix.count < ImageFormat.prefixLength { return .needsMore(minimum: ImageFormat.prefixLength) }
+    do throws(Failure) {
+      if let byteCount = head.totalBytes, let failure = rules.failure(byteCount: byteCount) { throw failure }
+      guard let format = try recognise(prefix, contentType: head.contentType) else { return .accepted }
+      try check(format, contentType: head.contentType)
+      guard rules.depth > .none || decodes else { return .accepted }
+      return try judge(prefix, of: format, knowsCoders: knowsCoders)
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  private func judge(
+    _ prefix: UnsafeRawBufferPointer,
+    of format: ImageFormat,
+    knowsCoders: Bool
+  ) throws(Failure) -> PrefixVerdict {
+    guard let coder = coders.coder(for: format) else {
+      if knowsCoders { throw undecoded(format) }
+      return .accepted
+    }
+    let header: ImageHeader
+    do throws(ImageError) {
+      header = try coder.header(of: prefix, isComplete: false)
+    } catch {
+      if case .needsMoreBytes(let minimum) = error.kind { return .needsMore(minimum: minimum) }
+      if knowsCoders { throw Failure(error) }
+      return .accepted
+    }
+    if let failure = rules.failure(size: header.size) { throw failure }
+    // What does not move yet may still do, and what says that it will may not.
+    if header.frames > 1, let failure = rules.failure(isAnimated: true) { throw failure }
+    return .accepted
+  }
+
+  /// Checks what a server says of an image whose bytes nobody asked for.
+  func verify(declared contentType: String?, byteCount: Int?) throws(Failure) -> VerifiedImage {
+    if byteCount == 0 { throw Failure(.empty, message: "the body is empty") }
+    if let byteCount, let failure = rules.failure(byteCount: byteCount) { throw failure }
+    guard let format = ImageFormat.allCases.first(where: { ContentTypeMatch(declared: contentType, format: $0).namesFormat })
+    else {
+      // Every format is as good as another to tell whether the type names none, or something else.
+      let match = ContentTypeMatch(declared: contentType, format: .jpeg)
+      let said = contentType.map { "the content type is \($0.quotable)" } ?? "no content type was declared"
+      if rules.failure(contentType: match, declared: contentType, format: nil) != nil {
+        throw Failure(.contentType, message: "\(said), which names no image format that is known here")
+      }
+      if rules.formats != nil { throw Failure(.unnamedFormat(contentType: contentType)) }
+      let warnings = ["\(said), and the bytes were not asked for"]
+      return VerifiedImage(contentTypeMatch: match, warnings: warnings)
+    }
+    try check(format, contentType: contentType)
+    let match = ContentTypeMatch(declared: contentType, format: format)
+    return VerifiedImage(format: format, contentTypeMatch: match)
+  }
+}
+
+extension ContentTypeMatch {
+  fileprivate var namesFormat: Bool { self == .exact || self == .alias }
+}
+
+extension PrefixJudge {
+  /// Stops the transfer of what cannot be an image that a context accepts.
+  ///
+  /// - Parameter coders: who decodes in the end; nil where that is not known yet.
+  init(_ rules: VerificationRules, decodes: Bool, coders: ImageCoderRegistry?) {
+    let verifier = BodyVerifier(coders: coders ?? .standard, rules: rules, decodes: decodes)
+    self.init(name: "verification \(rules) decodes \(decodes) \(coders?.description ?? "-")") { prefix, head in
+      verifier.judge(prefix, head, knowsCoders: coders != nil)
+    }
+  }
+}
+
+/// Proves that files are images, by their first bytes and their header, for
+/// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``.
+///
+/// What a job asks beyond that is proven when the job finds the image in its cache.
+public struct ImageFileProbe: Sendable {
+  private let verifier: BodyVerifier
+
+  /// A probe that knows the formats of `coders`.
+  public init(coders: ImageCoderRegistry = .standard) {
+    verifier = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header, contentType: .ignore))
+  }
+
+  /// What the header of a whole file says; throws where it is no image of a known format.
+  public func prove(_ bytes: [UInt8]) throws(Failure) -> NewProof {
+    let body = try bytes.withRawBytes { bytes throws(Failure) in
+      try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
+    }
+    let image = body.verified
+    return NewProof(
+      depth: image.proof,
+      format: image.format,
+      width: UInt32(clamping: image.size.width),
+      height: UInt32(clamping: image.size.height),
+      frames: UInt32(clamping: image.frames)
+    )
   }
 }

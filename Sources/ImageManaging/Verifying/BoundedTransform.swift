@@ -32,17 +32,15 @@ struct BoundedTransform {
 
   /// Refuses what has more pixels, or takes more bytes, than an image that is decoded.
   private func check(_ sizes: [ImageSize], _ frames: Int, madeOf image: DecodedImage) throws(Failure) {
-    let what = "the transform would make \(frames == 1 ? "an image" : "\(frames) frames")"
     let allowedPixels = max(limits.maximumPixels, image.pixels.size.pixels)
     for size in sizes where size.pixels > allowedPixels {
-      let message = "\(what) of \(size.width) x \(size.height) pixels, and verify.max-pixels is \(limits.maximumPixels)"
-      throw Failure(.dimensions, message: message)
+      throw Failure(.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels))
     }
     guard let size = sizes.last else { return }
     let bytes = size.bytes(of: frames)
     guard bytes > limits.allowedBytes else { return }
-    let message = "\(what) of \(size.width) x \(size.height) pixels, \(bytes) bytes, and \(limits.allowedBytes) are allowed"
-    throw Failure(.dimensions, message: message)
+    let what = FailureReason.transformTooLarge(size, frames: frames, maximum: limits.maximumPixels).finding
+    throw Failure(.dimensions, message: "\(what), \(bytes) bytes, and \(limits.allowedBytes) are allowed")
   }
 
   private func spending<Result>(

@@ -7,7 +7,7 @@ import ImageURLs
 /// What reading a cached body showed.
 enum CachedProof: Sendable {
   /// It is good; with what only its bytes tell, where there is no record.
-  case good(ProcessedImage, Body?)
+  case good(ProcessedBody, Body?)
   /// It breaks the job's rules, or cannot be decoded.
   case broken(Failure)
   /// Nobody waits for it any more.
@@ -60,7 +60,7 @@ extension CachedProof {
     let isDecoded = copy.isTransformed ? context.needsPixels : context.decodesOriginals
     // What is known to be good, and is in memory or not decoded at all, need not be looked at again.
     if let head = copy.head, context.verification.judge(head) == .good, copy.remembered != nil || !isDecoded {
-      let product = ProcessedImage.Product(
+      let product = ImageProduct(
         image: copy.remembered?.image,
         data: context.needsData ? bytes : nil,
         head: head,
@@ -68,8 +68,7 @@ extension CachedProof {
         isJudged: copy.isTransformed,
         vary: copy.vary
       )
-      let processed = ProcessedImage(verified: VerifiedImage(head), product: product)
-      self = .good(processed, facts)
+      self = .good((VerifiedImage(head), product), facts)
       return
     }
     self.init(
@@ -80,7 +79,7 @@ extension CachedProof {
     )
   }
 
-  private init(_ result: Result<ProcessedImage, Failure>, body: Body?) {
+  private init(_ result: Result<ProcessedBody, Failure>, body: Body?) {
     switch result {
     case .success(let processed): self = .good(processed, body)
     case .failure(let failure): self = .broken(failure)

@@ -19,10 +19,10 @@ final class CodingThreads: Sendable {
   }
 
   /// Starts so many; fewer where the system gives no more, and throws where it gives none. `meter` is told how much they have to do.
-  init(meter: PipelineMeter, count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadRefusal) {
+  init(meter: PipelineMeter, count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadError) {
     var threads: [WorkerThread] = []
     for number in 0..<count {
-      do throws(ThreadRefusal) {
+      do throws(ThreadError) {
         threads.append(
           try WorkerThread(name: "coding-\(number)") { [queue] in
             while let work = queue.take() { work() }

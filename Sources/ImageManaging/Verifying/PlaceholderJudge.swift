@@ -30,10 +30,7 @@ final class PlaceholderJudge: Sendable {
     }
     guard sighting.isPlaceholder else { return nil }
     let host = String(decoding: place.hostName, as: UTF8.self)
-    let message =
-      "the same bytes came for \(sighting.urls) URLs of \(host) so far\(first.map { ", first for \($0.quotable)" } ?? ""): "
-      + "by verify.placeholders they stand for an image that is missing"
-    return Failure(.placeholder, message: message)
+    return Failure(.placeholder(urls: sighting.urls, host: host, first: first))
   }
 }
 

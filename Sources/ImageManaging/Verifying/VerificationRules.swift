@@ -94,18 +94,15 @@ public struct VerificationRules: Sendable, Hashable {
 
   /// Why a body of that many bytes is no good; nil where it is.
   func failure(byteCount: Int) -> Failure? {
-    if bytes.contains(byteCount) { return nil }
-    if byteCount < bytes.minimum {
-      return Failure(.size, message: "the image has \(byteCount) bytes, and verify.bytes.min is \(bytes.minimum)")
-    }
-    return Failure(.size, message: "the image has \(byteCount) bytes, and verify.bytes.max is \(bytes.maximum!)")
+    if byteCount < bytes.minimum { return Failure(.tooFewBytes(byteCount, minimum: bytes.minimum)) }
+    if let maximum = bytes.maximum, byteCount > maximum { return Failure(.tooManyBytes(byteCount, maximum: maximum)) }
+    return nil
   }
 
   /// Why that format is no good; nil where it is.
   func failure(format: ImageFormat) -> Failure? {
     guard let formats, !formats.contains(format) else { return nil }
-    let allowed = formats.map(\.name).sorted().joined(separator: ", ")
-    return Failure(.format, message: "the image is \(format.name), and verify.formats allows \(allowed)")
+    return Failure(.format(format, allowed: formats.sorted { $0.name < $1.name }))
   }
 
   /// Why a declared type that fits the format so is no good; nil where it is.
@@ -125,10 +122,8 @@ public struct VerificationRules: Sendable, Hashable {
   /// Why an image that moves, or one that does not, is no good; nil where it is.
   func failure(isAnimated: Bool) -> Failure? {
     switch animated {
-    case .forbid where isAnimated:
-      Failure(.animated, message: "the image is animated, and verify.animated is \(animated.rawValue)")
-    case .require where !isAnimated:
-      Failure(.animated, message: "the image does not move, and verify.animated is \(animated.rawValue)")
+    case .forbid where isAnimated: Failure(.animated)
+    case .require where !isAnimated: Failure(.still)
     case .allow, .forbid, .require: nil
     }
   }
@@ -136,40 +131,31 @@ public struct VerificationRules: Sendable, Hashable {
   /// Why an image that a decoder found odd is no good; nil where it is.
   func failure(decoderWarnings: [String]) -> Failure? {
     guard isStrict, let first = decoderWarnings.first else { return nil }
-    // Of a kind that is not remembered: for a job that is not strict the image is good.
-    return Failure(.format, message: "verify.strict allows no warnings: \(first)")
+    return Failure(.decoderWarning(first))
   }
 
   /// Why an image of that size is no good; nil where it is.
   func failure(size: ImageSize) -> Failure? {
-    // Made only where it is said: every hit is asked.
-    var what: String { "the image is \(size.width) x \(size.height) pixels" }
-    if !width.contains(size.width) { return Failure(.dimensions, message: "\(what), and verify.width asks for \(width)") }
-    if !height.contains(size.height) { return Failure(.dimensions, message: "\(what), and verify.height asks for \(height)") }
-    guard size.pixels > maximumPixels else { return nil }
-    return Failure(.dimensions, message: "\(what), and verify.max-pixels is \(maximumPixels)")
+    if !width.contains(size.width) { return Failure(.width(size, minimum: width.minimum, maximum: width.maximum)) }
+    if !height.contains(size.height) { return Failure(.height(size, minimum: height.minimum, maximum: height.maximum)) }
+    return size.pixels > maximumPixels ? Failure(.tooManyPixels(size, maximum: maximumPixels)) : nil
   }
 }
 
 extension VerificationRules.Bounds: CustomStringConvertible {
   /// The bounds for a sentence, such as `16 to 4000` or `at least 16`.
-  public var description: String { maximum.map { "\(minimum) to \($0)" } ?? "at least \(minimum)" }
+  public var description: String { FailureReason.bounds(minimum, maximum) }
 }
 
 extension VerificationRules {
   /// Why what caches on the way had is not enough; nil where it is, or where they were not asked.
   func failure(remoteCache answer: RemoteCacheResponse?) -> Failure? {
     guard requiresRemoteHit, let answer, answer.status != .hit else { return nil }
-    let rule = "and verify.remote-cache asks for a hit"
-    if let failure = answer.failure { return Failure(.remoteCache, message: "the second request failed, \(rule): \(failure)") }
-    guard let evidence = answer.evidence else {
-      return Failure(.remoteCache, message: "no header of the second answer tells of a cache, \(rule)")
-    }
-    return Failure(.remoteCache, message: "no cache on the way had it by the second answer's '\(evidence)', \(rule)")
+    return Failure(answer.failure.map { .secondRequest(failure: $0.message) } ?? .noRemoteHit(evidence: answer.evidence))
   }
 }
 
 extension RemoteCacheResponse {
   /// What was odd, and is no failure.
-  var warning: String? { failure.map { "the second request failed: \($0)" } }
+  var warning: String? { failure.map { "the second request failed: \($0.message)" } }
 }

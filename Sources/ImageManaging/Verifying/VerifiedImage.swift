@@ -17,80 +17,70 @@ struct VerifiedImage: Sendable {
   var hasDecoderWarnings = false
 }
 
-/// A body that was proven, with its pixels where they were asked for.
-struct ProvenBody {
-  var verified: VerifiedImage
-  var decoded: DecodedImage?
-}
+/// A verified body, and what was made of it beyond the proof; nil if it was only proven, as most are.
+typealias ProcessedBody = (verified: VerifiedImage, product: ImageProduct?)
 
-/// What was made of a good body.
-struct ProcessedImage: Sendable {
-  var verified: VerifiedImage
-  /// What was made of it beyond the proof; nil for a body that was only proven, as most are.
-  var product: Product?
+/// What becomes of a body beyond its proof.
+final class ImageProduct: Sendable {
+  /// The image as it is delivered and remembered: transformed, where the context transforms.
+  let image: DecodedImage?
+  /// What it was before, where that is to be remembered too.
+  let original: DecodedImage?
+  /// The bytes, where the context's delivery asks for them.
+  let data: [UInt8]?
+  /// What the record of the image as it came says, or would say, for who finds the image in memory.
+  let head: EntryHead
+  /// The same of the transformed image; nil where it was not transformed.
+  let shown: EntryHead?
+  /// Whether the rules of a job say nothing of `head`, as that is of a transformed image found on disk.
+  let isJudged: Bool
+  /// The request headers that the answer depends on, as a record keeps them.
+  let vary: [UInt8]
+  /// Whether memory may keep it.
+  let isRemembered: Bool
+  /// What goes to disk.
+  let stored: Stored
+  /// The bytes of the transformed image that go to disk.
+  let transformed: SerializedImage?
 
-  /// What becomes of a body beyond its proof.
-  final class Product: Sendable {
-    /// The image as it is delivered and remembered: transformed, where the context transforms.
-    let image: DecodedImage?
-    /// What it was before, where that is to be remembered too.
-    let original: DecodedImage?
-    /// The bytes, where the context's delivery asks for them.
-    let data: [UInt8]?
-    /// What the record of the image as it came says, or would say, for who finds the image in memory.
-    let head: EntryHead
-    /// The same of the transformed image; nil where it was not transformed.
-    let shown: EntryHead?
-    /// Whether the rules of a job say nothing of `head`, as that is of a transformed image found on disk.
-    let isJudged: Bool
-    /// The request headers that the answer depends on, as a record keeps them.
-    let vary: [UInt8]
-    /// Whether memory may keep it.
-    let isRemembered: Bool
-    /// What goes to disk.
-    let stored: Stored
-    /// The bytes of the transformed image that go to disk.
-    let transformed: SerializedImage?
+  init(
+    image: DecodedImage? = nil,
+    original: DecodedImage? = nil,
+    data: [UInt8]? = nil,
+    head: EntryHead,
+    shown: EntryHead? = nil,
+    isJudged: Bool = false,
+    vary: [UInt8],
+    stored: Stored = .asItCame,
+    transformed: SerializedImage? = nil
+  ) {
+    self.image = image
+    self.original = original
+    self.data = data
+    self.head = head
+    self.shown = shown
+    self.isJudged = isJudged
+    self.vary = vary
+    self.stored = stored
+    isRemembered = true
+    self.transformed = transformed
+  }
 
-    init(
-      image: DecodedImage? = nil,
-      original: DecodedImage? = nil,
-      data: [UInt8]? = nil,
-      head: EntryHead,
-      shown: EntryHead? = nil,
-      isJudged: Bool = false,
-      vary: [UInt8],
-      stored: Stored = .asItCame,
-      transformed: SerializedImage? = nil
-    ) {
-      self.image = image
-      self.original = original
-      self.data = data
-      self.head = head
-      self.shown = shown
-      self.isJudged = isJudged
-      self.vary = vary
-      self.stored = stored
-      isRemembered = true
-      self.transformed = transformed
-    }
+  /// The same for who waits for it alone: it is not kept in memory.
+  var unremembered: ImageProduct { ImageProduct(delivered: self) }
 
-    /// The same for who waits for it alone: it is not kept in memory.
-    var unremembered: Product { Product(delivered: self) }
+  private init(delivered product: ImageProduct) {
+    (image, original, data, vary) = (product.image, nil, product.data, product.vary)
+    (head, shown, isJudged) = (product.head, product.shown, product.isJudged)
+    (stored, transformed, isRemembered) = (.nothing, nil, false)
+  }
 
-    private init(delivered product: Product) {
-      (image, original, data, vary) = (product.image, nil, product.data, product.vary)
-      (head, shown, isJudged) = (product.head, product.shown, product.isJudged)
-      (stored, transformed, isRemembered) = (.nothing, nil, false)
-    }
+  /// Bytes that it holds: pixels, and what goes to disk of a transformed image.
+  var heldBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) + (transformed?.bytes.count ?? 0) }
 
-    /// Bytes that it holds: pixels, and what goes to disk of a transformed image.
-    var heldBytes: Int { (image?.byteCount ?? 0) + (original?.byteCount ?? 0) + (transformed?.bytes.count ?? 0) }
-
-    /// What of it goes out with a completion.
-    func payload(for delivery: LoadDelivery) -> LoadPayload? {
-      delivery.isEmpty ? nil : LoadPayload(image: delivery.contains(.image) ? image : nil, data: data)
-    }
+  /// What of it goes out with a completion.
+  func payload(for delivery: LoadDelivery) -> LoadPayload? {
+    delivery.isEmpty ? nil : LoadPayload(image: delivery.contains(.image) ? image : nil, data: data)
   }
 
   enum Stored: Sendable {
@@ -98,8 +88,6 @@ struct ProcessedImage: Sendable {
     case instead(SerializedImage)
     case nothing
   }
-
-  var stored: Stored { product?.stored ?? .asItCame }
 }
 
 /// Bytes that an encoder or a serializer made, with what they were found to be.

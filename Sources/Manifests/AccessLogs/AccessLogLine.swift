@@ -8,7 +8,7 @@ struct AccessLogLine {
   /// What a good GET asked for, with its escapes; nil for any other request.
   let target: UnsafeRawBufferPointer?
 
-  /// nil where the line has another form.
+  /// nil if the line has another form.
   init?(_ line: UnsafeRawBufferPointer) {
     // Host, ident and user; the user may hold anything but a space. Then the time, which nothing here needs.
     var rest = line[...]
@@ -104,7 +104,7 @@ struct LoggedTargets {
 
   init(base: BaseURL?) { self.base = base }
 
-  /// What of a target is to be resolved against the base, or the whole of it where there is none; nil where it is no URL of
+  /// What of a target is to be resolved against the base, or the whole of it where there is none; nil if it is no URL of
   /// the base's site.
   func accepted(_ target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     if target.first == UInt8(ascii: "/") { return target }

@@ -49,7 +49,7 @@ final class AccessLogReader: RowReader {
 
   func next() -> RowStep {
     if hasBroken { return .end }
-    do throws(InputFailure) {
+    do throws(InputError) {
       guard hasCounted else { return try count() }
       switch try counter.next() {
       case .target(let target, let location): return row(target, location)
@@ -63,7 +63,7 @@ final class AccessLogReader: RowReader {
     }
   }
 
-  private func count() throws(InputFailure) -> RowStep {
+  private func count() throws(InputError) -> RowStep {
     for _ in 0..<Self.sliceLines {
       switch lines.next() {
       case .line(let line):
@@ -76,13 +76,13 @@ final class AccessLogReader: RowReader {
     return .nothingYet
   }
 
-  private func finish() throws(InputFailure) -> RowStep {
+  private func finish() throws(InputError) -> RowStep {
     hasCounted = true
     try counter.finish()
     return .nothingYet
   }
 
-  private func count(_ line: LineReader.Line) throws(InputFailure) {
+  private func count(_ line: LineReader.Line) throws(InputError) {
     let text = line.bytes.trimmed()
     if text.isEmpty { return }
     guard !line.isTooLong, let parsed = AccessLogLine(text) else {

@@ -14,26 +14,26 @@ final class CountRuns {
   private(set) var ranges: [Range<UInt64>] = []
   private var start: UInt64 = 0
 
-  init(in directory: String) throws(InputFailure) { file = try SpoolFile(in: directory) }
+  init(in directory: String) throws(InputError) { file = try SpoolFile(in: directory) }
 
   /// Adds the next count to the run that is written.
-  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) throws(InputFailure) {
+  func append(count: UInt64, location: LogLocation, _ text: UnsafeRawBufferPointer) throws(InputError) {
     let header = Header(count: count, location: location, length: UInt64(text.count))
-    try withUnsafePointer(to: header) { pointer throws(InputFailure) in
+    try withUnsafePointer(to: header) { pointer throws(InputError) in
       try file.append(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Header>.size))
     }
     try file.append(text)
   }
 
   /// Ends the run that is written.
-  func endRun() throws(InputFailure) {
+  func endRun() throws(InputError) {
     try file.flush()
     if file.count > start { ranges.append(start..<file.count) }
     start = file.count
   }
 
   /// Adds all counts of a table, which are in order, as a run.
-  func append(_ table: RequestTable) throws(InputFailure) {
+  func append(_ table: RequestTable) throws(InputError) {
     for count in table.counts { try append(count: count.count, location: count.location, table.text(of: count)) }
     try endRun()
   }
@@ -66,7 +66,7 @@ final class CountRun {
   deinit { window.deallocate() }
 
   /// Goes to the next count; false at the end.
-  func advance() throws(InputFailure) -> Bool {
+  func advance() throws(InputError) -> Bool {
     if filled.isEmpty, unread.isEmpty { return false }
     let headerBytes = MemoryLayout<CountRuns.Header>.size
     if filled.count < headerBytes { try refill() }
@@ -77,19 +77,19 @@ final class CountRun {
     }
     let start = filled.lowerBound + headerBytes
     let end = start + Int(header.length)
-    guard end <= filled.upperBound else { throw InputFailure("the spool of counts was cut short") }
+    guard end <= filled.upperBound else { throw InputError("the spool of counts was cut short") }
     current = (header.count, header.location, UnsafeRawBufferPointer(rebasing: window[start..<end]))
     filled = end..<filled.upperBound
     return true
   }
 
-  private func refill() throws(InputFailure) {
+  private func refill() throws(InputError) {
     window.copyMemory(from: UnsafeRawBufferPointer(rebasing: window[filled]))
     let room = min(window.count - filled.count, Int(clamping: unread.upperBound - unread.lowerBound))
     let target = UnsafeMutableRawBufferPointer(rebasing: window[filled.count..<(filled.count + room)])
     guard try file.read(into: target, at: unread.lowerBound) == room, filled.count + room >= MemoryLayout<CountRuns.Header>.size
     else {
-      throw InputFailure("the spool of counts was cut short")
+      throw InputError("the spool of counts was cut short")
     }
     filled = 0..<(filled.count + room)
     unread = (unread.lowerBound + UInt64(room))..<unread.upperBound
@@ -106,14 +106,14 @@ final class CountMerge {
   private var heap: [CountRun] = []
   private var hasBegun = false
 
-  init(_ runs: [CountRun], order: Order) throws(InputFailure) {
+  init(_ runs: [CountRun], order: Order) throws(InputError) {
     self.order = order
     for run in runs where try run.advance() { heap.append(run) }
     for index in heap.indices.reversed() { siftDown(index) }
   }
 
   /// The next count, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
+  func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
     if hasBegun, let first = heap.first {
       if try !first.advance() {
         heap.swapAt(0, heap.count - 1)
@@ -156,7 +156,7 @@ final class SummedCounts {
   init(_ merge: CountMerge) { self.merge = merge }
 
   /// The next target, whose text is valid until the next call; nil at the end.
-  func next() throws(InputFailure) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
+  func next() throws(InputError) -> (count: UInt64, location: LogLocation, text: UnsafeRawBufferPointer)? {
     while let (count, location, text) = try merge.next() {
       if let sum = pending, pendingText.bytes.isEqual(to: text) {
         pending = (sum.count + count, min(sum.location, location))

@@ -86,7 +86,7 @@ final class ManifestOpener {
 
   /// Opens a file that is there.
   func open(_ index: Int, _ file: ManifestFile, of manifest: Manifest) throws(ManifestError) -> OpenManifest {
-    do throws(InputFailure) {
+    do throws(InputError) {
       let input: InputDescriptor? =
         switch file.location {
         case .path(let path): try InputDescriptor(path: path)
@@ -100,7 +100,7 @@ final class ManifestOpener {
     }
   }
 
-  /// Throws where nobody is there who could fetch it.
+  /// Throws if nobody is there who could fetch it.
   func checkCanFetch(_ file: ManifestFile) throws(ManifestError) {
     guard fetcher == nil else { return }
     throw ManifestError(
@@ -125,7 +125,7 @@ final class ManifestOpener {
       throw ManifestError(manifest: file.name, message: "it cannot be fetched: \(sentence)")
     case .fetched(let fetched):
       fetches[index] = nil
-      do throws(InputFailure) {
+      do throws(InputError) {
         let input = try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
         let context = self.context(of: file, fetched: fetched)
         return .open(OpenManifest(index, file, of: manifest, input: input, context: context), fetched.finalURL ?? url)

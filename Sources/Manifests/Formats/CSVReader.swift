@@ -127,7 +127,7 @@ final class CSVReader: RowReader {
     return row
   }
 
-  /// Consumes the rest of a line that was too long to be held; false where it would have to wait for it.
+  /// Consumes the rest of a line that was too long to be held; false if it would have to wait for it.
   private func skipLine() -> Bool {
     while true {
       if let feed = buffer.bytes.firstIndex(of: UInt8(ascii: "\n")) {
@@ -226,7 +226,7 @@ struct CSVRecordScanner {
     }
   }
 
-  /// Adds the field that begins after a quote, and returns the index after its closing quote; nil where there is none.
+  /// Adds the field that begins after a quote, and returns the index after its closing quote; nil if there is none.
   private mutating func scanQuoted(_ bytes: UnsafeRawBufferPointer, from start: Int, feeds: inout Int) -> Int? {
     var index = start
     var hasDoubledQuotes = false

@@ -21,7 +21,7 @@ final class JSONLinesReader: RowReader {
         let text = line.bytes.trimmed()
         if text.isEmpty { continue }
         if line.isTooLong { return .row(.tooLong(text, line: line.number)) }
-        do throws(JSONProblem) {
+        do throws(JSONError) {
           return .row(try row(of: line))
         } catch {
           return .row(.broken(text, line: line.number, problem: error.message))
@@ -32,7 +32,7 @@ final class JSONLinesReader: RowReader {
     }
   }
 
-  private func row(of line: LineReader.Line) throws(JSONProblem) -> Row {
+  private func row(of line: LineReader.Line) throws(JSONError) -> Row {
     scratch.removeAll()
     var cursor = JSONCursor(line.bytes, scratch: scratch)
     var url: JSONCursor.Text?
@@ -46,15 +46,15 @@ final class JSONLinesReader: RowReader {
     }
     cursor.skipBlanks()
     guard cursor.index == line.bytes.count else { throw cursor.problem("something follows the row's value") }
-    guard let url else { throw JSONProblem("the row has no field “\(columns.url)”") }
+    guard let url else { throw JSONError("the row has no field “\(columns.url)”") }
     let trimmed = url.bytes.trimmed()
-    if trimmed.isEmpty { throw JSONProblem("the row's URL is empty") }
+    if trimmed.isEmpty { throw JSONError("the row's URL is empty") }
     let offset = url.isVerbatim ? line.offset + UInt64(line.bytes.offset(of: trimmed)) : nil
     return Row(url: trimmed, priority: priority?.bytes.trimmed(), line: line.number, offset: offset)
   }
 
   private func readFields(_ cursor: inout JSONCursor, _ url: inout JSONCursor.Text?, _ priority: inout JSONCursor.Text?)
-    throws(JSONProblem)
+    throws(JSONError)
   {
     if cursor.take(UInt8(ascii: "}")) { return }
     repeat {
@@ -75,14 +75,14 @@ final class JSONLinesReader: RowReader {
     try cursor.expect(UInt8(ascii: "}"), "after a field")
   }
 
-  private func skipNull(_ cursor: inout JSONCursor) throws(JSONProblem) {
+  private func skipNull(_ cursor: inout JSONCursor) throws(JSONError) {
     guard cursor.current == UInt8(ascii: "n") else { throw cursor.problem("the field “\(columns.priority)” is no string") }
     try cursor.skipValue()
   }
 }
 
 /// Why a text is no JSON.
-struct JSONProblem: Error {
+struct JSONError: Error {
   let message: String
 
   init(_ message: String) { self.message = message }
@@ -127,14 +127,14 @@ struct JSONCursor {
     return true
   }
 
-  mutating func expect(_ byte: UInt8, _ location: String) throws(JSONProblem) {
+  mutating func expect(_ byte: UInt8, _ location: String) throws(JSONError) {
     guard take(byte) else { throw problem("“\(Character(Unicode.Scalar(byte)))” is missing \(location)") }
   }
 
-  func problem(_ message: String) -> JSONProblem { JSONProblem("\(message) (byte \(index + 1) of the row)") }
+  func problem(_ message: String) -> JSONError { JSONError("\(message) (byte \(index + 1) of the row)") }
 
   /// Moves over a string and returns its characters; nil, without moving, where there is none.
-  mutating func string() throws(JSONProblem) -> Text? {
+  mutating func string() throws(JSONError) -> Text? {
     guard take(UInt8(ascii: "\"")) else { return nil }
     let start = index
     while true {
@@ -150,7 +150,7 @@ struct JSONCursor {
     }
   }
 
-  private mutating func unescapedString(from start: Int) throws(JSONProblem) -> UnsafeRawBufferPointer {
+  private mutating func unescapedString(from start: Int) throws(JSONError) -> UnsafeRawBufferPointer {
     let mark = scratch.count
     for byte in bytes[start..<index] { scratch.append(byte) }
     while true {
@@ -171,7 +171,7 @@ struct JSONCursor {
     }
   }
 
-  private mutating func appendEscape() throws(JSONProblem) {
+  private mutating func appendEscape() throws(JSONError) {
     let letter = current
     index += 1
     switch letter {
@@ -188,7 +188,7 @@ struct JSONCursor {
   }
 
   /// The character of `uXXXX`, or of two of these that are a surrogate pair.
-  private mutating func escapedScalar() throws(JSONProblem) -> Unicode.Scalar {
+  private mutating func escapedScalar() throws(JSONError) -> Unicode.Scalar {
     let first = try hexadecimalUnit()
     guard 0xd800...0xdfff ~= first else { return Unicode.Scalar(first)! }
     guard first < 0xdc00, current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
@@ -200,7 +200,7 @@ struct JSONCursor {
     return Unicode.Scalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00))!
   }
 
-  private mutating func hexadecimalUnit() throws(JSONProblem) -> UInt32 {
+  private mutating func hexadecimalUnit() throws(JSONError) -> UInt32 {
     var value: UInt32 = 0
     for _ in 0..<4 {
       switch current {
@@ -215,7 +215,7 @@ struct JSONCursor {
   }
 
   /// Moves over a value of any kind.
-  mutating func skipValue(depth: Int = 0) throws(JSONProblem) {
+  mutating func skipValue(depth: Int = 0) throws(JSONError) {
     guard depth < Self.maximumDepth else { throw problem("values nest deeper than \(Self.maximumDepth)") }
     let mark = scratch.count
     defer { scratch.removeAll(after: mark) }
@@ -242,7 +242,7 @@ struct JSONCursor {
     }
   }
 
-  private mutating func skipWord(_ word: StaticString) throws(JSONProblem) {
+  private mutating func skipWord(_ word: StaticString) throws(JSONError) {
     let end = index + word.utf8CodeUnitCount
     guard end <= bytes.count, word.withUTF8Buffer({ $0.elementsEqual(bytes[index..<end]) }) else {
       throw problem("a value is missing")
@@ -250,7 +250,7 @@ struct JSONCursor {
     index = end
   }
 
-  private mutating func skipNumber() throws(JSONProblem) {
+  private mutating func skipNumber() throws(JSONError) {
     if current == UInt8(ascii: "-") { index += 1 }
     if current == UInt8(ascii: "0") { index += 1 } else { try skipDigits() }
     if current == UInt8(ascii: ".") {
@@ -263,7 +263,7 @@ struct JSONCursor {
     try skipDigits()
   }
 
-  private mutating func skipDigits() throws(JSONProblem) {
+  private mutating func skipDigits() throws(JSONError) {
     guard isDigit else { throw problem("a value is missing") }
     while isDigit { index += 1 }
   }

@@ -6,9 +6,7 @@ struct ShardFilter {
   let shard: Shard
   /// The entries of all shards so far.
   private(set) var list = ListFingerprint()
-  /// Whether there are no more of them.
   var hasReadAll = false
-  /// Rows of this one.
   private(set) var ownCount = 0
   /// Whether another shard has an entry that is left after include and exclude.
   private(set) var othersHaveEntries = false
@@ -31,13 +29,12 @@ struct ShardFilter {
     return good
   }
 
-  /// What became of a row, and whether it is the shard's own.
   mutating func judge(
     _ row: Row,
     _ file: Int,
     _ source: ManifestFile,
     _ assembler: EntryAssembler
-  ) -> (state: Entry.State, isOwn: Bool) {
+  ) -> (state: BatchEntry.State, isOwn: Bool) {
     let (state, hash, isOwn) = find(row, file, source, assembler)
     list.add(hash)
     if isOwn { ownCount += 1 } else if state != .filtered { othersHaveEntries = true }
@@ -49,7 +46,7 @@ struct ShardFilter {
     _ file: Int,
     _ source: ManifestFile,
     _ assembler: EntryAssembler
-  ) -> (state: Entry.State, hash: UInt64, isOwn: Bool) {
+  ) -> (state: BatchEntry.State, hash: UInt64, isOwn: Bool) {
     if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
       let hash = Shard.hash(row.url)
       return (.good, hash, shard.owns(url: row.url, parts: parts, hash: hash))

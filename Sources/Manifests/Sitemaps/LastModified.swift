@@ -2,7 +2,7 @@ import ImagePrimitives
 
 /// The date and time of a sitemap's `lastmod`, in any form of https://www.w3.org/TR/NOTE-datetime.
 enum LastModified {
-  /// The last moment that the text may mean: a year lasts until its end, as do a month, a day and a minute. nil where it is none.
+  /// The last moment that the text may mean: a year lasts until its end, as do a month, a day and a minute. nil if it is none.
   ///
   /// A time without a zone, which the note does not allow, counts as UTC, and a space may stand for the `T`.
   static func latest(_ text: UnsafeRawBufferPointer) -> Timestamp? {

@@ -53,7 +53,7 @@ final class SitemapContent {
 
   // MARK: What is ready
 
-  /// The next location whose entry has ended; nil where the parser must go on.
+  /// The next location whose entry has ended; nil if the parser must go on.
   func next() -> Location? {
     guard readyIndex < ready.count else { return nil }
     defer { readyIndex += 1 }
@@ -191,7 +191,7 @@ extension UnsafeRawBufferPointer {
 
 /// The class that a sitemap's `<priority>` stands for.
 enum SitemapPriority {
-  /// The name of the class of a number from 0.0 to 1.0; nil where there is none, so that the manifest's own counts.
+  /// The name of the class of a number from 0.0 to 1.0; nil if there is none, so that the manifest's own counts.
   static func name(of text: [UInt8]) -> StaticString? {
     guard let value = Double(String(decoding: text, as: UTF8.self).trimming()), value.isFinite else { return nil }
     return switch value {

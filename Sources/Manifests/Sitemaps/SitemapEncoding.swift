@@ -67,7 +67,7 @@ struct SitemapEncoding: ~Copyable {
     return text
   }
 
-  /// Converts a block; false where the rest has to wait or is no text.
+  /// Converts a block; false if the rest has to wait or is no text.
   private mutating func append(_ next: inout UnsafeMutablePointer<CChar>?, _ left: inout Int, to text: inout [UInt8]) -> Bool {
     var result = 0
     var problem: Int32 = 0

@@ -268,7 +268,7 @@ struct SitemapNamespaces {
   /// Empty: none.
   private var rootName: [UInt8] = []
 
-  /// Takes what an element declares; false where that is too much.
+  /// Takes what an element declares; false if that is too much.
   mutating func start(_ attributes: Attributes?, prefix: UnsafeRawBufferPointer) -> Bool {
     depth += 1
     var next = attributes
@@ -310,7 +310,7 @@ struct SitemapNamespaces {
     [UInt8](UnsafeRawBufferPointer(start: text, count: strlen(text)))
   }
 
-  /// The prefix that an attribute declares, which is empty in `xmlns`; nil where the attribute is another.
+  /// The prefix that an attribute declares, which is empty in `xmlns`; nil if the attribute is another.
   private static func declaredPrefix(_ attribute: UnsafePointer<CChar>) -> UnsafePointer<CChar>? {
     for (index, letter) in "xmlns".utf8.enumerated() where UInt8(bitPattern: attribute[index]) != letter { return nil }
     if attribute[5] == 0 { return attribute + 5 }

@@ -69,7 +69,7 @@ final class SitemapReader: RowReader {
     return .row(Row(url: text, priority: priority, line: location.line))
   }
 
-  /// Gives the parser what is there; false where it would have to wait.
+  /// Gives the parser what is there; false if it would have to wait.
   private func feed() -> Bool {
     content.discardRead()
     while buffer.bytes.isEmpty {
@@ -109,15 +109,15 @@ struct SitemapTree {
   private var seen: Set<BaseURL> = []
   private var seenBytes = 0
 
-  /// A file for a sitemap that `parent` names; nil where it has been named before.
+  /// A file for a sitemap that `parent` names; nil if it has been named before.
   ///
   /// Throws a sentence where it may not be followed.
   mutating func child(_ written: UnsafeRawBufferPointer, of parent: ManifestFile, by normalizer: URLNormalizer)
-    throws(InputFailure) -> ManifestFile?
+    throws(InputError) -> ManifestFile?
   {
     if seen.isEmpty, case .url(let url)? = parent.location { seen.insert(url) }
     guard written.count <= Self.maximumURLBytes else {
-      throw InputFailure(
+      throw InputError(
         "the index names a sitemap by more than \(Self.maximumURLBytes) bytes, “\(Self.shown(written))…”; it is not read"
       )
     }
@@ -126,19 +126,19 @@ struct SitemapTree {
     do throws(InvalidURL) {
       parts = try normalizer.normalize(written, relativeTo: parent.base, into: &bytes)
     } catch {
-      throw InputFailure("the index names a sitemap by what is no URL, “\(Self.shown(written))”: \(error.message)")
+      throw InputError("the index names a sitemap by what is no URL, “\(Self.shown(written))”: \(error.message)")
     }
     let url = bytes.withUnsafeBytes { BaseURL(normalized: $0, parts: parts) }
     guard !seen.contains(url) else { return nil }
     let name = bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
     guard parent.depth < Self.maximumDepth else {
-      throw InputFailure("indexes are nested more than \(Self.maximumDepth) deep; the sitemap \(name) is not read")
+      throw InputError("indexes are nested more than \(Self.maximumDepth) deep; the sitemap \(name) is not read")
     }
     guard seen.count < Self.maximumCount else {
-      throw InputFailure("more than \(Self.maximumCount) sitemaps are named; \(name) and what follows are not read")
+      throw InputError("more than \(Self.maximumCount) sitemaps are named; \(name) and what follows are not read")
     }
     guard seenBytes + bytes.count <= Self.maximumBytes else {
-      throw InputFailure(
+      throw InputError(
         "the URLs of sitemaps come to more than \(Self.maximumBytes >> 20) MiB; \(name) and what follows are not read"
       )
     }

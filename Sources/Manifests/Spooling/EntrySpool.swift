@@ -14,8 +14,8 @@ final class EntrySpool {
 
   init(directory: String) { self.directory = directory }
 
-  /// Keeps a row; `offset` is where its URL lies in its file, nil where that cannot be read again.
-  func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputFailure) {
+  /// Keeps a row; `offset` is where its URL lies in its file, nil if that cannot be read again.
+  func append(_ row: Row, priority: Priority, file: Int, offset: UInt64?) throws(InputError) {
     var location = offset ?? 0
     let isSpooled = offset == nil || row.problem != nil
     if isSpooled { location = try keep(row) }
@@ -28,12 +28,12 @@ final class EntrySpool {
       hasProblem: row.problem != nil
     )
     let list = try list(of: priority)
-    do { try withUnsafeBytesTyped(of: &record) { bytes throws(InputFailure) in try list.append(bytes) } }
+    do { try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) } }
     count += 1
   }
 
   /// Keeps rows of one class and file; where they cannot be read again, their texts are kept too.
-  func append(_ rows: [PlainRow], priority: Priority, file: Int, canReadAgain: Bool) throws(InputFailure) {
+  func append(_ rows: [PlainRow], priority: Priority, file: Int, canReadAgain: Bool) throws(InputError) {
     let list = try list(of: priority)
     let texts = canReadAgain ? nil : try openTexts()
     for row in rows {
@@ -46,40 +46,40 @@ final class EntrySpool {
         hasProblem: false
       )
       try texts?.append(row.url)
-      try withUnsafeBytesTyped(of: &record) { bytes throws(InputFailure) in try list.append(bytes) }
+      try withUnsafeBytesTyped(of: &record) { bytes throws(InputError) in try list.append(bytes) }
     }
     count += rows.count
   }
 
   /// Writes out what is kept in memory; to be called before reading.
-  func finish() throws(InputFailure) {
+  func finish() throws(InputError) {
     for list in lists { try list?.flush() }
     try texts?.flush()
   }
 
-  /// The list of a class; nil where it has no rows.
+  /// The list of a class; nil if it has no rows.
   func records(of priority: Priority) -> SpoolFile? { lists[Int(priority.rawValue)] }
 
-  private func keep(_ row: Row) throws(InputFailure) -> UInt64 {
+  private func keep(_ row: Row) throws(InputError) -> UInt64 {
     let texts = try openTexts()
     let offset = texts.count
     try texts.append(row.url)
     guard let problem = row.problem else { return offset }
     let sentence = Array(problem.utf8.prefix(Int(UInt16.max)))
     var length = UInt16(sentence.count)
-    try withUnsafeBytesTyped(of: &length) { bytes throws(InputFailure) in try texts.append(bytes) }
-    try sentence.withUnsafeBufferPointer { bytes throws(InputFailure) in try texts.append(UnsafeRawBufferPointer(bytes)) }
+    try withUnsafeBytesTyped(of: &length) { bytes throws(InputError) in try texts.append(bytes) }
+    try sentence.withUnsafeBufferPointer { bytes throws(InputError) in try texts.append(UnsafeRawBufferPointer(bytes)) }
     return offset
   }
 
-  private func openTexts() throws(InputFailure) -> SpoolFile {
+  private func openTexts() throws(InputError) -> SpoolFile {
     if let texts { return texts }
     let texts = try SpoolFile(in: directory)
     self.texts = texts
     return texts
   }
 
-  private func list(of priority: Priority) throws(InputFailure) -> SpoolFile {
+  private func list(of priority: Priority) throws(InputError) -> SpoolFile {
     if let list = lists[Int(priority.rawValue)] { return list }
     let list = try SpoolFile(in: directory)
     lists[Int(priority.rawValue)] = list
@@ -90,9 +90,9 @@ final class EntrySpool {
   @inline(__always)
   private func withUnsafeBytesTyped<Value>(
     of value: inout Value,
-    _ body: (UnsafeRawBufferPointer) throws(InputFailure) -> Void
-  ) throws(InputFailure) {
-    try withUnsafePointer(to: &value) { pointer throws(InputFailure) in
+    _ body: (UnsafeRawBufferPointer) throws(InputError) -> Void
+  ) throws(InputError) {
+    try withUnsafePointer(to: &value) { pointer throws(InputError) in
       try body(UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Value>.size))
     }
   }
@@ -107,11 +107,11 @@ final class SpoolFile {
   private var flushedBytes: UInt64 = 0
 
   /// A new file in that folder.
-  init(in directory: String) throws(InputFailure) {
-    do throws(UnnamedFile.Refusal) {
+  init(in directory: String) throws(InputError) {
+    do throws(UnnamedFileError) {
       file = try UnnamedFile(in: directory)
     } catch {
-      throw InputFailure(
+      throw InputError(
         "the list cannot be spooled in \(directory): \(error.reason); "
           + "where the cache is only read, set TMPDIR to a folder that can be written"
       )
@@ -123,27 +123,27 @@ final class SpoolFile {
   var count: UInt64 { flushedBytes + UInt64(buffer.count) }
 
   @inline(__always)
-  func append(_ bytes: UnsafeRawBufferPointer) throws(InputFailure) {
+  func append(_ bytes: UnsafeRawBufferPointer) throws(InputError) {
     if buffer.count + bytes.count > Self.bufferBytes { try flush() }
     buffer.append(contentsOf: bytes)
   }
 
   /// Writes what is kept; to be called before reading.
-  func flush() throws(InputFailure) {
+  func flush() throws(InputError) {
     let bytes = buffer
     buffer.removeAll(keepingCapacity: true)
-    do throws(UnnamedFile.Refusal) {
+    do throws(UnnamedFileError) {
       try file.append(bytes)
     } catch {
-      throw InputFailure("the spool of the list cannot be written: \(error.reason)")
+      throw InputError("the spool of the list cannot be written: \(error.reason)")
     }
     flushedBytes += UInt64(bytes.count)
   }
 
   /// Reads from `offset`, as much as there is up to the length of `destination`.
-  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputFailure) -> Int {
+  func read(into destination: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(InputError) -> Int {
     guard let count = readAll(file.descriptor, at: offset, into: destination) else {
-      throw InputFailure(systemCall: "reading the list's spool")
+      throw InputError(systemCall: "reading the list's spool")
     }
     return count
   }

@@ -9,7 +9,7 @@ final class SpooledRows {
   private let spoolWindow: TextWindow
   private let fileWindow: TextWindow
   private var openFile: (index: Int, input: InputDescriptor)?
-  /// The rows of the last ``takeRun(maximum:)``, valid until anything more is asked for.
+  /// The rows of the last ``takeRun(maximum:)``, valid until the next call.
   private(set) var run: [PlainRow] = []
 
   init(_ spool: EntrySpool, files: [ManifestFile], versions: [FileVersion?], order: EntryOrder) {
@@ -24,7 +24,7 @@ final class SpooledRows {
   /// The next row, valid until the next call, with the index of its file and its class; nil at the end.
   func next() throws(ManifestError) -> (row: Row, file: Int, priority: Priority)? {
     var name = files.first?.name ?? ""
-    do throws(InputFailure) {
+    do throws(InputError) {
       guard let record = try cursor.next() else { return nil }
       let file = Int(record.file)
       name = files[file].name
@@ -51,7 +51,7 @@ final class SpooledRows {
     return run.isEmpty ? nil : (Int(first.file), cursor.priority)
   }
 
-  private func row(of record: SpoolRecord) throws(InputFailure) -> Row {
+  private func row(of record: SpoolRecord) throws(InputError) -> Row {
     if record.hasProblem {
       let (text, problem) = try textAndProblem(of: record)
       return Row(url: text, line: record.line, problem: problem)
@@ -59,16 +59,16 @@ final class SpooledRows {
     return Row(url: record.isSpooled ? try spooledText(of: record) : try textInFile(of: record), line: record.line)
   }
 
-  private func spooledText(of record: SpoolRecord, extra: Int = 0) throws(InputFailure) -> UnsafeRawBufferPointer {
+  private func spooledText(of record: SpoolRecord, extra: Int = 0) throws(InputError) -> UnsafeRawBufferPointer {
     let texts = spool.texts!
-    let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra) { target, offset throws(InputFailure) in
+    let bytes = try spoolWindow.bytes(at: record.offset, length: record.length + extra) { target, offset throws(InputError) in
       try texts.read(into: target, at: offset)
     }
-    guard let bytes else { throw InputFailure("the list's spool was cut short") }
+    guard let bytes else { throw InputError("the list's spool was cut short") }
     return bytes
   }
 
-  private func textAndProblem(of record: SpoolRecord) throws(InputFailure) -> (UnsafeRawBufferPointer, String) {
+  private func textAndProblem(of record: SpoolRecord) throws(InputError) -> (UnsafeRawBufferPointer, String) {
     let prefix = try spooledText(of: record, extra: 2)
     let length = Int(prefix.loadUnaligned(fromByteOffset: record.length, as: UInt16.self))
     let bytes = try spooledText(of: record, extra: 2 + length)
@@ -77,9 +77,9 @@ final class SpooledRows {
     )
   }
 
-  private func textInFile(of record: SpoolRecord) throws(InputFailure) -> UnsafeRawBufferPointer {
+  private func textInFile(of record: SpoolRecord) throws(InputError) -> UnsafeRawBufferPointer {
     let input = try open(Int(record.file))
-    let bytes = try fileWindow.bytes(at: record.offset, length: record.length) { target, offset throws(InputFailure) in
+    let bytes = try fileWindow.bytes(at: record.offset, length: record.length) { target, offset throws(InputError) in
       try input.read(into: target, at: offset)
     }
     guard let bytes else { throw Self.changed }
@@ -87,7 +87,7 @@ final class SpooledRows {
   }
 
   /// The file opened again, and known to be as it was.
-  private func open(_ index: Int) throws(InputFailure) -> InputDescriptor {
+  private func open(_ index: Int) throws(InputError) -> InputDescriptor {
     if let openFile, openFile.index == index { return openFile.input }
     guard case .path(let path)? = files[index].location else { preconditionFailure("only files are referred to by offset") }
     let input = try InputDescriptor(path: path)
@@ -97,7 +97,7 @@ final class SpooledRows {
     return input
   }
 
-  private static let changed = InputFailure("it was changed while it was being read; run again")
+  private static let changed = InputError("it was changed while it was being read; run again")
 }
 
 /// The order of entries within their class.
@@ -130,7 +130,7 @@ final class SpoolCursor {
   deinit { block.deallocate() }
 
   /// The next record, of the class in ``priority``; nil at the end.
-  func next() throws(InputFailure) -> SpoolRecord? {
+  func next() throws(InputError) -> SpoolRecord? {
     while unread.isEmpty {
       if left.isEmpty, !startNextClass() { return nil }
       if !left.isEmpty { try readBlock() }
@@ -161,14 +161,55 @@ final class SpoolCursor {
     return true
   }
 
-  private func readBlock() throws(InputFailure) {
+  private func readBlock() throws(InputError) {
     let count = min(left.upperBound - left.lowerBound, UInt64(Self.blockRecords))
     let start = order == .fifo ? left.lowerBound : left.upperBound - count
     left = order == .fifo ? (start + count)..<left.upperBound : left.lowerBound..<start
     let bytes = UnsafeMutableRawBufferPointer(start: block.baseAddress!, count: Int(count * Self.recordBytes))
     guard try spool.records(of: priority)!.read(into: bytes, at: start * Self.recordBytes) == bytes.count else {
-      throw InputFailure("the list's spool was cut short")
+      throw InputError("the list's spool was cut short")
     }
     unread = 0..<Int(count)
+  }
+}
+
+/// A stretch of a file in memory, so that texts that lie near each other cost one read.
+final class TextWindow {
+  private static let windowBytes = 256 << 10
+
+  private let order: EntryOrder
+  private let storage = UnsafeMutableRawBufferPointer.allocate(byteCount: windowBytes, alignment: 16)
+  private var range: Range<UInt64> = 0..<0
+
+  /// A window that is read on in that order.
+  init(order: EntryOrder) { self.order = order }
+
+  deinit { storage.deallocate() }
+
+  /// Forgets what it holds, before another file is read.
+  func reset() { range = 0..<0 }
+
+  /// The bytes at `offset` where the window holds them, valid until ``bytes(at:length:read:)`` is called.
+  @inline(__always)
+  func heldBytes(at offset: UInt64, length: Int) -> UnsafeRawBufferPointer? {
+    guard offset >= range.lowerBound, offset + UInt64(length) <= range.upperBound else { return nil }
+    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(offset - range.lowerBound) + length])
+  }
+
+  /// The bytes at `offset`, valid until the next call; nil if the file ends before them.
+  ///
+  /// `length` is at most half of the window. `read` reads at an offset as much as there is.
+  func bytes(
+    at offset: UInt64,
+    length: Int,
+    read: (UnsafeMutableRawBufferPointer, UInt64) throws(InputError) -> Int
+  ) throws(InputError) -> UnsafeRawBufferPointer? {
+    let end = offset + UInt64(length)
+    if offset < range.lowerBound || end > range.upperBound {
+      let start = order == .fifo ? offset : end - min(end, UInt64(storage.count))
+      range = start..<(start + UInt64(try read(storage, start)))
+      guard end <= range.upperBound else { return nil }
+    }
+    return UnsafeRawBufferPointer(rebasing: storage[Int(offset - range.lowerBound)..<Int(end - range.lowerBound)])
   }
 }

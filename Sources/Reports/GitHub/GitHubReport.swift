@@ -2,24 +2,20 @@ import ImagePrimitives
 
 /// Annotations of a run on GitHub Actions, as workflow commands.
 ///
-/// An `error` is the run that does not end with exit status 0, and each failure that counts where `fail-on.failures` or the rule of its
-/// kind is broken; a `warning` each failure that is borne, since `fail-on` allows it, it is known, each placeholder, and what
-/// else the run warns of. Of a kind at most ten are told, then how many more there are. GitHub shows the first ten errors and warnings of
+/// An `error` is the run that does not end with exit status 0, and each failure that counts if the rule for all failures or for its
+/// kind is broken; a `warning` each failure that is allowed or known, each placeholder, and what
+/// else the run warns of. Of a kind at most ten are listed, then the number of the others. GitHub shows the first ten errors and warnings of
 /// a step alone, so the first of each kind come before the second of any.
 ///
 /// A place has a file where that lies below ``workspace``, since GitHub shows none but the repository's; the message names it always.
-public struct GitHubReport: ReportForm {
+struct GitHubReport: ReportForm {
   /// Commands of a kind, but for the count.
   static let limit = 10
 
   /// The repository's folder; nil: no place has a file.
-  public var workspace: String?
+  var workspace: String?
 
-  /// A writer.
-  public init(workspace: String? = nil) { self.workspace = workspace }
-
-  /// Appends the commands, a line each; none where all is well.
-  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     if report.exitStatus != .withinLimits {
       let message = report.headline.text
       WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
@@ -34,7 +30,6 @@ public struct GitHubReport: ReportForm {
     }
   }
 
-  /// Paths in the repository by the names of manifests.
   private func files(of report: FinishedReport) -> [String: String] {
     let paths = report.manifests.compactMap { manifest in
       manifest.file.flatMap { pathInWorkspace($0, workspace) }.map { (manifest.path, $0) }
@@ -77,7 +72,7 @@ public struct GitHubReport: ReportForm {
       title: title,
       file: files[failure.manifest],
       line: failure.line,
-      message: "\(failure.place): \(message)\(standing): \(failure.url)\(variant)"
+      message: "\(failure.location): \(message)\(standing): \(failure.url)\(variant)"
     )
   }
 
@@ -114,6 +109,53 @@ extension FinishedReport {
   /// Whether the run ends as it does for failures such as these.
   fileprivate func breaksRule(_ group: FailureGroup) -> Bool {
     guard !verdict.reasons.isEmpty else { return false }
-    return failOn.failuresReason(self) != nil || group.kind.flatMap { failOn.kindReason($0, self) } != nil
+    return failOn.reason(.failures, in: self) != nil || group.kind.flatMap { failOn.reason(.kind($0), in: self) } != nil
+  }
+}
+
+/// A workflow command of GitHub Actions (GitHub's documentation, "Workflow commands"; the runner's `ActionCommand.cs`).
+///
+/// Escaped, nothing in it can end its line or its properties, so no text from outside can begin a command of its own, and the commands of a
+/// report need no `::stop-commands::` around them.
+struct WorkflowCommand {
+  enum Level {
+    case error, warning
+  }
+
+  var level: Level
+  var title: String
+  /// The path in the repository; nil if the message is of no file of it.
+  var file: String?
+  /// The line in the file; 0 for none.
+  var line: UInt64 = 0
+  var message: String
+
+  /// Bytes that a message is cut at; GitHub takes 64 KB of an annotation.
+  private static let messageLimit = 4000
+
+  func write(to output: inout OutputBuffer) {
+    output.appendLiteral(level == .error ? "::error " : "::warning ")
+    if let file {
+      output.appendLiteral("file=")
+      output.appendVisible(file, replacing: escapedInProperty)
+      if line > 0 { output.append(",line=\(line)") }
+      output.appendLiteral(",")
+    }
+    output.appendLiteral("title=")
+    output.appendVisible(title, limit: 200, replacing: escapedInProperty)
+    output.appendLiteral("::")
+    // The end of a line would be escaped as %0A; it is shown as `\n` already.
+    output.appendVisible(message, limit: Self.messageLimit) { $0 == UInt8(ascii: "%") ? "%25" : nil }
+    output.appendLiteral("\n")
+  }
+}
+
+@inline(__always)
+private func escapedInProperty(_ byte: UInt8) -> StaticString? {
+  switch byte {
+  case UInt8(ascii: "%"): "%25"
+  case UInt8(ascii: ":"): "%3A"
+  case UInt8(ascii: ","): "%2C"
+  default: nil
   }
 }

@@ -1,14 +1,12 @@
-/// One page for a browser that needs nothing else: what a person needs first stands first, and all is there without JavaScript.
+import ImagePrimitives
+
+/// One page for a browser that needs nothing else: the most important comes first, and all is there without JavaScript.
 ///
 /// It holds its own style, script and pictures, and forbids itself to load or run anything else (Content Security Policy Level 3,
-/// by hash). However large the run, it stays below 3 MB: every list has a limit in rows and in bytes, and tells by count what it
+/// by hash). However large the run, it stays below 3 MB: every list has a limit in rows and in bytes, and counts what it
 /// left out; a report of rows has that. Text from outside is escaped in one place, `OutputBuffer.appendHTML`.
-public struct HTMLReport: ReportForm {
-  /// A writer.
-  public init() {}
-
-  /// Appends the page.
-  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+struct HTMLReport: ReportForm {
+  func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var page = HTMLPage()
     page.markup("<!DOCTYPE html>\n")
     page.element("html", ["lang": "en"]) { page in
@@ -58,5 +56,114 @@ extension HTMLPage {
   private static var securityPolicy: String {
     "default-src 'none'; style-src 'sha256-\(HTMLStyle.sha256)'; script-src 'sha256-\(HTMLScript.sha256)'; img-src data:; "
       + "base-uri 'none'; form-action 'none'"
+  }
+}
+
+extension HTMLPage {
+  /// The first screen's upper half: the verdict, what became of the entries, and four figures.
+  mutating func writeVerdict(_ report: FinishedReport) {
+    let (headline, style) = report.headline
+    let state: StaticString = style == .failure ? "bad" : style == .warning ? "warn" : "good"
+    element("header", ["class": "\(state)"]) { page in
+      page.element("p", ["class": "over"]) { page in
+        page.text("prewarm \(report.version)")
+        if let moment = report.startedAt { page.text(" · \(moment.shortText)") }
+        if let file = report.job.file { page.text(" · "); page.text(file, limit: 120) }
+      }
+      page.element("h1") { page in
+        page.verdictMark(style)
+        page.element("span") { $0.text(headline, limit: 600) }
+      }
+      page.writeOutcomeBar(report.totals)
+      page.writeFigures(report)
+    }
+  }
+
+  /// A tick, a warning or a cross; the words beside it say it, too.
+  private mutating func verdictMark(_ style: TextPage.Style) {
+    markup("<svg class=\"mark\" viewBox=\"0 0 24 24\" aria-hidden=\"true\"><circle cx=\"12\" cy=\"12\" r=\"12\"/>")
+    switch style {
+    case .failure: markup("<path d=\"M8 8l8 8M16 8l-8 8\"/></svg>")
+    case .warning: markup("<path d=\"M12 6v7.5M12 17v.5\"/></svg>")
+    case .plain, .detail: markup("<path d=\"M7 12.5l3.5 3.5 6.5-7.5\"/></svg>")
+    }
+  }
+
+  private mutating func writeOutcomeBar(_ totals: Totals) {
+    guard totals.urls > 0 else { return }
+    let parts = totals.outcomeParts
+    // The words below tell the same, so the bar is a picture with a name.
+    element("svg", ["class": "bar", "viewBox": "0 0 1000 10", "preserveAspectRatio": "none", "role": "img"]) { page in
+      page.element("title", "Outcomes: " + parts.map { "\($0.name) \(grouped($0.count))" }.joined(separator: ", "))
+      var start = 0.0
+      for (part, width) in zip(parts, Self.barWidths(parts.map(\.count), whole: 1000, least: 5)) {
+        page.bar("o-\(part.style)", x: start, y: 0, width: width, height: 10)
+        start += width
+      }
+    }
+    element("ul", ["class": "legend"]) { page in
+      for part in parts {
+        page.element("li") { page in
+          page.element("i", ["class": "o-\(part.style)"], "")
+          page.text("\(part.name) ")
+          page.element("b", grouped(part.count))
+          page.element("span", " \(percent(part.count, of: totals.urls))")
+        }
+      }
+    }
+  }
+
+  /// Shares of `whole`, none so narrow that it cannot be seen.
+  static func barWidths(_ counts: [UInt64], whole: Double, least: Double) -> [Double] {
+    let sum = Double(counts.reduce(0, +))
+    let widths = counts.map { max(Double($0) / sum * whole, least) }
+    let scale = whole / widths.reduce(0, +)
+    return widths.map { $0 * scale }
+  }
+
+  private mutating func writeFigures(_ report: FinishedReport) {
+    let totals = report.totals
+    element("dl", ["class": "figures"]) { page in
+      var places = [counted(UInt64(report.manifests.count), "manifest")]
+      let hosts = UInt64(report.hosts.count) + report.hostsOmitted
+      if hosts > 0 { places.append(counted(hosts, "host")) }
+      page.figure("URLs", grouped(totals.urls), places.joined(separator: ", "))
+      let fetched = totals.downloaded + totals.checked
+      let hits = [percent(totals.hits, of: totals.urls), fetched > 0 ? "\(grouped(fetched)) fetched" : nil]
+      page.figure("hits", grouped(totals.hits), hits.compactMap(\.self).joined(separator: ", "))
+      let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
+      let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
+      page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
+      let speed = "\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"
+      page.figure("time", elapsed(report.end.duration), speed)
+    }
+  }
+
+  private mutating func figure(_ name: String, _ value: String, _ detail: String, isBad: Bool = false) {
+    element("div", ["class": isBad ? "bad" : nil]) { page in
+      page.element("dt", name)
+      page.element("dd") { page in
+        page.element("b", value)
+        page.element("small", detail)
+      }
+    }
+  }
+}
+
+extension Totals {
+  /// The outcomes that occurred, good ones first, each with the class that colours it.
+  fileprivate var outcomeParts: [(name: String, style: StaticString, count: UInt64)] {
+    let isMixed = hitMemory > 0 && hitDisk > 0
+    return [
+      (isMixed ? "hits in memory" : "hits", "hit", hitMemory),
+      (isMixed ? "hits on disk" : "hits", "disk", hitDisk),
+      ("revalidated", "revalidated", revalidated),
+      ("downloaded", "downloaded", downloaded),
+      ("checked", "checked", checked),
+      ("skipped", "skipped", skipped),
+      ("cancelled", "cancelled", cancelled),
+      ("blacklisted", "blacklisted", blacklisted),
+      ("failed", "failed", failed),
+    ].filter { $0.count > 0 }
   }
 }

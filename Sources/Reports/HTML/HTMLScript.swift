@@ -1,11 +1,11 @@
 /// What the page can do beyond showing all: sort and filter its tables, copy lines, open all groups.
 ///
-/// It reads nothing but the page, and makes its controls itself, so that without it none stands there that does nothing.
+/// It reads nothing but the page, and makes its controls itself, so that without it the page has none.
 enum HTMLScript {
-  /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test tells the right one.
+  /// The hash of ``source`` as the page's policy names it (Base64 of SHA-256); a test prints the right one.
   static let sha256 = "eqQ1QS9LuEF6lq5AQGIVrM5oyCbMNOHAs4PwDXP65lI="
 
-  /// What stands in the script element, to the byte.
+  /// The content of the script element, to the byte.
   static let source = #"""
     "use strict";
     (() => {

@@ -1,3 +1,4 @@
+import ImagePrimitives
 import Glibc
 
 /// The bytes of a file or a stream, read in pieces and looked at from the place that was not taken yet.
@@ -29,7 +30,6 @@ final class InputFile {
     buffer.deallocate()
   }
 
-  /// How many bytes are there to be looked at.
   var count: Int { filled.count }
 
   /// Calls `body` with what is there, valid for the call.
@@ -39,10 +39,9 @@ final class InputFile {
     try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[filled]))
   }
 
-  /// Goes on by so many bytes.
   func take(_ count: Int) { filled = filled.lowerBound + count..<filled.upperBound }
 
-  /// Reads more, and tells whether there was more.
+  /// Reads more, and returns whether there was more.
   func fill() throws(ReportReadingError) -> Bool {
     guard !isAtEnd else { return false }
     makeRoom()
@@ -94,11 +93,10 @@ final class InputFile {
     }
   }
 
-  /// Goes on behind a line.
   func take(_ line: Line) { take(line.length + (line.isWhole ? 1 : 0)) }
 
   private static func error(_ path: String, _ code: Int32) -> ReportReadingError {
-    let message = code == EISDIR ? "is a folder; name the report in it" : "cannot be read: \(String(cString: strerror(code)))"
+    let message = code == EISDIR ? "is a folder; name the report in it" : "cannot be read: \(errorSentence(code))"
     return ReportReadingError(path: path, message: message)
   }
 }

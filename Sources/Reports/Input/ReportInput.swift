@@ -9,7 +9,6 @@ public final class ReportInput {
   /// What a row may have at most. A URL has 64 KiB at most, as a line of a manifest that is none, and six times that when escaped.
   public static let maximumRowBytes = 1 << 20
 
-  /// What is in it.
   public enum Kind: Sendable {
     /// One object, `prewarm.report/1`.
     case report
@@ -23,7 +22,6 @@ public final class ReportInput {
   public let kind: Kind
   private let file: InputFile
 
-  /// Opens the file and looks at its beginning.
   public init(path: String) throws(ReportReadingError) {
     file = try InputFile(path: path)
     kind = try Self.kind(of: file)
@@ -31,8 +29,8 @@ public final class ReportInput {
 
   /// The JSON report; to be called once.
   ///
-  /// A report of rows is a programmer's error and traps: see ``RowReplay``.
-  public func report() throws(ReportReadingError) -> FinishedReport {
+  /// A report of rows is a programmer error and traps: see ``RowReplay``.
+  public func report(words: ReportWords) throws(ReportReadingError) -> FinishedReport {
     trap(unless: kind == .report, "\(path) has rows, which a RowReplay counts")
     while try file.fill() {
       if file.count > Self.maximumReportBytes {
@@ -40,10 +38,12 @@ public final class ReportInput {
       }
     }
     do throws(JSONError) {
-      return try file.withBytes { bytes throws(JSONError) in
+      var report = try file.withBytes { bytes throws(JSONError) in
         let document = try JSONDocument(bytes)
         return try JSONReport.read(document.root)
       }
+      report.words = words
+      return report
     } catch {
       throw ReportReadingError(path: path, line: error.line, message: error.message)
     }
@@ -86,7 +86,7 @@ public final class ReportInput {
       throw JSONError("the row \(error.message)")
     }
     guard document.root.isObject else { throw JSONError("the row is no object") }
-    try body(ReportRow(document.root))
+    try body(ReportRow(value: document.root))
   }
 }
 
@@ -127,5 +127,26 @@ extension ReportInput {
     } catch {
       return false
     }
+  }
+}
+
+/// Why an earlier report, or what was kept of one, could not be read, as one sentence that names the file.
+public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The path as it was given; `-` is standard input.
+  public var path: String
+  /// The line that is wrong, from 1; nil if the file as a whole is.
+  public var line: UInt64?
+  /// What is wrong, as it follows the name: `is empty`.
+  public var message: String
+
+  public init(path: String, line: UInt64? = nil, message: String) {
+    self.path = path
+    self.line = line
+    self.message = message
+  }
+
+  public var description: String {
+    let place = path == "-" ? "standard input" : path
+    return line.map { "\(place):\($0): \(message)" } ?? "\(place) \(message)"
   }
 }

@@ -1,4 +1,3 @@
-/// A value that JSON can hold.
 protocol JSONCodable {
   init(json: JSONValue) throws(JSONError)
   func write(to json: inout JSONWriter)

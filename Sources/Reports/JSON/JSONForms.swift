@@ -72,6 +72,11 @@ extension JSONNamed {
   func write(to json: inout JSONWriter) { json.value(jsonName) }
 }
 
+extension JSONNamed where Self: RawRepresentable, RawValue == String {
+  var jsonName: String { rawValue }
+  init?(jsonName: String) { self.init(rawValue: jsonName) }
+}
+
 extension String: JSONNamed {
   var jsonName: String { self }
   init?(jsonName: String) { self = jsonName }
@@ -91,8 +96,6 @@ extension ImageFormat: JSONNamed {
 
 extension FailOn.Percentile: JSONNamed {
   static var refusal: String { "is no percentile of p50, p90, p99, max" }
-  var jsonName: String { rawValue }
-  init?(jsonName: String) { self.init(rawValue: jsonName) }
 }
 
 extension Priority: JSONNamed {
@@ -100,23 +103,9 @@ extension Priority: JSONNamed {
   init?(jsonName: String) { self.init(name: jsonName) }
 }
 
-extension RemoteCacheStatus: JSONNamed {
-  var jsonName: String { rawValue }
-  init?(jsonName: String) { self.init(rawValue: jsonName) }
-}
-
-extension FailureStanding: JSONNamed {
-  var jsonName: String { name }
-  init?(jsonName: String) { self.init(name: jsonName) }
-}
-
-extension Interruption: JSONNamed {
-  var jsonName: String { signalName }
-  init?(jsonName: String) {
-    guard let match = [Interruption.interrupt, .terminate].first(where: { $0.signalName == jsonName }) else { return nil }
-    self = match
-  }
-}
+extension RemoteCacheStatus: JSONNamed {}
+extension FailureStanding: JSONNamed {}
+extension Interruption: JSONNamed {}
 
 /// The outcomes that a list of failures holds.
 struct BadOutcome: JSONNamed {

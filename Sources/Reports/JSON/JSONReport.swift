@@ -2,29 +2,28 @@ import ImagePrimitives
 
 /// The JSON report, `prewarm.report/1`: its keys in a fixed order, a line for each of them and for each element of the long lists.
 ///
-/// It tells all that a ``FinishedReport`` holds but the thumbnails, so that it can be read back and rendered in every other form.
+/// It has all of a ``FinishedReport`` but the thumbnails, so that it can be read back and rendered in every other form.
 ///
-/// What is not known is null. `hit_ratio` is hits among all entries, 0 where there are none. `failures_by_kind` and
+/// Unknown values are null. `hit_ratio` is hits among all entries, 0 if there are none. `failures_by_kind` and
 /// `failures_by_status` count what failed in this run, not what was blacklisted before. `bytes` and `attempts` count a shared transfer
 /// once. `formats` counts what was fetched and good. Durations and rates are by the monotonic clock.
 ///
 /// - `job.shard` is the part of the job's entries that the run had, null where it had all: its `entries` are those of all shards
 ///   together, bad and filtered ones among them, and its `fingerprint` follows from them; both are there where all were read.
-///   `job.digest` tells whether two reports are of the same job and rules.
+///   `job.digest` is the same for reports of the same job and rules.
 /// - `signal` is the name of what interrupted the run; `breakage` a sentence on why it could not finish.
 /// - `outstanding` are entries of a queue that workers had not finished when the wait for them ended.
 /// - `fail_on` are the rules: a limit is a count, `{"fraction": 0.01}`, or null where the rule is off. `verdict` names those that were
 ///   broken, and `standings` how many failures counted, and how many were let off.
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
 /// - `bounded_by` says what held the run up longest and what to do; `bound_shares` for how much of the run each part did, the largest
-///   first. What is left of it nobody held up: it began, or ended.
+///   first. The rest are its start and its end.
 /// - `timeline` has what was done in each step of the run; `requests` what repeats the request of an entry, by variant and edge.
 public struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
 
   public init() {}
 
-  /// Appends the report and a line feed.
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var json = JSONWriter(output: OutputBuffer(capacity: 65_536))
     var report = report
@@ -33,7 +32,6 @@ public struct JSONReport: ReportForm {
     output.appendLiteral("\n")
   }
 
-  /// Returns the report that a text holds.
   static func read(_ json: JSONValue) throws(JSONError) -> FinishedReport {
     guard json.isObject, let schema = try json.string("schema") else {
       throw json.problem("is no report of prewarm: it names no schema")
@@ -55,8 +53,7 @@ public struct JSONReport: ReportForm {
 
 extension FinishedReport: JSONSection {
   init() {
-    let job = JobIdentity(name: "", file: nil)
-    self.init(version: "", job: job, startedAt: nil, end: RunEnd(finishedAt: nil, duration: .zero), totals: Totals())
+    self.init(version: "", job: JobIdentity(), end: RunEnd(finishedAt: nil, duration: .zero), totals: Totals())
   }
 
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
@@ -106,7 +103,7 @@ extension FinishedReport: JSONSection {
     try end.codeResources(&json)
   }
 
-  /// What failed in this run, by what tells it apart.
+  /// Failures of this run, by name.
   private func failures(by name: (FailureGroup) -> String?) -> JSONMap<String, UInt64> {
     var counts: [String: UInt64] = [:]
     for group in failureGroups where group.failed > 0 {
@@ -120,5 +117,58 @@ extension FinishedReport: JSONSection {
       ("urls_per_second", JSONNumber(urlsPerSecond, decimals: 1)),
       ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1)),
     ]
+  }
+}
+
+/// The sums that must agree in a report, so that forms may add and subtract without overflow.
+extension JSONReport {
+  static func checkSums(of report: FinishedReport) throws(JSONError) {
+    let totals = report.totals
+    try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
+    let standings = report.standings
+    try check(
+      standings.counting + standings.known == totals.bad,
+      "has standings that do not add up to failed and blacklisted"
+    )
+    try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
+    try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
+    let bytes = report.traffic.receivedBytes
+    try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")
+    for host in report.hosts {
+      let counts = host.remoteCaches.flatMap { [$0.hits, $0.misses, $0.unknown] }
+      try checkSum(counts, \.self, atMost: host.totals.urls, "has a host of which caches on the way had more than its entries")
+    }
+    try check(Set(report.hosts.map(\.host)).count == report.hosts.count, "names a host twice")
+    try checkSum(report.failureGroups, \.count, atMost: totals.bad, "has groups with more failures than its totals count")
+    for group in report.failureGroups {
+      try check(group.counting <= group.count, "has a group of which more failures count than it has")
+      try check(UInt64(group.examples.count) <= group.count, "has a group with more examples than failures")
+      let listed = group.hosts + [HostCount(host: "", count: group.elsewhere)]
+      try checkSum(listed, \.count, atMost: group.count, "has a group with more failures by host than it has")
+    }
+    guard let timeline = report.timeline else { return }
+    let steps = timeline.steps
+    try check(steps.count <= Timeline.maximumSteps, "has a timeline of more than \(Timeline.maximumSteps) steps")
+    try check(!steps.isEmpty, "has a timeline without steps")
+    // Shorter ones would have rates beyond all counters.
+    try check(timeline.step >= .milliseconds(1), "has a timeline of steps shorter than a millisecond")
+    try check(steps.allSatisfy { $0.bad <= $0.urls }, "has a step of its timeline with more failures than entries")
+  }
+
+  private static func check(_ holds: Bool, _ message: String) throws(JSONError) {
+    if !holds { throw JSONError(message) }
+  }
+
+  private static func checkSum<Element>(
+    _ elements: [Element],
+    _ path: KeyPath<Element, UInt64>,
+    atMost limit: UInt64,
+    _ message: String
+  ) throws(JSONError) {
+    var rest = limit
+    for element in elements {
+      try check(element[keyPath: path] <= rest, message)
+      rest -= element[keyPath: path]
+    }
   }
 }

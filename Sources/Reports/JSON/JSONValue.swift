@@ -1,15 +1,15 @@
 import CJansson
 import ImagePrimitives
 
-/// A value of a JSON text, borrowed from its document, and where it stands, for sentences.
+/// A value of a JSON text, borrowed from its document, and its location, for sentences.
 ///
 /// Every question that the value cannot answer is a ``JSONError``, since what is read may come from anywhere.
 struct JSONValue {
   /// Counts beyond it are no report's, and would overflow where reports are joined: some 10^15.
   static let maximumCount: UInt64 = 1 << 50
 
-  /// Where a value stands. Most are a row's own, whose names cost nothing this way.
-  enum Place {
+  /// Most are a row's own, whose names cost nothing this way.
+  enum Location {
     case whole
     case key(StaticString)
     /// Such as `hosts[3].latency_ms`.
@@ -17,14 +17,13 @@ struct JSONValue {
   }
 
   let pointer: UnsafeMutablePointer<json_t>
-  private let place: Place
+  private let location: Location
 
-  init(_ pointer: UnsafeMutablePointer<json_t>, at place: Place) {
+  init(_ pointer: UnsafeMutablePointer<json_t>, at location: Location) {
     self.pointer = pointer
-    self.place = place
+    self.location = location
   }
 
-  /// Whether it is an object.
   var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
 
   /// Whether it is null, which only ``members()`` hands out.
@@ -64,13 +63,11 @@ struct JSONValue {
     return number
   }
 
-  /// The elements of an array.
   func elements() throws(JSONError) -> [JSONValue] {
     guard pointer.pointee.type == JSON_ARRAY else { throw problem("is no array") }
     return (0..<json_array_size(pointer)).map { JSONValue(json_array_get(pointer, $0), at: .path("\(path)[\($0)]")) }
   }
 
-  /// The keys and values of an object, in their order.
   func members() throws(JSONError) -> [(key: String, value: JSONValue)] {
     guard isObject else { throw problem("is no object") }
     var members: [(key: String, value: JSONValue)] = []
@@ -84,15 +81,14 @@ struct JSONValue {
     return members
   }
 
-  /// What is wrong here.
   func problem(_ message: String) -> JSONError { JSONError(isWhole ? message : "\(path) \(message)") }
 
   private var isWhole: Bool {
-    if case .whole = place { true } else { false }
+    if case .whole = location { true } else { false }
   }
 
   private var path: String {
-    switch place {
+    switch location {
     case .whole: ""
     case .key(let key): "\(key)"
     case .path(let path): path
@@ -101,7 +97,7 @@ struct JSONValue {
 }
 
 extension JSONValue {
-  /// The value of a key; nil where there is none, or null.
+  /// The value of a key; nil if there is none, or null.
   @inline(__always)
   func value(_ key: StaticString) throws(JSONError) -> JSONValue? {
     guard isObject else { throw problem("is no object") }
@@ -119,25 +115,41 @@ extension JSONValue {
   }
 
   func string(_ key: StaticString) throws(JSONError) -> String? { try value(key)?.string() }
+}
 
-  func boolean(_ key: StaticString) throws(JSONError) -> Bool? { try value(key)?.boolean() }
+/// A JSON text read into a tree, which goes with it.
+struct JSONDocument: ~Copyable {
+  /// The text's value; valid as long as the document.
+  let root: JSONValue
 
-  /// 0 where there is none.
-  func count(_ key: StaticString) throws(JSONError) -> UInt64 { try value(key)?.count() ?? 0 }
-
-  /// The HTTP status of a failure; nil where there is none.
-  func status() throws(JSONError) -> Int? {
-    try value("status").map { value throws(JSONError) in try HTTPStatus(json: value) }?.code
+  /// Reads a whole text. jansson bounds its depth (2,048) and refuses numbers that it cannot hold; a key may stand once in an object.
+  init(_ text: UnsafeRawBufferPointer) throws(JSONError) {
+    var error = json_error_t()
+    // URLs of bad lines may hold a NUL, and rows write it as an escape.
+    let flags = Int(JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL)
+    guard let pointer = json_loadb(text.baseAddress, text.count, flags, &error) else {
+      throw JSONError(JSONDocument.sentence(of: error), line: UInt64(max(0, error.line)))
+    }
+    root = JSONValue(pointer, at: .whole)
   }
 
-  /// None where there is none.
-  func elements(_ key: StaticString) throws(JSONError) -> [JSONValue] { try value(key)?.elements() ?? [] }
+  deinit { json_decref(root.pointer) }
 
-  /// One of a few names, by what tells its value.
-  func named<Value>(_ key: StaticString, _ read: (String) -> Value?) throws(JSONError) -> Value? {
-    guard let value = try value(key) else { return nil }
-    let name = try value.string()
-    guard let result = read(name) else { throw value.problem("is '\(name.quotable)', which this version does not know") }
-    return result
+  private static func sentence(of error: json_error_t) -> String {
+    let text = withUnsafeBytes(of: error.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    return "is no valid JSON: \(text)"
+  }
+}
+
+/// What is wrong with a JSON text, without the name of its file.
+struct JSONError: Error {
+  /// What follows the file's name: `is no valid JSON: …`.
+  var message: String
+  /// The line in the text, from 1; nil if the text as a whole is meant.
+  var line: UInt64?
+
+  init(_ message: String, line: UInt64? = nil) {
+    self.message = message
+    self.line = line
   }
 }

@@ -95,7 +95,7 @@ package struct JSONWriter: ~Copyable {
 }
 
 extension OutputBuffer {
-  /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that are not UTF-8 become U+FFFD.
+  /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that aren't UTF-8 become U+FFFD.
   ///
   /// Beyond what the RFC asks, invisible characters and those that steer a terminal are escaped too: a report may be shown as is.
   mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) {
@@ -120,7 +120,6 @@ extension OutputBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends a JSON string with its quotes.
   package mutating func appendJSON(_ text: String) {
     var text = text
     text.withUTF8 { appendJSON(UnsafeRawBufferPointer($0)) }

@@ -12,7 +12,7 @@ struct JUnitCases: ~Copyable {
   private let listsSuccesses: Bool
   private let workspace: String?
   private var manifests: [(path: String, file: String?)] = []
-  private var variants = [ReportedVariant.plain]
+  private var variants = [RequestVariant.plain]
   /// How many cases had a name, by its hash: one that collides only gets a number that it would not need.
   private var names: [UInt64: UInt32] = [:]
 
@@ -26,7 +26,7 @@ struct JUnitCases: ~Copyable {
     manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) }))
   }
 
-  mutating func addVariant(_ variant: ReportedVariant) { variants.append(variant) }
+  mutating func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
   /// Whether an entry of that outcome has a case.
   func lists(_ outcome: Outcome) -> Bool { listsSuccesses || outcome == .failed || outcome == .blacklisted }
@@ -104,5 +104,51 @@ struct JUnitCases: ~Copyable {
     buffer.appendLiteral("</")
     buffer.appendLiteral(element)
     buffer.appendLiteral(">\n")
+  }
+}
+
+extension OutputBuffer {
+  /// Appends text from outside as the content of an element or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3).
+  ///
+  /// What XML cannot hold, such as control characters and U+FFFE, appears as ``escapedForTerminal(_:)`` has it, and so does the end of a
+  /// line, which an attribute would lose.
+  mutating func appendXML(_ bytes: UnsafeRawBufferPointer, limit: Int) {
+    appendVisible(bytes, limit: limit, replacing: xmlReference)
+  }
+
+  mutating func appendXML(_ text: String, limit: Int) { appendVisible(text, limit: limit, replacing: xmlReference) }
+
+  mutating func appendXML(attribute name: StaticString, _ value: String, limit: Int = 2000) {
+    appendAttribute(name) { $0.appendXML(value, limit: limit) }
+  }
+
+  mutating func appendXML(attribute name: StaticString, _ value: UInt64) {
+    appendAttribute(name) { $0.append(decimal: value) }
+  }
+
+  /// To the microsecond.
+  mutating func appendXML(attribute name: StaticString, seconds: Double) {
+    appendAttribute(name) { $0.append(seconds, decimals: 6) }
+  }
+
+  @inline(__always)
+  private mutating func appendAttribute(_ name: StaticString, _ value: (inout OutputBuffer) -> Void) {
+    append(UInt8(ascii: " "))
+    appendLiteral(name)
+    appendLiteral("=\"")
+    value(&self)
+    append(UInt8(ascii: "\""))
+  }
+}
+
+@inline(__always)
+private func xmlReference(_ byte: UInt8) -> StaticString? {
+  switch byte {
+  case UInt8(ascii: "&"): "&amp;"
+  case UInt8(ascii: "<"): "&lt;"
+  // In an element's text `]]>` must not stand.
+  case UInt8(ascii: ">"): "&gt;"
+  case UInt8(ascii: "\""): "&quot;"
+  default: nil
   }
 }

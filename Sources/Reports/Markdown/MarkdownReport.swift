@@ -4,19 +4,15 @@ import ImagePrimitives
 ///
 /// The verdict, outcomes, failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and the
 /// cache, in this order. Every list is bounded and every text cut, each with a count or an ellipsis; the JSON report has them whole.
-public struct MarkdownReport: ReportForm {
+struct MarkdownReport: ReportForm {
   /// What texts from outside are cut at, in bytes.
   static let textLimit = 300
 
   /// What the report must not exceed, in bytes; 1,000,000 by default, below the 1 MiB that GitHub takes of a step. Sections that do not
   /// fit are left out from the first on, and so is the whole where not even the verdict fits.
-  public var maximumBytes: Int
+  var maximumBytes = 1_000_000
 
-  /// A writer.
-  public init(maximumBytes: Int = 1_000_000) { self.maximumBytes = maximumBytes }
-
-  /// Appends the report.
-  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     let note = "\n… the rest is left out, since it would be too long\n"
     let start = output.count
     for (index, section) in Self.sections.enumerated() {
@@ -82,4 +78,154 @@ extension OutputBuffer {
     appendLiteral("\n### Cache and requests\n\n")
     for line in lines { append("- \(line)\n") }
   }
+}
+
+/// The lists of a Markdown report: each has a limit, and counts what it leaves out.
+extension OutputBuffer {
+  private static let groupLimit = 30
+  private static let groupHostLimit = 3
+  private static let exampleLimit = 10
+  private static let hostLimit = 10
+  private static let placeholderLimit = 20
+  private static let warningLimit = 20
+
+  /// A row a kind and status, the most frequent first.
+  mutating func appendMarkdownFailures(_ report: FinishedReport) {
+    guard !report.failureGroups.isEmpty else { return }
+    appendLiteral("\n### Failures\n\n| Failure | URLs | Hosts |\n|:--|--:|:--|\n")
+    for group in report.failureGroups.prefix(Self.groupLimit) {
+      append("| \(group.title) | \(grouped(group.count)) | ")
+      for (index, host) in group.hosts.prefix(Self.groupHostLimit).enumerated() {
+        if index > 0 { appendLiteral(", ") }
+        appendCode(host.host)
+        append(" \(grouped(host.count))")
+      }
+      let elsewhere = group.elsewhere + group.hosts.dropFirst(Self.groupHostLimit).reduce(0) { $0 + $1.count }
+      if elsewhere > 0 { append("\(group.hosts.isEmpty ? "" : ", ")elsewhere \(grouped(elsewhere))") }
+      appendLiteral(" |\n")
+    }
+    let others = report.failureGroups.dropFirst(Self.groupLimit)
+    if !others.isEmpty {
+      append("| … \(grouped(UInt64(others.count))) more | \(grouped(others.reduce(0) { $0 + $1.count })) | |\n")
+    }
+    if let standings = report.standings.phrase { append("\n\(standings)\n") }
+  }
+
+  /// The first failures of each kind, folded up.
+  mutating func appendMarkdownExamples(_ report: FinishedReport) {
+    for group in report.failureGroups.prefix(Self.groupLimit) where !group.examples.isEmpty {
+      // Between tags, Markdown is read again after a blank line only; a title is of our own words.
+      append("\n<details><summary>\(group.title): \(counted(group.count, "URL"))</summary>\n\n")
+      for example in group.examples.prefix(Self.exampleLimit) {
+        appendLiteral("- ")
+        appendCode(example.url)
+        if let variant = example.variant.title {
+          appendLiteral(" as ")
+          appendCode(variant)
+        }
+        appendLiteral(" in ")
+        appendCode(example.location)
+        if let message = example.failure?.message, !message.isEmpty {
+          appendLiteral(": ")
+          appendCode(message)
+        }
+        appendLiteral("\n")
+      }
+      let more = group.count - min(group.count, UInt64(min(group.examples.count, Self.exampleLimit)))
+      if more > 0 { append("- … \(grouped(more)) more\n") }
+      appendLiteral("\n</details>\n")
+    }
+  }
+
+  /// Those with most failures first, then those with most entries.
+  mutating func appendMarkdownHosts(_ report: FinishedReport) {
+    guard !report.hosts.isEmpty else { return }
+    let hosts = report.hostsByFailures
+    let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
+    append("\n### Hosts\n\n| Host | URLs | \(hits) | New | Bad | Median | 99 % |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+    for host in hosts.prefix(Self.hostLimit) {
+      appendLiteral("| ")
+      appendCode(host.host)
+      let totals = host.totals
+      for count in [totals.urls, totals.hits + totals.revalidated, totals.downloaded + totals.checked, totals.bad] {
+        append(" | \(grouped(count))")
+      }
+      for fraction in [0.5, 0.99] { append(" | \(host.latency.percentile(fraction).map(latency) ?? "–")") }
+      appendLiteral(" |\n")
+    }
+    let others = UInt64(max(0, hosts.count - Self.hostLimit)) + report.hostsOmitted
+    if others > 0 { append("\n… \(counted(others, "more host"))\n") }
+  }
+
+  mutating func appendMarkdownPlaceholders(_ report: FinishedReport) {
+    guard !report.placeholders.isEmpty else { return }
+    appendLiteral("\n### Placeholders\n\n| Host | URLs | The one image for them | First |\n|:--|--:|:--|:--|\n")
+    for placeholder in report.placeholders.prefix(Self.placeholderLimit) {
+      appendLiteral("| ")
+      appendCode(placeholder.host)
+      append(" | \(grouped(placeholder.urls)) | \(placeholder.imagePhrase) | ")
+      appendCode(placeholder.firstURL)
+      appendLiteral(" |\n")
+    }
+    appendMarkdownRest(report.placeholders.count - Self.placeholderLimit)
+  }
+
+  mutating func appendMarkdownWarnings(_ report: FinishedReport) {
+    guard !report.warnings.isEmpty else { return }
+    appendLiteral("\n### Warnings\n\n")
+    for warning in report.warnings.prefix(Self.warningLimit) {
+      appendLiteral("- ")
+      appendCode(warning)
+      appendLiteral("\n")
+    }
+    appendMarkdownRest(report.warnings.count - Self.warningLimit)
+  }
+
+  private mutating func appendMarkdownRest(_ count: Int) {
+    if count > 0 { append("\n… \(grouped(UInt64(count))) more\n") }
+  }
+}
+
+/// Text from outside as GitHub-flavoured Markdown takes it.
+///
+/// It stands in code spans alone: there nothing is a link, a mention, a reference to an issue, an emoji or HTML, which escapes by backslash
+/// would leave to what GitHub looks for after Markdown is done (GFM, sections 6.3 and 6.9).
+extension OutputBuffer {
+  /// Appends a code span that shows `text`; fit for a cell of a table.
+  ///
+  /// A pipe would end a cell even in code, so it appears as `\u{7C}`; what is empty appears as `""`.
+  mutating func appendCode(_ text: String, limit: Int = MarkdownReport.textLimit) {
+    var span = OutputBuffer(capacity: min(text.utf8.count + 16, limit + 64))
+    span.appendVisible(text.isEmpty ? "\"\"" : text, limit: limit) { $0 == UInt8(ascii: "|") ? "\\u{7C}" : nil }
+    span.withUnsafeBytes { bytes in
+      // A span is delimited by a run of backticks that it does not hold itself.
+      let fence = String(repeating: "`", count: longestRun(of: UInt8(ascii: "`"), in: bytes) + 1)
+      // A space at both ends is dropped; it is needed beside a backtick, and where the text has spaces at its own ends.
+      let edges = [UInt8(ascii: "`"), UInt8(ascii: " ")]
+      let isPadded = edges.contains(bytes.first ?? 0) || edges.contains(bytes.last ?? 0)
+      append(fence)
+      if isPadded { append(UInt8(ascii: " ")) }
+      append(bytes)
+      if isPadded { append(UInt8(ascii: " ")) }
+      append(fence)
+    }
+  }
+
+  /// Appends a sentence of our own, in which punctuation means nothing to Markdown.
+  mutating func appendMarkdown(_ sentence: String) {
+    for byte in sentence.utf8 {
+      if "\\`*_[]<>#|~&@".utf8.contains(byte) { append(UInt8(ascii: "\\")) }
+      append(byte)
+    }
+  }
+}
+
+private func longestRun(of byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Int {
+  var longest = 0
+  var current = 0
+  for candidate in bytes {
+    current = candidate == byte ? current + 1 : 0
+    longest = max(longest, current)
+  }
+  return longest
 }

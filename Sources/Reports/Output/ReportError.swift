@@ -1,32 +1,28 @@
+import ImagePrimitives
 import Glibc
 
 /// Why a report could not be written, as one sentence that names the file.
 public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The step that failed.
   public enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
     /// Keeping parts of it in the folder for temporary files.
     case spool
   }
 
-  /// The step that failed.
   public var step: Step
   /// The path as the job names it; `-` is standard output. For ``Step/spool`` it is the folder for temporary files.
   public var path: String
-  /// The system's error number (errno(3)).
   public var code: Int32
 
-  /// An error of that step.
   public init(_ step: Step, path: String, code: Int32) {
     self.step = step
     self.path = path
     self.code = code
   }
 
-  /// The sentence: what failed, where, why, and what to do.
   public var description: String {
     let place = path == "-" ? "standard output" : path
-    let reason = String(cString: strerror(code))
+    let reason = errorSentence(code)
     let advice =
       switch code {
       case ENOSPC, EDQUOT: "; free some space and run again"

@@ -47,11 +47,52 @@ public struct ReportOptions: Sendable {
   public var terminal = TextReport()
   /// Whether a JUnit report lists what was good, too; no by default.
   public var listsSuccesses = false
-  /// The file of a GitHub step's summary, which a report for GitHub adds to; nil where there is none.
+  /// The file of a GitHub step's summary, which a report for GitHub adds to; nil if there is none.
   public var stepSummaryPath: String?
-  /// The absolute path of the repository's folder, which files in reports for GitHub and of JUnit are told from; nil: no file is told.
+  /// The absolute path of the repository's folder, to which paths in reports for GitHub and of JUnit are relative; nil: they name no file.
   public var workspace: String?
 
-  /// A report as a file.
   public init() {}
+}
+
+/// A form of the finished report: what it looks like, wherever it goes.
+protocol ReportForm: Sendable {
+  func write(_ report: FinishedReport, to output: inout OutputBuffer)
+}
+
+extension ReportForm {
+  func write(_ report: FinishedReport, to file: ReportFile) throws(ReportError) {
+    var output = OutputBuffer(capacity: 65_536)
+    write(report, to: &output)
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try file.commit()
+  }
+}
+
+/// Writes one report into one file: opened before the run, given each entry if it has a journal, and finished after it.
+///
+/// Owned by one thread at a time.
+public protocol ReportWriter: AnyObject {
+  /// Gets a row for each entry while the run goes; nil if the report is made of the finished run alone.
+  var journal: (any ReportJournal)? { get }
+
+  /// Writes what is left and puts the file in its place; to be called once, after the run.
+  func finish(_ report: FinishedReport) throws(ReportError)
+}
+
+extension ReportWriter {
+  public var journal: (any ReportJournal)? { nil }
+}
+
+/// A report that is made of the finished run alone.
+final class FormWriter: ReportWriter {
+  private let form: any ReportForm
+  private let file: ReportFile
+
+  init(_ form: any ReportForm, file: ReportFile) {
+    self.form = form
+    self.file = file
+  }
+
+  func finish(_ report: FinishedReport) throws(ReportError) { try form.write(report, to: file) }
 }

@@ -9,7 +9,6 @@ struct ReportSpool: ~Copyable {
 
   private let descriptor: Int32
   private let folder: String
-  /// How many bytes it holds.
   private(set) var count = 0
 
   /// - Parameter folder: where the file lies while it is made.

@@ -1,5 +1,50 @@
 import ImagePrimitives
 
+/// How far a run is at one moment.
+public struct ProgressSnapshot: Sendable, Equatable {
+  public var name: String
+  /// Entries brought to an end.
+  public var done: UInt64
+  /// All entries of the job; nil as long as the manifests are being read.
+  public var total: UInt64?
+  /// Cached and fresh.
+  public var hits: UInt64
+  /// Downloaded, revalidated or checked.
+  public var new: UInt64
+  public var failed: UInt64
+  public var knownBad: UInt64
+  /// Entries a second, of late.
+  public var urlsPerSecond: Double
+  /// Received bytes a second, of late.
+  public var bytesPerSecond: Double
+  /// How long it may still take; nil if unknown.
+  public var remaining: Duration?
+  /// What holds it up right now, such as `img.example.com paused 12 s (429)`.
+  public var note: String?
+
+  public init(
+    name: String,
+    totals: Totals,
+    total: UInt64?,
+    urlsPerSecond: Double,
+    bytesPerSecond: Double,
+    remaining: Duration? = nil,
+    note: String? = nil
+  ) {
+    self.name = name
+    done = totals.urls
+    self.total = total
+    hits = totals.hits
+    new = totals.downloaded + totals.revalidated + totals.checked
+    failed = totals.failed
+    knownBad = totals.blacklisted
+    self.urlsPerSecond = urlsPerSecond
+    self.bytesPerSecond = bytesPerSecond
+    self.remaining = remaining
+    self.note = note
+  }
+}
+
 /// Draws progress: two lines for a terminal, or one for a log. Pure: when and where to draw is the caller's.
 public struct ProgressRenderer: Sendable {
   /// Columns of the terminal; the last one stays free, since some terminals break the line there.
@@ -10,7 +55,6 @@ public struct ProgressRenderer: Sendable {
   private static let nameLimit = 24
   private static let minimumBarWidth = 10
 
-  /// A renderer for a terminal of `width` columns.
   public init(width: Int, hasColor: Bool) {
     self.width = width
     self.hasColor = hasColor
@@ -33,7 +77,6 @@ public struct ProgressRenderer: Sendable {
     return ["\(name)  \(drawn(snapshot, barWidth(), page)) \(text)", countLine(snapshot, indent, room, page)]
   }
 
-  /// The line for a log, without a line end.
   public func line(_ snapshot: ProgressSnapshot) -> String {
     let done =
       snapshot.total.map { "\(grouped(snapshot.done)) of \(grouped($0)) (\(share(snapshot.done, of: $0)) %)" }

@@ -4,18 +4,14 @@ import ImagePrimitives
 ///
 /// All are gauges of the last run, but for the histogram, whose buckets are always the same; a job has the same series after every run,
 /// zeros included, unless its file changes: those of the cache and the blacklist are there where it uses them. None has a time of its own,
-/// which the collector refuses; `prewarm_completion_timestamp_seconds` tells it. Give each job a file of its own, with a name that ends
+/// which the collector refuses; `prewarm_completion_timestamp_seconds` has it. Give each job a file of its own, with a name that ends
 /// in `.prom`: until it is whole, it has no name that does. A shard's series have its number (`prewarm_shard`).
-public struct PrometheusReport: ReportForm {
+struct PrometheusReport: ReportForm {
   /// Upper bounds of the histogram in powers of two of a millisecond, from 1 ms to 131 s: bounds of ``LatencyHistogram``, so that its
   /// counts are exact.
   static let bucketExponents = 0...17
 
-  /// A writer.
-  public init() {}
-
-  /// Appends the metrics.
-  public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+  func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     var page = PrometheusPage(job: report.job)
     let (totals, traffic, end) = (report.totals, report.traffic, report.end)
     page.family("urls", "URLs of the last run by outcome.") { page in

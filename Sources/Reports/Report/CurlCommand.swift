@@ -1,11 +1,10 @@
-import ImagePrimitives
+public import ImagePrimitives
 
 /// The curl command that makes the request of an entry again, secrets masked.
 public struct CurlCommand: Sendable, Hashable {
-  /// What stands between `curl` and the URL, a word each, with `***` in place of secrets.
+  /// The words between `curl` and the URL, with `***` in place of secrets.
   public var options: [String]
 
-  /// A command with those options, which are quoted where a line is made of them.
   public init(options: [String]) { self.options = options }
 
   /// The line for a URL as reports show it, which is written as it is sent: what may not stand in a URL is percent-encoded.
@@ -18,7 +17,7 @@ public struct CurlCommand: Sendable, Hashable {
     return (words + [sent]).map(shellQuoted).joined(separator: " ")
   }
 
-  /// The line for a failure; nil where there was no request, as of a bad line, and where the line would ask for something else than it
+  /// The line for a failure; nil if there was no request, as of a bad line, or the line would ask for something else than it
   /// shows: URL or options have characters that cannot be seen, or the URL was not UTF-8.
   func line(of failure: FailureRecord) -> String? {
     guard failure.failure?.kind != .invalidURL, isWebAddress(failure.url) else { return nil }
@@ -28,22 +27,18 @@ public struct CurlCommand: Sendable, Hashable {
 }
 
 extension FinishedReport {
-  /// The line that makes the request of a failure again; nil where that is not known, where there was none, as of a bad line, and where it
+  /// The line that makes the request of a failure again; nil if that is unknown, there was none, as of a bad line, or it
   /// cannot be shown.
   public func curlLine(of failure: FailureRecord) -> String? {
     requests.first { $0.variant == failure.variant }?.curl.line(of: failure)
   }
 }
 
-/// The way in which entries of a variant were asked for.
 public struct ReportedRequest: Sendable, Hashable {
-  /// Which entries.
-  public var variant: ReportedVariant
-  /// What repeats their requests.
+  public var variant: RequestVariant
   public var curl: CurlCommand
 
-  /// The requests of the plain variant, where no other is named.
-  public init(variant: ReportedVariant = ReportedVariant(name: nil, edge: nil), curl: CurlCommand) {
+  public init(variant: RequestVariant = .plain, curl: CurlCommand) {
     self.variant = variant
     self.curl = curl
   }
@@ -97,7 +92,7 @@ private func sentForm(of url: String) -> String {
 
 private func percentEncoding(of byte: UInt8) -> String { (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true) }
 
-/// The byte that a percent sign and the two hexadecimal digits behind it stand for; nil where there are none.
+/// The byte that a percent sign and the two hexadecimal digits behind it stand for; nil if there are none.
 private func encodedByte(_ text: Substring.UnicodeScalarView) -> UInt8? {
   let digits = text.dropFirst().prefix(2)
   guard digits.count == 2, digits.allSatisfy({ $0.isASCII && $0.properties.isASCIIHexDigit }) else { return nil }
@@ -122,4 +117,37 @@ private func pathStart(of url: String) -> String.Index {
   let scalars = url.unicodeScalars
   let slashes = url.firstRange(of: "://")?.upperBound ?? scalars.startIndex
   return scalars[slashes...].firstIndex { "/?#".unicodeScalars.contains($0) } ?? scalars.endIndex
+}
+
+extension CurlCommand {
+  /// Options that are followed by a value, which may be any.
+  ///
+  /// What a value of these makes curl do is ask other servers, in another way: none reads a file to send it, or writes one.
+  private static let withAnyValue: Set<String> = [
+    "--cacert", "--capath", "--cert", "--connect-timeout", "--connect-to", "--key", "--max-redirs", "--max-time", "--noproxy",
+    "--proxy", "--range", "--user",
+  ]
+  private static let withoutValue: Set<String> = [
+    "-sS", "--head", "--http1.1", "--http2-prior-knowledge", "--insecure", "--location",
+  ]
+  /// Those of which other values would write a file, or read one.
+  private static let withOneValue = ["-D": "-", "-o": "/dev/null", "--cookie": ""]
+
+  /// Whether all of its options are those of runs, so that its line does nothing but request an image.
+  ///
+  /// A report may come from anyone, and a line is there to be copied: quoting does not help against `--upload-file`.
+  var hasOurOptionsOnly: Bool {
+    var rest = options[...]
+    while let option = rest.popFirst() {
+      if Self.withoutValue.contains(option) { continue }
+      guard let value = rest.popFirst() else { return false }
+      switch option {
+      // A field that begins with an @ names a file of fields (curl(1), `--header`).
+      case "-H": if value.hasPrefix("@") { return false }
+      case _ where Self.withAnyValue.contains(option): break
+      default: if Self.withOneValue[option] != value { return false }
+      }
+    }
+    return true
+  }
 }

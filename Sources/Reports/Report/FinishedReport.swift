@@ -1,49 +1,45 @@
 public import ImagePrimitives
 
-/// Everything that a report tells of a run, as one value.
+/// All of a run's report, as one value.
 public struct FinishedReport: Sendable {
-  /// The version of prewarm that ran.
+  /// prewarm's own.
   public var version: String
-  /// The job that ran.
   public var job: JobIdentity
-  /// When it began, by the calendar; nil where that is not known, as of rows alone.
+  /// What sentences call rules and remedies.
+  public var words = ReportWords.plain
+  /// When it began, by the calendar; nil if that is unknown, as of rows alone.
   public var startedAt: Timestamp?
   /// How the run ended as a whole, the cache and the blacklist among it.
   public var end: RunEnd
-  /// What `fail-on` says of it.
-  public var verdict: RunVerdict
+  public var verdict = RunVerdict()
   /// The rules it was judged by.
-  public var failOn: FailOn
-  /// How many entries ended in which outcome.
+  public var failOn = FailOn()
   public var totals: Totals
-  /// Bytes, requests and times.
-  public var traffic: Traffic
+  public var traffic = Traffic()
   /// Fetched and good entries by format, most first.
-  public var formats: [FormatCount]
-  /// What came of each manifest, in their order.
-  public var manifests: [ManifestSummary]
+  public var formats: [FormatCount] = []
+  public var manifests: [ManifestSummary] = []
   /// The 1,000 hosts with most entries, descending, then by name.
-  public var hosts: [HostSummary]
+  public var hosts: [HostSummary] = []
   /// How many hosts are not listed; beyond 65,536 hosts each entry of a further one counts as a host.
-  public var hostsOmitted: UInt64
+  public var hostsOmitted: UInt64 = 0
   /// Failed and blacklisted entries by kind and status, the largest group first.
-  public var failureGroups: [FailureGroup]
+  public var failureGroups: [FailureGroup] = []
   /// The first 1,000 failed and blacklisted entries.
-  public var failures: [FailureRecord]
-  /// How many failed and blacklisted entries count in the verdict, and why others do not.
+  public var failures: [FailureRecord] = []
   public var standings = FailureStandings()
-  /// What repeats the request of an entry, by variant; empty where that is not known.
+  /// What repeats the request of an entry, by variant; empty if that is unknown.
   public var requests: [ReportedRequest] = []
-  /// How the run went over its time; nil where that was not noted.
+  /// How the run went over its time; nil if that was not noted.
   public var timeline: Timeline?
-  /// URLs with the same bytes; nil where bodies were not compared.
+  /// URLs with the same bytes; nil if bodies were not compared.
   public var duplicates: Duplicates?
   /// Images that stand for many URLs of a host, the one with most URLs first.
   public var placeholders: [Placeholder] = []
   /// Small pictures of images that came, for the HTML report; the JSON report has none.
   public var thumbnails: [Thumbnail] = []
   /// Sentences on the run, and on entries gathered by sentence.
-  public var warnings: [String]
+  public var warnings: [String] = []
 
   /// The status that the job ends with: a signal's, else 1 where it could not finish, else the verdict's.
   public var exitStatus: ExitStatus {
@@ -57,38 +53,15 @@ public struct FinishedReport: Sendable {
   /// How many failed and blacklisted entries are not listed.
   public var failuresOmitted: UInt64 { totals.bad - UInt64(failures.count) }
 
-  /// Entries brought to an end a second; 0 where the run took no time.
+  /// Entries brought to an end a second; 0 if the run took no time.
   public var urlsPerSecond: Double { perSecond(totals.urls - totals.cancelled) }
 
-  /// Received bytes a second; 0 where the run took no time.
+  /// Received bytes a second; 0 if the run took no time.
   public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {
     let seconds = end.duration.inSeconds
     return seconds > 0 ? Double(amount) / seconds : 0
-  }
-}
-
-extension FinishedReport {
-  /// A report that tells nothing but how the run ended and its totals so far, to be filled in.
-  package init(version: String, job: JobIdentity, startedAt: Timestamp?, end: RunEnd, totals: Totals) {
-    self.init(
-      version: version,
-      job: job,
-      startedAt: startedAt,
-      end: end,
-      verdict: RunVerdict(reasons: []),
-      failOn: FailOn(),
-      totals: totals,
-      traffic: Traffic(),
-      formats: [],
-      manifests: [],
-      hosts: [],
-      hostsOmitted: 0,
-      failureGroups: [],
-      failures: [],
-      warnings: []
-    )
   }
 }
 
@@ -108,30 +81,19 @@ public struct Traffic: Sendable, Equatable {
   public var retries: UInt64 = 0
   /// Time that entries waited between attempts, added up.
   public var waitedNanoseconds: UInt64 = 0
-  /// How many failures may heal by themselves.
+  /// Failures that may be temporary.
   public var transientFailures: UInt64 = 0
   /// How long transfers took, waiting between attempts not counted.
   public var latency = LatencyHistogram()
-
-  /// Counts of nothing.
-  public init() {}
 }
 
-/// A format and how many images had it.
+/// How many images had a format.
 public struct FormatCount: Sendable, Equatable {
-  /// The format that the bytes have.
   public var format: ImageFormat
-  /// How many images had it.
   public var count: UInt64
 
-  /// A format and a count.
-  public init(format: ImageFormat, count: UInt64) {
-    self.format = format
-    self.count = count
-  }
-
   /// The order of reports: most first.
-  package func isBefore(_ other: FormatCount) -> Bool {
+  func isBefore(_ other: FormatCount) -> Bool {
     (other.count, format.rawValue) < (count, other.format.rawValue)
   }
 }
@@ -139,37 +101,46 @@ public struct FormatCount: Sendable, Equatable {
 /// What came of one manifest.
 public struct ManifestSummary: Sendable, Equatable {
   /// The path as the job names it.
-  public var path: String
-  /// The absolute path of the file in which its entries stand, the job file for those that stand there; nil where they stand in none.
+  public var path = ""
+  /// The absolute path of the file that has its entries, the job file for those that are written there; nil if no file has them.
   public var file: String?
-  /// How its entries ended.
   public var totals = Totals()
-
-  /// A manifest without entries so far.
-  public init(path: String, file: String? = nil) {
-    self.path = path
-    self.file = file
-  }
 }
 
 /// What came of one host.
 public struct HostSummary: Sendable, Equatable {
-  /// Host and port, where it is not the scheme's own.
-  public var host: String
-  /// How its entries ended.
-  public var totals: Totals
+  /// Host and port, if it isn't the scheme's own.
+  public var host = ""
+  public var totals = Totals()
   /// Bytes of bodies received.
-  public var receivedBytes: UInt64
-  /// How long its transfers took.
-  public var latency: LatencyHistogram
-  /// What caches on the way had, by edge where the job names edges; empty where they were not asked.
+  public var receivedBytes: UInt64 = 0
+  public var latency = LatencyHistogram()
+  /// What caches on the way had, by edge if the job names edges; empty if they weren't asked.
   public var remoteCaches: [RemoteCacheCount] = []
 
-  /// A host of which nothing is known but its name.
-  public init(host: String) {
-    self.host = host
-    totals = Totals()
-    receivedBytes = 0
-    latency = LatencyHistogram()
+  /// The order of reports: most entries first, then by name.
+  func isBefore(_ other: HostSummary) -> Bool { (other.totals.urls, host) < (totals.urls, other.host) }
+}
+
+extension FinishedReport {
+  /// The listed hosts, those with most failures first, then those with most entries.
+  var hostsByFailures: [HostSummary] {
+    hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
+  }
+
+  /// The host with most failed and blacklisted entries, and how many entries it has, where that is known.
+  ///
+  /// A host that is not among those with most entries may still be the worst: then the groups that name it tell its failures.
+  var worstHost: (host: String, bad: UInt64, urls: UInt64?)? {
+    var unlisted: [String: UInt64] = [:]
+    for group in failureGroups {
+      for host in group.hosts { unlisted[host.host, default: 0] += host.count }
+    }
+    for host in hosts { unlisted[host.host] = nil }
+    let listed = hostsByFailures.first.flatMap { $0.totals.bad > 0 ? $0 : nil }
+    if let other = unlisted.max(by: { ($0.value, $1.key) < ($1.value, $0.key) }), other.value > listed?.totals.bad ?? 0 {
+      return (other.key, other.value, nil)
+    }
+    return listed.map { ($0.host, $0.totals.bad, $0.totals.urls) }
   }
 }

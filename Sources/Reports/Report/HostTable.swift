@@ -1,3 +1,4 @@
+import Glibc
 import ImagePrimitives
 
 /// What is counted of a host: flat, since there may be as many as ``HostTable/hostLimit``.
@@ -14,10 +15,10 @@ struct HostCounters {
 
 /// Counters by host, found by the bytes of its name: an open-addressing hash table with linear probing over flat memory.
 ///
-/// Manifests mostly name one host many times on end, so the host found last is compared first. Hashing is Swift's seeded SipHash:
+/// Manifests mostly name one host many times in a row, so the host found last is compared first. Hashing is Swift's seeded SipHash:
 /// names come from outside, and chosen collisions must not slow a run.
 struct HostTable {
-  /// Hosts beyond so many are not told apart any more; some 12 MB at most.
+  /// Further hosts are counted together; some 12 MB at most.
   static let hostLimit = 65_536
 
   private(set) var hosts: [HostCounters] = []
@@ -28,7 +29,7 @@ struct HostTable {
   private var slots = ProbedTable<UInt32>(free: 0)
   private var last = -1
 
-  /// The index of that host, which is added if it is new; nil where the name is empty or the table is full.
+  /// The index of that host, which is added if it is new; nil if the name is empty or the table is full.
   @inline(__always)
   mutating func index(of name: UnsafeRawBufferPointer) -> Int? {
     if last >= 0, isHost(last, named: name) { return last }
@@ -38,7 +39,7 @@ struct HostTable {
   @inline(__always)
   mutating func update(_ index: Int, _ body: (inout HostCounters) -> Void) { body(&hosts[index]) }
 
-  /// The name of a host; what is not UTF-8 becomes U+FFFD.
+  /// The name of a host; bytes that aren't UTF-8 become U+FFFD.
   func name(_ index: Int) -> String {
     let host = hosts[index]
     return String(decoding: names[host.nameStart..<host.nameStart + host.nameLength], as: UTF8.self)
@@ -73,5 +74,53 @@ struct HostTable {
     names.append(contentsOf: name)
     _ = slots.insert(UInt32(hosts.count), at: slot) { [hosts] in hosts[Int($0) - 1].hash }
     return last
+  }
+}
+
+/// What caches on the way to a host, or to one edge of it, had of the images that they were asked for a second time.
+public struct RemoteCacheCount: Sendable, Equatable {
+  /// The edge's name; nil if the job names no edges.
+  public var edge: String?
+  public var hits: UInt64 = 0
+  public var misses: UInt64 = 0
+  /// Responses that don't say, or didn't come.
+  public var unknown: UInt64 = 0
+
+  public var total: UInt64 { hits + misses + unknown }
+
+  mutating func add(_ status: RemoteCacheStatus) {
+    switch status {
+    case .hit: hits += 1
+    case .miss: misses += 1
+    case .unknown: unknown += 1
+    }
+  }
+}
+
+/// Counts by host and edge; empty unless they were asked for.
+struct RemoteCacheTable {
+  private var counts: [Int: [RemoteCacheCount]] = [:]
+
+  /// Counts a response for the host of that index.
+  mutating func record(_ status: RemoteCacheStatus, host: Int, edge: String?) {
+    var list = counts[host] ?? []
+    let index = list.firstIndex { $0.edge == edge } ?? list.endIndex
+    if index == list.endIndex { list.append(RemoteCacheCount(edge: edge)) }
+    list[index].add(status)
+    counts[host] = list
+  }
+
+  /// What was counted of a host, in the order of its edges' names.
+  func summary(ofHost host: Int) -> [RemoteCacheCount] {
+    (counts[host] ?? []).sorted { ($0.edge ?? "") < ($1.edge ?? "") }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether both hold the same bytes; the caller has compared the counts.
+  @inline(__always)
+  func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+    guard let left = baseAddress, let right = other.baseAddress else { return true }
+    return memcmp(left, right, count) == 0
   }
 }

@@ -1,18 +1,16 @@
 /// Which job a report is of, and which part of it.
 public struct JobIdentity: Sendable, Equatable {
-  /// The job's name.
   public var name: String
-  /// The job file's path; nil where the job came from the command line alone.
+  /// The job file's path; nil if the job came from the command line alone.
   public var file: String?
-  /// The part of the job's entries that the report tells of; nil: all of them.
+  /// The part of the job's entries that the report covers; nil: all of them.
   public var shard: ReportedShard?
-  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil where that is not
+  /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil if that is not
   /// known.
   ///
   /// Two reports of one job with different digests are of different lists, or were judged by different rules.
   public var digest: String?
 
-  /// A job.
   public init(name: String, file: String?, shard: ReportedShard? = nil, digest: String? = nil) {
     self.name = name
     self.file = file
@@ -33,10 +31,9 @@ public struct ReportedShard: Sendable, Hashable {
   /// What they were cut by: `url` or `host`.
   public var rule: String
 
-  /// What the run has read of the entries of all shards; nil where it did not read all of them, or that is not known.
+  /// What the run has read of the entries of all shards; nil if it did not read all of them, or that is not known.
   public var list: ReportedList?
 
-  /// One of `count` shards.
   public init(index: Int, count: Int, by rule: String, list: ReportedList? = nil) {
     self.index = index
     self.count = count
@@ -55,7 +52,6 @@ public struct ReportedList: Sendable, Hashable {
   /// A number that follows from them, whatever their order.
   public var fingerprint: UInt64
 
-  /// So many entries.
   public init(entries: UInt64, fingerprint: UInt64) {
     self.entries = entries
     self.fingerprint = fingerprint

@@ -9,7 +9,7 @@ import Glibc
 public struct LatencyHistogram: Sendable, Equatable {
   /// How many values there are.
   public private(set) var count: UInt64 = 0
-  /// The longest, exact, in nanoseconds; 0 where there is none.
+  /// The longest, exact, in nanoseconds; 0 if there is none.
   public private(set) var maximumNanoseconds: UInt64 = 0
   /// All of them added up, in nanoseconds.
   public private(set) var sumNanoseconds: UInt64 = 0
@@ -34,7 +34,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     sumNanoseconds &+= other.sumNanoseconds
   }
 
-  /// A histogram as ``buckets`` told it; what is of no bucket of the scale counts in the one that it is nearest below of.
+  /// A histogram from its ``buckets``; one that the scale doesn't have counts in the next larger.
   public init(buckets: [(upperBound: Double, count: UInt64)], maximumNanoseconds: UInt64, sumNanoseconds: UInt64) {
     for bucket in buckets where bucket.count > 0 {
       // Reports round bounds to some decimals.
@@ -46,7 +46,7 @@ public struct LatencyHistogram: Sendable, Equatable {
   }
 
   /// The value that a `fraction` (0…1) of all values does not exceed, in milliseconds: linear within its bucket, never above the
-  /// longest; nil where there is none.
+  /// longest; nil if there is none.
   public func percentile(_ fraction: Double) -> Double? {
     guard count > 0 else { return nil }
     let rank = min(max((fraction * Double(count)).rounded(.up), 1), Double(count))
@@ -64,7 +64,7 @@ public struct LatencyHistogram: Sendable, Equatable {
     return maximumMilliseconds
   }
 
-  /// The longest in milliseconds; 0 where there is none.
+  /// The longest in milliseconds; 0 if there is none.
   public var maximumMilliseconds: Double { Double(maximumNanoseconds) / 1e6 }
 
   /// Upper bound in milliseconds and count of the buckets from the first used to the last used, gaps included.

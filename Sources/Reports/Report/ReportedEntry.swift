@@ -6,18 +6,17 @@ public struct ReportedEntry {
   public var url: UnsafeRawBufferPointer
   /// The index that ``RunReport/addManifest(_:)`` gave.
   public var manifest: Int
-  /// The line in the manifest, from 1; 0 where it has none.
+  /// The line in the manifest, from 1; 0 if it has none.
   public var line: UInt64
   /// The class it ran in.
   public var priority: Priority
-  /// Host and port, where it is not the scheme's own (`img.example.com:8443`); empty for a bad line.
+  /// Host and port, if it isn't the scheme's own (`img.example.com:8443`); empty for a bad line.
   public var host: UnsafeRawBufferPointer
   /// Which of the job's ways to ask: 0 is the plain one, and n the one at n - 1 of those that ``RunReport`` was made with.
   public var variant: Int
-  /// What tells its image from those of other URLs, made by `DuplicateIndex.hash`; nil: what the URL says up to its fragment.
+  /// Identifies its image, made by `DuplicateIndex.hash`; nil: the URL up to its fragment does.
   public var imageHash: UInt64?
 
-  /// An entry over borrowed bytes.
   public init(
     url: UnsafeRawBufferPointer,
     manifest: Int,

@@ -6,10 +6,11 @@ public import ImagePrimitives
 /// Owned by the driver thread. A hit costs no allocation.
 public final class RunReport {
   /// Hosts that a finished report lists.
-  package static let reportedHostLimit = 1000
+  static let reportedHostLimit = 1000
 
   private let version: String
   private let job: JobIdentity
+  private let words: ReportWords
   private let startedAt: Timestamp?
   private let journals: [any ReportJournal]
   private var tally = Tally()
@@ -19,17 +20,19 @@ public final class RunReport {
   ///
   /// - Parameters:
   ///   - version: prewarm's own, as reports name it.
+  ///   - words: what sentences call rules and remedies.
   ///   - manifests: paths as the job names them; their indexes are those of ``ReportedEntry/manifest``.
   ///   - variants: the ways in which entries are asked for beside the plain one; ``ReportedEntry/variant`` numbers them from 1.
-  ///   - startedAt: nil where that is not known.
+  ///   - startedAt: nil if that is unknown.
   ///   - journals: begin now, and get a row for each entry, in order.
-  ///   - judge: tells which failures count; nil: all do.
-  ///   - listsPlaceholders: whether images that stand for many URLs of a host are told, from ten on.
+  ///   - judge: decides which failures count; nil: all do.
+  ///   - listsPlaceholders: whether images that at least ten URLs of a host share are listed.
   public init(
     version: String,
     job: JobIdentity,
+    words: ReportWords,
     manifests: [String] = [],
-    variants: [ReportedVariant] = [],
+    variants: [RequestVariant] = [],
     startedAt: Timestamp?,
     journals: [any ReportJournal] = [],
     judge: (any FailureJudge)? = nil,
@@ -37,6 +40,7 @@ public final class RunReport {
   ) {
     self.version = version
     self.job = job
+    self.words = words
     self.startedAt = startedAt
     self.journals = journals
     for journal in journals { journal.begin() }
@@ -56,32 +60,31 @@ public final class RunReport {
 
   /// Adds a way in which entries are asked for, and returns its number; see ``ReportedEntry/variant``.
   @discardableResult
-  public func addVariant(_ variant: ReportedVariant) -> Int {
+  public func addVariant(_ variant: RequestVariant) -> Int {
     tally.variants.append(variant)
     for journal in journals { journal.addVariant(variant) }
     return tally.variants.count - 1
   }
 
-  /// Counts how an entry ended and writes its row; to be called once for each entry, after the commit of what it tells.
+  /// Counts how an entry ended and writes its row; to be called once for each entry, after its commit.
   ///
-  /// A manifest's index that ``addManifest(_:)`` did not give is a programmer's error and traps.
+  /// A manifest's index that ``addManifest(_:)`` did not give is a programmer error and traps.
   public func record(_ result: EntryResult, of entry: ReportedEntry) {
     let standing = tally.record(result, of: entry)
     for journal in journals { journal.append(result, of: entry, standing: standing) }
   }
 
-  /// Notes how far the run has come, so long after its start: to be called every now and then, for its timeline.
+  /// Records the progress of the run for its timeline; to be called every now and then.
   public func sample(elapsed: Duration) {
     timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: elapsed)
   }
 
-  /// How many entries ended in which outcome so far.
   public var totals: Totals { tally.totals }
 
   /// Bytes of bodies received from the network so far.
   public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
-  /// Until when all entries that were good so far are fresh; nil where none of them ever expires, or there are none.
+  /// Until when all entries that were good so far are fresh; nil if none of them ever expires, or there are none.
   public var freshUntil: Timestamp? { tally.freshUntil }
 
   /// Writes what the journals still hold; throws the first error that one met since the run began.
@@ -101,19 +104,20 @@ public final class RunReport {
   public func finish(_ end: RunEnd, failOn: FailOn = FailOn()) -> FinishedReport {
     let hosts = tally.hosts.hosts.indices.map { index in
       let host = tally.hosts.hosts[index]
-      var summary = HostSummary(host: tally.hosts.name(index))
-      summary.totals = host.totals
-      summary.receivedBytes = host.receivedBytes
-      summary.latency = host.latency
-      summary.remoteCaches = tally.remoteCaches.summary(ofHost: index)
-      return summary
-    }.sorted { ($1.totals.urls, $0.host) < ($0.totals.urls, $1.host) }
+      return HostSummary(
+        host: tally.hosts.name(index),
+        totals: host.totals,
+        receivedBytes: host.receivedBytes,
+        latency: host.latency,
+        remoteCaches: tally.remoteCaches.summary(ofHost: index)
+      )
+    }.sorted { $0.isBefore($1) }
     var report = FinishedReport(
       version: version,
       job: job,
+      words: words,
       startedAt: startedAt,
       end: end,
-      verdict: RunVerdict(reasons: []),
       failOn: failOn,
       totals: tally.totals,
       traffic: tally.traffic,
@@ -123,11 +127,11 @@ public final class RunReport {
       hostsOmitted: UInt64(max(0, hosts.count - Self.reportedHostLimit)) + tally.hosts.entriesBeyondLimit,
       failureGroups: tally.failures.summaries(hosts: tally.hosts),
       failures: tally.failures.records,
+      standings: tally.failures.standings,
+      duplicates: tally.sameImages.duplicates,
+      placeholders: tally.sameImages.placeholders,
       warnings: end.warnings + tally.warnings.lines
     )
-    report.standings = tally.failures.standings
-    report.duplicates = tally.sameImages.duplicates
-    report.placeholders = tally.sameImages.placeholders
     if timeline.timeline != nil {
       var timeline = timeline
       timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: end.duration)

@@ -1,62 +1,94 @@
+import Glibc
 public import ImagePrimitives
 
 /// How many URLs had the bytes of another one.
 public struct Duplicates: Sendable, Equatable {
   /// Bodies that came from more than one URL.
-  public var bodies: UInt64
+  public var bodies: UInt64 = 0
   /// The URLs that they came from.
-  public var urls: UInt64
-  /// Whether all bodies were compared; false where there were more than are kept in mind, and both counts are at least so many.
-  public var isComplete: Bool
-
-  /// Counts of them.
-  public init(bodies: UInt64 = 0, urls: UInt64 = 0, isComplete: Bool = true) {
-    self.bodies = bodies
-    self.urls = urls
-    self.isComplete = isComplete
-  }
+  public var urls: UInt64 = 0
+  /// Whether all bodies were compared; if there were too many, both counts are lower bounds.
+  public var isComplete = true
 }
 
-/// An image that a host gave for so many URLs that it is likely to stand for one that is missing (`verify.placeholders`).
+/// An image that a host gave for so many URLs that it is likely to stand for one that is missing.
 public struct Placeholder: Sendable, Equatable {
   /// How many a report lists, those of most URLs.
-  package static let listedLimit = 100
+  static let listedLimit = 100
 
-  /// Host and port, where it is not the scheme's own.
-  public var host: String
-  /// The body's hash.
-  public var checksum: Checksum
+  /// Host and port, if it isn't the scheme's own.
+  public var host = ""
+  /// Of the body.
+  public var checksum = Checksum(high: 0, low: 0)
   /// URLs that got it.
-  public var urls: UInt64
-  /// The first of them, as its row shows it.
-  public var firstURL: String
-  /// What the image is; nil where not known.
+  public var urls: UInt64 = 0
+  /// As its row shows it.
+  public var firstURL = ""
+  /// Nil if unknown.
   public var format: ImageFormat?
-  /// Pixels; 0 where not known.
-  public var width: UInt32
-  /// Pixels; 0 where not known.
-  public var height: UInt32
-  /// Bytes of its body.
-  public var bytes: UInt64
+  /// In pixels; 0 if unknown.
+  public var width: UInt32 = 0
+  /// In pixels; 0 if unknown.
+  public var height: UInt32 = 0
+  /// Of the body.
+  public var bytes: UInt64 = 0
 
-  /// A placeholder.
-  public init(
-    host: String,
-    checksum: Checksum,
-    urls: UInt64,
-    firstURL: String,
-    format: ImageFormat? = nil,
-    width: UInt32 = 0,
-    height: UInt32 = 0,
-    bytes: UInt64 = 0
-  ) {
-    self.host = host
-    self.checksum = checksum
-    self.urls = urls
-    self.firstURL = firstURL
-    self.format = format
-    self.width = width
-    self.height = height
-    self.bytes = bytes
+  /// The order of reports: most URLs first.
+  func isBefore(_ other: Placeholder) -> Bool { (other.urls, firstURL) < (urls, other.firstURL) }
+}
+
+/// Finds URLs with the same bytes, and images that stand for many URLs of a host.
+struct SameImagesLog {
+  /// Placeholders that are kept in mind; what becomes one later is not.
+  static let placeholderLimit = 4096
+
+  private var sightings: DuplicateIndex
+  private let listsPlaceholders: Bool
+  /// By ``DuplicateIndex/Sighting/group``.
+  private var found: [UInt64: Placeholder] = [:]
+
+  init(listsPlaceholders: Bool = true) {
+    self.listsPlaceholders = listsPlaceholders
+    sightings = DuplicateIndex(keepsURLs: listsPlaceholders)
+  }
+
+  /// Takes an entry whose image is good, or nothing but a placeholder; `host` is its index in the host table, nil if it has none there.
+  mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?) {
+    guard !result.isShared, let body = result.bodyIdentity else { return }
+    let url = entry.imageHash ?? Self.hash(ofURL: entry.url)
+    let sighting = sightings.add(body, url: url, host: host.map { UInt32($0) } ?? .max, shown: entry.url)
+    guard sighting.isPlaceholder, listsPlaceholders, host != nil, let group = sighting.group else { return }
+    guard found.count < Self.placeholderLimit, found[group] == nil else { return }
+    found[group] = Placeholder(
+      host: String(decoding: entry.host, as: UTF8.self),
+      checksum: body,
+      urls: 0,
+      firstURL: sightings.firstURL(of: group) ?? String(decoding: entry.url, as: UTF8.self),
+      format: result.format,
+      width: result.width,
+      height: result.height,
+      bytes: result.bytes
+    )
+  }
+
+  var duplicates: Duplicates {
+    Duplicates(bodies: sightings.bodies, urls: sightings.urls, isComplete: sightings.isComplete)
+  }
+
+  var placeholders: [Placeholder] {
+    let all = found.map { group, placeholder in
+      var placeholder = placeholder
+      placeholder.urls = UInt64(sightings.urls(of: group))
+      return placeholder
+    }
+    return Array(all.sorted { $0.isBefore($1) }.prefix(Placeholder.listedLimit))
+  }
+
+  /// A fragment is never sent, so that it makes no other image (RFC 9110, section 4.2.5).
+  private static func hash(ofURL url: UnsafeRawBufferPointer) -> UInt64 {
+    guard let start = url.baseAddress, let mark = memchr(start, Int32(UInt8(ascii: "#")), url.count) else {
+      return DuplicateIndex.hash(url)
+    }
+    return DuplicateIndex.hash(UnsafeRawBufferPointer(start: start, count: UnsafeRawPointer(mark) - start))
   }
 }

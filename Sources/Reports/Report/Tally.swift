@@ -9,12 +9,12 @@ struct Tally {
   var failures = FailureLog()
   var warnings = WarningLog()
   /// By ``ReportedEntry/variant``.
-  var variants = [ReportedVariant.plain]
+  var variants = [RequestVariant.plain]
   var remoteCaches = RemoteCacheTable()
   var sameImages = SameImagesLog()
-  /// Who tells which failures count; nil: all do.
+  /// Nil: all failures count.
   var judge: (any FailureJudge)?
-  /// When the first of the good entries expires; nil where none does.
+  /// When the first of the good entries expires; nil if none does.
   private(set) var freshUntil: Timestamp?
   private var formats = [UInt64](repeating: 0, count: ImageFormat.allCases.count)
 
@@ -25,7 +25,7 @@ struct Tally {
       .sorted { $0.isBefore($1) }
   }
 
-  /// Counts an entry, and tells whether it counts in the verdict if it failed.
+  /// Counts an entry, and returns whether it counts in the verdict if it failed.
   mutating func record(_ result: EntryResult, of entry: ReportedEntry) -> FailureStanding {
     let outcome = result.outcome
     totals.add(outcome)
@@ -94,12 +94,51 @@ struct Tally {
 }
 
 extension EntryResult {
-  /// Bytes of what this entry put into the cache; nil where it put nothing there.
+  /// Bytes of what this entry put into the cache; nil if it put nothing there.
   var newBytes: UInt64? {
     switch outcome {
     case .downloaded: storedBytes ?? bytes
     case .hitDisk, .hitMemory, .revalidated: storedBytes
     case .checked, .failed, .blacklisted, .skipped, .cancelled: nil
     }
+  }
+}
+
+/// Warnings of entries, gathered by their sentence, so that a thousand equal ones make one line.
+struct WarningLog {
+  /// Sentences that are listed; entries with any other are counted only.
+  static let sentenceLimit = 50
+
+  private struct Occurrences {
+    var order: Int
+    var count: UInt64
+    var firstLocation: String
+  }
+
+  private var sentences: [String: Occurrences] = [:]
+  private var others: UInt64 = 0
+
+  mutating func record(_ warnings: [String], manifest: String, line: UInt64) {
+    for warning in warnings {
+      if sentences[warning] != nil {
+        sentences[warning]!.count += 1
+      } else if sentences.count < Self.sentenceLimit {
+        let location = line == 0 ? manifest : "\(manifest):\(line)"
+        sentences[warning] = Occurrences(order: sentences.count, count: 1, firstLocation: location)
+      } else {
+        others += 1
+      }
+    }
+  }
+
+  /// The sentences in the order of their first entries, each with its count and the first place.
+  var lines: [String] {
+    var lines = sentences.sorted { $0.value.order < $1.value.order }.map { sentence, occurrences in
+      occurrences.count == 1
+        ? "\(occurrences.firstLocation): \(sentence)"
+        : "\(grouped(occurrences.count)) entries, first \(occurrences.firstLocation): \(sentence)"
+    }
+    if others > 0 { lines.append("\(counted(others, "further warning")) of other kinds") }
+    return lines
   }
 }

@@ -10,33 +10,29 @@ public struct Thumbnail: Sendable, Equatable {
     case largest
     /// It came and was refused.
     case failed
-    /// It stands for many URLs of a host.
+    /// Many URLs of a host got it.
     case placeholder
   }
 
-  /// Why it is shown.
   public var reason: Reason
-  /// The URL, as its row shows it.
+  /// As its row shows it.
   public var url: String
-  /// The picture as a whole file in ``pictureFormat``; empty where the image's bytes could not be decoded.
+  /// The picture as a whole file in ``pictureFormat``; empty if the image's bytes could not be decoded.
   public var picture: [UInt8]
-  /// The format of ``picture``.
   public var pictureFormat: ImageFormat
-  /// Pixels of the picture.
   public var pictureWidth: UInt32
-  /// Pixels of the picture.
   public var pictureHeight: UInt32
-  /// The image's own format; nil where its bytes are of none.
+  /// The image's own format; nil if its bytes are of none.
   public var format: ImageFormat?
-  /// Pixels of the image; 0 where not known.
-  public var width: UInt32
-  /// Pixels of the image; 0 where not known.
-  public var height: UInt32
-  /// Bytes of the image.
+  /// Pixels of the image; 0 if unknown.
+  public var width: UInt32 = 0
+  /// Pixels of the image; 0 if unknown.
+  public var height: UInt32 = 0
+  /// Of the image.
   public var bytes: UInt64
-  /// Why it was refused; nil where it was good.
+  /// Why it was refused; nil if it was good.
   public var failure: Failure?
-  /// The body's hash; nil where not known.
+  /// The body's hash; nil if unknown.
   public var checksum: Checksum?
 
   /// A thumbnail of an image of which nothing more is known.
@@ -56,7 +52,5 @@ public struct Thumbnail: Sendable, Equatable {
     self.pictureWidth = pictureWidth
     self.pictureHeight = pictureHeight
     self.bytes = bytes
-    width = 0
-    height = 0
   }
 }

@@ -21,7 +21,6 @@ public struct Totals: Sendable, Hashable {
   /// Read, but not finished when the run was stopped.
   public var cancelled: UInt64 = 0
 
-  /// Counts of nothing.
   public init() {}
 
   /// All entries that were read.
@@ -32,13 +31,13 @@ public struct Totals: Sendable, Hashable {
   /// Cached and fresh, in memory or on disk.
   public var hits: UInt64 { hitMemory + hitDisk }
 
-  /// Failed or known bad: what `fail-on.failures` counts.
+  /// Failed or known bad.
   public var bad: UInt64 { failed + blacklisted }
 
-  /// Neither skipped nor cancelled: what percentages of `fail-on` are of.
+  /// Neither skipped nor cancelled: what the percentages of rules are of.
   public var considered: UInt64 { urls - skipped - cancelled }
 
-  /// Hits among all entries, 0…1; 0 where there are none.
+  /// Hits among all entries, 0…1; 0 if there are none.
   public var hitRatio: Double { urls == 0 ? 0 : Double(hits) / Double(urls) }
 
   /// Counts `amount` more entries with that outcome.
@@ -59,7 +58,6 @@ public struct Totals: Sendable, Hashable {
 }
 
 extension Totals {
-  /// How many entries ended so.
   package subscript(_ outcome: Outcome) -> UInt64 {
     switch outcome {
     case .hitMemory: hitMemory

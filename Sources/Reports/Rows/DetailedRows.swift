@@ -9,7 +9,7 @@ public struct DetailedRows: ~Copyable {
   /// Manifests whose rows can be written.
   public static let maximumManifests = 100_000
 
-  /// What a row tells of an entry beside its result.
+  /// The effects of an entry beside its result.
   public struct Remarks: Sendable {
     /// Whether `include` and `exclude` left the entry out.
     public var isLeftOut = false
@@ -22,15 +22,27 @@ public struct DetailedRows: ~Copyable {
     public init() {}
   }
 
+  /// The members beyond those of ``RowColumn``.
+  fileprivate enum Detail {
+    static let receivedBytes: StaticString = "received_bytes"
+    static let waited: StaticString = "waited_ns"
+    static let transient: StaticString = "transient"
+    static let knownBad: StaticString = "known_bad"
+    static let leftOut: StaticString = "left_out"
+    static let joinedBlacklist: StaticString = "joined_blacklist"
+    static let leftBlacklist: StaticString = "left_blacklist"
+    static let prefixHash: StaticString = "prefix_hash"
+  }
+
   private var rows = JournalRows<JSONRow>(capacity: 4096)
   private var manifestCount = 0
 
   /// No row yet, of entries that are asked for in those ways; ``ReportedEntry/variant`` numbers them from 1.
-  public init(variants: [ReportedVariant]) {
+  public init(variants: [RequestVariant]) {
     for variant in variants { rows.addVariant(variant) }
   }
 
-  /// Adds the row of an entry; a manifest's index from ``maximumManifests`` on is a programmer's error and traps.
+  /// Adds the row of an entry; a manifest's index from ``maximumManifests`` on is a programmer error and traps.
   public mutating func append(_ result: EntryResult, of entry: ReportedEntry, _ remarks: Remarks = Remarks()) {
     trap(unless: entry.manifest < Self.maximumManifests, "there are rows of \(Self.maximumManifests) manifests only")
     while manifestCount <= entry.manifest {
@@ -39,15 +51,15 @@ public struct DetailedRows: ~Copyable {
     }
     rows.append(result, of: entry)
     rows.buffer.removeLast(Self.rowEnd.utf8CodeUnitCount)
-    append("received_bytes", result.receivedBytes)
-    append("waited_ns", result.waitedNanoseconds)
-    append("transient", result.failure?.isTransient ?? false)
-    append("known_bad", result.details?.isBlacklisted ?? false)
-    append("left_out", remarks.isLeftOut)
-    append("joined_blacklist", remarks.joinedBlacklist)
-    append("left_blacklist", remarks.leftBlacklist)
+    append(Detail.receivedBytes, result.receivedBytes)
+    append(Detail.waited, result.waitedNanoseconds)
+    append(Detail.transient, result.failure?.isTransient ?? false)
+    append(Detail.knownBad, result.details?.isBlacklisted ?? false)
+    append(Detail.leftOut, remarks.isLeftOut)
+    append(Detail.joinedBlacklist, remarks.joinedBlacklist)
+    append(Detail.leftBlacklist, remarks.leftBlacklist)
     if let checksum = result.details?.prefixChecksum {
-      appendName("prefix_hash")
+      appendName(Detail.prefixHash)
       rows.buffer.appendLiteral("\"")
       rows.buffer.append(hexadecimal: checksum.high)
       rows.buffer.append(hexadecimal: checksum.low)
@@ -83,4 +95,34 @@ public struct DetailedRows: ~Copyable {
 
   /// Forgets all rows.
   public mutating func removeAll() { rows.buffer.removeAll() }
+}
+
+extension ReportRow {
+  func remarks() throws(JSONError) -> DetailedRows.Remarks {
+    var remarks = DetailedRows.Remarks()
+    remarks.isLeftOut = try read(DetailedRows.Detail.leftOut) ?? false
+    remarks.joinedBlacklist = try read(DetailedRows.Detail.joinedBlacklist) ?? false
+    remarks.leftBlacklist = try read(DetailedRows.Detail.leftBlacklist) ?? false
+    return remarks
+  }
+
+  /// The result as it was on the machine where the row was made.
+  func detailedResult() throws(JSONError) -> EntryResult {
+    var result = try result()
+    result.receivedBytes = try read(DetailedRows.Detail.receivedBytes) ?? 0
+    result.waitedNanoseconds = try read(DetailedRows.Detail.waited) ?? 0
+    let prefix: Checksum? = try read(DetailedRows.Detail.prefixHash)
+    guard result.details != nil || prefix != nil else { return result }
+    var failure = result.failure
+    failure?.isTransient = try read(DetailedRows.Detail.transient) ?? false
+    result.details = EntryResult.Details(
+      failure: failure,
+      isBlacklisted: try read(DetailedRows.Detail.knownBad) ?? false,
+      finalURL: result.details?.finalURL,
+      contentType: result.details?.contentType,
+      warnings: result.details?.warnings ?? [],
+      prefixChecksum: prefix
+    )
+    return result
+  }
 }

@@ -21,7 +21,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
 
   mutating func addManifest(_ path: String) { manifests.add(path) }
 
-  mutating func addVariant(_ variant: ReportedVariant) {
+  mutating func addVariant(_ variant: RequestVariant) {
     var columns = OutputBuffer(capacity: 64)
     for (column, value) in [(.variant, variant.name), (.edge, variant.edge)] as [(RowColumn, String?)] {
       guard let value else {
@@ -54,7 +54,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     appendDuration(result.durationNanoseconds)
     remoteCaches.append(result.remoteCache?.number, to: &buffer)
     append(.message, failure?.message)
-    // Zero is told where something came, since without it all of that counts as stored.
+    // Zero is written if something came, since without it all of that counts as stored.
     append(.storedBytes, known: result.newBytes.flatMap { $0 > 0 || result.bytes > 0 ? $0 : nil })
     appendShared(result.isShared)
     variants[entry.variant].withUnsafeBytes { buffer.append($0) }
@@ -65,7 +65,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     Syntax.end(in: &buffer)
   }
 
-  /// Zero stands for "not known".
+  /// Zero means unknown.
   @inline(__always)
   private mutating func append(_ column: RowColumn, _ value: UInt64) { append(column, known: value > 0 ? value : nil) }
 

@@ -2,14 +2,14 @@ public import ImagePrimitives
 
 /// A report that grows with the run: a row for each entry.
 public protocol ReportJournal: AnyObject {
-  /// The run begins: what an older report left makes way; an error is kept for ``flush()``.
+  /// The run begins: an older report is emptied; an error is kept for ``flush()``.
   func begin()
 
   /// A manifest was added; its index is the number of those added before, `file` what ``ManifestSummary/file`` says.
   func addManifest(_ path: String, file: String?)
 
   /// A way to ask was added; its number is 1 and that of those added before.
-  func addVariant(_ variant: ReportedVariant)
+  func addVariant(_ variant: RequestVariant)
 
   /// Writes the row of an entry, now or with the next flush; an error is kept for ``flush()``.
   ///
@@ -18,4 +18,65 @@ public protocol ReportJournal: AnyObject {
 
   /// Writes all rows so far; throws the first error that was met, now or before, and again each time.
   func flush() throws(ReportError)
+}
+
+/// Rows on their way into a file.
+struct RowOutput<Syntax: RowSyntax>: ~Copyable {
+  var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
+  private var pieces = RowPieces()
+  private let file: ReportFile
+
+  init(file: ReportFile) { self.file = file }
+
+  mutating func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
+    guard pieces.error == nil else { return }
+    rows.append(result, of: entry)
+    if rows.buffer.count >= RowPieces.bytes { writeOut() }
+  }
+
+  mutating func flush() throws(ReportError) {
+    writeOut()
+    try pieces.check()
+  }
+
+  mutating func finish() throws(ReportError) {
+    try flush()
+    try file.commit()
+  }
+
+  private mutating func writeOut() {
+    pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
+  }
+}
+
+/// Writes rows in pieces; after an error nothing more, so that a file never has a gap.
+struct RowPieces {
+  /// How many are gathered before they are written.
+  static let bytes = 65_536
+
+  /// The first error.
+  private(set) var error: ReportError?
+
+  /// Writes the gathered rows with `body`, and empties the buffer.
+  mutating func write(_ buffer: inout OutputBuffer, _ body: (UnsafeRawBufferPointer) throws(ReportError) -> Void) {
+    attempt { () throws(ReportError) in try buffer.withUnsafeBytes(body) }
+    buffer.removeAll()
+  }
+
+  /// Calls `body`, and keeps its error; not after an error.
+  mutating func attempt(_ body: () throws(ReportError) -> Void) {
+    guard error == nil else { return }
+    do throws(ReportError) {
+      try body()
+    } catch {
+      self.error = error
+    }
+  }
+
+  /// Throws the first error, again each time.
+  func check() throws(ReportError) {
+    if let error { throw error }
+  }
 }

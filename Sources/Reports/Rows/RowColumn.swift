@@ -3,7 +3,6 @@ enum RowColumn: CaseIterable {
   case url, manifest, line, priority, outcome, kind, status, bytes, format, width, height, attempts, duration, remoteCache
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
 
-  /// Its name in every form.
   @inline(__always)
   var name: StaticString {
     switch self {
@@ -34,29 +33,25 @@ enum RowColumn: CaseIterable {
   }
 }
 
-/// How a form writes rows: what stands around, before and between the values of columns. Numbers and `true` look alike in all.
+/// How a form writes rows. Numbers and `true` look alike in all.
 protocol RowSyntax {
-  /// What stands around text that needs no escape.
+  /// Encloses text that needs no escape.
   static var quote: StaticString { get }
 
-  /// Appends what stands before the value of a column, which is known.
+  /// Begins a column whose value is known.
   static func begin(_ column: RowColumn, in output: inout OutputBuffer)
 
-  /// Appends what stands in place of a column that is not known.
+  /// Passes over a column whose value is unknown.
   static func skip(_ column: RowColumn, in output: inout OutputBuffer)
 
-  /// Appends text from outside.
   static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer)
 
-  /// Appends several texts as one value.
   static func append(list: [String], to output: inout OutputBuffer)
 
-  /// Ends the row.
   static func end(in output: inout OutputBuffer)
 }
 
 extension RowSyntax {
-  /// Appends text from outside.
   static func append(text: String, to output: inout OutputBuffer) {
     var text = text
     text.withUTF8 { append(text: UnsafeRawBufferPointer($0), to: &output) }

@@ -6,7 +6,6 @@ import ImagePrimitives
 /// examples; of more kinds an overview comes first, so that a screen of 24 lines shows them all and the worst host. Text from outside
 /// is escaped; URLs longer than three lines are cut, since the JSON report has them whole.
 public struct TextReport: ReportForm {
-  /// What stands first.
   public enum Order: Sendable, Hashable {
     /// The verdict, as a run's report is read from its top.
     case verdictFirst
@@ -21,13 +20,11 @@ public struct TextReport: ReportForm {
   public var width: Int
   /// Whether ANSI colours underline what the words say; no by default.
   public var hasColor: Bool
-  /// What stands first; the verdict by default.
   public var order: Order
   /// Whether all failures that are listed are shown (the first 1,000, and ten of each kind), not two of each kind, each with a curl line
   /// that makes its request again, and what the run's time went to; no by default.
   public var isVerbose: Bool
 
-  /// A writer for pages of `width` columns.
   public init(width: Int = 80, hasColor: Bool = false, order: Order = .verdictFirst, isVerbose: Bool = false) {
     self.width = width
     self.hasColor = hasColor
@@ -38,7 +35,6 @@ public struct TextReport: ReportForm {
   /// The same for a file: 80 columns without colours.
   var forFile: TextReport { TextReport(order: order, isVerbose: isVerbose) }
 
-  /// Appends the report; its last line is ended.
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     switch order {
     case .verdictFirst:
@@ -121,16 +117,68 @@ extension TextPage {
     var clauses = [rate(report.urlsPerSecond)]
     if report.traffic.attempts > 0 { clauses[0] += ", \(byteCount(report.bytesPerSecond))/s" }
     if report.isAllGood, let summary = report.traffic.latency.summary { clauses[0] += ", " + summary }
-    if let bound = report.end.boundedBy { clauses.append("bounded by \(escapedForTerminal(bound))") }
+    if let bound = report.end.bottleneck { clauses.append("bounded by \(escapedForTerminal(bound))") }
     paragraph("Speed", clauses)
-    if isVerbose, let shares = report.end.boundWords { paragraph("Time", [escapedForTerminal(shares)]) }
+    if isVerbose, let shares = report.end.bottleneckPhrase { paragraph("Time", [escapedForTerminal(shares)]) }
   }
 }
 
 extension LatencyHistogram {
-  /// `12 ms median, 310 ms at 99 %`; nil where nothing was measured.
+  /// `12 ms median, 310 ms at 99 %`; nil if nothing was measured.
   var summary: String? {
     guard let median = percentile(0.5), let late = percentile(0.99) else { return nil }
     return "\(latency(median)) median, \(latency(late)) at 99 %"
+  }
+}
+
+/// Lines of text for a terminal of some width: pieces with colours, whose columns are counted without them.
+struct TextPage {
+  /// What a colour underlines.
+  enum Style: String {
+    case plain = ""
+    case failure = "\u{1B}[31m"
+    case warning = "\u{1B}[33m"
+    case detail = "\u{1B}[2m"
+  }
+
+  let width: Int
+  let hasColor: Bool
+  /// Whether all listed failures are shown, each with what makes its request again.
+  let isVerbose: Bool
+  private(set) var text = ""
+
+  init(width: Int, hasColor: Bool, isVerbose: Bool = false) {
+    self.width = width
+    self.hasColor = hasColor
+    self.isVerbose = isVerbose
+  }
+
+  func styled(_ text: String, _ style: Style) -> String {
+    hasColor && style != .plain && !text.isEmpty ? style.rawValue + text + "\u{1B}[0m" : text
+  }
+
+  /// Ends a line; spaces at its end are dropped.
+  mutating func line(_ line: String = "") {
+    var line = line
+    while line.last == " " { line.removeLast() }
+    text += line + "\n"
+  }
+
+  mutating func append(_ other: TextPage) { text += other.text }
+
+  /// Writes clauses after a label, separated by `; `, with line breaks between words where the width ends, aligned after the label.
+  mutating func paragraph(_ label: String, _ clauses: [String], indent: Int = 11, style: Style = .plain) {
+    let words = clauses.joined(separator: "; ").split(separator: " ")
+    var prefix = label.padded(to: indent)
+    var current = ""
+    for word in words {
+      if !current.isEmpty, indent + columns(of: current) + 1 + columns(of: String(word)) > width {
+        line(prefix + styled(current, style))
+        prefix = String(repeating: " ", count: indent)
+        current = ""
+      }
+      current += current.isEmpty ? String(word) : " " + word
+    }
+    line(prefix + styled(current, style))
   }
 }

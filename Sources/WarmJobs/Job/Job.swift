@@ -6,35 +6,33 @@ public import Reports
 ///
 /// It comes from ``JobFile``; past that line nothing is a string that should be a type. ``JobKeys`` says which key sets what.
 public struct Job: Sendable {
-  /// What reports call it: lower-case letters, digits and `-`.
+  /// Lower-case letters, digits and `-`.
   public var name = ""
-  /// A sentence for people.
   public var description = ""
   /// The job file's path as it was given; nil for a job made from the command line alone.
   public var file: String?
-  /// The lists of URLs in the order in which they stand.
+  /// The lists of URLs, in their order.
   public var manifests: [Manifest] = []
-  /// In which order, how many at once, and how fast.
+  /// The order, concurrency and rates of requests.
   public var prefetch = Prefetch()
-  /// What is asked of servers, and which answers are good.
+  /// What is sent to servers, and which responses are good.
   public var request = Request()
-  /// Which cache, and how long and how much it keeps.
+  /// The cache, and how long and how much it keeps.
   public var cache = Cache()
-  /// What makes bytes a good image.
+  /// The rules for good images.
   public var verify = Verify()
   /// What is stored in place of the original; nil, the default: the original.
   public var transform: Transform?
-  /// What is remembered as bad for good; for how long is the cache's business.
+  /// Which failures are permanent; ``Cache/disk`` has how long they are remembered.
   public var blacklist = BlacklistRules()
   /// Where reports go; the same file, or standard output, never twice.
   public var reports = [ReportTarget()]
-  /// What shards of the job are cut by.
   public var shardBy = Shard.Rule.url
-  /// Which of the job's entries are fetched; nil, the default: all. See ``sharded(_:)``.
+  /// The shard whose entries are fetched; nil, the default: all. See ``sharded(_:)``.
   public var shard: Shard?
-  /// What makes the exit status 2.
+  /// The limits beyond which the exit status is 2.
   public var failOn = FailOn()
-  /// An earlier report, whose failures do not count; nil: all count.
+  /// An earlier report, whose failures don't count; nil: all count.
   public var baseline: JobPath?
 
   /// A job without a name and manifests, with the defaults of the job file.
@@ -44,15 +42,12 @@ public struct Job: Sendable {
 extension Job {
   /// One report and where it goes.
   public struct ReportTarget: Sendable, Hashable {
-    /// Where a report goes.
     public enum Destination: Sendable, Hashable {
       case standardOutput
       case file(JobPath)
     }
 
-    /// How it is written.
     public var format: ReportFormat
-    /// Where it goes.
     public var destination: Destination
     /// Whether a JUnit report lists what was good, too.
     public var listsSuccesses: Bool

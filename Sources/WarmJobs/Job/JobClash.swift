@@ -3,12 +3,11 @@ import Reports
 
 /// Why jobs cannot be run one after another, as one sentence: what one of them leaves behind, another one would write over.
 public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What both write, which jobs they are, and what to do.
   public let description: String
 }
 
 extension [Job] {
-  /// Throws where two of the jobs write one file: a report.
+  /// Throws if two of the jobs write one file: a report.
   ///
   /// Paths are compared by their letters. What is no regular file, such as a pipe, may get several reports. So may standard
   /// output, where they are text, for GitHub or JSON Lines, which can follow one another.
@@ -31,7 +30,6 @@ extension [Job] {
 
 private let advice = "give each a file of its own, or run the jobs one by one"
 
-/// A file that a job writes.
 private struct JobOutput {
   let path: JobPath
   /// What it is, and of which job.

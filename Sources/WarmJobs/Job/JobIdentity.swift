@@ -21,10 +21,9 @@ extension Job {
   /// The shard that this job runs, as reports name it; nil: all of its entries.
   public var reportedShard: ReportedShard? { shard.map { ReportedShard($0) } }
 
-  /// The shard that an entry of that URL is in, of those that the job is cut into; nil where it is not cut.
+  /// The shard that an entry of that URL is in, of those that the job is cut into; nil if it is not cut.
   public func reportedShard(of url: BaseURL) -> ReportedShard? { shard.map { ReportedShard($0.holder(of: url)) } }
 
-  /// How reports name it.
   package var identity: JobIdentity { JobIdentity(name: name, file: file, shard: reportedShard, digest: digest) }
 }
 
@@ -37,7 +36,7 @@ extension Job {
   /// described so in ``JobKeys``.
   ///
   /// They are the same on every machine: of an absolute path the file's name counts, of a relative one all of it. What is in the
-  /// lists is not read. Values of header fields, users and passwords are left out.
+  /// lists is not read. Values of headers, users and passwords are left out.
   var digest: String {
     var text: [UInt8] = []
     // With its length, so that different values cannot come to the same bytes.

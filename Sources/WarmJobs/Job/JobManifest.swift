@@ -38,7 +38,6 @@ extension Job {
 }
 
 extension BaseURL {
-  /// As reports show it.
   var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
 }
 

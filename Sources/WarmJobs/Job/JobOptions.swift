@@ -7,7 +7,7 @@ public import Manifests
 
 // What a job has beside the options of a single module: they are held together as the job file's sections are.
 extension Job {
-  /// In which order, how many at once, and how fast.
+  /// The order, concurrency and rates of requests.
   public struct Prefetch: Sendable {
     /// The order within a priority class; last in, first out reverses across manifests too.
     public var order = EntryOrder.fifo
@@ -17,7 +17,7 @@ extension Job {
     public var deadline: Duration?
   }
 
-  /// Which cache, how long and how much it keeps, and how it is used.
+  /// The cache, how long and how much it keeps, and how it is used.
   public struct Cache: Sendable {
     /// The limits of the memory layer; nil: none.
     public struct Memory: Sendable, Hashable {
@@ -46,17 +46,8 @@ extension Job {
     public var verifiesHits = false
   }
 
-  /// What makes the bytes that came a good image.
+  /// The rules for good images.
   public struct Verify: Sendable {
-    /// What is asked of caches on the way.
-    public enum RemoteCache: Sendable, Hashable {
-      case ignore
-      /// A second request tells whether they have the image.
-      case report
-      /// They must have it.
-      case hit
-    }
-
     /// What becomes of an image that a host gives for ten URLs or more: the same bytes behind different URLs, as soft 404s have them.
     ///
     /// One that is shared on purpose, such as a spacer of one pixel or a logo, counts as well: nothing in it tells the two apart, and hosts do answer with
@@ -75,10 +66,26 @@ extension Job {
     /// The rules for one image, as somebody wrote them.
     public var rules = VerificationRules()
     public var placeholders = Placeholders.report
-    public var remoteCache = RemoteCache.ignore
   }
 
-  /// What is stored in place of an image as it came.
+  /// What is asked of caches on the way.
+  public enum RemoteCache: Sendable, Hashable {
+    case ignore
+    /// A second request shows whether they have the image.
+    case report
+    /// They must have it.
+    case hit
+  }
+
+  public var remoteCache: RemoteCache {
+    get { !request.download.checksRemoteCache ? .ignore : verify.rules.requiresRemoteHit ? .hit : .report }
+    set {
+      request.download.checksRemoteCache = newValue != .ignore
+      verify.rules.requiresRemoteHit = newValue == .hit
+    }
+  }
+
+  /// What is stored in place of the original.
   public struct Transform: Sendable, Hashable {
     /// A size in pixels; with neither side, images stay as large as they are.
     public struct Resize: Sendable, Hashable {
@@ -95,7 +102,7 @@ extension Job {
         self.fit = fit
       }
 
-      /// What makes images that large; nil where they stay as they are.
+      /// What makes images that large; nil if they stay as they are.
       var transformer: ResizingTransformer? {
         width == nil && height == nil ? nil : ResizingTransformer(width: width, height: height, fit: fit)
       }

@@ -8,7 +8,6 @@ internal import YAMLDocuments
 
 // What no single key can tell: keys that do not go together.
 extension JobReader {
-  /// Checks all keys of the job that was read.
   func checkAll() {
     for index in job.manifests.indices { checkManifest(index) }
     checkRequest()
@@ -71,13 +70,13 @@ extension JobReader {
     for (index, report) in job.reports.enumerated() {
       let path = "report[\(index)].\(report.format.rawValue)"
       guard let node = given[path], node.mapping == nil || given["\(path).path"] != nil else { continue }
-      let (target, place) =
+      let (target, name) =
         switch report.destination {
         case .standardOutput: ("-", "standard output")
         case .file(let path): (path.normalized, "'\(path.written)'")
         }
       if let other = writers.updateValue("the \(report.format.rawValue) report", forKey: target) {
-        mistakes.add("\(place) is already the target of \(other)", at: node)
+        mistakes.add("\(name) is already the target of \(other)", at: node)
       }
     }
   }
@@ -90,11 +89,11 @@ extension JobReader {
   /// Keys of the request of which one rules out what another promises.
   private func checkRequest() {
     let request = job.request
-    if request.addresses == .publicOnly, request.proxy != .none {
+    if request.download.connection.addresses == .publicOnly, request.download.connection.proxy != .none {
       let reason = "a proxy connects by itself, to whatever address"
       refuse("request.addresses", since: reason, chosenBy: "request.proxy")
     }
-    if !request.edges.isEmpty, !request.connectTo.isEmpty {
+    if !request.edges.isEmpty, !request.download.connection.connectTo.isEmpty {
       refuse("request.connect-to", since: "entries are fetched from the edges", chosenBy: "request.edges")
     }
     let combinations = max(1, request.edges.count) * max(1, request.variants.count)
@@ -104,25 +103,25 @@ extension JobReader {
         at: node
       )
     }
-    if request.keepsCookies, let node = given["request.headers"],
-      request.headers.contains(where: { $0.name.lowercased() == "cookie" })
+    if request.download.handlesCookies, let node = given["request.headers"],
+      request.download.headers.contains(where: { $0.name.lowercased() == "cookie" })
     {
       mistakes.add("a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)", at: node)
     }
     if request.tls.clientCertificate == nil, request.tls.clientKey != nil, let node = given["request.tls.client-key"] {
       mistakes.add("'client-key' has no effect without a 'client-certificate'", at: node)
     }
-    if !request.tls.verifies, request.tls.caFile != nil, let node = given["request.tls.ca-file"] {
+    if request.download.allowsInvalidTLSCertificates, request.tls.caFile != nil, let node = given["request.tls.ca-file"] {
       mistakes.add("'ca-file' has no effect with verify: false", at: node)
     }
-    if request.backoff.maximum < request.backoff.initial {
+    if request.download.backoff.maximum < request.download.backoff.initial {
       refuse("request.backoff.maximum", lessThan: "request.backoff.initial")
     }
   }
 
   /// Keys that need whole images, which `head` and `probe` do not bring, or headers, which `head` does not.
   private func checkMethod() {
-    let method = job.request.method
+    let method = job.request.download.method
     guard method != .get else { return }
     let reason = "method: \(JobCodec.method.text(method)) fetches no whole images"
     if job.verify.rules.depth == .full { refuse("verify.decode", since: reason, chosenBy: "request.method") }
@@ -188,7 +187,7 @@ extension JobReader {
 
   /// What caches on the way say only of what is fetched.
   private func checkRemoteCache() {
-    guard job.cache.mode == .only, job.verify.remoteCache != .ignore else { return }
+    guard job.cache.mode == .only, job.remoteCache != .ignore else { return }
     refuse("verify.remote-cache", since: "nothing is fetched with mode: only", chosenBy: "cache.mode")
   }
 }

@@ -165,7 +165,7 @@ extension JobCodec {
 
   static func orNone<Wrapped>(_ other: JobCodec<Wrapped>) -> JobCodec where Value == Wrapped? { or("none", other) }
 
-  /// A value that is nil where its key is not written.
+  /// A value that is nil if its key is not written.
   static func given<Wrapped>(_ other: JobCodec<Wrapped>) -> JobCodec where Value == Wrapped? {
     JobCodec(other.type, { other.value($0).map { $0 } }, text: { $0.map(other.text) ?? "" })
   }
@@ -238,13 +238,13 @@ extension JobCodec<[ClosedRange<Int>]> {
   }
 }
 
-extension JobCodec<[Job.Request.Header]> {
+extension JobCodec<[DownloadOptions.Header]> {
   static var headers: JobCodec {
     JobCodec(.headers(ofVariant: false), { if case .headers(let headers) = $0 { headers } else { nil } }, text: names)
   }
 
   /// The names of fields, without their values.
-  fileprivate static func names(_ headers: [Job.Request.Header]) -> String {
+  fileprivate static func names(_ headers: [DownloadOptions.Header]) -> String {
     "{\(headers.map { "\($0.name): ***" }.joined(separator: ", "))}"
   }
 }
@@ -254,7 +254,7 @@ extension JobCodec<[Job.Request.Variant]> {
     mapping(of: .headers(ofVariant: true)) { name, value in
       if case .headers(let headers) = value { Job.Request.Variant(name: name, headers: headers) } else { nil }
     } text: {
-      "\($0.name): \(JobCodec<[Job.Request.Header]>.names($0.headers))"
+      "\($0.name): \(JobCodec<[DownloadOptions.Header]>.names($0.headers))"
     }
   }
 }

@@ -1,3 +1,4 @@
+import ImagePrimitives
 internal import Glibc
 import ImageCaching
 internal import ImageManaging
@@ -69,7 +70,7 @@ public enum JobFile {
       job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""
       if job.cache.disk.directory.isEmpty, job.cache.mode != .bypass {
         let message = "this user has no home folder for the cache; set cache.directory or PREWARM_CACHE_DIR"
-        found.append(JobFileError(place: .path(file ?? "the command line"), message: message, secrets: []))
+        found.append(JobFileError(location: .path(file ?? "the command line"), message: message, secrets: []))
       }
     }
     guard found.isEmpty else { throw JobFileErrors(found) }
@@ -80,7 +81,7 @@ public enum JobFile {
     do {
       return try YAMLDocument(parsing: text, name: name)
     } catch {
-      throw JobFileErrors([JobFileError(place: .file(error.location), message: error.message, secrets: [])])
+      throw JobFileErrors([JobFileError(location: .file(error.location), message: error.message, secrets: [])])
     }
   }
 
@@ -100,7 +101,7 @@ public enum JobFile {
 
   /// What the last call of the system says on why `path` cannot be read.
   private static func unreadable(_ path: String) -> JobFileErrors {
-    let reason = String(cString: strerror(errno))
-    return JobFileErrors([JobFileError(place: .path(path), message: "cannot be read: \(reason)", secrets: [])])
+    let reason = errorSentence()
+    return JobFileErrors([JobFileError(location: .path(path), message: "cannot be read: \(reason)", secrets: [])])
   }
 }

@@ -1,9 +1,8 @@
 public import YAMLDocuments
 
-/// One mistake in a job, and where it stands.
+/// One mistake in a job, with its location.
 public struct JobFileError: Error, Sendable, CustomStringConvertible {
-  /// Where a mistake was found.
-  public enum Place: Sendable {
+  public enum Location: Sendable {
     /// In the job file.
     case file(SourceLocation)
     /// In what the command line sets: the option as it was typed.
@@ -12,28 +11,27 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
     case path(String)
   }
 
-  /// Where it was found.
-  public let place: Place
-  /// One sentence, without the place and without secrets.
+  public let location: Location
+  /// One sentence, without the location and without secrets.
   public let message: String
   /// Stretches of the text that hold secrets and are never shown.
   let secrets: [SourceRange]
 
   /// `file:line:column`, or the option, or the path.
   public var label: String {
-    switch place {
-    case .file(let location): location.label
+    switch location {
+    case .file(let source): source.label
     case .option(let option): option
     case .path(let path): path
     }
   }
 
-  /// The place and the sentence on one line.
+  /// The location and the sentence on one line.
   public var description: String { SourceExcerpt.visible("\(label): \(message)") }
 
-  /// The place and the sentence, and for a mistake in a file its line with carets below; ends without a newline.
+  /// The location and the sentence, and for a mistake in a file its line with carets below; ends without a newline.
   public func formatted(color: Bool) -> String {
-    guard case .file(let location) = place, let excerpt = SourceExcerpt(at: location, hiding: secrets) else {
+    guard case .file(let source) = location, let excerpt = SourceExcerpt(at: source, hiding: secrets) else {
       return description
     }
     let number = String(excerpt.lineNumber)
@@ -47,7 +45,7 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Everything that is wrong with a job: the file's mistakes in order of place, then those of the command line.
+/// Everything that is wrong with a job: the file's mistakes in their order, then those of the command line.
 public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
   /// Never empty.
   public let mistakes: [JobFileError]
@@ -66,11 +64,10 @@ public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
     return (mistakes.map { $0.formatted(color: color) } + ["\(count); nothing was fetched", ""]).joined(separator: "\n")
   }
 
-  /// All mistakes, without colour.
   public var description: String { formatted(color: false) }
 }
 
-/// The mistakes found so far, and what is needed to name their places; the readers of one job share it.
+/// The mistakes found so far, and what is needed to name their locations; the readers of one job share it.
 final class JobFileErrorList {
   /// What the command line set, in order: each is a text of its own.
   let options: [SourceText]
@@ -83,7 +80,7 @@ final class JobFileErrorList {
     self.secrets = secrets
   }
 
-  /// Those of the job file by place, then those of the options; what an alias repeats is there once.
+  /// Those of the job file by location, then those of the options; what an alias repeats is there once.
   var sorted: [JobFileError] {
     var seen: Set<String> = []
     return found.enumerated()
@@ -117,21 +114,24 @@ final class JobFileErrorList {
     add(message, at: location)
   }
 
-  /// Adds a mistake at the first place within a scalar where `part` is written.
+  /// Adds a mistake at the first occurrence within a scalar where `part` is written.
   func add(_ message: String, at node: YAMLNode, narrowedTo part: String) {
     add(message, at: node.location.first(part) ?? node.location)
   }
 
   func add(_ message: String, at location: SourceLocation) {
     let option = options.firstIndex { $0 === location.source }
-    let place = option == nil ? JobFileError.Place.file(location) : .option(location.source.name)
-    let mistake = JobFileError(place: place, message: message, secrets: option == nil ? secrets : [])
+    let mistake = JobFileError(
+      location: option == nil ? .file(location) : .option(location.source.name),
+      message: message,
+      secrets: option == nil ? secrets : []
+    )
     found.append((option.map { $0 + 1 } ?? 0, location.range.start, mistake))
   }
 }
 
 extension SourceLocation {
-  /// The first stretch within this one where `part` is written; nil where it is not, for want of escapes or on two lines.
+  /// The first stretch within this one where `part` is written; nil if it is not, for want of escapes or on two lines.
   fileprivate func first(_ part: String) -> SourceLocation? {
     let needle = Array(part.unicodeScalars)
     for number in range.start.line...max(range.start.line, range.end.line) where source.lines.indices.contains(number - 1) {
@@ -150,7 +150,7 @@ extension SourceLocation {
   }
 }
 
-/// Finds what no message may show of a job file: values of header fields, proxies, and URLs with a user in them; and what stands where
+/// Finds what no message may show of a job file: values of headers, proxies, and URLs with a user in them; and what stands where
 /// the name of a secret's variable belongs, as it may be the secret itself.
 ///
 /// What variables hold never stands in the file, so its lines cannot show it.

@@ -9,7 +9,7 @@ extension JobKeys {
       exactlyOneOf: ReportFormat.allCases.map(\.rawValue),
       \.reports,
       Job.ReportTarget(),
-      default: #"[{text: "-"}]"#,
+      text: { "{\($0.format.rawValue): \(JobOverride.quoted($0.destination.path))}" },
       "reports, each with a path, or '-' for standard output"
     )
     JobKey("report[].text", .given(.path), \.report[.text], example: #""-""#, "for a person")
@@ -133,7 +133,7 @@ extension Job {
 }
 
 extension Job.ReportTarget {
-  /// Where it goes as a report of that format; nil where it is none.
+  /// Where it goes as a report of that format; nil if it is none.
   fileprivate subscript(format: ReportFormat) -> JobPath? {
     get {
       guard format == self.format else { return nil }

@@ -7,12 +7,12 @@ extension JobKeys {
     JobKey(
       "request.method",
       .method,
-      \.request.method,
+      \.request.download.method,
       isInDigest: true,
       "probe: a ranged GET of the first 64 KiB, for the header; head: no decoding"
     )
-    JobKey("request.headers", .headers, \.request.headers, "sent to the entry's own scheme, host and port only")
-    JobKey("request.accept", .text(.headerValue), \.request.accept, "the Accept field")
+    JobKey("request.headers", .headers, \.request.download.headers, "sent to the entry's own scheme, host and port only")
+    JobKey("request.accept", .text(.headerValue), \.request.download.accept, "the Accept field")
     JobKey(
       "request.variants",
       .variants,
@@ -25,37 +25,42 @@ extension JobKeys {
       // The default as it is written in the list of keys means the default where it is copied, too.
       .text(.headerValue)
         .map {
-          $0 == agentOfNoVersion ? Job.Request().userAgent : $0
+          $0 == agentOfNoVersion ? Job.Request().download.userAgent : $0
         } from: {
-          $0 == Job.Request().userAgent ? agentOfNoVersion : $0
+          $0 == Job.Request().download.userAgent ? agentOfNoVersion : $0
         },
-      \.request.userAgent,
+      \.request.download.userAgent,
       "the User-Agent field"
     )
     JobKey(
       "request.timeout",
-      .orNone(.duration(minimum: .milliseconds(1))),
-      \.request.timeout,
+      .timeLimit,
+      \.request.download.timeout,
       "one transfer, redirects included"
     )
-    JobKey("request.connect-timeout", .duration(minimum: .milliseconds(1)), \.request.connectTimeout, "until connected")
+    JobKey("request.connect-timeout", .duration(minimum: .milliseconds(1)), \.request.download.connectTimeout, "until connected")
     JobKey(
       "request.stall-timeout",
-      .orNone(.duration(minimum: .milliseconds(1))),
-      \.request.stallTimeout,
+      .timeLimit,
+      \.request.download.stallTimeout,
       "no byte for this long"
     )
-    JobKey("request.retries", .integer(0...100), \.request.retries, "of transient failures only")
+    JobKey("request.retries", .integer(0...100), \.request.download.retries, "of transient failures only")
     JobKey("request.backoff", "the wait before a retry: exponential, full jitter")
-    JobKey("request.backoff.initial", .duration(minimum: .zero), \.request.backoff.initial, "the bound of the first wait")
-    JobKey("request.backoff.maximum", .duration(minimum: .zero), \.request.backoff.maximum, "the bound of every wait")
+    JobKey(
+      "request.backoff.initial",
+      .duration(minimum: .zero),
+      \.request.download.backoff.initial,
+      "the bound of the first wait"
+    )
+    JobKey("request.backoff.maximum", .duration(minimum: .zero), \.request.download.backoff.maximum, "the bound of every wait")
     JobKey(
       "request.retry-after-max",
       .duration(minimum: .zero),
-      \.request.retryAfterMaximum,
+      \.request.download.retryAfterMaximum,
       "what an entry may wait for Retry-After in all; such a wait is no retry"
     )
-    JobKey("request.redirects", .integer(0...100), \.request.redirects, "followed in one transfer")
+    JobKey("request.redirects", .integer(0...100), \.request.download.redirects, "followed in one transfer")
     JobKey(
       "request.accept-status",
       .statuses(200...599),
@@ -65,21 +70,21 @@ extension JobKeys {
     )
     JobKey(
       "request.max-bytes",
-      .orNone(.size(1...Int.max)),
-      \.request.maxBytes,
+      .word("none", means: .max, or: .size(1...Int.max)),
+      \.request.download.maxBytes,
       isInDigest: true,
       "of a body; a longer one fails"
     )
     JobKey(
       "request.http",
       .words("a version of HTTP", ["auto": .automatic, "1.1": .http1, "2": .http2]),
-      \.request.httpVersion,
+      \.request.download.connection.httpVersion,
       "the version of HTTP; auto: 2 where TLS agrees on it"
     )
     JobKey(
       "request.connect-to",
       .list(of: .connectTarget),
-      \.request.connectTo,
+      \.request.download.connection.connectTo,
       "connect elsewhere, with the same Host and SNI; the first that fits counts, an empty part fits anything"
     )
     JobKey(
@@ -92,7 +97,7 @@ extension JobKeys {
     JobKey(
       "request.proxy",
       .word("none", means: .none, or: .word("environment", means: .environment, or: .proxyURL)),
-      \.request.proxy,
+      \.request.download.connection.proxy,
       "environment: http_proxy, https_proxy, all_proxy, no_proxy"
     )
     JobKey(
@@ -118,16 +123,21 @@ extension JobKeys {
       isRequired: true,
       "the variable with the password"
     )
-    JobKey("request.cookies", .boolean, \.request.keepsCookies, "keep cookies during the job")
+    JobKey("request.cookies", .boolean, \.request.download.handlesCookies, "keep cookies during the job")
     JobKey(
       "request.robots",
       .words("a rule", ["ignore": false, "respect": true]),
-      \.request.respectsRobots,
+      \.request.download.respectsRobots,
       isInDigest: true,
       "respect: each host's robots.txt is read first, and kept"
     )
     JobKey("request.tls", "how servers prove who they are, and we")
-    JobKey("request.tls.verify", .boolean, \.request.tls.verifies, "refuse what is not proven")
+    JobKey(
+      "request.tls.verify",
+      .boolean.map({ !$0 }, from: { !$0 }),
+      \.request.download.allowsInvalidTLSCertificates,
+      "refuse what is not proven"
+    )
     JobKey(
       "request.tls.ca-file",
       .orNone(.path),
@@ -144,7 +154,7 @@ extension JobKeys {
     JobKey(
       "request.addresses",
       .words("a rule", ["any": .any, "public": .publicOnly]),
-      \.request.addresses,
+      \.request.download.connection.addresses,
       isInDigest: true,
       "public: no loopback, private, link-local, special-purpose address"
     )
@@ -155,6 +165,12 @@ extension JobKeys {
 
 extension JobCodec<DownloadOptions.Method> {
   static var method: JobCodec { words("a method", ["get": .get, "head": .head, "probe": .probe]) }
+}
+
+extension JobCodec<Duration> {
+  fileprivate static var timeLimit: JobCodec {
+    .word("none", means: .unlimited, or: .duration(minimum: .milliseconds(1)))
+  }
 }
 
 extension JobCodec<DownloadOptions.Proxy> {

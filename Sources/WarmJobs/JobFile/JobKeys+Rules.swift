@@ -72,7 +72,7 @@ extension JobKeys {
     JobKey(
       "verify.remote-cache",
       .words("a rule", ["ignore": .ignore, "report": .report, "hit": .hit]),
-      \.verify.remoteCache,
+      \.remoteCache,
       isInDigest: true,
       "what a CDN says of a second request for what was fetched; hit: anything else fails"
     )

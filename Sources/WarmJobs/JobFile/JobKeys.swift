@@ -5,15 +5,14 @@ internal import YAMLDocuments
 public struct JobKey: Sendable {
   /// The dotted path; `[]` stands for each item of a list, as in `manifests[].path`.
   public let path: String
-  /// What it holds.
   public let type: JobValueType
-  /// The value by default, as YAML; nil where there is none.
+  /// The value by default, as YAML; nil if there is none.
   public let defaultText: String?
   /// What to write in an example where there is no default.
   public let example: String?
   /// Whether a job must have it.
   public let isRequired: Bool
-  /// One sentence on what it means.
+  /// One sentence.
   public let summary: String
   /// Whether it decides which entries a job has or how they are judged, and so is part of the job's digest.
   let isInDigest: Bool
@@ -62,19 +61,21 @@ public struct JobKey: Sendable {
   }
 
   /// A list of mappings whose keys are described below `path[]`; each has exactly one of the named keys. They set parts of a new item.
+  ///
+  /// - Parameter text: writes an item of the default as YAML; nil if there is no default.
   init<Item: Sendable>(
     _ path: String,
     exactlyOneOf names: [String],
     minimum: Int = 0,
     _ items: any WritableKeyPath<Job, [Item]> & Sendable,
     _ item: Item,
-    default defaultText: String? = nil,
+    text: ((Item) -> String)? = nil,
     _ summary: String
   ) {
     self.init(
       path,
       .entries(exactlyOneOf: names, minimum: minimum),
-      defaultText: defaultText,
+      defaultText: text.map { "[\(Job()[keyPath: items].map($0).joined(separator: ", "))]" },
       isRequired: minimum > 0,
       summary,
       open: { $0[keyPath: items].append(item) },
@@ -119,21 +120,20 @@ public struct JobKey: Sendable {
   /// The path of the section that it stands in; empty for the job itself.
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
-  /// The default as a node; nil where there is none.
+  /// The default as a node; nil if there is none.
   var defaultNode: YAMLNode? { defaultText.map { JobKeys.node($0, of: path) } }
 }
 
 /// Every key of the job file, described once: reading, validation, the list of keys in help and README, schemas and digests come from
 /// here.
 public enum JobKeys {
-  /// All keys in the order in which a job file is best written.
+  /// All keys, in the order of the key reference.
   public static let all: [JobKey] =
     job + manifests + prefetch + request + cache + verify + transform + blacklist + report + failOn
 
   /// The keys of each section, by the section's path; the job's own by the empty one.
   static let bySection = Dictionary(grouping: all, by: \.parent)
 
-  /// The key at that path; nil where there is none.
   public static func key(at path: String) -> JobKey? { all.first { $0.path == path } }
 
   /// What the description of the key at `path` writes as YAML.

@@ -1,3 +1,5 @@
+internal import YAMLDocuments
+
 /// A key that the command line sets, over the job file.
 public struct JobOverride: Sendable {
   /// The dotted path of the key, such as `prefetch.order`; a number is an item of a list, counted from 0
@@ -7,7 +9,7 @@ public struct JobOverride: Sendable {
   public var value: String
   /// What mistakes in it are called: the option with its key, such as `--set prefetch.order` or `--order`.
   public var origin: String
-  /// The value as it was typed, for mistakes; nil where it is no part of ``origin`` and not worth showing.
+  /// The value as it was typed, for mistakes; nil if it is no part of ``origin`` and not worth showing.
   private var typed: String?
   /// Whether the value is a further item of the list at `path`, after those of the job file or of the default.
   public var appends: Bool
@@ -29,7 +31,7 @@ public struct JobOverride: Sendable {
     typed = text
   }
 
-  /// `KEY=VALUE` as `--set` takes it; nil where there is no `=` or no key.
+  /// `KEY=VALUE` as `--set` takes it; nil if there is no `=` or no key.
   public init?(setting: String) {
     guard let equals = setting.firstIndex(of: "="), equals != setting.startIndex else { return nil }
     let path = String(setting[..<equals])
@@ -59,5 +61,102 @@ public struct JobOverride: Sendable {
       ["request", "request.auth"].contains(path) || typed.contains("@")
       || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env"].contains { path.hasPrefix($0) }
     return "\(origin)\(origin.contains(" ") ? "=" : " ")\(isSecret ? "***" : typed)"
+  }
+}
+
+/// Puts what the command line sets into the tree of a job file, before anything is checked.
+struct JobOverrideMerge {
+  private(set) var root: YAMLNode
+  /// A text for each option that could be read.
+  private(set) var options: [SourceText] = []
+  /// What is wrong with options as such, beside what checking the tree will find.
+  private(set) var problems: [(message: String, location: SourceLocation)] = []
+  /// The texts of the defaults that lists began as.
+  private var defaults: [SourceText] = []
+
+  /// Puts `overrides` over `root`, in order.
+  init(_ overrides: [JobOverride], over root: YAMLNode) {
+    self.root = root
+    for override in overrides where !override.yields || !Self.has(override.path, root) { apply(override) }
+  }
+
+  /// Whether there is anything at a dotted path.
+  private static func has(_ path: String, _ root: YAMLNode) -> Bool {
+    let found = path.split(separator: ".").reduce(Optional(root)) { node, name in
+      node?.mapping?.pairs.first { $0.key.scalar?.text == String(name) }?.value
+    }
+    return found != nil
+  }
+
+  private mutating func apply(_ override: JobOverride) {
+    let text = override.value.isEmpty ? "''" : override.value
+    do {
+      let document = try YAMLDocument(parsing: Array(text.utf8), name: override.label)
+      options.append(document.source)
+      let parts = override.path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+      root = set(document.root, at: parts[...], of: override, in: root)
+    } catch {
+      options.append(error.location.source)
+      problems.append((error.message, error.location))
+    }
+  }
+
+  private mutating func set(
+    _ value: YAMLNode,
+    at parts: ArraySlice<String>,
+    of override: JobOverride,
+    in node: YAMLNode?
+  ) -> YAMLNode {
+    guard let name = parts.first else { return override.appends ? appended(value, of: override, to: node) : value }
+    let rest = parts.dropFirst()
+    switch node?.content ?? .mapping(YAMLMapping([])) {
+    case .scalar(let scalar) where scalar.isNull:
+      return set(value, at: parts, of: override, in: nil)
+    case .scalar:
+      problems.append(("no key '\(name)' is below a single value", value.location))
+      return node ?? value
+    case .sequence(var items):
+      guard let index = Quantities.count(name), items.indices.contains(index) else {
+        problems.append(
+          ("the list has no item '\(name)'; items are counted from 0, and there are \(items.count)", value.location)
+        )
+        return node ?? value
+      }
+      items[index] = set(value, at: rest, of: override, in: items[index])
+      return YAMLNode(.sequence(items), location: node?.location ?? value.location)
+    case .mapping(var mapping):
+      let key = YAMLNode(.scalar(YAMLScalar(name, isPlain: true)), location: value.location)
+      if let index = mapping.pairs.firstIndex(where: { $0.key.scalar?.text == name }) {
+        mapping.pairs[index].value = set(value, at: rest, of: override, in: mapping.pairs[index].value)
+        if rest.isEmpty, !override.appends { mapping.pairs[index].key = key }
+      } else {
+        mapping.pairs.append(YAMLMapping.Pair(key: key, value: set(value, at: rest, of: override, in: nil)))
+      }
+      return YAMLNode(.mapping(mapping), tag: node?.tag, location: node?.location ?? value.location)
+    }
+  }
+
+  /// The list with one more item; a list that was not given begins as its default, whose item with the same target makes way.
+  private mutating func appended(_ value: YAMLNode, of override: JobOverride, to node: YAMLNode?) -> YAMLNode {
+    var items: [YAMLNode] = []
+    var location = value.location
+    if let node {
+      // What is no list is refused when the tree is checked.
+      guard let given = node.sequence else { return node }
+      (items, location) = (given, node.location)
+    } else if let implied = JobKeys.key(at: override.path)?.defaultNode?.sequence {
+      items = implied
+      defaults += implied.map(\.location.source)
+    }
+    items.removeAll { item in
+      defaults.contains { $0 === item.location.source } && Self.haveSameTarget(item, value)
+    }
+    return YAMLNode(.sequence(items + [value]), location: location)
+  }
+
+  /// Whether both are a format with its file, and the files are the same as written.
+  private static func haveSameTarget(_ left: YAMLNode, _ right: YAMLNode) -> Bool {
+    guard let left = left.mapping?.pairs.first, let right = right.mapping?.pairs.first else { return false }
+    return left.value.hasSameContent(as: right.value)
   }
 }

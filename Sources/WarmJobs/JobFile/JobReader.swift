@@ -8,7 +8,7 @@ struct JobReader {
   /// The folder that relative paths in the job file start at; those in options start at the current one.
   let folder: String
   let mistakes: JobFileErrorList
-  /// What was read so far, over the defaults.
+  /// The job read so far, over the defaults.
   private(set) var job = Job()
   /// Where the values stand that were given, by their keys' paths; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
@@ -37,8 +37,8 @@ struct JobReader {
       return
     }
     for (first, again) in mapping.duplicateKeys {
-      let place = first.location.source === again.location.source ? "; first on line \(first.location.range.start.line)" : ""
-      mistakes.add("'\(again.scalar?.text ?? "")' is given twice\(place)", at: again)
+      let line = first.location.source === again.location.source ? "; first on line \(first.location.range.start.line)" : ""
+      mistakes.add("'\(again.scalar?.text ?? "")' is given twice\(line)", at: again)
     }
     var seen: Set<String> = []
     for pair in mapping.pairs {
@@ -51,8 +51,8 @@ struct JobReader {
         continue
       }
       guard seen.insert(name).inserted else { continue }
-      let place = location.isEmpty ? name : "\(location).\(name)"
-      if value(of: key, pair, place) { given[place] = pair.value }
+      let itsLocation = location.isEmpty ? name : "\(location).\(name)"
+      if value(of: key, pair, itsLocation) { given[itsLocation] = pair.value }
     }
     for key in keys where key.isRequired && !seen.contains(key.name) {
       let example = key.example.map { "; write \(key.name): \($0)" } ?? ""
@@ -60,7 +60,7 @@ struct JobReader {
     }
   }
 
-  /// Reads the value of a key; false where it is a mistake.
+  /// Reads the value of a key; false if it is invalid.
   private mutating func value(of key: JobKey, _ pair: YAMLMapping.Pair, _ location: String) -> Bool {
     let node = pair.value
     if node.scalar?.isNull == true {
@@ -126,7 +126,7 @@ struct JobReader {
 }
 
 extension YAMLNode {
-  /// What it is, for a sentence on what was expected instead.
+  /// Its kind, for messages.
   var kindPhrase: String {
     switch content {
     case .scalar(let scalar): scalar.isNull ? "nothing" : "a single value"

@@ -1,5 +1,6 @@
 internal import ImageURLs
 internal import Manifests
+internal import ImageDownloading
 internal import YAMLDocuments
 
 /// Reads the value of one key by its type.
@@ -12,7 +13,7 @@ struct JobValueReader {
   let folder: String
   let mistakes: JobFileErrorList
 
-  /// The value; nil where it is a mistake.
+  /// The value; nil if it is invalid.
   func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {
     if let tag = node.tag {
       mistakes.add("tags are not supported, such as '\(tag)' here", at: node)
@@ -68,7 +69,7 @@ struct JobValueReader {
     return Scalar(text: expansion.text, hasVariables: expansion.hasVariables, isPlain: written.isPlain || expansion.hasVariables)
   }
 
-  /// The value of a scalar; nil where it is not what the type needs.
+  /// The value of a scalar; nil if it is not what the type needs.
   private func scalar(_ scalar: Scalar, _ type: JobValueType, _ node: YAMLNode) -> JobValue? {
     let text = scalar.text
     switch type {
@@ -184,8 +185,8 @@ struct JobValueReader {
     return first...last
   }
 
-  private func headers(_ mapping: YAMLMapping, ofVariant: Bool) -> [Job.Request.Header] {
-    var headers: [Job.Request.Header] = []
+  private func headers(_ mapping: YAMLMapping, ofVariant: Bool) -> [DownloadOptions.Header] {
+    var headers: [DownloadOptions.Header] = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
         mistakes.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
@@ -205,7 +206,7 @@ struct JobValueReader {
         mistakes.add("the field '\(name)' needs \(JobTextForm.headerValue.expectation)", at: pair.value)
         continue
       }
-      headers.append(Job.Request.Header(name: name, value: value))
+      headers.append(DownloadOptions.Header(name, value))
     }
     return headers
   }

@@ -1,6 +1,9 @@
+internal import ImageDownloading
 internal import ImagePrimitives
+internal import ImageURLs
+internal import Manifests
 
-/// What a key of the job file holds.
+/// The type of a key's value.
 public indirect enum JobValueType: Sendable {
   /// Keys below it.
   case section
@@ -30,7 +33,7 @@ public indirect enum JobValueType: Sendable {
   case rate
   /// A host and a port.
   case hostAndPort
-  /// Who is connected to in place of a host and port.
+  /// The server to connect to in place of a host and port.
   case connectTarget
   /// The name of a variable of the environment, which holds a secret.
   case secretVariable
@@ -112,14 +115,14 @@ public indirect enum JobValueType: Sendable {
   }
 }
 
-/// What a text must look like.
+/// The form of a text.
 public enum JobTextForm: Sendable {
   /// Any text.
   case free
   case jobName, namespace, path
   /// An absolute http or https URL.
   case webURL
-  /// The value of a header field.
+  /// The value of a header.
   case headerValue
   /// A glob over the URL's path, or `re:` and an expression over the URL.
   case pattern
@@ -184,4 +187,29 @@ extension UInt8 {
   var isDigit: Bool { (0x30...0x39).contains(self) }
   var isLowerCaseLetter: Bool { (0x61...0x7A).contains(self) }
   var isLetter: Bool { isLowerCaseLetter || (0x41...0x5A).contains(self) }
+}
+
+/// The value of a key, read and checked by its ``JobValueType``; a ``JobCodec`` makes an option of it.
+indirect enum JobValue: Sendable {
+  /// A choice, or a word that stands for a value.
+  case word(String)
+  case text(String)
+  case path(JobPath)
+  case webURL(BaseURL)
+  case pattern(URLPattern)
+  case boolean(Bool)
+  /// A count, bytes or pixels.
+  case integer(Int)
+  case duration(Duration)
+  /// 0 to 1.
+  case fraction(Double)
+  case ranges([ClosedRange<Int>])
+  case headers([DownloadOptions.Header])
+  /// A second.
+  case rate(Double)
+  case hostAndPort(host: String, port: Int)
+  case connectTarget(DownloadOptions.ConnectTarget)
+  case mapping([(name: String, value: JobValue)])
+  /// The items, each with its line, counted from 1.
+  case list([(value: JobValue, line: Int)])
 }

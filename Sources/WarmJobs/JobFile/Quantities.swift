@@ -72,7 +72,7 @@ package enum Quantities {
     !text.isEmpty && text.utf8.allSatisfy(\.isDigit) ? Int(text) : nil
   }
 
-  /// A number with at most six decimals times its unit, rounded down; nil where it is no such number or does not fit.
+  /// A number with at most six decimals times its unit, rounded down; nil if it is no such number or does not fit.
   private static func scaled(_ text: String, units: [String: Int]) -> Int? {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     guard let unit = units[String(text[digits.endIndex...])], let first = digits.first, first != "." else { return nil }

@@ -1,7 +1,7 @@
 import ImageDownloading
 import ImageURLs
 
-/// Which header fields a job may send.
+/// Which headers a job may send.
 enum HeaderRules {
   /// Fields that belong to the connection or the framing of the message (RFC 9110, sections 7.2, 7.6.1, 8.6, 10.1.1), or that
   /// prewarm sets itself to know what an answer means.
@@ -15,7 +15,7 @@ enum HeaderRules {
   /// Names in lower case of fields that may not stand in `request.headers`, or in a variant.
   static func refusedNames(ofVariant: Bool) -> [String] { (ofVariant ? [] : keys.keys.sorted()) + reserved.sorted() }
 
-  /// Why a field of that name may not stand in `request.headers`, or in a variant; nil where it may.
+  /// Why a field of that name may not stand in `request.headers`, or in a variant; nil if it may.
   static func problem(name: String, ofVariant: Bool) -> String? {
     let lowered = name.lowercased()
     if !ofVariant, let key = keys[lowered] { return "'\(name)' has a key of its own; use \(key)" }
@@ -83,7 +83,7 @@ enum HostRules {
     Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
   }
 
-  /// The host as URLs have it in normal form; nil where it is none.
+  /// The host as URLs have it in normal form; nil if it is none.
   private static func host(_ text: some StringProtocol) -> String? {
     guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
     if !text.hasPrefix("["), text.contains(":") { return nil }

@@ -3,7 +3,7 @@ enum Suggestions {
   /// Longer words are no slips of the finger.
   private static let maximumLength = 40
 
-  /// The candidate that is at most a third of its letters away; nil where none is that near.
+  /// The candidate that is at most a third of its letters away; nil if none is that near.
   static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     let word = Array(word.lowercased())
     guard word.count <= maximumLength else { return nil }

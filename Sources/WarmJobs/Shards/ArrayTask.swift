@@ -12,11 +12,11 @@ import Manifests
 ///
 /// A variable that is empty counts as not set.
 struct ArrayTask {
-  /// The name of the variable that tells which.
+  /// The variable that holds ``index``.
   private let variable: String
-  /// Which of the tasks it is, from 1.
+  /// From 1.
   private let index: Int
-  /// How many there are; nil where the scheduler does not say.
+  /// How many there are; nil if the scheduler does not say.
   private let count: Count?
 
   private struct Count {
@@ -36,7 +36,7 @@ struct ArrayTask {
     case gnuParallel = "PARALLEL_SEQ"
   }
 
-  /// The task by the one scheduler that has set its variable; throws where there are none or several.
+  /// The task by the one scheduler that has set its variable; throws if there are none or several.
   init(environment: [String: String]) throws(ShardError) {
     let variables = environment.filter { !$0.value.isEmpty }
     let found = Scheduler.allCases.filter { variables[$0.rawValue] != nil }

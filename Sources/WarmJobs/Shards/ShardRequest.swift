@@ -45,7 +45,6 @@ public enum ShardRequest: Sendable, Hashable {
   }
 }
 
-/// One of so many shards.
 public struct ShardNumber: Sendable, Hashable {
   /// From 1.
   public let index: Int
@@ -61,7 +60,6 @@ public struct ShardNumber: Sendable, Hashable {
 
 /// Why the command line names no shard, as one sentence.
 public struct ShardError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, and what to do.
   public let description: String
 
   init(_ description: String) { self.description = description }

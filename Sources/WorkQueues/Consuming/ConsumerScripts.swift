@@ -1,3 +1,4 @@
+#if Queue
 import RedisClient
 
 /// The steps that a consumer takes in Redis, each of them whole or not at all.
@@ -77,8 +78,8 @@ enum ConsumerScripts {
   )
 
   /// `KEYS`: job. `ARGV`: consumer. Returns whether another needed work within the last second, see ``read``.
-  static let look = script(
-    "look",
+  static let checkNeed = script(
+    "checkNeed",
     """
     local needed, by = string.match(redis.call('HGET', KEYS[1], 'needed') or '', '^(%d+) (.*)$')
     if not needed or by == ARGV[2] then return 0 end
@@ -111,3 +112,4 @@ enum ConsumerScripts {
     RedisScript(name: name, source: "if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end\n" + body)
   }
 }
+#endif

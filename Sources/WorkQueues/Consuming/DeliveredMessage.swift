@@ -1,3 +1,4 @@
+#if Queue
 import ImagePrimitives
 import RedisClient
 
@@ -34,22 +35,20 @@ struct DeliveredMessage {
   /// What it says, with whether it is to be tried at all after so many deliveries.
   func read(maximumDeliveries: Int) -> QueuedMessage {
     let all = deliveries + deliveriesBefore
-    var problem: MessageProblem?
-    var bytes: [UInt8] = []
-    var entries: [QueuedEntry] = []
-    do throws(MessageProblem) {
-      guard let payload else { throw MessageProblem(description: "a message of the queue holds nothing that prewarm wrote") }
-      let decoder = try payload.withRawBytes { bytes throws(MessageProblem) in try MessageDecoder(bytes) }
-      bytes = decoder.texts
-      entries = decoder.entries
+    var (bytes, entries): ([UInt8], [QueuedEntry]) = ([], [])
+    var failure: MessageError?
+    do throws(MessageError) {
+      guard let payload else { throw MessageError(description: "a message of the queue holds nothing that prewarm wrote") }
+      let decoder = try payload.withRawBytes { bytes throws(MessageError) in try MessageDecoder(bytes) }
+      (bytes, entries) = (decoder.texts, decoder.entries)
     } catch {
-      problem = error
+      failure = error
     }
     return QueuedMessage(
       id: id,
       deliveries: all,
       isGivenUp: all > maximumDeliveries,
-      problem: problem,
+      error: failure,
       bytes: bytes,
       entries: entries
     )
@@ -81,3 +80,4 @@ extension QueuedMessage {
     }
   }
 }
+#endif

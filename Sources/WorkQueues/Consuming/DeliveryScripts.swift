@@ -1,3 +1,4 @@
+#if Queue
 import RedisClient
 
 /// The steps that bring messages to a consumer: each returns them as stream, id, deliveries, fields.
@@ -139,3 +140,4 @@ extension ConsumerScripts {
     )
   }
 }
+#endif

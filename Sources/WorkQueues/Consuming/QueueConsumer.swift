@@ -1,5 +1,7 @@
+#if Queue
 public import ImagePrimitives
 public import RedisClient
+import Synchronization
 public import Threads
 
 /// A worker's share in a queue: messages come in, results go out, over a connection that a thread of its own holds.
@@ -35,8 +37,8 @@ public final class QueueConsumer: Sendable {
     case waiting(String)
     /// The queue is sealed, and nothing is left in it. Final unless it keeps waiting.
     case drained
-    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held, or was
-    /// acknowledged and not written down, counts no more. Final.
+    /// The queue was deleted, as it is once it is drained and its reports are written, or it was filled anew: what is held, or
+    /// was acknowledged and not written down, counts no more. Final.
     case replaced(isHolding: Bool)
     /// Redis refuses, for the reason in the sentence. Final.
     case refused(String)
@@ -71,8 +73,8 @@ public final class QueueConsumer: Sendable {
 
   /// Joins the workers of `queue`; nothing is taken before it is asked for.
   ///
-  /// - Throws: ``ThreadRefusal`` where the system gives no thread.
-  public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadRefusal) {
+  /// - Throws: ``ThreadError`` where the system gives no thread.
+  public init(_ queue: OpenQueue, options: Options = Options()) throws(ThreadError) {
     let inbox = try ConsumerInbox()
     let requests = requests
     self.inbox = inbox
@@ -118,12 +120,13 @@ public final class QueueConsumer: Sendable {
   /// that what whoever takes them finishes is kept.
   public func divide(_ message: QueuedMessage) { requests.post(.divide(message)) }
 
-  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends. What is
-  /// given back does not count as delivered.
+  /// Takes nothing more, says what was acknowledged, gives back what is held so that others may take it at once, and ends. What
+  /// is given back does not count as delivered.
   ///
   /// Where Redis takes no results for all of `patience`, as at its memory limit, what was acknowledged is given back as well.
   /// Where Redis is away it tries for `patience`, and ends then in any case. An answer that a connection is waiting for is waited
-  /// for until the timeouts of ``Options``, even if `patience` ends before; who cannot wait as long calls ``join(afterSilence:since:)``.
+  /// for until the timeouts of ``Options``, even if `patience` ends before; who cannot wait as long calls
+  /// ``join(afterSilence:since:)``.
   public func stop(patience: Duration = .seconds(5)) {
     requests.post(.stop(until: TimeSource.system.monotonic().advanced(by: patience)))
   }
@@ -142,3 +145,83 @@ public final class QueueConsumer: Sendable {
     return true
   }
 }
+
+/// What a consumer's thread has for its caller.
+final class ConsumerInbox: Sendable {
+  private struct State {
+    var messages: [QueuedMessage] = []
+    var lost: [QueuedMessage.ID] = []
+    var othersNeedWork = false
+    var condition = QueueConsumer.Condition.waiting("Redis has not answered yet")
+  }
+
+  private let state = Mutex(State())
+  private let event: WakeEvent
+  private let need = Atomic(false)
+  private let lastAnswer = Atomic(UInt64(0))
+
+  init() throws(ThreadError) { event = try WakeEvent() }
+
+  /// Readable while there is something to be taken.
+  var descriptor: Int32 { event.descriptor }
+
+  /// Whether the caller has nearly nothing left to do.
+  var needsWork: Bool {
+    get { need.load(ordering: .relaxed) }
+    set { need.store(newValue, ordering: .relaxed) }
+  }
+
+  /// When Redis has last answered.
+  var answered: MonotonicInstant { MonotonicInstant(nanoseconds: lastAnswer.load(ordering: .relaxed)) }
+
+  func noteAnswer() { lastAnswer.store(TimeSource.system.monotonic().nanoseconds, ordering: .relaxed) }
+
+  var condition: QueueConsumer.Condition { state.withLock { $0.condition } }
+
+  func add(_ messages: [QueuedMessage]) {
+    guard !messages.isEmpty else { return }
+    state.withLock { $0.messages += messages }
+    event.signal()
+  }
+
+  func add(lost: [QueuedMessage.ID]) {
+    guard !lost.isEmpty else { return }
+    state.withLock { $0.lost += lost }
+    event.signal()
+  }
+
+  /// Says that another worker needs work.
+  func noteNeed() {
+    state.withLock { $0.othersNeedWork = true }
+    event.signal()
+  }
+
+  /// Makes the descriptor readable.
+  func wake() { event.signal() }
+
+  func set(_ condition: QueueConsumer.Condition) {
+    let isNew = state.withLock { state in
+      defer { state.condition = condition }
+      return state.condition != condition
+    }
+    if isNew { event.signal() }
+  }
+
+  func take() -> QueueConsumer.News {
+    event.reset()
+    return state.withLock { state in
+      defer {
+        state.messages = []
+        state.lost = []
+        state.othersNeedWork = false
+      }
+      return QueueConsumer.News(
+        messages: state.messages,
+        lost: state.lost,
+        othersNeedWork: state.othersNeedWork,
+        condition: state.condition
+      )
+    }
+  }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import DequeModule
 import Glibc
 import ImagePrimitives
@@ -22,7 +23,7 @@ final class QueueLink {
 
   private static let pollInterval = Duration.milliseconds(100)
   private static let longestRenewInterval = Duration.seconds(10)
-  private static let lookInterval = Duration.seconds(1)
+  private static let needCheckInterval = Duration.seconds(1)
 
   let queue: OpenQueue
   let options: QueueConsumer.Options
@@ -41,11 +42,11 @@ final class QueueLink {
   /// What was acknowledged and is not answered.
   var settlements = Deque<Settlement>()
   /// The looks for what others have lost: for batches, and for single entries.
-  var batchLook = ClaimScan(isForRetries: false)
-  var retryLook = ClaimScan(isForRetries: true)
+  var batchScan = ClaimScan(isForRetries: false)
+  var retryScan = ClaimScan(isForRetries: true)
   var isDrained = false
   /// When others are to be told again that it needs work.
-  var nextWordOfNeed = MonotonicInstant(nanoseconds: 0)
+  var nextNeedNotice = MonotonicInstant(nanoseconds: 0)
   /// When to end; nil until it is told to.
   private(set) var stopDeadline: MonotonicInstant?
 
@@ -55,7 +56,7 @@ final class QueueLink {
   private var nextConnect = MonotonicInstant(nanoseconds: 0)
   private var nextRead = MonotonicInstant(nanoseconds: 0)
   private var nextRenewal = MonotonicInstant(nanoseconds: 0)
-  private var nextLook = MonotonicInstant(nanoseconds: 0)
+  private var nextNeedCheck = MonotonicInstant(nanoseconds: 0)
   /// Whether the server was ever one that takes writes.
   private var hasJoined = false
 
@@ -69,7 +70,7 @@ final class QueueLink {
     self.options = options
     self.requests = requests
     self.inbox = inbox
-    keys = QueueKeys(queue.place.name)
+    keys = QueueKeys(queue.location.name)
     consumer = RedisArgument(Self.newName())
   }
 
@@ -81,7 +82,7 @@ final class QueueLink {
       for request in batch { take(request) }
       let now = TimeSource.system.monotonic()
       do throws(End) {
-        if connection != nil || nextConnect <= now { try turn(now) }
+        if connection != nil || nextConnect <= now { try iterate(now) }
         if let stopDeadline, stopDeadline <= now { throw .final(.stopped) }
       } catch {
         if end(error, now) { return }
@@ -103,7 +104,7 @@ final class QueueLink {
   }
 
   /// One round of all that is due.
-  private func turn(_ now: MonotonicInstant) throws(End) {
+  private func iterate(_ now: MonotonicInstant) throws(End) {
     let connection = try connected(now)
     if let stopDeadline {
       try settle(connection, until: stopDeadline)
@@ -113,12 +114,12 @@ final class QueueLink {
     while !settlements.isEmpty { try settle(connection) }
     if nextRenewal <= now { try renew(connection, now) }
     if !given.isEmpty { try giveBack(connection) }
-    if nextLook <= now {
-      try look(connection)
-      nextLook = now.advanced(by: Self.lookInterval)
+    if nextNeedCheck <= now {
+      try checkNeed(connection)
+      nextNeedCheck = now.advanced(by: Self.needCheckInterval)
     }
-    if credits > 0, batchLook.next <= now { try step(\.batchLook, entries: credits, now, connection) }
-    if credits > 0, retryLook.next <= now, !isHoldingLoneRetry { try step(\.retryLook, entries: 1, now, connection) }
+    if credits > 0, batchScan.next <= now { try step(\.batchScan, entries: credits, now, connection) }
+    if credits > 0, retryScan.next <= now, !isHoldingLoneRetry { try step(\.retryScan, entries: 1, now, connection) }
     if nextRead <= now, isReading {
       let hasNothingNew = try read(connection, now)
       nextRead = hasNothingNew ? now.advanced(by: Self.pollInterval) : now
@@ -138,15 +139,15 @@ final class QueueLink {
 
   /// A step of a look for what others have lost, which takes over `entries` at most and the rest of a message.
   private func step(
-    _ look: ReferenceWritableKeyPath<QueueLink, ClaimScan>,
+    _ scan: ReferenceWritableKeyPath<QueueLink, ClaimScan>,
     entries: Int,
     _ now: MonotonicInstant,
     _ connection: RedisConnection
   ) throws(End) {
     // After a standstill, what is held here is not to be taken over from here.
-    if !self[keyPath: look].isUnfinished { try renew(connection, now) }
-    let cursors = try takeOver(entries, from: self[keyPath: look].cursors, connection)
-    self[keyPath: look].advance(to: cursors, now: now, interval: options.takeOverInterval)
+    if !self[keyPath: scan].isUnfinished { try renew(connection, now) }
+    let cursors = try takeOver(entries, from: self[keyPath: scan].cursors, connection)
+    self[keyPath: scan].advance(to: cursors, now: now, interval: options.takeOverInterval)
   }
 
   /// Whether an entry is held that two workers or more have lost. There is never a second beside it: the next that is lost with
@@ -160,11 +161,11 @@ final class QueueLink {
 
   private var nextMoment: MonotonicInstant? {
     guard connection != nil else { return min(nextConnect, stopDeadline ?? nextConnect) }
-    var next = min(nextRenewal, nextLook)
+    var next = min(nextRenewal, nextNeedCheck)
     if isReading { next = min(next, nextRead) }
     guard credits > 0 else { return next }
-    next = min(next, batchLook.next)
-    return isHoldingLoneRetry ? next : min(next, retryLook.next)
+    next = min(next, batchScan.next)
+    return isHoldingLoneRetry ? next : min(next, retryScan.next)
   }
 
   /// The connection; a new one joins the workers, renews what is held, and finds what was delivered to nobody.
@@ -176,7 +177,7 @@ final class QueueLink {
       timeouts = .init(connect: min(timeouts.connect, left), answer: min(timeouts.answer, left))
     }
     let new: RedisConnection
-    do throws(RedisError) { new = try RedisConnection(queue.place.address, timeouts: timeouts) } catch { throw .redis(error) }
+    do throws(RedisError) { new = try RedisConnection(queue.location.address, timeouts: timeouts) } catch { throw .redis(error) }
     // What a server refuses that takes nothing more is not needed to end.
     if stopDeadline == nil {
       try join(new)
@@ -185,8 +186,8 @@ final class QueueLink {
     }
     while try recover(new) {}
     // After the server was away all messages seem to be forsaken: their workers are to renew them first.
-    batchLook.next = now.advanced(by: options.takeOverInterval)
-    retryLook.next = batchLook.next
+    batchScan.next = now.advanced(by: options.takeOverInterval)
+    retryScan.next = batchScan.next
     connection = new
     return new
   }
@@ -218,3 +219,29 @@ final class QueueLink {
     return "\(name)-\(getpid())-\(String(UInt64.random(in: 0...UInt64.max), radix: 16))"
   }
 }
+
+/// A look for what others have lost, through the streams of batches or through those of single entries; it may take many steps.
+struct ClaimScan {
+  /// When its next step is due.
+  var next = MonotonicInstant(nanoseconds: 0)
+  /// Whether it has begun, and has not come to the end of all its streams.
+  private(set) var isUnfinished = false
+  /// Where it goes on, by stream, see ``ConsumerScripts/takeOver``.
+  private(set) var cursors: [RedisArgument]
+
+  private let firstCursors: [RedisArgument]
+
+  init(isForRetries: Bool) {
+    firstCursors = QueueStream.all.map { $0.isRetry == isForRetries ? "0-0" : "" }
+    cursors = firstCursors
+  }
+
+  /// A step was taken, after which it goes on at `cursors`; what is forsaken comes as fast as entries are asked for, the next
+  /// look begins an `interval` later.
+  mutating func advance(to cursors: [RedisArgument], now: MonotonicInstant, interval: Duration) {
+    isUnfinished = cursors.count == firstCursors.count && cursors.contains { $0 != "" }
+    self.cursors = isUnfinished ? cursors : firstCursors
+    next = isUnfinished ? now : now.advanced(by: interval)
+  }
+}
+#endif

@@ -1,3 +1,8 @@
+#if Queue
+import ImagePrimitives
+import CXXHash
+import RedisClient
+
 /// What a worker made of a message.
 public struct Settlement: Sendable {
   /// The most bytes of one of ``results``.
@@ -24,3 +29,86 @@ public struct Settlement: Sendable {
     self.counts = counts
   }
 }
+
+extension Settlement {
+  /// Acknowledges a message and writes what came of it: all of it or nothing, and once.
+  ///
+  /// `KEYS`: job, stream, results, totals, blacklist. `ARGV`: filling, id, entries, undecodable messages, then three lists with
+  /// their lengths: results; outcomes and how many of each; fields of the blacklist, each with 1 and a value or with 0 and
+  /// nothing. Returns 1, or 0 where the message is not pending: it was settled before.
+  ///
+  /// Redis does not roll back what a script did before it failed. So all that might fail comes before the first change: the types
+  /// of the keys, the totals being numbers. The first change is the one that may be refused for want of memory; then none is
+  /// made.
+  static let script = RedisScript(
+    name: "settle",
+    source: """
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end
+      for i, wanted in ipairs({'hash', 'stream', 'stream', 'hash', 'hash'}) do
+        local found = redis.call('TYPE', KEYS[i]).ok
+        if found ~= wanted and found ~= 'none' then
+          return redis.error_reply('WRONGTYPE ' .. KEYS[i] .. ' is a ' .. found .. ', not a ' .. wanted)
+        end
+      end
+      for _, total in ipairs(redis.call('HVALS', KEYS[4])) do
+        if not string.match(total, '^%d+$') or #total > 18 then
+          return redis.error_reply('WRONGTYPE ' .. KEYS[4] .. ' holds no totals')
+        end
+      end
+      local pending = redis.pcall('XPENDING', KEYS[2], 'workers', ARGV[2], ARGV[2], 1)
+      if pending.err or not pending[1] then return 0 end
+      local at = 5
+      local function list(size)
+        local first = at + 1
+        at = at + 1 + tonumber(ARGV[at]) * size
+        return first, at - 1
+      end
+      local first, last = list(1)
+      for i = first, last do redis.call('XADD', KEYS[3], '*', 'r', ARGV[i]) end
+      redis.call('HINCRBY', KEYS[4], 'entries', ARGV[3])
+      if ARGV[4] ~= '0' then redis.call('HINCRBY', KEYS[4], 'undecodable', ARGV[4]) end
+      first, last = list(2)
+      for i = first, last, 2 do redis.call('HINCRBY', KEYS[4], ARGV[i], ARGV[i + 1]) end
+      first, last = list(3)
+      for i = first, last, 3 do
+        if ARGV[i + 1] == '1' then redis.call('HSET', KEYS[5], ARGV[i], ARGV[i + 2]) else redis.call('HDEL', KEYS[5], ARGV[i]) end
+      end
+      redis.call('XACK', KEYS[2], 'workers', ARGV[2])
+      redis.call('XDEL', KEYS[2], ARGV[2])
+      return 1
+      """
+  )
+
+  /// The call that writes it down.
+  func call(_ keys: QueueKeys, filling: String) -> ScriptCall {
+    var arguments: [RedisArgument] = [
+      RedisArgument(filling), RedisArgument(message.text), RedisArgument(entryCount), entryCount == 0 ? 1 : 0,
+      RedisArgument(results.count),
+    ]
+    arguments += results.map { RedisArgument($0) }
+    let counted = counts.enumerated().filter { $0.element > 0 }
+    arguments.append(RedisArgument(counted.count))
+    for (outcome, count) in counted { arguments += [RedisArgument(outcome), RedisArgument(count)] }
+    arguments.append(RedisArgument(badURLs.count + goodURLs.count))
+    for (key, value) in badURLs { arguments += [RedisArgument(key.field), 1, RedisArgument(value)] }
+    for key in goodURLs { arguments += [RedisArgument(key.field), 0, ""] }
+    return ScriptCall(
+      Self.script,
+      keys: [keys.job, keys.stream(message.stream), keys.results, keys.totals, keys.blacklist],
+      arguments
+    )
+  }
+}
+
+/// The key of a URL in the blacklist that workers share: a hash of its bytes as in the message, and the variant.
+public struct BadURLKey: Sendable, Hashable {
+  /// 32 hexadecimal digits (XXH3, 128 bits), a colon, and the variant.
+  let field: [UInt8]
+
+  /// The key of a URL and of one of the job's variants, counted from 0.
+  public init(url: UnsafeRawBufferPointer, variant: Int) {
+    let hash = XXH3_128bits(url.baseAddress, url.count)
+    field = Array("\(hexadecimal(hash.high64))\(hexadecimal(hash.low64)):\(variant)".utf8)
+  }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import ImagePrimitives
 public import RedisClient
 
@@ -6,18 +7,18 @@ public import RedisClient
 /// It connects when it is asked for something, and anew after an error. What throws ``QueueError/redis(_:)`` with an error that
 /// is `unavailable` may succeed when it is called again later.
 public final class QueueFollower {
-  let place: QueuePlace
+  let location: QueueLocation
   let keys: QueueKeys
   private let timeouts: RedisConnection.Timeouts
   private var connection: RedisConnection?
   /// What tells the filling that was found last from others.
   private var filling: String?
 
-  /// A follower of the queue at `place`.
-  public init(_ place: QueuePlace, timeouts: RedisConnection.Timeouts = .init()) {
-    self.place = place
+  /// A follower of the queue at `location`.
+  public init(_ location: QueueLocation, timeouts: RedisConnection.Timeouts = .init()) {
+    self.location = location
     self.timeouts = timeouts
-    keys = QueueKeys(place.name)
+    keys = QueueKeys(location.name)
   }
 
   /// The queue as it is filled now; nil where there is none.
@@ -29,7 +30,7 @@ public final class QueueFollower {
       let variants = fields[2].integer, (1...Int64(QueuedJob.maximumVariants)).contains(variants),
       let created = fields[3].integer,
       (-QueuedJob.maximumMilliseconds...QueuedJob.maximumMilliseconds).contains(created)
-    else { throw .unreadable(place, what: "its key 'job' is none of prewarm's") }
+    else { throw .unreadable(location, what: "its key 'job' is none of prewarm's") }
     self.filling = filling
     let job = QueuedJob(
       contents: contents,
@@ -37,7 +38,7 @@ public final class QueueFollower {
       variantCount: Int(variants),
       created: Timestamp(milliseconds: created)
     )
-    return OpenQueue(place: place, job: job, filling: filling)
+    return OpenQueue(location: location, job: job, filling: filling)
   }
 
   /// How far it is; nil where there is no queue.
@@ -45,7 +46,7 @@ public final class QueueFollower {
     let keys = keys
     let answer = try asking { connection throws(RedisError) in try connection.run(FollowerScripts.progress, keys: keys.all) }
     guard let parts = answer.array, parts.count == 5, let job = parts[0].array, job.count == 5, let totals = parts[1].array
-    else { throw .unreadable(place, what: "it answered a script in an unknown way") }
+    else { throw .unreadable(location, what: "it answered a script in an unknown way") }
     if job[0] == .null { return nil }
     var progress = QueueProgress()
     progress.filling = job[0].text
@@ -110,7 +111,7 @@ public final class QueueFollower {
 
   private func connected() throws(RedisError) -> RedisConnection {
     if let connection { return connection }
-    let new = try RedisConnection(place.address, timeouts: timeouts)
+    let new = try RedisConnection(location.address, timeouts: timeouts)
     connection = new
     return new
   }
@@ -120,3 +121,99 @@ extension RedisReply {
   /// A count, at most ``QueueSize/maximum``, which is 0 where it is anything else.
   var count: UInt64 { min(integer.flatMap(UInt64.init(exactly:)) ?? 0, QueueSize.maximum) }
 }
+
+extension QueueFollower {
+  /// So many fields are asked for at a time.
+  private static let manifestsAtOnce = 1000
+
+  /// What the manifests are called that were told so far, by their index.
+  public func manifests() throws(QueueError) -> [QueuedManifest] {
+    var manifests: [QueuedManifest] = []
+    while true {
+      let indices = manifests.count..<manifests.count + Self.manifestsAtOnce
+      let fields = indices.flatMap { [RedisArgument(QueuedManifest.nameField($0)), RedisArgument(QueuedManifest.fileField($0))] }
+      let answer = try command(["HMGET", keys.job] + fields).array ?? []
+      for index in stride(from: 0, to: answer.count - 1, by: 2) {
+        guard let name = answer[index].text else { return manifests }
+        manifests.append(QueuedManifest(name: name, file: answer[index + 1].text))
+      }
+      if answer.count < 2 * Self.manifestsAtOnce { return manifests }
+    }
+  }
+
+  /// What there is to tell of the lists of a queue that is sealed.
+  public func remarks() throws(QueueError) -> ListRemarks {
+    try ListRemarks { fields throws(QueueError) in try command(["HMGET", keys.job] + fields).array ?? [] }
+  }
+}
+
+extension QueueFollower {
+  /// By which policy Redis throws away keys that are to stay, such as `allkeys-lru`, once it is at its limit of memory; nil where
+  /// it does not, has no limit, or does not tell us.
+  ///
+  /// The policies are those of `maxmemory-policy` in Redis' documentation on key eviction; `volatile-…` spare what never expires.
+  public func evictionPolicy() throws(QueueError) -> String? {
+    let reply: RedisReply
+    do throws(QueueError) {
+      reply = try command(["INFO", "memory"])
+    } catch {
+      // Who may not ask may fill a queue all the same.
+      guard case .redis(let refusal) = error, refusal.kind == .refused else { throw error }
+      return nil
+    }
+    var fields: [Substring: Substring] = [:]
+    for line in (reply.text ?? "").split(whereSeparator: \.isNewline) {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      if parts.count == 2 { fields[parts[0]] = parts[1] }
+    }
+    guard let policy = fields["maxmemory_policy"], policy.hasPrefix("allkeys"), fields["maxmemory"] != "0" else { return nil }
+    return String(policy)
+  }
+}
+
+/// What a follower asks of Redis in one step.
+enum FollowerScripts {
+  /// How long after its last sign a worker counts as alive.
+  static let workerSeconds = 30
+
+  /// `KEYS`: job, totals, results, blacklist, workers, then the streams. Returns what the job says, the totals, and how many
+  /// messages are open and held, and workers alive.
+  static let progress = RedisScript(
+    name: "progress",
+    source: """
+      local open, held = 0, 0
+      for i = 6, #KEYS do
+        open = open + redis.call('XLEN', KEYS[i])
+        held = held + (tonumber(redis.pcall('XPENDING', KEYS[i], 'workers')[1]) or 0)
+      end
+      local now = tonumber(redis.call('TIME')[1])
+      local workers = redis.call('ZCOUNT', KEYS[5], now - \(workerSeconds), '+inf')
+      return {redis.call('HMGET', KEYS[1], 'filling', 'written', 'entries', 'sealed', 'reported'), redis.call('HGETALL', KEYS[2]),
+        open, held, workers}
+      """
+  )
+
+  /// `KEYS`: job, results. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  ///
+  /// The results are removed in the same step: nobody needs them any more, and those of another filling are never touched.
+  static let markReported = RedisScript(
+    name: "markReported",
+    source: """
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 0 end
+      redis.call('HSET', KEYS[1], 'reported', 1)
+      redis.call('UNLINK', KEYS[2])
+      return 1
+      """
+  )
+
+  /// `KEYS`: job, then all other keys. `ARGV`: filling. Returns 1, or 0 where the queue holds another filling, or none.
+  static let delete = RedisScript(
+    name: "delete",
+    source: """
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 0 end
+      redis.call('UNLINK', unpack(KEYS))
+      return 1
+      """
+  )
+}
+#endif

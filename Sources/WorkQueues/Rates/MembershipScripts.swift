@@ -1,18 +1,19 @@
+#if Queue
 import RedisClient
 
-/// What the server does as one step each, by its own clock: workers' clocks need not agree.
+/// Steps that the server runs atomically and by its own clock, so that workers' clocks need not agree.
 enum MembershipScripts {
-  /// Renews a worker's membership, and answers with the part of the rates that it may use, how many workers there are, how many of
-  /// them have work, the last pause that was seen, and the pauses since that still last: of each its origin, the milliseconds that
-  /// are left, and the status. Where Redis refuses to write, it answers with why, and how many workers there are.
+  /// Renews a worker's membership. Returns the part of the rates that it may use, the number of workers, the number of workers
+  /// with work, the ID of the last pause, and the pauses since `ARGV[6]` that still last: origin, milliseconds left and status of
+  /// each. If Redis refuses the write, returns its error and the number of workers.
   ///
-  /// A hash holds of each worker until when its part is its own, whether it has work, and the part. A worker with work gets an even
-  /// part, as far as it has that already or the others' parts leave it. The part that is written down is the larger of what it may use from now on
-  /// and what it says to use, which it may do until it has the answer.
+  /// A hash holds for each worker the end of its lease, whether it has work, and its part. A worker with work gets an even part,
+  /// as far as it has that already or the others leave it. The part that is written is the larger of what it may use from now on
+  /// and what it says to use, which it may do until it has the reply.
   ///
-  /// After Redis was away, others may still be without it and use the parts that they had. A worker that uses a part of which
-  /// Redis knows nothing shows that Redis has forgotten some: then no part grows until all must be back. Parts that Redis does know
-  /// stay their workers' until then if nobody could renew them, which shows by nobody having been heard of for a while.
+  /// After Redis was away, other workers may not be back yet and use the parts that they had. If nobody was seen for a while,
+  /// nobody could renew its lease, and the parts in the hash stay their workers' until all must be back. A worker that uses a
+  /// part which isn't in the hash shows that Redis has lost data: then no part grows until all must be back.
   static let beat = RedisScript(
     name: "worker-beat",
     source: """
@@ -21,16 +22,16 @@ enum MembershipScripts {
       local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
       local worker, part, lease, back = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
       local fields = redis.call('HGETALL', KEYS[1])
-      local heard, frozen, isKnown, others = now, 0, false, {}
+      local seen, frozen, isKnown, others = now, 0, false, {}
       for index = 1, #fields, 2 do
         local name, value = fields[index], fields[index + 1]
         local expiry, busy, held = string.match(value, '^(%d+) ([01]) (%d+)$')
-        if name == 'heard' then heard = tonumber(value) or now
+        if name == 'seen' then seen = tonumber(value) or now
         elseif name == 'frozen' then frozen = tonumber(value) or 0
         elseif name == worker then isKnown = true
         elseif expiry then others[#others + 1] = {name, tonumber(expiry), busy, tonumber(held)} end
       end
-      local wasAway = math.abs(now - heard) > \(quietMilliseconds)
+      local wasAway = math.abs(now - seen) > \(quietMilliseconds)
       if not isKnown and part > 0 then frozen = now + back end
       frozen = math.min(frozen, now + back)
       local changes, gone, workers, busyWorkers, taken = {}, {}, 1, tonumber(ARGV[2]), 0
@@ -52,11 +53,11 @@ enum MembershipScripts {
       if ARGV[2] == '1' then granted = math.min(math.floor(\(WorkerMembership.whole) / busyWorkers), math.max(part, \(WorkerMembership.whole) - taken)) end
       if now < frozen then granted = math.min(granted, part) end
       local own = string.format('%.0f %s %.0f', now + lease, ARGV[2], math.max(part, granted))
-      local written = redis.pcall('HSET', KEYS[1], worker, own, 'heard', string.format('%.0f', now),
+      local written = redis.pcall('HSET', KEYS[1], worker, own, 'seen', string.format('%.0f', now),
         'frozen', string.format('%.0f', frozen), unpack(changes))
       if type(written) == 'table' and written.err then return {written.err, workers} end
       if #gone > 0 then redis.call('HDEL', KEYS[1], unpack(gone)) end
-      redis.call('PEXPIRE', KEYS[1], string.format('%.0f', 10 * math.max(lease, back)))
+      redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.max(\(keptMilliseconds), lease, back)))
       local last, found = ARGV[6], {}
       for _, entry in ipairs(redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', 1000)) do
         last = entry[1]
@@ -91,9 +92,11 @@ enum MembershipScripts {
 
   /// Before all pauses.
   static let firstPause: RedisArgument = "0-0"
-  /// Workers beat every tenth of a second: where none did for so long, Redis was away, or all of them are gone.
+  /// Workers send a heartbeat every tenth of a second: if none did for this long, Redis was away, or all of them are gone.
   private static let quietMilliseconds = 2000
-  /// So many pauses are known to a worker that comes later, or a few more.
+  /// Memberships outlast an outage of Redis of up to an hour, so that parts in use are known to whoever is back first.
+  private static let keptMilliseconds = 3_600_000
+  /// About this many pauses are kept for workers that join later.
   private static let maximumPauses = 4096
 }
 
@@ -151,3 +154,4 @@ struct RateKeys: Sendable {
 
   func pause(_ origin: String) -> RedisArgument { name.key("pause:\(origin)") }
 }
+#endif

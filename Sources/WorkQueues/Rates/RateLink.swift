@@ -1,22 +1,23 @@
+#if Queue
 import ImagePrimitives
 import RedisClient
 import Threads
 
 /// The thread of a ``SharedRates``: it owns the connection and the membership.
 ///
-/// It waits for messages or a time; reaches Redis, if it was away; sends a heartbeat with the pauses that came meanwhile; hands
-/// on the answer.
+/// Its loop waits for messages or a time, connects if needed, sends a heartbeat with the pauses that came meanwhile, and hands
+/// the reply to the observer.
 final class RateLink {
-  /// So many pauses are kept while Redis is away.
+  /// The most pauses kept while Redis is away.
   private static let maximumKeptPauses = 4096
   private static let maximumReportedRefusals = 16
 
-  private let place: QueuePlace
+  private let location: QueueLocation
   private let options: SharedRates.Options
   private let mailbox: Mailbox<SharedRates.Message>
   private let observer: any SharedRatesObserver
   private let keys: RateKeys
-  /// What the server knows this worker by.
+  /// This worker's name in Redis.
   private let worker = RedisArgument(String(UInt64.random(in: 1 ... .max), radix: 16))
   private let time = TimeSource.system
 
@@ -30,25 +31,24 @@ final class RateLink {
   private var lastPause = MembershipScripts.firstPause
 
   private var messages: [SharedRates.Message] = []
-  /// By origin, those that are to be passed on.
+  /// Pauses to be shared, by origin.
   private var pauses: [String: (over: MonotonicInstant, status: Int)] = [:]
   private var isEnding = false
 
   init(
-    _ place: QueuePlace,
+    _ location: QueueLocation,
     options: SharedRates.Options,
     mailbox: Mailbox<SharedRates.Message>,
     observer: any SharedRatesObserver
   ) {
-    self.place = place
+    self.location = location
     self.options = options
     self.mailbox = mailbox
     self.observer = observer
-    keys = RateKeys(place.name)
+    keys = RateKeys(location.name)
     membership = WorkerMembership(terms: .init(lease: options.lease), now: time.monotonic())
   }
 
-  /// Runs until told to stop.
   func run() {
     while !isEnding {
       membership.advance(now: time.monotonic())
@@ -90,7 +90,7 @@ final class RateLink {
 
   private func connectIfDue() throws(RedisError) {
     guard connection == nil, time.monotonic() >= nextTry else { return }
-    connection = try RedisConnection(place.address, timeouts: options.timeouts)
+    connection = try RedisConnection(location.address, timeouts: options.timeouts)
     nextBeat = MonotonicInstant(nanoseconds: 0)
     // The server may have lost what it knew, and begun to count anew.
     lastPause = MembershipScripts.firstPause
@@ -102,20 +102,20 @@ final class RateLink {
       guard sent >= nextBeat || membership.hasNews || !pauses.isEmpty else { return }
       let replies = try connection.command(run: pauseCalls(now: sent) + [beatCall()])
       guard try take(replies[replies.count - 1], sent: sent) else { return lose(nil) }
-      for case .error(let text) in replies { throw RedisError(answer: text, from: place.address) }
+      for case .error(let text) in replies { throw RedisError(answer: text, from: location.address) }
       pauses = [:]
       backoff.reset()
       nextBeat = sent.advanced(by: options.beatInterval)
-      // A part that has shrunk is others' once that is told.
+      // The next heartbeat gives a part that has shrunk to others.
       reportPart()
     }
   }
 
-  /// Takes the answer to a heartbeat; false where it makes no sense.
+  /// Takes the reply to a heartbeat; returns false if it is malformed.
   private func take(_ reply: RedisReply, sent: MonotonicInstant) throws(RedisError) -> Bool {
-    if case .error(let text) = reply { throw RedisError(answer: text, from: place.address) }
+    if case .error(let text) = reply { throw RedisError(answer: text, from: location.address) }
     if let refusal = MembershipReply.refusal(reply) {
-      let error = RedisError(answer: refusal.text, from: place.address)
+      let error = RedisError(answer: refusal.text, from: location.address)
       if error.kind == .refused { membership.refused(workers: refusal.workers, now: time.monotonic()) }
       throw error
     }
@@ -147,7 +147,7 @@ final class RateLink {
 
   private func pauseCalls(now: MonotonicInstant) -> [ScriptCall] {
     pauses.map { origin, pause in
-      // At least 1, which Redis asks for.
+      // Redis requires at least 1.
       let milliseconds = RedisArgument(max(1, pause.over.since(now).wholeMilliseconds))
       return ScriptCall(
         MembershipScripts.pause,
@@ -159,13 +159,13 @@ final class RateLink {
 
   // MARK: Losing and leaving
 
-  /// Redis is away, or refuses by `error`, or has answered without sense.
+  /// Handles that Redis is away, refuses with `error`, or sent a malformed reply.
   private func lose(_ error: RedisError?) {
     connection = nil
     let now = time.monotonic()
     var wait = backoff.next()
     if let error, error.kind == .refused || error.code == "MAXCLIENTS" {
-      // It may answer all but one question, and so be back at once.
+      // The connection itself may succeed at once, and so would the next refusal.
       if error.kind == .refused { wait = max(wait, options.refusedInterval) }
       membership.refused(workers: nil, now: now)
       // The queue's own connection may have been admitted, and then nobody else reports it.
@@ -181,7 +181,7 @@ final class RateLink {
     observer.wasRefused(why, workers: membership.workers)
   }
 
-  /// Passes on the last pauses, and leaves the workers.
+  /// Shares the last pauses and ends the membership.
   private func leave() {
     guard let connection else { return }
     do throws(RedisError) {
@@ -192,3 +192,4 @@ final class RateLink {
     }
   }
 }
+#endif

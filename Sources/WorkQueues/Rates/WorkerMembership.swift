@@ -1,23 +1,31 @@
+#if Queue
 import ImagePrimitives
 
-/// One worker's membership in the workers of a queue, and the part of their rates that it may use.
+/// One worker's membership among the workers of a queue, and the part of their rates that it may use.
 ///
-/// Each worker says every tenth of a second whether it has work and which part it uses; Redis answers with the part that it may
-/// use from now on (``MembershipScripts/beat``). A part grows only after Redis has written that down, and shrinks before Redis
-/// does: so the parts of all workers never add up to more than the whole.
+/// Each worker reports every tenth of a second whether it has work and which part it uses; Redis replies with the part that it
+/// may use from now on (``MembershipScripts/beat``). A part grows only after Redis has recorded that, and shrinks before Redis
+/// records it: so the parts of all workers never add up to more than the whole.
 ///
 /// - **Redis is away.** Each worker keeps its part, or has none if it never got one. Nobody's part grows until all must be back.
-/// - **This worker stood still**, as by SIGSTOP, for longer than its lease. Redis may have given its part to others, so it holds
-///   its starts until Redis answers. If Redis is away, that lasts for ``Terms/longestHold``.
+/// - **This worker stood still**, as by SIGSTOP, for longer than its lease. Redis may have given its part to others, so it starts
+///   nothing until Redis replies. If Redis is away, that lasts for ``Terms/longestHold``.
 /// - **Redis refuses.** Nobody can know of this worker; it takes an even part, and a warning says so.
+///
+/// Two limits remain, since a worker can't tell whether Redis is away for all or for itself alone:
+///
+/// - A worker that alone can't reach Redis keeps its part, which others get after its lease. That lasts only while it has
+///   entries, and it gets no more of them without Redis.
+/// - If Redis has lost all memberships, a worker without a part that is back first gets the whole of the rates. That lasts until
+///   another worker is back, at most ``SharedRates/Options/returnInterval``. The same data loss deletes the queue.
 struct WorkerMembership {
   /// All of the rates; parts are integers so that they add up exactly.
   static let whole = 1_000_000
 
   struct Terms {
-    /// For so long Redis keeps a part for a worker that says nothing.
+    /// How long Redis keeps the part of a silent worker.
     var lease = Duration.seconds(10)
-    /// A worker without work keeps its part for so long, since more work may come.
+    /// How long a worker without work keeps its part, since more work may come.
     var idleAfter = Duration.seconds(1)
     var longestHold = Duration.seconds(10)
   }
@@ -35,25 +43,23 @@ struct WorkerMembership {
   private(set) var workersWithWork = 0
 
   private var hasWork = false
-  /// Since when it has none.
   private var idleSince: MonotonicInstant?
   private var isAway = false
-  /// When others could not yet have got this worker's part: its last heartbeat that was answered, or a later try that failed.
+  /// A time at which this worker's part wasn't others' yet: its last answered heartbeat, or a later try that failed.
   private var contact: MonotonicInstant
-  /// The part that is held back, and until when at most.
+  /// The part that isn't used until Redis replies, and until when at most.
   private var hold: (part: Int, until: MonotonicInstant)?
-  private var told = Heartbeat(hasWork: false, part: 0)
+  private var reported = Heartbeat(hasWork: false, part: 0)
 
   init(terms: Terms = Terms(), now: MonotonicInstant) {
     self.terms = terms
     contact = now
   }
 
-  /// What Redis is told now.
   var heartbeat: Heartbeat { Heartbeat(hasWork: hasWork, part: part) }
 
   /// Whether others wait for a heartbeat, or this worker does for a part.
-  var hasNews: Bool { hasWork != told.hasWork || part < told.part }
+  var hasNews: Bool { hasWork != reported.hasWork || part < reported.part }
 
   mutating func setHasWork(_ newValue: Bool, now: MonotonicInstant) {
     idleSince = newValue ? nil : idleSince ?? now
@@ -72,8 +78,7 @@ struct WorkerMembership {
     if !isAway, let idleSince, now.since(idleSince) >= terms.idleAfter { (hasWork, part, hold) = (false, 0, nil) }
   }
 
-  /// Notes that `heartbeat` was sent.
-  mutating func sent(_ heartbeat: Heartbeat) { told = heartbeat }
+  mutating func sent(_ heartbeat: Heartbeat) { reported = heartbeat }
 
   /// Redis has answered the heartbeat that was sent then.
   mutating func answered(part granted: Int, workers: Int, withWork: Int, sent: MonotonicInstant, now: MonotonicInstant) {
@@ -103,3 +108,4 @@ struct WorkerMembership {
     part = 0
   }
 }
+#endif

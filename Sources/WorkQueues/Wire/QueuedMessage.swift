@@ -1,3 +1,4 @@
+#if Queue
 public import ImagePrimitives
 
 /// Entries that are delivered together, worked together, and acknowledged together.
@@ -33,7 +34,7 @@ public struct QueuedMessage: Sendable {
   public let isGivenUp: Bool
   /// Why nothing can be made of it: then it has no entries, and has to be acknowledged all the same. Nil for all that prewarm
   /// wrote.
-  public let problem: MessageProblem?
+  public let error: MessageError?
   /// The texts of its entries.
   public let bytes: [UInt8]
   /// Its entries, in the order of their manifests: several of one host, or a single one.
@@ -46,7 +47,60 @@ public struct QueuedMessage: Sendable {
 }
 
 /// Why nothing can be made of a message: one sentence.
-public struct MessageProblem: Error, Sendable, Hashable, CustomStringConvertible {
+public struct MessageError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The sentence.
   public let description: String
 }
+
+/// A row of a manifest in a message; its texts lie in the message's ``QueuedMessage/bytes``.
+public struct QueuedEntry: Sendable, Hashable {
+  /// What became of a row when its manifest was read.
+  public enum State: Sendable, Hashable {
+    /// To be fetched.
+    case good
+    /// Left out by the job's filters.
+    case filtered
+    /// No URL can be made of it; the sentence on why lies there.
+    case invalid(sentence: Range<Int>)
+  }
+
+  /// Where its URL lies, as written.
+  public var url: Range<Int>
+  /// The index of its manifest.
+  public var manifest: UInt32
+  /// The line on which it begins, from 1.
+  public var line: UInt64
+  /// What became of it.
+  public var state: State
+}
+
+/// A row of a manifest on its way into a queue.
+public struct NewQueuedEntry {
+  /// What became of a row when its manifest was read.
+  public enum State {
+    /// To be fetched.
+    case good
+    /// Left out by the job's filters.
+    case filtered
+    /// No URL can be made of it, for the reason that the sentence tells.
+    case invalid(sentence: String)
+  }
+
+  /// Its URL as written; valid for the call that it is given to.
+  public var url: UnsafeRawBufferPointer
+  /// The index of its manifest.
+  public var manifest: UInt32
+  /// The line on which it begins, from 1.
+  public var line: UInt64
+  /// What became of it.
+  public var state: State
+
+  /// A row.
+  public init(url: UnsafeRawBufferPointer, manifest: UInt32, line: UInt64, state: State = .good) {
+    self.url = url
+    self.manifest = manifest
+    self.line = line
+    self.state = state
+  }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import DequeModule
 import ImagePrimitives
 
@@ -25,80 +26,81 @@ struct EntryGatherer {
 
   private struct Group {
     var key: Key
-    /// Tells a group from others that were gathered in the same place.
+    /// Tells a group from others that were gathered in the same slot.
     var sequence: UInt64
     var encoder = MessageEncoder()
   }
 
   private let maximumEntries: Int
   private var gatheredEntries = 0
-  private var places: [Key: Int] = [:]
+  private var indices: [Key: Int] = [:]
   private var groups: [Group] = []
-  private var freePlaces: [Int] = []
+  private var freeIndices: [Int] = []
   /// Groups as they were begun; those that went out since are passed over.
-  private var order = Deque<(place: Int, sequence: UInt64)>()
+  private var order = Deque<(index: Int, sequence: UInt64)>()
   private var nextSequence: UInt64 = 0
-  private var fullPlace: Int?
+  private var fullIndex: Int?
 
   init(maximumEntries: Int) { self.maximumEntries = maximumEntries }
 
   /// Adds an entry; what ``next()`` gives then has to be taken before the next one.
   mutating func add(_ entry: NewQueuedEntry, key: Key) {
-    let place = places[key] ?? begin(key)
-    groups[place].encoder.append(entry)
+    let index = indices[key] ?? begin(key)
+    groups[index].encoder.append(entry)
     gatheredEntries += 1
-    if groups[place].encoder.count >= Self.maximumEntriesPerMessage
-      || groups[place].encoder.textBytes >= Self.maximumTextBytesPerMessage
+    if groups[index].encoder.count >= Self.maximumEntriesPerMessage
+      || groups[index].encoder.textBytes >= Self.maximumTextBytesPerMessage
     {
-      fullPlace = place
+      fullIndex = index
     }
   }
 
   /// The next message that has to go out; nil where more entries may be gathered.
   mutating func next() -> Message? {
-    if let place = fullPlace { return take(place) }
+    if let index = fullIndex { return take(index) }
     return gatheredEntries > maximumEntries ? takeOldest() : nil
   }
 
   /// The oldest message, full or not; nil where nothing is gathered.
   mutating func takeOldest() -> Message? {
-    while let (place, sequence) = order.popFirst() {
-      if groups[place].sequence == sequence, groups[place].encoder.count > 0 { return take(place) }
+    while let (index, sequence) = order.popFirst() {
+      if groups[index].sequence == sequence, groups[index].encoder.count > 0 { return take(index) }
     }
     return nil
   }
 
   private mutating func begin(_ key: Key) -> Int {
     nextSequence += 1
-    let place: Int
-    if let free = freePlaces.popLast() {
-      place = free
-      groups[place].key = key
-      groups[place].sequence = nextSequence
+    let index: Int
+    if let free = freeIndices.popLast() {
+      index = free
+      groups[index].key = key
+      groups[index].sequence = nextSequence
     } else {
-      place = groups.count
+      index = groups.count
       groups.append(Group(key: key, sequence: nextSequence))
     }
-    places[key] = place
-    order.append((place, nextSequence))
-    return place
+    indices[key] = index
+    order.append((index, nextSequence))
+    return index
   }
 
-  private mutating func take(_ place: Int) -> Message {
-    let encoder = groups[place].encoder
-    let message = Message(priority: groups[place].key.priority, bytes: encoder.bytes, entryCount: encoder.count)
+  private mutating func take(_ index: Int) -> Message {
+    let encoder = groups[index].encoder
+    let message = Message(priority: groups[index].key.priority, bytes: encoder.bytes, entryCount: encoder.count)
     gatheredEntries -= encoder.count
-    groups[place].encoder = MessageEncoder()
-    places[groups[place].key] = nil
-    freePlaces.append(place)
-    if place == fullPlace { fullPlace = nil }
+    groups[index].encoder = MessageEncoder()
+    indices[groups[index].key] = nil
+    freeIndices.append(index)
+    if index == fullIndex { fullIndex = nil }
     trimOrder()
     return message
   }
 
   /// Keeps what is passed over from piling up where every message goes out full.
   private mutating func trimOrder() {
-    guard order.count > 2 * places.count + 64 else { return }
-    order.removeAll { groups[$0.place].sequence != $0.sequence || groups[$0.place].encoder.count == 0 }
+    guard order.count > 2 * indices.count + 64 else { return }
+    order.removeAll { groups[$0.index].sequence != $0.sequence || groups[$0.index].encoder.count == 0 }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Queue
 import CXXHash
 public import ImagePrimitives
 public import RedisClient
@@ -46,12 +47,12 @@ public final class QueueWriter {
   /// How many entries were final when that was asked last.
   private var finalEntries: UInt64 = 0
 
-  /// A writer for the queue at `place`.
+  /// A writer for the queue at `location`.
   ///
   /// - Parameter waiting: Called about ten times a second while a call waits, with what for; where it returns false, the call
   ///   throws ``QueueError/interrupted``.
-  public init(_ place: QueuePlace, options: Options = Options(), waiting: @escaping (QueueWait) -> Bool) {
-    link = WriterLink(place, options: options, waiting: waiting)
+  public init(_ location: QueueLocation, options: Options = Options(), waiting: @escaping (QueueWait) -> Bool) {
+    link = WriterLink(location, options: options, waiting: waiting)
     gatherer = EntryGatherer(maximumEntries: options.maximumGatheredEntries)
   }
 
@@ -73,8 +74,8 @@ public final class QueueWriter {
     guard answer.count == 5, let digest = answer[0].text, let filling = answer[1].text,
       let messages = answer[2].integer.flatMap(UInt64.init(exactly:)), messages <= QueueSize.maximum,
       let entries = answer[3].integer.flatMap(UInt64.init(exactly:)), entries <= QueueSize.maximum
-    else { throw .unreadable(link.place, what: "its key 'job' is none of prewarm's") }
-    guard digest == job.digest else { throw .holdsAnotherJob(link.place) }
+    else { throw .unreadable(link.location, what: "its key 'job' is none of prewarm's") }
+    guard digest == job.digest else { throw .holdsAnotherJob(link.location) }
     self.filling = filling
     found = QueueSize(entries: entries, messages: messages)
     if answer[4] != .null { return .sealed(found) }
@@ -102,7 +103,7 @@ public final class QueueWriter {
   public func seal(_ remarks: ListRemarks = ListRemarks()) throws(QueueError) -> QueueSize {
     while let message = gatherer.takeOldest() { try send(message) }
     try link.finish()
-    guard size.messages >= found.messages else { throw .manifestsChanged(link.place) }
+    guard size.messages >= found.messages else { throw .manifestsChanged(link.location) }
     let keys = link.keys
     let arguments = [RedisArgument(filling), RedisArgument(size.messages), RedisArgument(chain)] + remarks.fields
     var answer = RedisReply.null
@@ -155,3 +156,57 @@ public final class QueueWriter {
     }
   }
 }
+
+extension QueueWriter {
+  /// So many manifests are told at a time.
+  private static let manifestsAtOnce = 1000
+
+  /// Writes down what manifests are called, the first of which has that index, to be done before their entries are added; a
+  /// second time does no harm.
+  public func add(_ manifests: [QueuedManifest], from first: Int) throws(QueueError) {
+    for start in stride(from: 0, to: manifests.count, by: Self.manifestsAtOnce) {
+      var arguments = [RedisArgument(filling)]
+      for (offset, manifest) in manifests.enumerated().dropFirst(start).prefix(Self.manifestsAtOnce) {
+        manifestNames[first + offset] = manifest.name
+        arguments += [RedisArgument(QueuedManifest.nameField(first + offset)), RedisArgument(manifest.name)]
+        guard let file = manifest.file else { continue }
+        arguments += [RedisArgument(QueuedManifest.fileField(first + offset)), RedisArgument(file)]
+      }
+      try describe(arguments)
+    }
+  }
+
+  private func describe(_ arguments: [RedisArgument]) throws(QueueError) {
+    try link.finish()
+    let keys = link.keys
+    var answer = RedisReply.null
+    try link.retrying { _, connection throws(RedisError) in
+      answer = try connection.run(WriterScripts.describe, keys: [keys.job], arguments)
+    }
+    try link.check(answer)
+  }
+
+  /// What errors call the manifest of that index.
+  func name(of manifest: UInt32) -> String { manifestNames[Int(manifest)] ?? "manifest \(UInt64(manifest) + 1)" }
+}
+
+extension WriterScripts {
+  /// `KEYS`: job. `ARGV`: filling, then fields and values.
+  static let describe = RedisScript(
+    name: "describe",
+    source: """
+      if redis.call('HGET', KEYS[1], 'filling') ~= ARGV[1] then return 'REPLACED' end
+      redis.call('HSET', KEYS[1], unpack(ARGV, 2))
+      return 'WRITTEN'
+      """
+  )
+}
+
+/// What a ``QueueWriter`` waits for.
+public enum QueueWait: Sendable, Hashable {
+  /// The queue holds that many entries, and workers have to finish some.
+  case forWorkers(maximumEntries: UInt64)
+  /// Redis cannot be reached or takes nothing for the time being.
+  case forRedis(RedisError)
+}
+#endif

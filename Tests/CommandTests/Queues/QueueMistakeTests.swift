@@ -12,13 +12,13 @@ import Testing
 
   @Test("an invalid address exits with 3") func anAddressThatCannotBeMeantIsMisuse() async throws {
     let job = JobFolder(urls: [origin.url("/images/1.jpg")])
-    for (address, words) in [
-      ("rediss://user:secret@127.0.0.1", "rediss:// is not supported"), ("http://user:secret@127.0.0.1", "begins with redis://"),
-      ("redis://user:secret@127.0.0.1/x", "is a number"),
+    for address in [
+      "rediss://user:secret@127.0.0.1", "http://user:secret@127.0.0.1", "redis://user:secret@127.0.0.1/x",
     ] {
       for command in [["enqueue", "job.yaml"], ["worker"]] {
         let result = try await job.start(command + ["--queue", address]).wait()
-        #expect(result.status == 3 && result.errorText.contains(words), "\(result.errorText)")
+        #expect(result.status == 3, "\(result.errorText)")
+        expectGolden(result.errorText, for: "\(command[0]) \(address)")
         #expect(!result.errorText.contains("secret"))
       }
     }
@@ -63,14 +63,16 @@ import Testing
     let fields = (parts[1].array ?? []).compactMap(\.bytes)
     _ = try redis.command(["XADD", RedisArgument(results), "*", RedisArgument(fields[0]), RedisArgument(fields[1])])
     let doubled = try await scene.enqueue("--wait").wait()
-    #expect(doubled.status == 1 && doubled.errorText.contains("or has them twice"), "\(doubled.errorText)")
+    #expect(doubled.status == 1, "\(doubled.errorText)")
+    expectGolden(doubled.errorText)
 
     for part in found.suffix(1) + found.prefix(1) {
       let id = try #require(part.array?[0].bytes)
       _ = try redis.command(["XDEL", RedisArgument(results), RedisArgument(id)])
     }
     let lost = try await scene.enqueue("--wait").wait()
-    #expect(lost.status == 1 && lost.errorText.contains("Redis has lost some"), "\(lost.errorText)")
+    #expect(lost.status == 1, "\(lost.errorText)")
+    expectGolden(lost.errorText)
   }
 
   @Test(
@@ -81,7 +83,8 @@ import Testing
     let server = try await RedisServer(settings: ["--maxmemory", "64mb", "--maxmemory-policy", policy])
     let scene = try await QueueScene(urls: [origin.url("/images/1.jpg")], redis: server)
     let filled = try await scene.enqueue("-q").wait()
-    #expect(filled.status == 0 && filled.errorText.contains("set its maxmemory-policy, \(policy), to noeviction") == isTold)
+    #expect(filled.status == 0 && filled.errorText.contains(policy) == isTold)
+    if isTold { expectGolden(filled.errorText.lines(with: policy)) }
   }
 
   @Test("a lost seal ends the wait") func aSealThatIsLostEndsTheWait() async throws {
@@ -90,7 +93,8 @@ import Testing
     try await waiting.waitForError("put into")
     _ = try scene.connect().command(["HDEL", "{prewarm:default}:job", "sealed"])
     let ended = try await waiting.wait()
-    #expect(ended.status == 1 && ended.errorText.contains("has lost what was written last"), "\(ended.errorText)")
+    #expect(ended.status == 1, "\(ended.errorText)")
+    expectGolden(ended.errorText)
   }
 
   @Test("a worker reports that its queue was replaced while it held entries")
@@ -105,7 +109,8 @@ import Testing
     // The worker learns of it when it renews what it holds, or settles it.
     gate.open()
     let ended = try await worker.wait()
-    #expect(ended.status == 1 && ended.errorText.contains("was deleted, or filled anew"), "\(ended.errorText)\(ended.outputText)")
+    #expect(ended.status == 1, "\(ended.errorText)\(ended.outputText)")
+    expectGolden(ended.errorText)
   }
 
   @Test("a missing variable ends a worker, and Redis holds no secret") func aVariableThatAWorkerLacksEndsItAndNoSecretIsInRedis()
@@ -141,7 +146,7 @@ import Testing
     #expect(try await scene.worker().wait().status == 0)
     let run = try await scene.report()
     #expect(run.status == 1 && run.totals["downloaded"] == 10, "\(run.result.errorText)")
-    #expect(run.result.errorText.contains("a result in queue 'default'"), "\(run.result.errorText)")
+    expectGolden(run.result.errorText)
   }
 
   @Test(
@@ -150,7 +155,8 @@ import Testing
   )
   func whatAWorkerHasNoPartInItDoesNotTake(setting: String) async throws {
     let ended = try await JobFolder(urls: []).prewarm("worker", "--queue", "redis://127.0.0.1:1", "--set", setting)
-    #expect(ended.status == 3 && ended.errorText.contains("a worker has no part in that"), "\(ended.errorText)")
+    #expect(ended.status == 3, "\(ended.errorText)")
+    expectGolden(ended.errorText)
   }
 
   @Test("an invalid job is rejected") func aJobThatIsNoneIsRefused() async throws {
@@ -159,7 +165,8 @@ import Testing
     let connection = try scene.connect()
     _ = try connection.command(["HSET", "{prewarm:default}:job", "contents", "garbage"])
     let worker = try await scene.worker().wait()
-    #expect(worker.status == 1 && worker.errorText.contains("was not written by this version"), "\(worker.errorText)")
+    #expect(worker.status == 1, "\(worker.errorText)")
+    expectGolden(worker.errorText)
     _ = try connection.command(["HDEL", "{prewarm:default}:job", "digest"])
     #expect(try await scene.worker().wait().status == 1)
   }
@@ -177,7 +184,7 @@ import Testing
     #expect(try await scene.worker(0, "--take-over-after", "1h").wait().status == 0)
     let run = try await scene.report()
     #expect(run.totals["failed"] == 3 && run.failuresByKind == ["internal": 3], "\(run.totals)")
-    #expect(run.rows.allSatisfy { $0.message?.hasPrefix("given up after 10 deliveries") == true })
+    for row in run.rows { expectGolden(row.message) }
     #expect(origin.requests.isEmpty)
   }
 
@@ -208,12 +215,15 @@ import Testing
     try await poll("the queue to begin") { try connection.command(["EXISTS", "{prewarm:default}:job"]).integer == 1 }
     first.send(SIGINT)
     let interrupted = try await first.wait()
-    #expect(interrupted.status == 130 && interrupted.errorText.contains("is not filled"), "\(interrupted.errorText)")
+    #expect(interrupted.status == 130, "\(interrupted.errorText)")
+    expectGolden(interrupted.errorText)
     let input = Array(origin.url("/images/1.jpg\n").utf8)
     let again = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url], input: .bytes(input)).wait()
-    #expect(again.status == 1 && again.errorText.contains("standard input cannot be read again"), "\(again.errorText)")
+    #expect(again.status == 1, "\(again.errorText)")
+    expectGolden(again.errorText)
     let anew = try await scene.job.start(["enqueue", "job.yaml", "--queue", scene.redis.url, "--replace"], input: .bytes(input))
       .wait()
-    #expect(anew.status == 0 && anew.errorText.contains("1 URL put into"), "\(anew.errorText)")
+    #expect(anew.status == 0, "\(anew.errorText)")
+    expectGolden(anew.errorText)
   }
 }

@@ -86,10 +86,10 @@ import Testing
     // A dry run of a shard names what that shard would fetch.
     let listed = try await job.prewarm("run", "job.yaml", "--dry-run", "--shard", "2/5", "--cache-directory", "none")
     let others = try await job.prewarm("run", "job.yaml", "--dry-run", "--cache-directory", "none")
-    #expect(
-      listed.status == 0
-        && Set(listed.outputText.split(separator: "\n")).isStrictSubset(of: others.outputText.split(separator: "\n"))
-    )
+    let (mine, everyones) = (listed.outputText.split(separator: "\n"), others.outputText.split(separator: "\n"))
+    #expect(listed.status == 0 && Set(mine).isSubset(of: everyones))
+    // By host, one shard may have all that can be requested.
+    if rule == "url" { #expect(mine.count < everyones.count) }
   }
 
   /// Runs what sbatch(1) is told to at once, with the variables that it sets.
@@ -141,32 +141,37 @@ import Testing
         "--report",
         "jsonl=\(index).jsonl"
       )
-      #expect(run.status == 0 && run.outputText.contains("test, shard \(index) of 3: "), "\(run.outputText)")
+      #expect(run.status == 0, "\(run.outputText)")
+      expectGolden(run.outputText.timeless.lines(with: "test, "), for: "shard \(index)")
     }
     let all = try await job.prewarm("report", "merge", "1.json", "3.json", "2.json")
-    #expect(all.status == 0 && all.outputText.contains("test: 12 URLs in "), "\(all.outputText)\(all.errorText)")
+    #expect(all.status == 0, "\(all.outputText)\(all.errorText)")
+    expectGolden(all.outputText.timeless.lines(with: "test: "), for: "all")
     job.folder.write("", to: "empty.json")
-    let cases: [([String], String)] = [
-      (["1.json", "3.json"], "shard 2 of 3 is missing"),
-      (["1.json", "2.json", "3.json", "2.json"], "2.json is named twice"),
-      (["1.json", "2.json", "empty.json"], "empty.json is empty; a run may have been killed before it could write its report"),
-      (["1.json", "2.json", "4.json"], "4.json cannot be read: No such file or directory; shard 3 of 3 is missing"),
-      (["1.json", "2.json", "3.jsonl"], "3.jsonl has rows, which tell no shard"),
+    let cases = [
+      ["1.json", "3.json"],
+      ["1.json", "2.json", "3.json", "2.json"],
+      ["1.json", "2.json", "empty.json"],
+      ["1.json", "2.json", "4.json"],
+      ["1.json", "2.json", "3.jsonl"],
     ]
-    for (files, sentence) in cases {
+    for files in cases {
       let merged = try await job.start(["report", "merge"] + files + ["--report", "json=merged.json"]).wait()
-      #expect(merged.status == 1 && merged.errorText.contains(sentence), "\(files): \(merged.errorText)")
+      #expect(merged.status == 1, "\(files): \(merged.errorText)")
+      expectGolden(merged.errorText, for: files.joined(separator: " "))
       #expect(merged.outputText.hasPrefix("test: "))
-      #expect(String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self).contains(sentence))
+      let report = String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self)
+      expectGolden(report.lines(with: #""breakage""#), for: files.joined(separator: " "))
     }
     // None of them is written over.
     for path in ["1.json", "./empty.json"] {
       let merged = try await job.start(["report", "merge", "1.json", "2.json", "empty.json", "--report", "json=\(path)"]).wait()
-      #expect(merged.status == 3 && merged.errorText.contains("json=\(path): that is the file that is read; name another one"))
+      #expect(merged.status == 3)
+      expectGolden(merged.errorText, for: path)
     }
     // One that was merged is a report of the whole.
     let shown = try await job.prewarm("report", "show", "merged.json")
-    #expect(shown.outputText.contains("3.jsonl has rows"))
+    expectGolden(shown.outputText.lines(with: "3.jsonl"))
   }
 
   @Test("a merge exits with 1 if a list changed between two shards' runs")
@@ -180,8 +185,8 @@ import Testing
     job.write(urls: imageURLs(origin, 0..<20))
     #expect(try await job.prewarm("run", "job.yaml", "--shard", "2/2", "--report", "json=2.json").status == 0)
     let merged = try await job.prewarm("report", "merge", "1.json", "2.json")
-    let sentence = "shard 1 has read 30 entries, and shard 2 20: their lists were not the same"
-    #expect(merged.status == 1 && merged.errorText.contains(sentence), "\(merged.errorText)")
+    #expect(merged.status == 1, "\(merged.errorText)")
+    expectGolden(merged.errorText)
   }
 
   @Test("an empty shard is fine, and an empty job is empty in all of them")
@@ -197,19 +202,18 @@ import Testing
     #expect(requests == 1 && origin.requests.count == 1)
     job.write(urls: [])
     let run = try await job.runJob("--shard", "2/4")
-    #expect(run.status == 2 && run.result.outputText.contains("no URL was left after include and exclude"))
+    #expect(run.status == 2)
+    expectGolden(run.result.outputText.timeless.lines(with: "test"))
   }
 
   @Test("an invalid shard exits with 3, and check supports shards too")
   func options() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
-    for (shard, sentence) in [
-      ("0/3", "shards are counted from 1 to 3"), ("auto/3", "no scheduler says"), ("x", "write it as I/N"),
-      ("1/5/5", "write it as I/N"),
-    ] {
+    for shard in ["0/3", "auto/3", "x", "1/5/5"] {
       let result = try await job.prewarm("run", "job.yaml", "--shard", shard)
-      #expect(result.status == 3 && result.errorText.contains(sentence) && result.outputText.isEmpty, "\(result.errorText)")
+      #expect(result.status == 3 && result.outputText.isEmpty, "\(result.errorText)")
+      expectGolden(result.errorText, for: shard)
     }
     #expect(origin.requests.isEmpty)
     for index in 1...2 { #expect(try await job.prewarm("check", "urls.txt", "--shard", "\(index)/2").status == 0) }

@@ -1,67 +1,67 @@
 #if AVIF
-  import Foundation
-  import ImageCoding
-  import ImagePrimitives
-  import TestSupport
-  import Testing
+import Foundation
+import ImageCoding
+import ImagePrimitives
+import TestSupport
+import Testing
 
-  /// A file of `images/avif` and what Pillow sees in it.
-  struct AVIFImage: CustomTestStringConvertible, Sendable {
-    let name: String
-    /// As it is shown.
-    let size: ImageSize
-    /// Rows of x, y, red, green, blue, alpha.
-    let samples: [[Int]]
+/// A file of `images/avif` and what Pillow sees in it.
+struct AVIFImage: CustomTestStringConvertible, Sendable {
+  let name: String
+  /// As it is shown.
+  let size: ImageSize
+  /// Rows of x, y, red, green, blue, alpha.
+  let samples: [[Int]]
 
-    var bytes: [UInt8] { Fixtures.bytes("images/avif/\(name)") }
-    var testDescription: String { name }
+  var bytes: [UInt8] { Fixtures.bytes("images/avif/\(name)") }
+  var testDescription: String { name }
 
-    /// All of them, in alphabetical order.
-    static let all: [AVIFImage] = {
-      struct Reference: Decodable {
-        let width, height: Int
-        let samples: [[Int]]
-      }
-      let json = Data(Fixtures.bytes("images/avif/reference.json"))
-      guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
-      return references.sorted { $0.key < $1.key }.map { name, reference in
-        AVIFImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
-      }
-    }()
-
-    /// The file of that name.
-    static func named(_ name: String) -> AVIFImage { all.first { $0.name == name }! }
-  }
-
-  /// What the coder makes of bytes.
-  enum AVIF {
-    static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
-      try bytes.withUnsafeBytes { bytes in
-        let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
-        return try AVIFCoder().header(of: prefix, isComplete: length == nil)
-      }
+  /// All of them, in alphabetical order.
+  static let all: [AVIFImage] = {
+    struct Reference: Decodable {
+      let width, height: Int
+      let samples: [[Int]]
     }
-
-    static func decode(
-      _ bytes: [UInt8],
-      options: DecodingOptions = DecodingOptions(),
-      limits: DecodingLimits = DecodingLimits()
-    ) throws -> DecodedImage {
-      try bytes.withUnsafeBytes { try AVIFCoder().decode($0, options: options, limits: limits) }
+    let json = Data(Fixtures.bytes("images/avif/reference.json"))
+    guard let references = try? JSONDecoder().decode([String: Reference].self, from: json) else { fatalError("reference.json") }
+    return references.sorted { $0.key < $1.key }.map { name, reference in
+      AVIFImage(name: name, size: ImageSize(width: reference.width, height: reference.height), samples: reference.samples)
     }
+  }()
 
-    static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
-      try bytes.withUnsafeBytes { try AVIFCoder().proveDecodable($0, limits: limits) }
+  /// The file of that name.
+  static func named(_ name: String) -> AVIFImage { all.first { $0.name == name }! }
+}
+
+/// What the coder makes of bytes.
+enum AVIF {
+  static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
+    try bytes.withUnsafeBytes { bytes in
+      let prefix = UnsafeRawBufferPointer(rebasing: bytes.prefix(length ?? bytes.count))
+      return try AVIFCoder().header(of: prefix, isComplete: length == nil)
     }
   }
 
-  extension [UInt8] {
-    /// Where those four letters stand first.
-    func offset(of type: String) -> Int { indices.first { self[$0...].starts(with: type.utf8) }! }
-
-    /// A box of that type around the bytes.
-    func boxed(_ type: String) -> [UInt8] {
-      Swift.withUnsafeBytes(of: UInt32(count + 8).bigEndian, Array.init) + type.utf8 + self
-    }
+  static func decode(
+    _ bytes: [UInt8],
+    options: DecodingOptions = DecodingOptions(),
+    limits: DecodingLimits = DecodingLimits()
+  ) throws -> DecodedImage {
+    try bytes.withUnsafeBytes { try AVIFCoder().decode($0, options: options, limits: limits) }
   }
+
+  static func prove(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws -> Proof {
+    try bytes.withUnsafeBytes { try AVIFCoder().proveDecodable($0, limits: limits) }
+  }
+}
+
+extension [UInt8] {
+  /// Where those four letters stand first.
+  func offset(of type: String) -> Int { indices.first { self[$0...].starts(with: type.utf8) }! }
+
+  /// A box of that type around the bytes.
+  func boxed(_ type: String) -> [UInt8] {
+    Swift.withUnsafeBytes(of: UInt32(count + 8).bigEndian, Array.init) + type.utf8 + self
+  }
+}
 #endif

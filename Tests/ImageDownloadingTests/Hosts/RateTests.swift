@@ -21,7 +21,7 @@ struct RateTests {
     }
     #expect(origin.requests.map(\.path) == ["/0", "/hop", "/1", "/1", "/2"])
     #expect(run.ends.count { $0.image != nil } == 3)
-    let bound = run.fetcher.downloader.statistics.boundNanoseconds
+    let bound = run.fetcher.downloader.statistics.limitNanoseconds
     #expect(bound.rate == 400_000_000 && bound.paused == 0 && bound.hosts == 0)
   }
 

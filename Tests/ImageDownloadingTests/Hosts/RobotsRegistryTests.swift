@@ -13,13 +13,13 @@ struct RobotsRegistryTests {
   func expiry() throws {
     var registry = RobotsRegistry()
     let failure = Failure(.reset, isTransient: true, message: "no")
-    for (answer, last) in [(RobotsRegistry.Answer.rules(RobotsRules()), 86_400), (.unreachable(failure), 300)] as [(_, Int)] {
+    for (policy, last) in [(RobotsRegistry.Policy.rules(RobotsRules()), 86_400), (.unreachable(failure), 300)] as [(_, Int)] {
       let first = registry.wait(1, for: key)
       let number = try #require(first)
-      #expect(registry.conclude(number, answer, now: now) == [1])
-      #expect(registry.answer(key, now: now.advanced(by: .seconds(last - 1))) != nil)
-      #expect(registry.answer(key, now: now.advanced(by: .seconds(last))) == nil)
-      #expect(registry.answer(RobotsRegistry.Key(origin: key.origin, server: key.server, token: "other"), now: now) == nil)
+      #expect(registry.conclude(number, policy, now: now) == [1])
+      #expect(registry.policy(key, now: now.advanced(by: .seconds(last - 1))) != nil)
+      #expect(registry.policy(key, now: now.advanced(by: .seconds(last))) == nil)
+      #expect(registry.policy(RobotsRegistry.Key(origin: key.origin, server: key.server, token: "other"), now: now) == nil)
     }
   }
 
@@ -32,7 +32,7 @@ struct RobotsRegistryTests {
     #expect(registry.wait(2, for: key) == nil)
     #expect(registry.leave(1, key) == nil)
     #expect(registry.conclude(number, nil, now: now) == [2, 3])
-    #expect(registry.answer(key, now: now) == nil)
+    #expect(registry.policy(key, now: now) == nil)
     let second = registry.wait(4, for: key)
     let next = try #require(second)
     #expect(next != number)

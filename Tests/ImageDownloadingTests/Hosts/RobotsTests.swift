@@ -23,7 +23,7 @@ struct RobotsTests {
     #expect(origin.requests.allSatisfy { $0.headers["User-Agent"] == "prewarm/1.0 (+https://example.com)" })
     for end in ends where end.id % 2 == 1 {
       #expect(end.failure?.kind == .robots && end.failure?.isTransient == false && end.summary.attempts == 0)
-      #expect(end.failure?.message.contains("\"Disallow: /private/\" in line 5") == true)
+      expectGolden(end.failure?.message)
     }
     #expect(ends.count { $0.image != nil } == 10)
     // It is kept, and who does not ask for it is not kept away.

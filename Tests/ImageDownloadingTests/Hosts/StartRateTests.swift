@@ -12,8 +12,8 @@ struct StartRateTests {
   private func starts(_ count: Int, lateness: (Int) -> Duration) -> [MonotonicInstant] {
     var rate = StartRate()
     var now = MonotonicInstant(nanoseconds: 1_000_000_000)
-    return (0..<count).map { place in
-      now = max(now, rate.next).advanced(by: lateness(place))
+    return (0..<count).map { index in
+      now = max(now, rate.next).advanced(by: lateness(index))
       rate.start(at: now, intervalNanoseconds: Self.interval)
       return now
     }

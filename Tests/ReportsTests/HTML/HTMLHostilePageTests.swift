@@ -23,8 +23,9 @@ extension HTMLPageTests {
     let run = RunReport(
       version: "0.1.0",
       job: JobIdentity(name: text, file: text),
+      words: .job,
       manifests: [text, text + "2"],
-      variants: [ReportedVariant(name: text, edge: text)],
+      variants: [RequestVariant(name: text, edge: text)],
       startedAt: nineOClock
     )
     var failed = EntryResult.failed(Failure(.reset, message: text))
@@ -44,13 +45,13 @@ extension HTMLPageTests {
       makeEnd(after: .seconds(1)) {
         addStores(to: &$0)
         ($0.cache!.directory, $0.cache!.namespace) = (text, text)
-        ($0.boundedBy, $0.breakage, $0.warnings) = (text, text, [text])
+        ($0.bottleneck, $0.breakage, $0.warnings) = (text, text, [text])
       }
     )
     let checksum = Checksum(high: 1, low: 2)
     report.requests = [
       ReportedRequest(curl: CurlCommand(options: [text])),
-      ReportedRequest(variant: ReportedVariant(name: text, edge: text), curl: CurlCommand(options: [text])),
+      ReportedRequest(variant: RequestVariant(name: text, edge: text), curl: CurlCommand(options: [text])),
     ]
     report.timeline = Timeline(step: .milliseconds(250), steps: [Timeline.Step(urls: 9, bad: 8, receivedBytes: 8000)])
     report.placeholders = [Placeholder(host: text, checksum: checksum, urls: 10, firstURL: text, format: .png, bytes: 9)]

@@ -81,12 +81,12 @@ import Testing
   @Test("no curl line requests a URL that the page doesn't show exactly")
   func curlLines() {
     var report = makeRun().finish(makeEnd(after: .seconds(1)))
-    let edge = ReportedVariant(name: "webp", edge: "east")
+    let edge = RequestVariant(name: "webp", edge: "east")
     report.requests = [
       ReportedRequest(curl: CurlCommand(options: ["--head"])),
       ReportedRequest(variant: edge, curl: CurlCommand(options: ["--http2"])),
     ]
-    func line(_ url: String, kind: FailureKind = .reset, variant: ReportedVariant = .plain) -> String? {
+    func line(_ url: String, kind: FailureKind = .reset, variant: RequestVariant = .plain) -> String? {
       var record = FailureRecord(
         url: url,
         manifest: "m",
@@ -100,7 +100,7 @@ import Testing
     }
     #expect(line("https://a.example/'x") == #"curl --head 'https://a.example/'\''x'"#)
     #expect(line("https://a.example/x", variant: edge) == "curl --http2 https://a.example/x")
-    #expect(line("https://a.example/x", variant: ReportedVariant(name: "png", edge: nil)) == nil)
+    #expect(line("https://a.example/x", variant: RequestVariant(name: "png", edge: nil)) == nil)
     #expect(line("https://a.example/\u{200B}") == nil && line("https://a.example/\u{FFFD}") == nil)
     #expect(line("htp:/x", kind: .invalidURL) == nil)
     #expect(line("https://a.example/" + String(repeating: "x", count: 3000)) == nil)

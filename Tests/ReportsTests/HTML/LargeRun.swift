@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 import TestSupport
 
 /// A run of 50,000 URLs of twelve hosts, 1,000 of them broken in twelve ways, with all that a report may know of it.
@@ -11,7 +11,7 @@ func makeLargeRun() -> FinishedReport {
   var report = run.finish(
     makeEnd(after: .milliseconds(41_200)) {
       addStores(to: &$0)
-      $0.boundedBy = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
+      $0.bottleneck = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
       $0.warnings = ["the cache is on a network file system, where locks and memory maps may fail"]
       $0.peakMemoryBytes = 41_943_040
     }

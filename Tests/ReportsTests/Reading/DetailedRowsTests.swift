@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 import Testing
 
 /// Rows that go from one machine to another lose nothing that a report tells.
@@ -51,13 +51,14 @@ import Testing
     }
   }
 
-  private let variants = [ReportedVariant(name: "small", edge: nil), ReportedVariant(name: nil, edge: "west")]
+  private let variants = [RequestVariant(name: "small", edge: nil), RequestVariant(name: nil, edge: "west")]
   private let identity = JobIdentity(name: "homepage", file: nil)
 
   @Test("detailed rows give the run's own report") func theReportIsThatOfTheRunItself() throws {
     let expected = RunReport(
       version: "1",
       job: identity,
+      words: .job,
       manifests: ["a.txt", "b.txt"],
       variants: variants,
       startedAt: Timestamp(milliseconds: 0)
@@ -69,7 +70,7 @@ import Testing
     left.isLeftOut = true
     for (index, result) in results.enumerated() where result.outcome == .skipped { #expect(index == 4) }
     record { rows.append($0, of: $1, $0.outcome == .skipped ? left : DetailedRows.Remarks()) }
-    let counted = RunReport(version: "1", job: identity, startedAt: Timestamp(milliseconds: 0))
+    let counted = RunReport(version: "1", job: identity, words: .job, startedAt: Timestamp(milliseconds: 0))
     let replay = RowReplay(into: counted)
     replay.addManifest("a.txt", file: nil, key: "0")
     replay.addManifest("b.txt", file: "/b.txt", key: "1")
@@ -87,7 +88,7 @@ import Testing
   }
 
   @Test("an invalid row is reported, and the rows before it count") func whatIsNoRowIsToldAndThoseBeforeItCount() throws {
-    let report = RunReport(version: "1", job: identity, startedAt: nil)
+    let report = RunReport(version: "1", job: identity, words: .job, startedAt: nil)
     let replay = RowReplay(into: report)
     let text = Array(
       "{\"url\":\"https://a/\",\"outcome\":\"hit-disk\"}\n{\"url\":\"https://b/\",\"outcome\":\"hit-disk\",\"prefix_hash\":\"zz\"}\n"
@@ -101,7 +102,7 @@ import Testing
 
   @Test("rows with impossible numbers are rejected", arguments: ["received_bytes", "waited_ns"])
   func rowsThatTellOfMoreThanThereCanBeAreRefused(member: String) {
-    let report = RunReport(version: "1", job: identity, startedAt: nil)
+    let report = RunReport(version: "1", job: identity, words: .job, startedAt: nil)
     let replay = RowReplay(into: report)
     let row = "{\"url\":\"https://a/1.jpg\",\"outcome\":\"downloaded\",\"attempts\":1,\"\(member)\":\(1 << 50)}\n"
     let rows = Array(String(repeating: row, count: 1 << 14).utf8)

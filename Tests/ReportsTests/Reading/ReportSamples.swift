@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 import TestSupport
 
 /// Texts that try to break out of a string, a line or a terminal.
@@ -93,8 +93,8 @@ final class SomeFailures: FailureJudge {
 }
 
 let sampleVariants = [
-  ReportedVariant(name: "webp \"2x\"", edge: "east"), ReportedVariant(name: nil, edge: "west"),
-  ReportedVariant(name: "png", edge: nil),
+  RequestVariant(name: "webp \"2x\"", edge: "east"), RequestVariant(name: nil, edge: "west"),
+  RequestVariant(name: "png", edge: nil),
 ]
 
 /// A run over these entries that began at nine.
@@ -107,6 +107,7 @@ func makeRun(
   let run = RunReport(
     version: "0.1.0",
     job: JobIdentity(name: name, file: "jobs/\(name).yaml"),
+    words: .job,
     manifests: ["urls/hero.txt", hostileText],
     variants: sampleVariants,
     startedAt: nineOClock,
@@ -149,8 +150,8 @@ func makeRichReport(name: String = "homepage") -> FinishedReport {
       cache.evictedFromThisRun = 3
       $0.cache = cache
       $0.blacklist = BlacklistSummary(entries: 102, added: 87, removed: 1)
-      $0.boundedBy = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
-      $0.boundShares = [BoundShare(name: "per-host", fraction: 0.7), BoundShare(name: "cpu", fraction: 0.125)]
+      $0.bottleneck = "per-host: 8 of 32 transfers used; raise prefetch.per-host"
+      $0.bottlenecks = [BottleneckShare(name: "per-host", fraction: 0.7), BottleneckShare(name: "cpu", fraction: 0.125)]
       $0.peakMemoryBytes = 41_943_040
       $0.warnings = [hostileText]
     },
@@ -181,7 +182,7 @@ func makeRichReport(name: String = "homepage") -> FinishedReport {
 
 extension TemporaryDirectory {
   /// Reads the JSON report that a file holds.
-  func report(_ name: String) throws -> FinishedReport { try ReportInput(path: file(name)).report() }
+  func report(_ name: String) throws -> FinishedReport { try ReportInput(path: file(name)).report(words: .job) }
 
   /// Writes the rows of a run.
   func writeRows(_ samples: [Sample], to name: String) throws {
@@ -191,7 +192,7 @@ extension TemporaryDirectory {
 
   /// Counts the rows that a file holds.
   func replay(_ name: String, journals: [any ReportJournal] = []) throws -> FinishedReport {
-    let replay = RowReplay(version: "0.1.0", job: JobIdentity(name: "homepage", file: nil), journals: journals)
+    let replay = RowReplay(version: "0.1.0", job: JobIdentity(name: "homepage", file: nil), words: .job, journals: journals)
     try replay.add(try ReportInput(path: file(name)))
     return try replay.finish()
   }

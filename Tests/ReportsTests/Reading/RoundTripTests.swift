@@ -1,5 +1,5 @@
 import ImagePrimitives
-import Reports
+@testable import Reports
 import TestSupport
 import Testing
 

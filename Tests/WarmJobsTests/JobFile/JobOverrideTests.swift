@@ -5,6 +5,7 @@ import ImageManaging
 import ImagePrimitives
 import Manifests
 import Reports
+import TestSupport
 import Testing
 import WarmJobs
 
@@ -22,7 +23,7 @@ import WarmJobs
     #expect(job.prefetch.order == .lifo)
     #expect(job.prefetch.limits.perHost == 3)
     #expect(job.prefetch.limits.concurrency == 5)
-    #expect(job.request.backoff.initial == .seconds(1))
+    #expect(job.request.download.backoff.initial == .seconds(1))
     #expect(job.manifests[0].list.limit == 7)
     #expect(job.verify.rules.formats == [.png])
     #expect(job.description == "")
@@ -64,33 +65,28 @@ import WarmJobs
   @Test(
     "errors of options name the option",
     arguments: [
-      ("prefetch.ordr=lifo", "--set prefetch.ordr=lifo: unknown key 'ordr'; did you mean 'order'?"),
-      ("prefetch.order=sideways", "--set prefetch.order=sideways: 'sideways' is not an order; use fifo or lifo"),
-      ("shard-by=hots", "--set shard-by=hots: 'hots' is not a rule; use url or host"),
-      ("nme=x", "--set nme=x: unknown key 'nme'; did you mean 'name'?"),
-      ("name.x=1", "--set name.x=1: no key 'x' is below a single value"),
-      ("manifests.3.limit=1", "--set manifests.3.limit=1: the list has no item '3'; items are counted from 0, and there are 1"),
-      ("report=[", "--set report=[: while parsing a flow node: did not find expected node content"),
-      (
-        "report={json: x}",
-        "--set report={json: x}: 'report' needs a list of entries, each with one of text, json, jsonl, csv, junit, "
-          + "markdown, github, html, prometheus, not a mapping"
-      ),
+      "prefetch.ordr=lifo",
+      "prefetch.order=sideways",
+      "shard-by=hots",
+      "nme=x",
+      "name.x=1",
+      "manifests.3.limit=1",
+      "report=[",
+      "report={json: x}",
     ]
   )
-  func mistakesOfOptionsNameTheOption(setting: String, expected: String) throws {
-    #expect(mistakes(in: shortestJob, [try #require(JobOverride(setting: setting))]) == [expected])
+  func mistakesOfOptionsNameTheOption(setting: String) throws {
+    let found = mistakes(in: shortestJob, [try #require(JobOverride(setting: setting))])
+    #expect(found.count == 1)
+    expectGolden(found.first, for: setting)
   }
 
   @Test("errors of options follow those of the file") func mistakesOfOptionsComeAfterThoseOfTheFile() {
     let overrides = [
       JobOverride(path: "prefetch.concurrency", value: "0", origin: "--concurrency"), JobOverride(setting: "a=b")!,
     ]
-    #expect(
-      mistakes(in: shortestJob + "fail-on: 5\n", overrides).map { String($0.prefix(20)) } == [
-        "4:10: 'fail-on' need", "--concurrency 0: 'co", "--set a=b: unknown k",
-      ]
-    )
+    let origins = mistakes(in: shortestJob + "fail-on: 5\n", overrides).map { $0.split(separator: ": ")[0] }
+    #expect(origins == ["4:10", "--concurrency 0", "--set a=b"])
   }
 
   @Test("text is taken literally") func textIsTakenAsItStands() throws {
@@ -104,10 +100,10 @@ import WarmJobs
   {
     var method = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
     method.yields = true
-    #expect(try job(shortestJob, [method]).request.method == .probe)
-    #expect(try job(shortestJob + "request: {retries: 1}\n", [method]).request.method == .probe)
-    #expect(try job(shortestJob + "request: {method: head}\n", [method]).request.method == .head)
-    #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.method == .get)
+    #expect(try job(shortestJob, [method]).request.download.method == .probe)
+    #expect(try job(shortestJob + "request: {retries: 1}\n", [method]).request.download.method == .probe)
+    #expect(try job(shortestJob + "request: {method: head}\n", [method]).request.download.method == .head)
+    #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.download.method == .get)
   }
 
   @Test("an invalid setting is rejected") func whatIsNoSettingIsNone() {

@@ -11,9 +11,9 @@ struct MembershipScriptTests {
 
   /// Makes Redis believe that it heard of nobody for an hour, as when it was away with its data kept.
   private func letTimePass(_ fixture: QueueFixture) throws {
-    let (connection, key) = (try fixture.connection(), RateKeys(fixture.place.name).members)
+    let (connection, key) = (try fixture.connection(), RateKeys(fixture.location.name).members)
     let now = try #require(try connection.command(["TIME"]).array?[0].integer) * 1000
-    _ = try connection.command(["HSET", key, "heard", RedisArgument(now - 3_600_000)])
+    _ = try connection.command(["HSET", key, "seen", RedisArgument(now - 3_600_000)])
     let fields = try #require(try connection.command(["HGETALL", key]).array).compactMap(\.text)
     for index in stride(from: 0, to: fields.count, by: 2) where fields[index + 1].contains(" ") {
       let rest = fields[index + 1].split(separator: " ").dropFirst().joined(separator: " ")

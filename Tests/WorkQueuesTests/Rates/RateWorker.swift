@@ -32,8 +32,8 @@ final class RateWorker: Sendable {
   let rates: SharedRates
   private let observer = Observer()
 
-  init(_ place: QueuePlace, options: SharedRates.Options = .init(), hasWork: Bool = true) throws {
-    rates = try SharedRates(place, options: options, observer: observer)
+  init(_ location: QueueLocation, options: SharedRates.Options = .init(), hasWork: Bool = true) throws {
+    rates = try SharedRates(location, options: options, observer: observer)
     rates.setHasWork(hasWork)
   }
 
@@ -59,7 +59,7 @@ struct ScriptedWorker {
   init(_ name: String, _ fixture: QueueFixture) throws {
     self.name = name
     connection = try fixture.connection()
-    keys = RateKeys(fixture.place.name)
+    keys = RateKeys(fixture.location.name)
   }
 
   /// Sends a heartbeat, and uses the part that is granted; returns the answer.

@@ -29,7 +29,6 @@ public struct ComparisonText {
     self.width = max(width, 80)
   }
 
-  /// Takes a difference.
   public mutating func add(_ difference: ReportDifference) {
     let title = Title(change: difference.change, text: difference.groupTitle)
     var group = groups.removeValue(forKey: title) ?? Group(title: title)
@@ -38,7 +37,6 @@ public struct ComparisonText {
     groups[title] = group
   }
 
-  /// The whole page; its last line is ended.
   public func text(_ comparison: ReportComparison, from old: String, to new: String) -> String {
     var lines = [headline(comparison, "\(escapedForTerminal(old)) → \(escapedForTerminal(new))"), ""]
     lines += counts(comparison)
@@ -128,8 +126,7 @@ extension ReportDifference {
 }
 
 extension ReportDifference.End {
-  /// Why it is bad.
-  fileprivate var reason: String { FailureGroup(kind: kind, status: kind == .httpStatus ? status : nil).title }
+  fileprivate var reason: String { FailureGroup.Key(kind: kind, status: kind == .httpStatus ? status : nil).title }
 
   /// Such as `jpeg, 800 × 600, 71 kB`.
   fileprivate var imageText: String { imagePhrase(format: format, width: width, height: height, bytes: bytes) }

@@ -2,11 +2,11 @@ import ImagePrimitives
 
 /// What differs between an earlier report and a later one, entry by entry: what broke, healed, or is another image.
 ///
-/// Entries are the same by URL, variant and edge; one that stands in a list more than once is compared by its first end that is good
+/// Entries are the same by URL, variant and edge; one that a list has more than once is compared by its first end that is good
 /// or bad. The earlier report's entries are kept at 48 bytes each, some 64 to 128 MB for a million; the later one's go by.
 ///
-/// A JSON report tells of failures only. Beside one, what broke may also be new in the lists, what healed may also have gone from
-/// them, and nothing is told of images that changed.
+/// A JSON report lists failures only. Beside one, what broke may also be new in the lists, what healed may also have gone from
+/// them, and images that changed are unknown.
 public struct ReportComparison: Sendable, Equatable {
   /// Entries that were good and are bad.
   public private(set) var broke: UInt64 = 0
@@ -18,15 +18,15 @@ public struct ReportComparison: Sendable, Equatable {
   public private(set) var stillBad: UInt64 = 0
   /// Entries of which both reports say how they ended.
   public private(set) var compared: UInt64 = 0
-  /// Entries that only the later report has; nil where that cannot be told.
+  /// Entries that only the later report has; nil if unknown.
   public private(set) var appeared: UInt64?
   /// Those of them that are bad.
   public private(set) var appearedBad: UInt64 = 0
-  /// Entries that only the earlier report has; nil where that cannot be told.
+  /// Entries that only the earlier report has; nil if unknown.
   public private(set) var disappeared: UInt64?
   /// Those of them that were bad.
   public private(set) var disappearedBad: UInt64 = 0
-  /// Sentences on what cannot be told of such reports.
+  /// Sentences on what such reports don't say.
   public private(set) var untold: [String] = []
 
   /// Compares two reports; `-` is standard input.

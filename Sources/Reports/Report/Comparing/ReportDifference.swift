@@ -2,7 +2,6 @@ public import ImagePrimitives
 
 /// An entry that ended in another way than in the earlier report.
 public struct ReportDifference: Sendable, Equatable {
-  /// How it differs.
   public enum Change: String, Sendable, CaseIterable {
     /// It was good and is bad.
     case broke
@@ -12,58 +11,45 @@ public struct ReportDifference: Sendable, Equatable {
     case changed
   }
 
-  /// What one of the reports tells of the entry.
+  /// How the entry ended in one of the reports.
   public struct End: Sendable, Equatable {
-    /// Why it was bad; nil where it was good, and where that is not known.
+    /// Why it was bad; nil if it was good, or that is unknown.
     public var kind: FailureKind?
     /// The HTTP status, where it was bad and a server gave one.
     public var status: Int?
     /// The image's format, where it was good.
     public var format: ImageFormat?
-    /// Pixels; 0 where not known.
+    /// In pixels; 0 if unknown.
     public var width: UInt32
-    /// Pixels; 0 where not known.
+    /// In pixels; 0 if unknown.
     public var height: UInt32
-    /// Bytes; 0 where not known.
+    /// 0 if unknown.
     public var bytes: UInt64
   }
 
-  /// What of an image differs.
   public struct Aspects: OptionSet, Sendable, Hashable {
-    /// A bit for each.
     public let rawValue: UInt8
-    /// A set of those bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
-    /// Another format.
     public static let format = Aspects(rawValue: 1)
-    /// Another width or height.
     public static let size = Aspects(rawValue: 2)
-    /// Another number of bytes.
     public static let bytes = Aspects(rawValue: 4)
     /// Other bytes, of the same number.
     public static let content = Aspects(rawValue: 8)
 
-    /// Their names, in this order.
     public var names: [String] {
       [(Aspects.format, "format"), (.size, "size"), (.bytes, "bytes"), (.content, "content")].filter { contains($0.0) }.map(\.1)
     }
   }
 
-  /// How it differs.
   public var change: Change
   /// What of the image differs; empty unless it ``Change/changed``.
   public var aspects: Aspects
-  /// The URL as its row shows it.
   public var url: String
-  /// The way in which it was asked for.
-  public var variant: ReportedVariant
-  /// The manifest's path.
+  public var variant: RequestVariant
   public var manifest: String
-  /// The line in the manifest; 0 where it has none.
+  /// 0 if it has none.
   public var line: UInt64
-  /// How it ended in the earlier report.
   public var before: End
-  /// How it ended in the later one.
   public var after: End
 }
 

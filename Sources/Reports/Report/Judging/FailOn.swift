@@ -2,11 +2,11 @@ public import ImagePrimitives
 
 /// The rules that make a finished run end with ``ExitStatus/beyondLimits``: any one broken does.
 public struct FailOn: Sendable, Hashable {
-  /// How many failures are borne.
+  /// How many failures are acceptable.
   public enum Limit: Sendable, Hashable {
-    /// More than so many break the rule.
+    /// More break the rule.
     case count(UInt64)
-    /// More than this fraction (0…1) of what was neither skipped nor cancelled breaks the rule.
+    /// More than this fraction (0…1) of the entries that were neither skipped nor cancelled breaks the rule.
     case fraction(Double)
     /// The rule is off.
     case never
@@ -17,85 +17,104 @@ public struct FailOn: Sendable, Hashable {
     case p50, p90, p99, max
   }
 
-  /// How many failed and blacklisted entries are borne; none by default.
+  /// Of failed and blacklisted entries.
   public var failures = Limit.count(0)
-  /// How many failed and blacklisted entries of a kind are borne, beside ``failures``; kinds that are not named have no rule of their own.
+  /// Of failed and blacklisted entries of a kind, beside ``failures``; other kinds have no rule of their own.
   public var kinds: [FailureKind: Limit] = [:]
   /// How long transfers may take at a percentile, which is that of the report: off by at most 19 %, but for the exact maximum (see
   /// ``LatencyHistogram``).
   public var latency: [Percentile: Duration] = [:]
-  /// Whether no entry left after include and exclude breaks a rule; yes by default.
+  /// Whether a run without entries breaks a rule.
   public var empty = true
-  /// Whether entries that the deadline cut off break a rule; yes by default.
+  /// Whether entries that the deadline cut off break a rule.
   public var unfinished = true
-  /// Whether trimming that removed what this run stored breaks a rule; yes by default.
+  /// Whether trimming that removed what this run stored breaks a rule.
   public var evicted = true
 
-  /// The default rules.
   public init() {}
+}
+
+extension FailOn {
+  enum Rule: Hashable {
+    case failures, empty, unfinished, evicted
+    case kind(FailureKind)
+    case latency(Percentile)
+
+    var name: String {
+      switch self {
+      case .failures: "failures"
+      case .empty: "empty"
+      case .unfinished: "unfinished"
+      case .evicted: "evicted"
+      case .kind(let kind): "kinds.\(kind.name)"
+      case .latency(let percentile): "latency.\(percentile.rawValue)"
+      }
+    }
+  }
+
+  /// The rules that are switched on.
+  var rules: [Rule] {
+    let kinds = kinds.filter { $0.value != .never }.keys.sorted { $0.name < $1.name }
+    let percentiles = Percentile.allCases.filter { latency[$0] != nil }
+    let others: [(Rule, Bool)] = [(.empty, empty), (.unfinished, unfinished), (.evicted, evicted)]
+    return (failures == .never ? [] : [.failures]) + kinds.map(Rule.kind) + percentiles.map(Rule.latency)
+      + others.filter(\.1).map(\.0)
+  }
 
   /// Judges a run by all of its report but the verdict.
   ///
-  /// Only failures that ``FinishedReport/standings`` counts can break a rule; percentages are of all that was neither skipped nor
-  /// cancelled. Where no transfer was measured, no rule on latency is broken.
-  public func verdict(of report: FinishedReport) -> RunVerdict {
+  /// Only failures that ``FinishedReport/standings`` counts can break a rule; percentages are of the entries that were neither skipped
+  /// nor cancelled. If no transfer was measured, no rule on latency is broken.
+  func verdict(of report: FinishedReport) -> RunVerdict {
+    let rules =
+      [.unfinished, .empty, .failures] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency) + [.evicted]
+    return RunVerdict(reasons: rules.compactMap { reason($0, in: report) })
+  }
+
+  /// Why a rule is broken; nil if it holds or is off.
+  func reason(_ rule: Rule, in report: FinishedReport) -> String? {
     let (totals, end) = (report.totals, report.end)
-    var reasons: [String] = []
-    if unfinished, end.isPastDeadline, let reason = unfinishedReason(totals, end) { reasons.append(reason) }
-    if empty, end.isEmpty { reasons.append("no URL was left after include and exclude") }
-    if let reason = failuresReason(report) { reasons.append(reason) }
-    reasons += FailureKind.allCases.compactMap { kindReason($0, report) }
-    reasons += Percentile.allCases.compactMap { latencyReason($0, report.traffic.latency) }
-    if evicted, let count = end.cache?.evictedFromThisRun, count > 0 {
-      reasons.append("trimming removed \(counted(count, "image")) that this run had stored; raise cache.max-size")
+    switch rule {
+    case .unfinished:
+      guard unfinished, end.isPastDeadline else { return nil }
+      if totals.cancelled > 0 { return "the deadline passed with \(counted(totals.cancelled, "URL")) not finished" }
+      return end.areManifestsRead ? nil : "the deadline passed before the manifests were read"
+    case .empty:
+      return empty && end.isEmpty ? "no URL was left after \(report.words.filters)" : nil
+    case .evicted:
+      guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
+      return "trimming removed \(counted(count, "image")) that this run had stored; \(report.words.evictionAdvice)"
+    case .failures:
+      let (counting, bad) = (report.standings.counting, totals.bad)
+      guard let excess = failures.excess(of: counting, in: totals.considered) else { return nil }
+      let count =
+        counting < bad
+        ? "\(report.badPhrase), \(grouped(counting)) counting\(excess.share)" : "\(grouped(bad)) bad\(excess.share)"
+      return "\(count): more than \(report.words.key(rule)) (\(excess.limit))"
+    case .kind(let kind):
+      let counting = report.standings.countingByKind[kind] ?? 0
+      guard let excess = kinds[kind]?.excess(of: counting, in: totals.considered) else { return nil }
+      let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
+      let count =
+        counting < all ? "\(grouped(all)) \(kind.name), \(grouped(counting)) counting" : "\(grouped(counting)) \(kind.name)"
+      return "\(count)\(excess.share): more than \(report.words.key(rule)) (\(excess.limit))"
+    case .latency(let percentile):
+      guard let limit = latency[percentile]?.inSeconds, let value = report.traffic.latency.percentile(percentile.fraction)
+      else { return nil }
+      let allowed = limit * 1000
+      guard value > allowed else { return nil }
+      // As many digits as tell them apart.
+      var texts = (Reports.latency(value), Reports.latency(allowed))
+      if texts.0 == texts.1 { texts = (fixed(value, decimals: 3) + " ms", fixed(allowed, decimals: 3) + " ms") }
+      let name = percentile == .max ? "longest transfer" : "\(percentile.rawValue) of transfers"
+      return "\(name) \(texts.0): more than \(report.words.key(rule)) (\(texts.1))"
     }
-    return RunVerdict(reasons: reasons)
-  }
-
-  private func unfinishedReason(_ totals: Totals, _ end: RunEnd) -> String? {
-    if totals.cancelled > 0 { return "the deadline passed with \(counted(totals.cancelled, "URL")) not finished" }
-    return end.areManifestsRead ? nil : "the deadline passed before the manifests were read"
-  }
-
-  /// Why ``failures`` is broken; nil where it holds.
-  func failuresReason(_ report: FinishedReport) -> String? {
-    let (counting, bad) = (report.standings.counting, report.totals.bad)
-    guard let excess = failures.excess(of: counting, in: report.totals.considered) else { return nil }
-    let share = excess.share.map { " (\($0))" } ?? ""
-    let count = counting < bad ? "\(report.badPhrase), \(grouped(counting)) counting\(share)" : "\(grouped(bad)) bad\(share)"
-    return "\(count): more than fail-on.failures (\(excess.limit))"
-  }
-
-  /// Why the rule for that kind is broken; nil where it holds, or there is none.
-  func kindReason(_ kind: FailureKind, _ report: FinishedReport) -> String? {
-    let counting = report.standings.countingByKind[kind] ?? 0
-    guard let excess = kinds[kind]?.excess(of: counting, in: report.totals.considered) else { return nil }
-    let share = excess.share.map { " (\($0))" } ?? ""
-    let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
-    let count =
-      counting < all ? "\(grouped(all)) \(kind.name), \(grouped(counting)) counting" : "\(grouped(counting)) \(kind.name)"
-    return "\(count)\(share): more than fail-on.kinds.\(kind.name) (\(excess.limit))"
-  }
-
-  private func latencyReason(_ percentile: Percentile, _ histogram: LatencyHistogram) -> String? {
-    guard let limit = self.latency[percentile], let value = histogram.percentile(percentile.fraction) else { return nil }
-    let allowed = limit.inSeconds * 1000
-    guard value > allowed else { return nil }
-    let (measured, bound) = told(value, beyond: allowed)
-    let name = percentile == .max ? "longest transfer" : "\(percentile.rawValue) of transfers"
-    return "\(name) \(measured): more than fail-on.latency.\(percentile.rawValue) (\(bound))"
-  }
-
-  /// Two latencies, with as many digits as tell them apart.
-  private func told(_ value: Double, beyond limit: Double) -> (value: String, limit: String) {
-    let texts = (Reports.latency(value), Reports.latency(limit))
-    return texts.0 == texts.1 ? (fixed(value, decimals: 3) + " ms", fixed(limit, decimals: 3) + " ms") : texts
   }
 }
 
 extension FailOn.Percentile {
   /// The part of all transfers that took no longer.
-  var fraction: Double {
+  fileprivate var fraction: Double {
     switch self {
     case .p50: 0.5
     case .p90: 0.9
@@ -106,35 +125,73 @@ extension FailOn.Percentile {
 }
 
 extension FailOn.Limit {
-  /// What to say of more than this limit allows.
-  fileprivate struct Excess {
-    /// The share that is too much; nil where the limit is a count.
-    var share: String?
-    var limit: String
-  }
-
-  /// nil where `count` of `whole` is no more than is borne.
-  fileprivate func excess(of count: UInt64, in whole: UInt64) -> Excess? {
+  /// What sentences say of a count above the limit; its share is empty if the limit is a count.
+  fileprivate func excess(of count: UInt64, in whole: UInt64) -> (share: String, limit: String)? {
     switch self {
     case .never: return nil
-    case .count(let limit): return count > limit ? Excess(share: nil, limit: grouped(limit)) : nil
+    case .count(let limit): return count > limit ? ("", grouped(limit)) : nil
     case .fraction(let limit):
       // 0.29 × 100 is a little less than 29 in binary; a limit that is just reached is not broken.
       let allowed = (limit + 1e-9) * Double(whole)
       guard Double(count) > allowed else { return nil }
-      return Excess(share: percent(count, of: whole, beyond: limit), limit: percent(limit))
+      return (" (\(percent(count, of: whole, beyond: limit)))", percent(limit))
     }
   }
 }
 
-/// What ``FailOn`` says of a run.
+/// The names of rules and remedies in the user's configuration.
+public struct ReportWords: Sendable, Hashable {
+  /// The rules; a dot and its name follow for one of them.
+  var rules: String
+  /// What leaves entries out of a run.
+  var filters: String
+  /// What to do if trimming removed what the run stored.
+  var evictionAdvice: String
+  /// How to see what is blacklisted.
+  var blacklistAdvice: String
+
+  public init(rules: String, filters: String, evictionAdvice: String, blacklistAdvice: String) {
+    self.rules = rules
+    self.filters = filters
+    self.evictionAdvice = evictionAdvice
+    self.blacklistAdvice = blacklistAdvice
+  }
+
+  /// Words without a configuration.
+  public static let plain = ReportWords(
+    rules: "limits",
+    filters: "filtering",
+    evictionAdvice: "use a larger cache",
+    blacklistAdvice: "on the blacklist"
+  )
+
+  func key(_ rule: FailOn.Rule) -> String { "\(rules).\(rule.name)" }
+}
+
+/// The broken rules of a run.
 public struct RunVerdict: Sendable, Hashable {
-  /// A sentence without a full stop for each broken rule; none where all hold.
-  public var reasons: [String]
+  /// A sentence without a full stop for each.
+  public var reasons: [String] = []
 
-  /// A verdict of those reasons.
-  public init(reasons: [String]) { self.reasons = reasons }
+  var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
+}
 
-  /// ``ExitStatus/beyondLimits`` where a rule is broken, else ``ExitStatus/withinLimits``.
-  public var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
+/// How a run ended; the cases are in the order of severity, so that of several jobs the greatest counts.
+public enum ExitStatus: Int32, Sendable, Comparable, CaseIterable {
+  /// Done, within the limits.
+  case withinLimits = 0
+  /// Done, but beyond the limits.
+  case beyondLimits = 2
+  /// It could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway.
+  case couldNotFinish = 1
+  /// The job file or the command line is wrong; nothing was fetched.
+  case misused = 3
+  /// Stopped by SIGINT; a re-run goes on from the cache.
+  case interrupted = 130
+  /// Stopped by SIGTERM; a re-run goes on from the cache.
+  case terminated = 143
+
+  public static func < (left: ExitStatus, right: ExitStatus) -> Bool {
+    allCases.firstIndex(of: left)! < allCases.firstIndex(of: right)!
+  }
 }

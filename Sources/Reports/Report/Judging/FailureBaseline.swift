@@ -1,14 +1,20 @@
 import ImagePrimitives
 
-/// What failed in an earlier run, so that only new failures count: `fail-on.baseline`.
+/// Decides which failures count, entry by entry, while the run goes; called on the driver thread.
+public protocol FailureJudge: AnyObject {
+  /// The standing of a failed or blacklisted entry.
+  func standing(of entry: EntryKey) -> FailureStanding
+}
+
+/// The failures of an earlier run, so that only new ones count.
 ///
-/// It knows what failed or was blacklisted by URL, variant and edge, whatever the reason was, at some 30 bytes each.
+/// Entries are recognised by URL, variant and edge, whatever the reason was, at some 30 bytes each.
 public final class FailureBaseline: FailureJudge {
   private var known = EntryTable(filler: UInt8(0))
 
-  /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil where there is none.
+  /// Reads the report at `path`: the rows of a JSON Lines report, or a JSON report that omits no failure. nil if there is none.
   ///
-  /// - Parameter isStopped: asked before each row; where it says so, the rest is not read, since nothing will be judged any more.
+  /// - Parameter isStopped: asked before each row; if true, the rest isn't read, since nothing will be judged any more.
   public init?(path: String, isStopped: () -> Bool = { false }) throws(ReportReadingError) {
     if path != "-", InputFile.isMissing(path) { return nil }
     let input = try ReportInput(path: path)
@@ -21,16 +27,14 @@ public final class FailureBaseline: FailureJudge {
         }
       }
     case .report:
-      let report = try input.report()
+      let report = try input.report(words: .plain)
       try report.checkThatAllFailuresAreListed(path: path)
       for failure in report.failures { add(failure.key) }
     }
   }
 
-  /// How many entries failed then.
   public var count: Int { known.count }
 
-  /// `known` for what failed then.
   public func standing(of entry: EntryKey) -> FailureStanding { known.index(of: entry) == nil ? .counts : .known }
 
   private func add(_ key: EntryKey) { _ = known.indexAdding(key) }

@@ -1,0 +1,103 @@
+import CCurl
+import ImagePrimitives
+
+/// Pauses and failures of hosts.
+extension TransferLoop {
+  /// Records the outcome of a transfer for its host, before it is released. Returns the pause that the host asks for, if any.
+  func record(_ outcome: TransferOutcome, of transfer: Transfer, _ slot: Int) -> Duration? {
+    let host = pending[slot].host
+    guard case .failure(let failure) = outcome else {
+      record(host, .answered(latencyNanoseconds: latency(of: transfer)))
+      return nil
+    }
+    if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
+      let wait = transfer.askedWait(now: time.wall())
+      recordBusy(slot, status: status, begun: transfer.started, asked: wait)
+      return wait
+    }
+    if failure.isTransient {
+      record(host, .failed(failure))
+    } else {
+      record(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
+    }
+    return nil
+  }
+
+  /// Pauses the host of a job after a 429 or 503: for as long as it asks for, or else for a backoff that grows with its consecutive
+  /// requests for a pause; whether or not the job itself is retried.
+  func recordBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
+    let host = pending[slot].host
+    record(host, .busy(begun: begun))
+    let backoff = pending[slot].download.options.backoff
+    let wait = asked ?? retries.jitter(backoff.limit(beforeRetry: queue.timesAsked(of: host) - 1))
+    // The iteration may have begun before the response came.
+    pause(host, until: time.monotonic().advanced(by: wait), status: status)
+    if wait > .zero {
+      pauseObserver?(HostPauseRequest(origin: hosts.origin(host).serialized, duration: wait, status: status))
+    }
+  }
+
+  private func record(_ host: Int, _ response: HostResponse) {
+    switch queue.record(response, from: host, now: iteration.now) {
+    case .none: break
+    case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.pausedUntil(host), status: nil)
+    case .healed: monitor.forget(hosts.origin(host).written)
+    case .down: refuseWaiting(for: host)
+    }
+  }
+
+  /// Pauses a host until `time`, and fails downloads that may not wait for so long.
+  func pause(_ host: Int, until time: MonotonicInstant, status: Int) {
+    guard time > iteration.now else { return }
+    queue.pause(host, until: time, status: status, now: iteration.now)
+    monitor.note(hosts.origin(host).written, until: time, status: status)
+    if queue.triesPatience(of: host, now: iteration.now) { refuseWaiting(for: host) }
+  }
+
+  /// Pauses a host for a pause that another downloader was asked for; it may be unknown here.
+  func pause(_ origin: URLOrigin, for duration: Duration, status: Int) {
+    let host = hosts.retain(origin)
+    pause(host, until: iteration.now.advanced(by: duration), status: status)
+    releaseHost(host)
+  }
+
+  /// Fails all downloads that wait for a host and may not wait that long.
+  private func refuseWaiting(for host: Int) {
+    var least = Duration.seconds(Int64.max)
+    defer { queue.setLeastPatience(least, of: host) }
+    for slot in queue.slots(waitingFor: host) {
+      guard let failure = refusal(of: slot) else {
+        least = min(least, pending[slot].download.options.retryAfterMaximum)
+        continue
+      }
+      queue.remove(slot: slot, host: host)
+      pending[slot].change(to: .none)
+      end(slot, failure)
+    }
+  }
+
+  /// Why the host of a job gets no request now; nil if it does.
+  func refusal(of slot: Int) -> Failure? {
+    let host = pending[slot].host
+    guard queue.mayRefuse(host) else { return nil }
+    let patience = pending[slot].download.options.retryAfterMaximum
+    guard let refusal = queue.refusal(of: host, patience: patience, now: iteration.now) else { return nil }
+    return refusal.failure(of: hosts.origin(host), patience: patience, wasAsked: pending[slot].summary.attempts > 0)
+  }
+
+  /// From the request to the first byte, in nanoseconds; nil unless limits adapt.
+  private func latency(of transfer: Transfer) -> UInt64? {
+    guard queue.rules.isAdaptive else { return nil }
+    var (sent, answered): (curl_off_t, curl_off_t) = (0, 0)
+    curl_get_offset(transfer.easy, CURLINFO_PRETRANSFER_TIME_T, &sent)
+    curl_get_offset(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &answered)
+    return answered > sent ? UInt64(answered - sent) * 1000 : nil
+  }
+}
+
+extension Transfer {
+  /// The pause that the server asks for.
+  fileprivate func askedWait(now: Timestamp) -> Duration? {
+    fields.bytes(.retryAfter).flatMap { RetryAfter.wait($0, date: fields.bytes(.date), now: now) }
+  }
+}

@@ -1,0 +1,337 @@
+import CCurl
+import ImagePrimitives
+
+/// How jobs start.
+extension TransferLoop {
+  /// Starts all jobs that may start, and returns the limit that keeps the rest waiting.
+  func startWaiting() -> StartLimit {
+    let startsNew = startsNew
+    var hasStarted = false
+    while true {
+      switch queue.next(now: iteration.now, startsNew: startsNew) {
+      case .start(let slot, let resolves):
+        if let loader = pending[slot].loader {
+          startLoad(slot, by: loaders[loader], resolves: resolves)
+        } else {
+          start(slot, resolves: resolves)
+        }
+        hasStarted = true
+      case .none(let limit):
+        if hasStarted {
+          multi.actOnTime()
+          notifyChunks()
+          notifyProgress()
+          // Transfers that advanced or ended at once may let others start.
+          let hasAdvanced = noteAdvances()
+          hasMore = concludeEnded() || hasAdvanced
+        } else {
+          hasMore = false
+        }
+        return limit
+      }
+    }
+  }
+
+  /// Whether new downloads may start.
+  var startsNew: Bool { !isSuspended && !clients.values.contains(where: \.holdsBack) }
+
+  private func start(_ slot: Int, resolves: Bool) {
+    let options = pending[slot].download.prepared
+    let kind = RequestTemplate.Kind(
+      prepared: options,
+      isOwnOrigin: pending[slot].isAtOwnOrigin,
+      method: method(of: pending[slot])
+    )
+    let ownRequest: OwnRequest?
+    do throws(Failure) {
+      ownRequest = try OwnRequest(for: pending[slot], kind, defaults: defaultHeaders)
+    } catch {
+      return refuse(slot, error, resolves: resolves)
+    }
+    let index = free.popLast() ?? transfers.count
+    if index == transfers.count {
+      transfers.append(Transfer(index: index, options: options, iteration: iteration, shares: shares))
+    }
+    let transfer = transfers[index]
+    pending[slot].begin(.transferring(index: index), now: iteration.now)
+    transfer.begin(pending[slot], slot: slot, kind, ownRequest, defaults: defaultHeaders, resolves: resolves)
+    transfer.isObserved = !watches.isEmpty && watches[slot] != nil
+    iteration.nextTimeLimit = min(iteration.nextTimeLimit, transfer.earliestTimeLimit)
+    let code = multi.add(transfer.easy)
+    guard code != CURLM_OK else { return notifyStarted(slot) }
+    release(transfer, of: slot)
+    settle(slot, .failure(Failure(.internal, message: "libcurl took no request: \(String(cString: curl_multi_strerror(code)))")))
+  }
+
+  /// The method of the next request of `job`: that of its options, except for servers without HEAD, and decryptors, which can't read a
+  /// prefix.
+  private func method(of job: PendingTransfer) -> DownloadOptions.Method {
+    let options = job.download.options
+    let isRefused = job.isHeadRefused || job.continuation != nil || headRefusals.contains(job.url)
+    if options.method == .head && !isRefused || options.method == .get { return options.method }
+    return options.decryptor == nil ? .probe : .get
+  }
+
+  /// Fails a job before its request is made.
+  private func refuse(_ slot: Int, _ failure: Failure, resolves: Bool) {
+    pending[slot].change(to: .none)
+    if resolves { queue.resolved() }
+    queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false)
+    settle(slot, .failure(failure))
+  }
+
+  /// Lets others of a host start if the first has resolved or connected. Returns whether there was any.
+  @discardableResult
+  func noteAdvances() -> Bool {
+    guard !iteration.advanced.isEmpty else { return false }
+    for index in iteration.advanced {
+      let transfer = transfers[index]
+      guard transfer.resolves, let slot = transfer.job else { continue }
+      if transfer.isCountedAsResolving, transfer.phase != .resolving { countAsResolved(transfer) }
+      if transfer.phase == .connected { queue.connected(host: pending[slot].host) }
+    }
+    iteration.advanced.removeAll(keepingCapacity: true)
+    return true
+  }
+
+  func countAsResolved(_ transfer: Transfer) {
+    transfer.isCountedAsResolving = false
+    queue.resolved()
+  }
+}
+
+/// The origins whose servers don't support HEAD, so that their other URLs are probed at once.
+struct HeadRefusals {
+  /// Beyond this all are forgotten, and learned again.
+  private static let maximumCount = 4096
+
+  private var origins: Set<URLOrigin> = []
+
+  /// Notes the origin of a normalised URL.
+  mutating func insert(_ url: [UInt8]) {
+    guard let origin = URLOrigin(url) else { return }
+    if origins.count >= Self.maximumCount { origins.removeAll() }
+    origins.insert(URLOrigin(copying: origin))
+  }
+
+  func contains(_ url: [UInt8]) -> Bool {
+    guard !origins.isEmpty, let origin = URLOrigin(url) else { return false }
+    return origins.contains(origin)
+  }
+}
+
+/// The rest of a request that has ended, for the next.
+struct RequestEnd {
+  /// Whether chunks of the body were handed over.
+  var hasHandedOver = false
+  /// The part of the body that the next attempt can resume from.
+  var continuation: BodyContinuation?
+  /// The pause that the host asks for.
+  var askedWait: Duration?
+}
+
+/// How jobs end, or continue after a request.
+extension TransferLoop {
+  /// Concludes transfers that libcurl has ended. Returns whether there was any.
+  @discardableResult
+  func concludeEnded() -> Bool {
+    var hasAny = false
+    while let ended = multi.nextEnded() {
+      var context: UnsafeMutableRawPointer?
+      curl_get_pointer(ended.easy, CURLINFO_PRIVATE, &context)
+      conclude(Transfer.of(context)) { $0.outcome(ended.code, at: time) }
+      hasAny = true
+    }
+    return hasAny
+  }
+
+  /// Fails transfers and loads that take too long, and computes when to check next.
+  func checkTimeLimits() {
+    guard iteration.now >= iteration.nextTimeLimit else { return }
+    iteration.nextTimeLimit = MonotonicInstant(nanoseconds: .max)
+    for transfer in transfers where transfer.job != nil {
+      if let failure = transfer.brokenTimeLimit(iteration.now) {
+        conclude(transfer) { $0.earlyOutcome(at: time) ?? .failure(failure) }
+      } else {
+        iteration.nextTimeLimit = min(iteration.nextTimeLimit, transfer.nextTimeLimit)
+      }
+    }
+    checkLoadLimits()
+  }
+
+  private func conclude(_ transfer: Transfer, _ judge: (Transfer) -> TransferOutcome) {
+    guard let slot = transfer.job else { return }
+    let outcome = judge(transfer)
+    notifyChunks()
+    if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
+    var end = RequestEnd(hasHandedOver: transfer.hasHandedOver)
+    var failedToConnect = false
+    if case .failure(let failure) = outcome {
+      failedToConnect = transfer.phase != .connected
+      end.continuation = transfer.resumption(after: failure)
+    }
+    end.askedWait = record(outcome, of: transfer, slot)
+    release(transfer, of: slot, failedToConnect: failedToConnect)
+    settle(slot, outcome, end)
+  }
+
+  /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
+  func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
+    // A transfer within one iteration takes no time by the loop's clock, but by libcurl's.
+    let measured = iteration.now.nanoseconds - transfer.started.nanoseconds
+    let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
+    if pending[slot].waiters.wantsDetails, pending[slot].accepted == nil {
+      pending[slot].summary.details = transfer.details(redirects: pending[slot].visited.count)
+    }
+    pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
+    multi.remove(transfer.easy)
+    if transfer.isCountedAsResolving { countAsResolved(transfer) }
+    queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
+    transfer.end()
+    free.append(transfer.index)
+  }
+
+  /// Ends a job after a request, continues it with another, or retries it.
+  func settle(_ slot: Int, _ outcome: TransferOutcome, _ requestEnd: RequestEnd = RequestEnd()) {
+    guard let outcome = outcomeAfterSecondRequest(slot, outcome) else { return }
+    switch outcome {
+    case .remoteCache: preconditionFailure("a second request follows an accepted response")
+    case .response(let response): end(slot, response)
+    case .redirect(let location):
+      switch redirects.resolve(location, of: pending[slot]) {
+      case .success(let url):
+        pending[slot].follow(to: url)
+        move(slot, to: url)
+        enqueue(slot)
+      case .failure(let failure): settle(slot, .failure(failure))
+      }
+    case .headRefused:
+      headRefusals.insert(pending[slot].url)
+      pending[slot].probeInstead()
+      enqueue(slot)
+    case .needsMore(let continuation):
+      pending[slot].continueProbe(from: continuation)
+      enqueue(slot)
+    case .startOver:
+      if requestEnd.hasHandedOver { notifyRestarted(slot) }
+      pending[slot].startOver()
+      enqueue(slot)
+    case .failure(let failure): settleFailure(slot, failure, requestEnd)
+    }
+  }
+
+  private func settleFailure(_ slot: Int, _ failure: Failure, _ requestEnd: RequestEnd) {
+    let mayRetry = pending[slot].waiters.mayRetry && !queue.isDown(pending[slot].host)
+    let step = retries.step(after: failure, asked: requestEnd.askedWait, of: pending[slot], now: iteration.now)
+    if case .end(let last) = step { return end(slot, last) }
+    guard mayRetry else { return end(slot, failure) }
+    for waiter in pending[slot].waiters.removeThoseWithoutRetry() {
+      forgetWatch(waiter, slot)
+      fail(waiter, failure, pending[slot])
+    }
+    let continuation = requestEnd.continuation
+    if requestEnd.hasHandedOver, continuation == nil { notifyRestarted(slot) }
+    switch step {
+    case .wait(let duration):
+      pending[slot].excuse(waiting: duration)
+      // After a redirect from another host it waits by itself; else with its host, in its position.
+      retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? iteration.now.advanced(by: duration) : nil)
+    case .retry(let time): retry(slot, from: continuation, notBefore: time)
+    case .end: break
+    }
+  }
+
+  /// Fails a job that neither waits nor runs; if only its second request was left, it ends with its accepted response.
+  func end(_ slot: Int, _ failure: Failure) {
+    if pending[slot].accepted != nil { return settle(slot, .failure(failure)) }
+    let job = finish(slot)
+    job.waiters.forEach { fail($0, failure, job) }
+  }
+
+  private func end(_ slot: Int, _ response: Response) {
+    var response = response
+    let job = finish(slot)
+    if job.isRedirected { response.finalURL = job.url }
+    job.waiters.forEach { waiter in
+      response.summary = job.summary(for: waiter)
+      if response.isNotModified {
+        waiter.client.end(waiter.id, .notModified(id: waiter.id, response))
+      } else {
+        waiter.client.end(waiter.id, .finished(id: waiter.id, response))
+      }
+    }
+  }
+
+  private func fail(_ waiter: Waiter, _ failure: Failure, _ job: PendingTransfer) {
+    waiter.client.end(waiter.id, .failed(id: waiter.id, failure, job.summary(for: waiter)))
+  }
+
+  private func retry(_ slot: Int, from continuation: BodyContinuation?, notBefore time: MonotonicInstant?) {
+    // Chunks that were handed over stay valid if the body is resumed.
+    if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
+    pending[slot].restart(from: continuation, now: iteration.now)
+    if pending[slot].loader == nil { move(slot, to: pending[slot].url) }
+    enqueue(slot, notBefore: time)
+  }
+
+  /// Counts a job for the host of its next request.
+  private func move(_ slot: Int, to url: [UInt8]) {
+    guard let origin = URLOrigin(url) else { preconditionFailure("redirects lead to normalised URLs") }
+    let host = hosts.retain(origin.connecting(by: pending[slot].download.options))
+    releaseHost(pending[slot].host)
+    pending[slot].host = host
+  }
+
+  /// Removes a job that neither waits nor runs; its successor may start.
+  func finish(_ slot: Int) -> PendingTransfer {
+    if !watches.isEmpty { watches[slot] = nil }
+    let (job, found) = pending.remove(slot)
+    releaseHost(job.host)
+    if let found { pending[found].successor = nil }
+    if let successor = job.successor {
+      release(successor)
+      enqueue(successor)
+    }
+    return job
+  }
+
+  func releaseHost(_ host: Int) {
+    guard hosts.release(host) else { return }
+    guard queue.settle(host: host, now: iteration.now) else { return hosts.forget(host) }
+    guard let forgotten = hosts.keep(host) else { return }
+    queue.forget(host: forgotten)
+    hosts.forget(forgotten)
+  }
+}
+
+/// Decides whether and when a failed download is retried.
+struct RetryPolicy {
+  /// Draws a wait from zero to the limit given.
+  let jitter: @Sendable (Duration) -> Duration
+
+  /// What follows a failed attempt.
+  enum Step {
+    /// The download fails.
+    case end(Failure)
+    /// It is retried then.
+    case retry(MonotonicInstant)
+    /// It is requested again after that pause of its host, which is no retry.
+    case wait(Duration)
+  }
+
+  /// What follows `failure` of `job`, whose host asked for a pause of `asked`, if any.
+  func step(after failure: Failure, asked: Duration?, of job: PendingTransfer, now: MonotonicInstant) -> Step {
+    let options = job.download.options
+    if let asked {
+      guard job.toldToWait + asked <= options.retryAfterMaximum else {
+        return .end(
+          .waitsTooLong(failure, asked: asked, waited: job.toldToWait, patience: options.retryAfterMaximum)
+        )
+      }
+      return .wait(asked)
+    }
+    let tries = job.summary.attempts - job.excusedAttempts
+    guard failure.isTransient, tries <= options.retries else { return .end(failure) }
+    return .retry(now.advanced(by: jitter(options.backoff.limit(beforeRetry: tries - 1))))
+  }
+}

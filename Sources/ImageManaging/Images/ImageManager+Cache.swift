@@ -1,0 +1,197 @@
+public import ImageCaching
+public import ImageCoding
+public import ImagePrimitives
+import ImageURLs
+
+// What is cached of a request's image: asked, stored and removed without a load. A URL stands for a request with the manager's own ways.
+extension ImageManager {
+  /// Whether the image of a request is cached, fresh, in memory or on disk; nothing is loaded, and read-only caches are not looked into.
+  ///
+  /// Throws where the disk cache cannot be read.
+  public func isCached(_ request: ImageRequest) throws(CacheError) -> Bool {
+    if isInMemory(request) { return true }
+    return try isOnDisk(request)
+  }
+
+  /// Whether the image at `url` is cached; see ``isCached(_:)-(ImageRequest)``.
+  public func isCached(_ url: String) throws(CacheError) -> Bool { try isCached(ImageRequest(url: url)) }
+
+  /// Whether memory has the image as the request asks for it: transformed, where it transforms.
+  public func isInMemory(_ request: ImageRequest) -> Bool {
+    guard let place = CachedPlace(request, self), let found = place.memory?.image(for: place.memoryKey) else { return false }
+    if let cache = place.cache, cache.isExpired(found.head, at: place.context.now) { return false }
+    return found.identity == place.identity
+  }
+
+  /// Whether memory has the image at `url`.
+  public func isInMemory(_ url: String) -> Bool { isInMemory(ImageRequest(url: url)) }
+
+  /// Whether the disk cache has the image that the request would load, fresh; its body is not read.
+  public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
+    guard let place = CachedPlace(request, self), let cache = place.cache else { return false }
+    if let transformed = place.transformedIdentity, try cache.contains(identity: transformed) { return true }
+    return try cache.contains(identity: place.identity)
+  }
+
+  /// Whether the disk cache has the image at `url`, fresh.
+  public func isOnDisk(_ url: String) throws(CacheError) -> Bool { try isOnDisk(ImageRequest(url: url)) }
+
+  /// Removes the image of a request from memory, disk or both: the original, and what the request's transformer made of it; in memory all
+  /// that was made of it.
+  public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) throws(CacheError) {
+    guard let place = CachedPlace(request, self) else { return }
+    if layers.contains(.memory) { place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace) }
+    guard layers.contains(.disk), let cache = place.cache else { return }
+    _ = try cache.remove(identity: place.identity)
+    if let transformed = place.transformedIdentity { _ = try cache.remove(identity: transformed) }
+  }
+
+  /// Removes the image at `url` from memory, disk or both.
+  public func remove(_ url: String, from layers: CacheLayers = .all) throws(CacheError) {
+    try remove(ImageRequest(url: url), from: layers)
+  }
+
+  /// Takes a URL off the blacklist (`removeFailedURL`); says whether it was there. ``/ImageCaching/ImageCache/clearBlacklist()`` takes all off.
+  @discardableResult
+  public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
+    guard let place = CachedPlace(ImageRequest(url: url), self), let cache = place.cache else { return false }
+    return try place.withIdentity { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
+  }
+}
+
+// What a program has already is put into the cache, as if it had been loaded. A URL stands for a request with the manager's own ways.
+extension ImageManager {
+  /// Puts the file of an image into the cache as if it had been loaded from `url`, proven like one that comes from a server.
+  ///
+  /// - Parameters:
+  ///   - data: the bytes of the file.
+  ///   - url: as a request for the image would have it.
+  ///   - layers: where it is kept; both by default.
+  /// - Throws: `failed` where the URL is none, the bytes are no good image by the manager's rules, or the disk cannot keep them.
+  public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {
+    try store(at: url) { place throws(Failure) in
+      let decodes = layers.contains(.memory) && place.memory != nil
+      let body = try proven(data, decodes: decodes)
+      try keep(data, body.verified, body.decoded, place, in: layers)
+    }
+  }
+
+  /// Puts a decoded image into the cache as if it had been loaded from `url` and decoded to this.
+  ///
+  /// To disk go the bytes that it came as, where they are given; otherwise it is encoded, by the rules of
+  /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. To memory goes the image itself, and nothing is encoded for that
+  /// alone.
+  ///
+  /// - Parameters:
+  ///   - image: the image as it came, before any transformer.
+  ///   - data: the bytes of its file; nil where there are none.
+  ///   - recalculatesData: whether it is encoded although `data` is there, since the pixels are others by now; false by default.
+  ///   - format: the format to encode it in; nil: the one that suits it.
+  ///   - options: how it is encoded; at full quality by default.
+  ///   - url: as a request for the image would have it.
+  ///   - layers: where it is kept; both by default.
+  /// - Throws: `failed` where the URL is none, the image cannot be encoded, its bytes are no good image by the manager's rules, or the disk cannot keep them.
+  public func store(
+    _ image: DecodedImage,
+    data: [UInt8]? = nil,
+    recalculatesData: Bool = false,
+    as format: ImageFormat? = nil,
+    options: EncodingOptions = EncodingOptions(quality: 100),
+    for url: String,
+    in layers: CacheLayers = .all
+  ) throws(ImageLoadError) {
+    try store(at: url) { place throws(Failure) in
+      var bytes = recalculatesData ? nil : data
+      if bytes == nil, layers.contains(.disk), place.cache != nil {
+        do throws(ImageError) {
+          bytes = try configuration.coders.encode(image, as: format, options: options)
+        } catch {
+          throw Failure(error)
+        }
+      }
+      let verified = try bytes.map { bytes throws(Failure) in try proven(bytes, decodes: false).verified }
+      try keep(bytes, verified ?? VerifiedImage(image), image, place, in: layers)
+    }
+  }
+
+  private func store(at url: String, _ body: (CachedPlace) throws(Failure) -> Void) throws(ImageLoadError) {
+    guard let place = CachedPlace(ImageRequest(url: url), self) else {
+      throw .failed(Failure(.invalidURL, message: "\(maskingCredentials(url)) is no URL of an image"))
+    }
+    do throws(Failure) {
+      try body(place)
+    } catch {
+      throw .failed(error)
+    }
+  }
+
+  private func proven(_ data: [UInt8], decodes: Bool) throws(Failure) -> ProvenBody {
+    let verifier = BodyVerifier(coders: configuration.coders, rules: configuration.verification, decodes: decodes)
+    return try data.withRawBytes { bytes throws(Failure) in try verifier.prove(bytes, contentTypeMatch: .exact) }
+  }
+
+  private func keep(
+    _ data: [UInt8]?,
+    _ verified: VerifiedImage,
+    _ image: DecodedImage?,
+    _ place: CachedPlace,
+    in layers: CacheLayers
+  ) throws(Failure) {
+    // What was made of other bytes is out of date.
+    place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace)
+    if layers.contains(.disk), let cache = place.cache, let data { try keep(data, verified, place, in: cache) }
+    guard layers.contains(.memory), let memory = place.memory, var image else { return }
+    // Rules for the bytes of a file judge one that has none by those of its pixels.
+    let byteCount = data?.count ?? image.byteCount
+    let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
+    if let transformer = place.context.options.transformer { image = try transformer.applied(to: image) }
+    let head = EntryHead(verified, Freshness(), byteCount: byteCount, checksum: sum, storedAt: place.context.now)
+    memory.insert(RememberedImage(identity: place.identity, image: image, head: head, vary: []), for: place.memoryKey)
+  }
+
+  private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ place: CachedPlace, in cache: ImageCache) throws(Failure) {
+    do throws(CacheError) {
+      try data.withRawBytes { bytes throws(CacheError) in
+        try place.withIdentity { identity throws(CacheError) in
+          try place.shownURL.withRawBytes { url throws(CacheError) in
+            let entry = NewEntry(
+              key: place.key,
+              identity: identity,
+              url: url,
+              format: verified.format,
+              width: UInt32(clamping: verified.size.width),
+              height: UInt32(clamping: verified.size.height),
+              frames: UInt32(clamping: verified.frames),
+              proof: verified.proof,
+              hasWarnings: verified.hasDecoderWarnings,
+              contentTypeMatch: .exact,
+              checksum: checksum(of: bytes)
+            )
+            try cache.write { writer throws(CacheError) in
+              try writer.store(entry, body: .bytes(bytes))
+              if let old = place.transformedIdentity {
+                _ = try old.withRawBytes { old throws(CacheError) in try writer.remove(CacheKey(identity: old), identity: old) }
+              }
+              _ = try writer.unblacklist(place.key, identity: identity)
+            }
+          }
+        }
+      }
+    } catch {
+      throw Failure(.cacheWrite, message: "\(error)")
+    }
+  }
+}
+
+extension VerifiedImage {
+  /// What an image in memory shows that has no bytes.
+  fileprivate init(_ image: DecodedImage) {
+    self.init(
+      format: image.header.format,
+      size: image.header.size,
+      frames: image.header.frames,
+      proof: .full,
+      contentTypeMatch: .exact
+    )
+  }
+}

@@ -1,0 +1,93 @@
+import ImagePrimitives
+
+extension HTMLPage {
+  /// Images that stand for many URLs of a host, each with its picture, and URLs with the same bytes.
+  mutating func writeSameImages(_ report: FinishedReport) {
+    let duplicates = report.duplicates.flatMap { $0.bodies > 0 ? $0 : nil }
+    guard !report.placeholders.isEmpty || duplicates != nil else { return }
+    section("same-images", "Placeholders and duplicates") { page in
+      if let duplicates {
+        let (bodies, urls) = (counted(duplicates.bodies, "image"), counted(duplicates.urls, "URL"))
+        page.element(
+          "p",
+          ["class": "note"],
+          "\(duplicates.isComplete ? "" : "At least ")\(bodies) came from more than one URL, from \(urls) in all"
+        )
+      }
+      guard !report.placeholders.isEmpty else { return }
+      let pictures = Dictionary(
+        report.thumbnails.compactMap { thumbnail in thumbnail.checksum.map { ($0, thumbnail) } },
+        // Of two pictures of one image, the one that could be decoded.
+        uniquingKeysWith: { $0.hasPicture ? $0 : $1 }
+      )
+      let shown = page.list("ul", style: "placeholders", report.placeholders, limit: 50, bytes: 120_000) { page, placeholder in
+        page.write(placeholder, picture: pictures[placeholder.checksum])
+      }
+      page.omission(UInt64(report.placeholders.count - shown), "more placeholder")
+    }
+  }
+
+  private mutating func write(_ placeholder: Placeholder, picture thumbnail: Thumbnail?) {
+    pictureOrNone(thumbnail, description: "the image that came")
+    element("div") { page in
+      page.element("p") { page in
+        page.element("b", ["class": "host"]) { $0.text(placeholder.host, limit: 120) }
+        page.text(" \(placeholder.findingPhrase)")
+      }
+      page.element("p", ["class": "facts"], placeholder.imagePhrase)
+      page.url(placeholder.firstURL)
+    }
+  }
+
+  /// Small pictures of what came, by the reason for which they are shown.
+  mutating func writeContactSheet(_ report: FinishedReport) {
+    let groups: [(reason: Thumbnail.Reason, title: String)] = [(.latest, "Latest"), (.largest, "Largest"), (.failed, "Refused")]
+    guard report.thumbnails.contains(where: { $0.reason != .placeholder }) else { return }
+    section("pictures", "Contact sheet") { page in
+      let budget = 400_000 / groups.count
+      for group in groups {
+        let thumbnails = report.thumbnails.filter { $0.reason == group.reason }
+        if thumbnails.isEmpty { continue }
+        page.element("h3", group.title)
+        let shown = page.list("ul", style: "sheet", thumbnails, limit: 60, bytes: budget) { $0.write($1) }
+        page.omission(UInt64(thumbnails.count - shown), "more picture")
+      }
+    }
+  }
+
+  private mutating func write(_ thumbnail: Thumbnail) {
+    pictureOrNone(thumbnail, description: thumbnail.url.lastPathComponent)
+    url(thumbnail.url, as: thumbnail.url.lastPathComponent)
+    element("small", thumbnail.imagePhrase)
+    if let failure = thumbnail.failure {
+      element("small", ["class": "bad"]) {
+        $0.text(failure.message.isEmpty ? failure.kind.name : failure.message, limit: 200)
+      }
+    }
+  }
+
+  private mutating func pictureOrNone(_ thumbnail: Thumbnail?, description: String) {
+    element("div", ["class": "picture"]) { page in
+      if let thumbnail, thumbnail.hasPicture {
+        page.picture(thumbnail, description: description)
+      } else {
+        page.element("span", "no picture")
+      }
+    }
+  }
+}
+
+extension Thumbnail {
+  /// Whether it holds a picture that is small enough for a page.
+  var hasPicture: Bool { !picture.isEmpty && picture.count <= 16_384 }
+
+  fileprivate var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
+}
+
+extension String {
+  fileprivate var lastPathComponent: String {
+    let path = prefix { $0 != "?" && $0 != "#" }
+    let name = path.split(separator: "/").last ?? path
+    return String(name)
+  }
+}

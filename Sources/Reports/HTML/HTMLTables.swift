@@ -1,0 +1,159 @@
+import ImagePrimitives
+
+extension HTMLPage {
+  /// The hosts with most entries, those with most failures first.
+  mutating func writeHosts(_ report: FinishedReport) {
+    guard !report.hosts.isEmpty else { return }
+    let hosts = report.hostsByFailures
+    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#99 %"]
+    section("hosts", "Hosts") { page in
+      let sorted = report.totals.bad > 0 ? 2 : 1
+      let shown = page.table("Hosts", titles, sorted: sorted, hosts, limit: 1000, bytes: 400_000) { page, host in
+        page.rowHeader(host.host, limit: 253)
+        page.counts(of: host.totals)
+        page.number(host.receivedBytes > 0 ? Double(host.receivedBytes) : nil, byteCount)
+        page.number(host.latency.percentile(0.5), latency)
+        page.number(host.latency.percentile(0.99), latency)
+      }
+      page.omission(UInt64(hosts.count - shown) + report.hostsOmitted, "more host")
+    }
+  }
+
+  /// What came of each manifest; nothing if one manifest is the whole run.
+  mutating func writeManifests(_ report: FinishedReport) {
+    guard report.manifests.count > 1 else { return }
+    section("manifests", "Manifests") { page in
+      let titles = ["Manifest", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New"]
+      let shown = page.table("Manifests", titles, report.manifests, limit: 1000, bytes: 150_000) { page, manifest in
+        page.rowHeader(manifest.path, limit: 300)
+        page.counts(of: manifest.totals)
+      }
+      page.omission(UInt64(report.manifests.count - shown), "more manifest")
+    }
+  }
+
+  /// How much the caches on the way had, by host and edge; nothing if they were not asked.
+  mutating func writeRemoteCaches(_ report: FinishedReport) {
+    let counts = report.hosts.flatMap { host in host.remoteCaches.map { (host: host.host, count: $0) } }
+    guard !counts.isEmpty else { return }
+    section("remote-caches", "Remote caches") { page in
+      let titles = ["Host", "Edge", "#Hit", "#Missed", "#Unknown", "#Hit ratio"]
+      let shown = page.table("Remote caches", titles, counts, limit: 1000, bytes: 100_000) { page, row in
+        page.rowHeader(row.host, limit: 253)
+        page.element("td") { $0.text(row.count.edge ?? "–", limit: 100) }
+        page.number(row.count.hits)
+        page.number(row.count.misses)
+        page.number(row.count.unknown)
+        let ratio = row.count.total > 0 ? Double(row.count.hits) / Double(row.count.total) : 0
+        page.number(ratio * 1000) { _ in percent(row.count.hits, of: row.count.total) }
+      }
+      page.omission(UInt64(counts.count - shown), "more", plural: "more")
+    }
+  }
+
+  private mutating func counts(of totals: Totals) {
+    number(totals.urls)
+    number(totals.bad, isBad: true)
+    number(totals.bad > 0 ? Double(totals.bad) / Double(totals.urls) * 1000 : nil) { _ in percent(totals.bad, of: totals.urls) }
+    number(totals.hits + totals.revalidated)
+    number(totals.downloaded + totals.checked)
+  }
+}
+
+extension Totals {
+  /// The title of a column that counts what the server answered with 304 among the hits, where there is any.
+  fileprivate var hitsTitle: String { revalidated > 0 ? "#Hits and 304" : "#Hits" }
+}
+
+extension HTMLPage {
+  mutating func writeWarnings(_ report: FinishedReport) {
+    guard !report.warnings.isEmpty else { return }
+    section("warnings", "Warnings") { page in
+      let shown = page.list("ul", style: "warnings", report.warnings, limit: 100, bytes: 60_000) { $0.text($1, limit: 500) }
+      page.omission(UInt64(report.warnings.count - shown), "more warning")
+    }
+  }
+
+  mutating func writeStores(_ end: RunEnd) {
+    guard end.cache != nil || end.blacklist != nil else { return }
+    section("cache", "Cache and blacklist") { page in
+      page.element("dl", ["class": "details"]) { page in
+        if let cache = end.cache { page.facts(of: cache) }
+        if let blacklist = end.blacklist {
+          page.fact("Blacklisted", blacklist.phrase)
+        }
+      }
+    }
+  }
+
+  private mutating func facts(of cache: CacheSummary) {
+    fact("Images", "\(grouped(cache.entries)), \(cache.sizePhrase)")
+    fact("On disk", byteCount(Double(cache.diskBytes)))
+    fact("All fresh until", cache.entries > 0 ? cache.freshUntil?.shortText : nil)
+    fact("Folder", cache.directory)
+    fact("Namespace", cache.namespace)
+    fact("Expired and removed", count: cache.expiredEntries)
+    fact("Trimmed", count: cache.trimmedEntries)
+    fact("Of them from this run", count: cache.evictedFromThisRun)
+  }
+
+  mutating func writeJob(_ report: FinishedReport) {
+    let (end, traffic) = (report.end, report.traffic)
+    section("job", "The job as it ran") { page in
+      page.element("dl", ["class": "details"]) { page in
+        page.fact("Job", report.job.title)
+        page.fact("File", report.job.file)
+        page.fact("Began", report.startedAt?.iso8601)
+        page.fact("Ended", end.finishedAt?.iso8601)
+        page.fact("Took", elapsed(end.duration))
+        page.fact("Requests", traffic.attempts > 0 ? traffic.requestWords : nil)
+        page.fact("Received", traffic.receivedBytes > 0 ? byteCount(Double(traffic.receivedBytes)) : nil)
+        page.fact("From the cache", traffic.cachedBytes > 0 ? byteCount(Double(traffic.cachedBytes)) : nil)
+        let formats = report.formats.map { "\(grouped($0.count)) \($0.format.name)" }
+        page.fact("Formats", formats.isEmpty ? nil : formats.joined(separator: ", "))
+        page.fact("Bounded by", end.bottleneck)
+        page.fact("Of its time", end.bottleneckPhrase)
+        page.fact("Most memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
+        page.fact("Not finished by workers", count: end.outstanding)
+        page.fact("Manifests read", end.areManifestsRead ? nil : "not to their end")
+        page.fact("Exit status", report.exitStatusWords)
+        page.fact("Version", "prewarm \(report.version)")
+      }
+    }
+  }
+
+  private mutating func fact(_ name: String, _ value: String?) {
+    guard let value else { return }
+    element("div") { page in
+      page.element("dt", name)
+      page.element("dd") { $0.text(value, limit: 400) }
+    }
+  }
+
+  private mutating func fact(_ name: String, count: UInt64) { fact(name, count > 0 ? grouped(count) : nil) }
+}
+
+extension FinishedReport {
+  /// The number and what it means.
+  fileprivate var exitStatusWords: String {
+    let meaning =
+      switch exitStatus {
+      case .withinLimits: "done, within \(words.rules)"
+      case .couldNotFinish: "it could not finish"
+      case .beyondLimits: "done, but beyond \(words.rules)"
+      case .misused: "the job file or the command line is wrong"
+      case .interrupted: "interrupted by SIGINT"
+      case .terminated: "interrupted by SIGTERM"
+      }
+    return "\(exitStatus.rawValue): \(meaning)"
+  }
+}
+
+extension Traffic {
+  /// `3,042, 60 of them again, 45.0 s waited in all`.
+  fileprivate var requestWords: String {
+    guard retries > 0 else { return grouped(attempts) }
+    let waited = elapsed(.nanoseconds(Int64(clamping: waitedNanoseconds)))
+    return "\(grouped(attempts)), \(grouped(retries)) of them again, \(waited) waited in all"
+  }
+}

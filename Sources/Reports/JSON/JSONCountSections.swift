@@ -1,0 +1,282 @@
+import ImagePrimitives
+
+/// The sections that count.
+
+extension Totals: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var urls = urls
+    try json.field("urls", &urls, isRequired: true)
+    try json.field("hit_memory", &hitMemory)
+    try json.field("hit_disk", &hitDisk)
+    try json.field("downloaded", &downloaded)
+    try json.field("revalidated", &revalidated)
+    try json.field("checked", &checked)
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("skipped", &skipped)
+    try json.field("cancelled", &cancelled)
+    try json.check(urls == self.urls, "do not add up to urls")
+  }
+
+  /// What manifests and hosts tell of their totals: hits on disk are the rest of the hits.
+  mutating func codePart<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (urls, hits) = (urls, hits)
+    try json.field("urls", &urls)
+    try json.field("hits", &hits)
+    try json.field("downloaded", &downloaded)
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("hit_memory", &hitMemory)
+    try json.field("revalidated", &revalidated)
+    try json.field("checked", &checked)
+    try json.field("skipped", &skipped)
+    try json.field("cancelled", &cancelled)
+    guard Fields.isReading else { return }
+    try json.check(hitMemory <= hits, "has more hits in memory than hits")
+    hitDisk = hits - hitMemory
+    try json.check(self.urls <= urls, "counts more than its urls")
+    try json.check(self.urls == urls, "counts fewer than its urls")
+  }
+}
+
+struct TrafficBytes: JSONFieldGroup {
+  var traffic: Traffic
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("downloaded", &traffic.receivedBytes)
+    try json.field("from_cache", &traffic.cachedBytes)
+    try json.field("original", &traffic.originalBytes)
+    try json.field("stored", &traffic.storedBytes)
+  }
+}
+
+struct TrafficAttempts: JSONFieldGroup {
+  var traffic: Traffic
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("total", &traffic.attempts)
+    try json.field("retried", &traffic.retries)
+    try json.field("waited_seconds", &traffic.waitedNanoseconds) { nanoseconds in
+      JSONNumber(Double(nanoseconds) / 1e9, decimals: 3)
+    } from: { number in
+      UInt64((min(number.value, 4e9) * 1000).rounded()) * 1_000_000
+    }
+    try json.field("transient_failures", &traffic.transientFailures)
+  }
+}
+
+/// Some points of a distribution for people, then all that it takes to make it again.
+struct LatencyFields: JSONSection {
+  enum Owner { case run, host }
+
+  var histogram = LatencyHistogram()
+  var owner = Owner.run
+
+  init() {}
+  init(_ histogram: LatencyHistogram, of owner: Owner) { (self.histogram, self.owner) = (histogram, owner) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    if owner == .run { json.derived("count", histogram.count) }
+    json.derived("p50", percentile(0.5))
+    if owner == .run { json.derived("p90", percentile(0.9)) }
+    json.derived("p99", percentile(0.99))
+    var maximum: JSONNumber? = histogram.count > 0 ? JSONNumber(histogram.maximumMilliseconds, decimals: 3) : nil
+    var sum = JSONNumber(Double(histogram.sumNanoseconds / 1000) / 1000, decimals: 3)
+    var buckets = histogram.buckets.map { LatencyBucket(upperBound: $0.upperBound, count: $0.count) }
+    try json.field("max", &maximum)
+    try json.field("sum", &sum)
+    try json.list("buckets", &buckets)
+    guard Fields.isReading else { return }
+    // The scale has 113 buckets.
+    try json.check(buckets.count <= 1000, "has more buckets than the scale")
+    try json.check(buckets.reduce(0) { $0 + $1.count } <= JSONValue.maximumCount, "counts more values than there can be")
+    histogram = LatencyHistogram(
+      buckets: buckets.map { ($0.upperBound, $0.count) },
+      maximumNanoseconds: nanoseconds(maximum?.value ?? 0),
+      sumNanoseconds: nanoseconds(sum.value)
+    )
+  }
+
+  private func percentile(_ fraction: Double) -> JSONNumber? {
+    histogram.percentile(fraction).map { JSONNumber($0, decimals: 3) }
+  }
+
+  private func nanoseconds(_ milliseconds: Double) -> UInt64 { UInt64(min(milliseconds * 1000, 4e15).rounded()) * 1000 }
+}
+
+private struct LatencyBucket: JSONCodable {
+  var upperBound: Double
+  var count: UInt64
+
+  init(upperBound: Double, count: UInt64) { (self.upperBound, self.count) = (upperBound, count) }
+
+  init(json: JSONValue) throws(JSONError) {
+    let pair = try json.elements()
+    guard pair.count == 2 else { throw json.problem("is no pair of an upper bound and a count") }
+    (upperBound, count) = (try pair[0].number(), try pair[1].count())
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.array([0, 1]) { $1 == 0 ? $0.value(upperBound, decimals: upperBound < 1 ? 4 : 2) : $0.value(count) }
+  }
+}
+
+extension Duplicates: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("bodies", &bodies)
+    try json.field("urls", &urls)
+    try json.field("complete", &isComplete, isOmitted: true, as: { $0 ? nil : $0 }, from: { $0 ?? true })
+  }
+}
+
+extension Timeline: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (urls, bad, bytes) = (steps.map(\.urls), steps.map(\.bad), steps.map(\.receivedBytes))
+    try json.field("step_seconds", &step, isRequired: true, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    try json.list("urls", &urls)
+    try json.list("bad", &bad)
+    try json.list("bytes", &bytes)
+    try json.check(urls.count == bad.count && urls.count == bytes.count, "has lists of different lengths")
+    steps = urls.indices.map { Step(urls: urls[$0], bad: bad[$0], receivedBytes: bytes[$0]) }
+  }
+}
+
+/// The elements of the lists.
+
+extension ManifestSummary: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("path", &path, isRequired: true)
+    try json.field("file", &file, isOmitted: true)
+    try totals.codePart(&json)
+  }
+}
+
+extension HostSummary: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try totals.codePart(&json)
+    try json.field("bytes", &receivedBytes)
+    try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
+    try json.field("remote_cache", &remoteCaches, isOmitted: true) { counts in
+      counts.isEmpty ? nil : RemoteCaches(counts: counts)
+    } from: { caches in
+      caches?.counts ?? []
+    }
+  }
+}
+
+/// One count, or one an edge by the edges' names.
+private struct RemoteCaches: JSONCodable {
+  var counts: [RemoteCacheCount]
+
+  init(counts: [RemoteCacheCount]) { self.counts = counts }
+
+  init(json: JSONValue) throws(JSONError) {
+    let members = try json.members()
+    counts = members.contains { !$0.value.isObject } ? [try Self.count(json, edge: nil)] : []
+    for (edge, value) in members where value.isObject { counts.append(try Self.count(value, edge: edge)) }
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.object { json in
+      for count in counts {
+        if let edge = count.edge {
+          json.write(key: edge)
+          json.object { Self.write(count, to: &$0) }
+        } else {
+          Self.write(count, to: &json)
+        }
+      }
+    }
+  }
+
+  private static func count(_ json: JSONValue, edge: String?) throws(JSONError) -> RemoteCacheCount {
+    var count = RemoteCacheCount(edge: edge)
+    // An edge may have such a name itself.
+    func number(_ key: StaticString) throws(JSONError) -> UInt64 {
+      guard let value = try json.value(key), !value.isObject else { return 0 }
+      return try value.count()
+    }
+    count.hits = try number("hit")
+    count.misses = try number("miss")
+    count.unknown = try number("unknown")
+    return count
+  }
+
+  private static func write(_ count: RemoteCacheCount, to json: inout JSONWriter) {
+    json.derived("hit", count.hits)
+    json.derived("miss", count.misses)
+    if count.unknown > 0 { json.derived("unknown", count.unknown) }
+  }
+}
+
+extension FailureGroup: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("kind", &kind)
+    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.field("failed", &failed)
+    try json.field("blacklisted", &blacklisted)
+    try json.field("counting", &counting)
+    try json.list("hosts", &hosts)
+    try json.field("elsewhere", &elsewhere)
+    try json.list("examples", &examples)
+  }
+}
+
+extension HostCount: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try json.field("count", &count)
+  }
+}
+
+extension FailureRecord: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (kind, status) = (failure?.kind, failure?.status)
+    var (isTransient, message) = (failure?.isTransient ?? false, failure?.message)
+    try json.field("url", &url, isRequired: true)
+    try json.field("manifest", &manifest)
+    try json.field("line", &line, as: { $0 > 0 ? $0 : nil }, from: { $0 ?? 0 })
+    try json.field("priority", &priority)
+    try json.field("variant", &variant.name, isOmitted: true)
+    try json.field("edge", &variant.edge, isOmitted: true)
+    try json.field("outcome", &outcome, isRequired: true, as: { BadOutcome($0) }, from: \.outcome)
+    try json.field("kind", &kind)
+    try json.field("status", &status, as: { $0.map(HTTPStatus.init) }, from: { $0?.code })
+    try json.field("transient", &isTransient)
+    try json.field("attempts", &attempts)
+    try json.field("remote_cache", &remoteCache, isOmitted: true)
+    try json.field("blacklisted", &isBlacklisted)
+    try json.field("standing", &standing, isOmitted: true, as: { $0 == .counts ? nil : $0 }, from: { $0 ?? .counts })
+    try json.field("message", &message)
+    guard Fields.isReading else { return }
+    failure = kind.map { Failure($0, status: status, isTransient: isTransient, message: message ?? "") }
+  }
+}
+
+extension Placeholder: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("host", &host, isRequired: true)
+    try json.field("body_hash", &checksum, isRequired: true)
+    try json.field("urls", &urls)
+    try json.field("first_url", &firstURL)
+    try json.field("format", &format)
+    try json.field("width", &width)
+    try json.field("height", &height)
+    try json.field("bytes", &bytes)
+  }
+}
+
+extension ReportedRequest: JSONSection {
+  init() { self.init(curl: CurlCommand(options: [])) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("variant", &variant.name)
+    try json.field("edge", &variant.edge)
+    try json.field("curl", &curl, isRequired: true) { curl in
+      ["curl"] + curl.options
+    } from: { words in
+      CurlCommand(options: Array(words.dropFirst()))
+    }
+  }
+}

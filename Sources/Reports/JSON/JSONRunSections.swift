@@ -1,0 +1,176 @@
+import ImagePrimitives
+
+/// The sections on the run as a whole.
+
+extension JobIdentity: JSONSection {
+  init() { self.init(name: "", file: nil) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("name", &name)
+    try json.field("file", &file)
+    try json.field("shard", &shard)
+    try json.field("digest", &digest)
+  }
+}
+
+extension ReportedShard: JSONSection {
+  init() { self.init(index: 0, count: 0, by: "") }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    var (index, count) = (UInt64(clamping: index), UInt64(clamping: count))
+    try json.field("index", &index)
+    try json.field("count", &count)
+    try json.check(count <= 1 << 16 && index >= 1 && index <= count, "is shard \(index) of \(count), as none is")
+    (self.index, self.count) = (Int(index), Int(count))
+    try json.field("by", &rule, isRequired: true)
+    var (entries, fingerprint) = (list?.entries, list.map { Fingerprint($0.fingerprint) })
+    try json.field("entries", &entries, isOmitted: true)
+    try json.field("fingerprint", &fingerprint, isOmitted: true)
+    try json.check(fingerprint == nil || entries != nil, "lacks entries")
+    list = fingerprint.map { ReportedList(entries: entries ?? 0, fingerprint: $0.number) }
+  }
+}
+
+extension RunEnd {
+  mutating func codeRun<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("finished_at", &finishedAt)
+    try json.field("duration_seconds", &duration, as: { JSONNumber(seconds: $0) }, from: \.seconds)
+    var isInterrupted = interruption != nil
+    try json.field("interrupted", &isInterrupted)
+    try json.field("signal", &interruption)
+    if Fields.isReading { interruption = isInterrupted ? interruption ?? .interrupt : nil }
+    try json.field("deadline_passed", &isPastDeadline)
+    try json.field("breakage", &breakage)
+    try json.field("manifests_read", &areManifestsRead)
+    try json.field("empty", &isEmpty)
+    try json.field("outstanding", &outstanding)
+  }
+
+  mutating func codeResources<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("peak_memory_bytes", &peakMemoryBytes)
+    try json.field("bounded_by", &bottleneck)
+    try json.field("bound_shares", &bottlenecks) { shares in
+      JSONMap<String, ShareOfRun>(shares.map { ($0.name, ShareOfRun(fraction: $0.fraction)) })
+    } from: { map in
+      map.members.map { BottleneckShare(name: $0.key, fraction: $0.value.fraction) }
+    }
+  }
+}
+
+private struct ShareOfRun: JSONCodable {
+  var fraction: Double
+  init(fraction: Double) { self.fraction = fraction }
+
+  init(json: JSONValue) throws(JSONError) {
+    fraction = try json.number()
+    guard fraction <= 1 else { throw json.problem("is more than the whole run") }
+  }
+
+  func write(to json: inout JSONWriter) { json.value(fraction, decimals: 3) }
+}
+
+extension CacheSummary: JSONSection {
+  init() { self.init(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("directory", &directory)
+    try json.field("namespace", &namespace)
+    try json.field("entries", &entries)
+    try json.field("body_bytes", &bodyBytes)
+    try json.field("disk_bytes", &diskBytes)
+    try json.field("max_bytes", &maximumBytes)
+    try json.field("trimmed_entries", &trimmedEntries)
+    try json.field("expired_entries", &expiredEntries)
+    try json.field("evicted_from_this_run", &evictedFromThisRun)
+    try json.field("fresh_until", &freshUntil, as: { $0.map(WholeSecond.init) }, from: { $0?.timestamp })
+  }
+}
+
+extension BlacklistSummary: JSONSection {
+  init() { self.init(entries: 0, added: 0, removed: 0) }
+
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("entries", &entries)
+    try json.field("added", &added)
+    try json.field("removed", &removed)
+  }
+}
+
+extension FailOn: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    // A limit of null is no limit.
+    if Fields.isReading { failures = .never }
+    try json.field("failures", &failures)
+    try json.field("kinds", &kinds) { kinds in
+      JSONMap(kinds.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })
+    } from: { map in
+      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
+    }
+    try json.field("latency_ms", &latency) { latency in
+      JSONMap(Percentile.allCases.compactMap { point in latency[point].map { (point, Milliseconds(duration: $0)) } })
+    } from: { map in
+      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value.duration) })
+    }
+    try json.field("empty", &empty)
+    try json.field("unfinished", &unfinished)
+    try json.field("evicted", &evicted)
+  }
+}
+
+private struct Milliseconds: JSONCodable {
+  var duration: Duration
+  init(duration: Duration) { self.duration = duration }
+
+  init(json: JSONValue) throws(JSONError) {
+    duration = .nanoseconds(Int64((min(try json.number(), 4e12) * 1e6).rounded()))
+  }
+
+  func write(to json: inout JSONWriter) { json.value(duration.inSeconds * 1000, decimals: 6) }
+}
+
+extension FailOn.Limit: JSONCodable {
+  init(json: JSONValue) throws(JSONError) {
+    if json.isNull {
+      self = .never
+    } else if json.isObject {
+      let fraction = try json.required("fraction").number()
+      guard fraction <= 1 else { throw json.problem("is a fraction above 1") }
+      self = .fraction(fraction)
+    } else {
+      self = .count(try json.count())
+    }
+  }
+
+  func write(to json: inout JSONWriter) {
+    switch self {
+    case .count(let count): json.value(count)
+    case .fraction(let fraction):
+      json.object {
+        $0.write("fraction")
+        // Swift writes the fewest digits that read back as the same number.
+        $0.value(literal: "\(fraction)")
+      }
+    case .never: json.value(literal: "null")
+    }
+  }
+}
+
+extension RunVerdict: JSONFieldGroup {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.list("reasons", &reasons)
+  }
+}
+
+extension FailureStandings: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("counting", &counting)
+    try json.field("known", &known)
+    // A rule that is no more let some failures off.
+    json.derived("in_grace", 0 as UInt64)
+    try json.field("counting_by_kind", &countingByKind) { counts in
+      JSONMap(counts.sorted { $0.key.name < $1.key.name }.map { ($0.key, $0.value) })
+    } from: { map in
+      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import ImagePrimitives
+
+/// A JUnit report as GitLab (`lib/gitlab/ci/parsers/test/junit.rb`) and Jenkins (`hudson.tasks.junit.CaseResult`) read it.
+///
+/// The suite that is named like the job has a case for each failed and blacklisted entry, timeouts included, and for all others
+/// where successes are asked for. Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run itself and
+/// for each rule of `fail-on` that is switched on, so that there always is a case, as Jenkins wants it, and one fails whenever the exit
+/// status is not 0. A failure that does not count in the verdict is `skipped`, with its sentence.
+///
+/// Cases are spooled as they come, since the counts stand above them. The file stays below 30 MB, GitLab's limit: what is beyond is counted
+/// in a last case, which fails where one that it stands for would. Successes take two thirds of that at most.
+final class JUnitWriter: ReportWriter, ReportJournal {
+  private let file: ReportFile
+  /// Bytes of cases beyond which no more is listed.
+  private let caseBytesLimit: Int
+  private var cases: JUnitCases
+  private var spool: ReportSpool
+  private var pieces = RowPieces()
+  private var left = LeftOut()
+
+  /// Cases that are not listed for the file's size.
+  struct LeftOut {
+    /// Those that would fail.
+    var failures: UInt64 = 0
+    var others: UInt64 = 0
+  }
+
+  /// A report that goes to `file`; nothing is written there before ``finish(_:)``.
+  ///
+  /// - Parameter caseBytesLimit: limits the file but for the text around the cases, which is far less than 1 MB.
+  init(
+    file: ReportFile,
+    listsSuccesses: Bool,
+    workspace: String?,
+    caseBytesLimit: Int = 29_000_000
+  ) throws(ReportError) {
+    self.file = file
+    self.caseBytesLimit = caseBytesLimit
+    cases = JUnitCases(capacity: RowPieces.bytes + 16_384, listsSuccesses: listsSuccesses, workspace: workspace)
+    spool = try ReportSpool()
+  }
+
+  var journal: (any ReportJournal)? { self }
+
+  func begin() {}
+
+  func addManifest(_ path: String, file: String?) { cases.addManifest(path, file: file) }
+
+  func addVariant(_ variant: RequestVariant) { cases.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+    guard cases.lists(result.outcome), pieces.error == nil else { return }
+    let isBad = result.outcome == .failed || result.outcome == .blacklisted
+    guard spool.count + cases.buffer.count < (isBad ? caseBytesLimit : caseBytesLimit / 3 * 2) else {
+      if isBad, standing == .counts { left.failures += 1 } else { left.others += 1 }
+      return
+    }
+    cases.append(result, of: entry, standing: standing)
+    if cases.buffer.count >= RowPieces.bytes { writeOut() }
+  }
+
+  func flush() throws(ReportError) {
+    writeOut()
+    try pieces.check()
+  }
+
+  private func writeOut() {
+    pieces.write(&cases.buffer) { bytes throws(ReportError) in try spool.append(bytes) }
+  }
+
+  func finish(_ report: FinishedReport) throws(ReportError) {
+    try flush()
+    var output = OutputBuffer(capacity: 65_536)
+    output.appendJUnitStart(report)
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try spool.read { bytes throws(ReportError) in try file.write(bytes) }
+    output.removeAll()
+    output.appendJUnitEnd(report, leftOut: left, listsSuccesses: cases.lists(.hitDisk))
+    try output.withUnsafeBytes { bytes throws(ReportError) in try file.write(bytes) }
+    try file.commit()
+  }
+}
+
+/// The text around the cases of entries.
+extension OutputBuffer {
+  mutating func appendJUnitStart(_ report: FinishedReport) {
+    let rules = report.verdictCases
+    let failedRules = UInt64(rules.count { $0.reason != nil })
+    appendLiteral("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites")
+    appendXML(attribute: "name", report.job.title)
+    appendJUnitCounts(
+      tests: report.totals.urls + UInt64(rules.count),
+      failures: report.standings.counting + failedRules,
+      skipped: report.skippedCases,
+      report
+    )
+    appendLiteral(">\n  <testsuite")
+    appendXML(attribute: "name", "\(report.job.title): verdict")
+    appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: 0, report)
+    appendLiteral(">\n")
+    for rule in rules { appendJUnit(rule) }
+    appendLiteral("  </testsuite>\n  <testsuite")
+    appendXML(attribute: "name", report.job.title)
+    appendJUnitCounts(
+      tests: report.totals.urls,
+      failures: report.standings.counting,
+      skipped: report.skippedCases,
+      report
+    )
+    appendLiteral(">\n")
+  }
+
+  mutating func appendJUnitEnd(_ report: FinishedReport, leftOut: JUnitWriter.LeftOut, listsSuccesses: Bool) {
+    if leftOut.failures + leftOut.others > 0 {
+      let failures = leftOut.failures > 0 ? counted(leftOut.failures, "further failure") : nil
+      let others = leftOut.others > 0 ? counted(leftOut.others, "further case") : nil
+      let cases = [failures, others].compactMap(\.self).joined(separator: " and ")
+      let sentence = "\(cases) not listed, since this file stays below 30 MB"
+      appendJUnit(VerdictCase(className: "(cut)", name: "what is not listed", reason: sentence, isFailure: leftOut.failures > 0))
+    }
+    if !listsSuccesses {
+      let listed = report.totals.bad - min(report.totals.bad, leftOut.failures + leftOut.others)
+      appendLiteral("    <system-out>")
+      append("\(grouped(report.totals.urls - report.totals.bad)) of \(counted(report.totals.urls, "URL")) did not fail; ")
+      append("\(counted(listed, "case")) listed\n")
+      appendLiteral("</system-out>\n")
+    }
+    appendLiteral("  </testsuite>\n</testsuites>\n")
+  }
+
+  private mutating func appendJUnitCounts(tests: UInt64, failures: UInt64, skipped: UInt64, _ report: FinishedReport) {
+    appendXML(attribute: "tests", tests)
+    appendXML(attribute: "failures", failures)
+    appendXML(attribute: "errors", 0)
+    appendXML(attribute: "skipped", skipped)
+    appendXML(attribute: "time", seconds: report.end.duration.inSeconds)
+    if let moment = report.startedAt { appendXML(attribute: "timestamp", moment.iso8601Seconds) }
+  }
+
+  private mutating func appendJUnit(_ item: VerdictCase) {
+    appendLiteral("    <testcase")
+    appendXML(attribute: "classname", item.className)
+    appendXML(attribute: "name", item.name)
+    appendLiteral(" time=\"0.0\"")
+    guard let reason = item.reason else { return appendLiteral("/>\n") }
+    let element: StaticString = item.isFailure ? "failure" : "skipped"
+    appendLiteral(">\n      <")
+    appendLiteral(element)
+    appendXML(attribute: "type", item.name)
+    appendXML(attribute: "message", reason)
+    appendLiteral(">")
+    appendXML(reason, limit: JUnitCases.textLimit)
+    appendLiteral("</")
+    appendLiteral(element)
+    appendLiteral(">\n    </testcase>\n")
+  }
+}
+
+/// A case that is of no entry.
+private struct VerdictCase {
+  var className: String
+  var name: String
+  /// Why it did not pass; nil if it did.
+  var reason: String?
+  var isFailure = true
+}
+
+extension FinishedReport {
+  /// Entries of which nothing new is known, and failures that do not count.
+  fileprivate var skippedCases: UInt64 { totals.skipped + totals.cancelled + standings.known }
+
+  /// The run itself, then the rules.
+  fileprivate var verdictCases: [VerdictCase] {
+    let stop = end.interruption.map { "interrupted by \($0.signalName)" } ?? end.breakage
+    let run = VerdictCase(className: "run", name: "runs to its end", reason: stop)
+    return [run]
+      + failOn.rules.map { rule in
+        VerdictCase(className: words.rules, name: words.key(rule), reason: failOn.reason(rule, in: self))
+      }
+  }
+}

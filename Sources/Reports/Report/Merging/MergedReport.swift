@@ -1,0 +1,243 @@
+import ImagePrimitives
+
+extension FinishedReport {
+  /// One report of several runs, such as those of a week; see ``init(mergingShards:)`` for those of a job's shards.
+  ///
+  /// - Counts, bytes, requests and histograms are added up exactly; manifests of the same path and hosts of the same name are joined.
+  ///   The 1,000 hosts with most entries, the first 1,000 failures and ten examples of each group are kept, the others counted as omitted:
+  ///   a host that several of them omit as often.
+  /// - It begins with the first of them and ends with the last. The duration is the sum of theirs, so that rates are those of a run,
+  ///   whether they ran at once or one after another; it is unknown, zero, where one of theirs is.
+  /// - It was interrupted where one was, lacks what one lacks, and breaks every rule that one broke: the exit status is the worst.
+  /// - The job's name is theirs, or `merged` where they differ. The cache is that of the last, where all had the same one.
+  /// - Figures that several runs don't add up to are left out: duplicates, since runs may share them, and the timeline. Of a placeholder the
+  ///   largest count is kept.
+  ///
+  /// No report at all is a programmer error and traps.
+  public init(merging reports: [FinishedReport]) {
+    trap(unless: !reports.isEmpty, "no report to merge")
+    let ends = reports.map(\.end)
+    self.init(
+      version: reports.map(\.version).distinct.joined(separator: ", "),
+      job: JobIdentity(
+        name: reports.common(\.job.name) ?? "merged",
+        file: reports.common(\.job.file).flatMap { $0 },
+        digest: reports.common(\.job.digest).flatMap { $0 }
+      ),
+      words: reports[0].words,
+      startedAt: reports.compactMap(\.startedAt).min(),
+      end: RunEnd(merging: ends),
+      totals: reports.reduce(into: Totals()) { $0.add($1.totals) }
+    )
+    traffic = reports.reduce(into: Traffic()) { $0.add($1.traffic) }
+    failOn = reports.common(\.failOn) ?? FailOn()
+    warnings = reports.sentences { $0.warnings }
+    standings = reports.reduce(into: FailureStandings()) { $0.add($1.standings) }
+    formats = Dictionary(reports.flatMap(\.formats).map { ($0.format, $0.count) }, uniquingKeysWith: +)
+      .map { FormatCount(format: $0, count: $1) }
+      .sorted { $0.isBefore($1) }
+    manifests = ManifestSummary.merged(reports.flatMap(\.manifests))
+    let allHosts = HostSummary.merged(reports.flatMap(\.hosts))
+    hosts = Array(allHosts.prefix(RunReport.reportedHostLimit))
+    hostsOmitted = reports.reduce(UInt64(allHosts.count - hosts.count)) { $0 + $1.hostsOmitted }
+    failureGroups = FailureGroup.merged(reports.flatMap(\.failureGroups))
+    failures = Array(reports.lazy.flatMap(\.failures).prefix(FailureRecord.listedLimit))
+    placeholders = Placeholder.merged(reports.flatMap(\.placeholders))
+    requests = reports[0].requests.filter { request in reports.allSatisfy { $0.requests.contains(request) } }
+    let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
+    end.breakage = breakages.isEmpty ? nil : breakages.joined(separator: "; ")
+    verdict = joinedVerdict(of: reports)
+  }
+
+  /// The sums judged by the rules that all runs had; if they break none, or rules differ, the verdicts of the runs.
+  private func joinedVerdict(of reports: [FinishedReport]) -> RunVerdict {
+    let judged = reports.common(\.failOn).map { $0.verdict(of: self) }
+    if let judged, judged.exitStatus != .withinLimits { return judged }
+    return RunVerdict(reasons: reports.sentences { $0.verdict.reasons })
+  }
+}
+
+extension RunEnd {
+  /// The end of several runs as of one.
+  fileprivate init(merging ends: [RunEnd]) {
+    let durations = ends.map(\.duration)
+    self.init(
+      finishedAt: ends.compactMap(\.finishedAt).max(),
+      duration: durations.contains(.zero) ? .zero : durations.reduce(.zero, +)
+    )
+    interruption = ends.contains { $0.interruption == .terminate } ? .terminate : ends.compactMap(\.interruption).first
+    isPastDeadline = ends.contains(where: \.isPastDeadline)
+    areManifestsRead = ends.allSatisfy(\.areManifestsRead)
+    isEmpty = ends.allSatisfy(\.isEmpty)
+    outstanding = ends.sum(\.outstanding)
+    bottleneck = ends.common(\.bottleneck).flatMap { $0 }
+    bottlenecks = BottleneckShare.merged(ends)
+    peakMemoryBytes = ends.compactMap(\.peakMemoryBytes).max()
+    mergeStores(ends.sorted { ($0.finishedAt ?? .distantPast) < ($1.finishedAt ?? .distantPast) })
+  }
+
+  /// The cache and the blacklist as the last run left them, where all runs had the same.
+  private mutating func mergeStores(_ ends: [RunEnd]) {
+    let caches = ends.compactMap(\.cache)
+    guard caches.count == ends.count, var cache = caches.last, caches.common(\.directory) != nil,
+      caches.common(\.namespace) != nil
+    else { return }
+    cache.trimmedEntries = caches.sum(\.trimmedEntries)
+    cache.expiredEntries = caches.sum(\.expiredEntries)
+    cache.evictedFromThisRun = caches.sum(\.evictedFromThisRun)
+    cache.freshUntil = caches.compactMap(\.freshUntil).min()
+    self.cache = cache
+    let lists = ends.compactMap(\.blacklist)
+    guard lists.count == ends.count, let last = lists.last else { return }
+    blacklist = BlacklistSummary(entries: last.entries, added: lists.sum(\.added), removed: lists.sum(\.removed))
+  }
+}
+
+extension Timestamp {
+  fileprivate static let distantPast = Timestamp(milliseconds: .min)
+}
+
+extension [FinishedReport] {
+  /// Sentences of each, once, with the job's name where the jobs differ.
+  fileprivate func sentences(_ read: (FinishedReport) -> [String]) -> [String] {
+    let differ = common(\.job.name) == nil
+    return flatMap { report in read(report).map { differ ? "\(report.job.name): \($0)" : $0 } }.distinct
+  }
+}
+
+extension Array {
+  /// What all elements have alike; nil if they differ, or there are none.
+  func common<Value: Equatable>(_ path: KeyPath<Element, Value>) -> Value? {
+    guard let first = first?[keyPath: path], allSatisfy({ $0[keyPath: path] == first }) else { return nil }
+    return first
+  }
+
+  func sum(_ path: KeyPath<Element, UInt64>) -> UInt64 { reduce(0) { $0 + $1[keyPath: path] } }
+}
+
+extension [String] {
+  /// Each once, in the order of the first.
+  fileprivate var distinct: [String] {
+    var seen: Set<String> = []
+    return filter { seen.insert($0).inserted }
+  }
+}
+
+extension BottleneckShare {
+  /// The shares of several runs as of one that took as long as all of them: each counts by its duration, which has to be known of every
+  /// one, as have the shares.
+  static func merged(_ ends: [RunEnd]) -> [BottleneckShare] {
+    guard ends.allSatisfy({ !$0.bottlenecks.isEmpty && $0.duration > .zero }) else { return [] }
+    let whole = ends.reduce(0) { $0 + $1.duration.inSeconds }
+    var fractions: [String: Double] = [:]
+    for end in ends {
+      for share in end.bottlenecks { fractions[share.name, default: 0] += share.fraction * end.duration.inSeconds / whole }
+    }
+    return fractions.map { BottleneckShare(name: $0, fraction: min(1, $1)) }
+      .sorted { ($1.fraction, $0.name) < ($0.fraction, $1.name) }
+  }
+}
+
+extension Totals {
+  mutating func add(_ other: Totals) {
+    for outcome in Outcome.allCases { add(outcome, other[outcome]) }
+  }
+}
+
+extension Traffic {
+  mutating func add(_ other: Traffic) {
+    receivedBytes += other.receivedBytes
+    cachedBytes += other.cachedBytes
+    originalBytes += other.originalBytes
+    storedBytes += other.storedBytes
+    attempts += other.attempts
+    retries += other.retries
+    waitedNanoseconds &+= other.waitedNanoseconds
+    transientFailures += other.transientFailures
+    latency.merge(other.latency)
+  }
+}
+
+extension FailureStandings {
+  mutating func add(_ other: FailureStandings) {
+    counting += other.counting
+    known += other.known
+    countingByKind.merge(other.countingByKind, uniquingKeysWith: +)
+  }
+}
+
+extension Array {
+  /// The elements joined that have the same key, in the order of the first of each.
+  fileprivate func joined<Key: Hashable>(by key: (Element) -> Key, _ add: (inout Element, Element) -> Void) -> [Element] {
+    var places: [Key: Int] = [:]
+    var result: [Element] = []
+    for element in self {
+      if let place = places[key(element)] {
+        add(&result[place], element)
+      } else {
+        places[key(element)] = result.count
+        result.append(element)
+      }
+    }
+    return result
+  }
+}
+
+extension ManifestSummary {
+  static func merged(_ manifests: [ManifestSummary]) -> [ManifestSummary] {
+    manifests.joined(by: \.path) { manifest, other in
+      manifest.totals.add(other.totals)
+      if manifest.file != other.file { manifest.file = nil }
+    }
+  }
+}
+
+extension HostSummary {
+  /// Those with most entries first, then by name, as in the report of one run.
+  static func merged(_ hosts: [HostSummary]) -> [HostSummary] {
+    hosts.joined(by: \.host) { host, other in
+      host.totals.add(other.totals)
+      host.receivedBytes += other.receivedBytes
+      host.latency.merge(other.latency)
+      host.remoteCaches = (host.remoteCaches + other.remoteCaches).joined(by: \.edge) { count, other in
+        count.hits += other.hits
+        count.misses += other.misses
+        count.unknown += other.unknown
+      }
+    }.sorted { $0.isBefore($1) }
+  }
+}
+
+extension FailureGroup {
+  /// The largest first, as in the report of one run. A host that only some of the reports name counts elsewhere for the others.
+  static func merged(_ groups: [FailureGroup]) -> [FailureGroup] {
+    groups.joined(by: \.key) { group, other in
+      group.failed += other.failed
+      group.blacklisted += other.blacklisted
+      group.counting += other.counting
+      group.elsewhere += other.elsewhere
+      group.hosts = (group.hosts + other.hosts).joined(by: \.host) { $0.count += $1.count }
+      group.examples = Array((group.examples + other.examples).prefix(exampleLimit))
+    }.map { group in
+      var group = group
+      group.list(group.hosts)
+      return group
+    }.sorted { $0.isBefore($1) }
+  }
+}
+
+extension Placeholder {
+  private struct Key: Hashable {
+    var host: String
+    var checksum: Checksum
+  }
+
+  /// The one with most URLs first; `adding` makes one count of two. Runs may have met the same URLs, so that the largest is kept
+  /// by default.
+  static func merged(_ placeholders: [Placeholder], adding: (UInt64, UInt64) -> UInt64 = max) -> [Placeholder] {
+    let joined = placeholders.joined(by: { Key(host: $0.host, checksum: $0.checksum) }) { placeholder, other in
+      placeholder.urls = adding(placeholder.urls, other.urls)
+    }
+    return Array(joined.sorted { $0.isBefore($1) }.prefix(listedLimit))
+  }
+}

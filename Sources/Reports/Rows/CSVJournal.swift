@@ -1,0 +1,106 @@
+import ImagePrimitives
+
+/// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written as the run goes.
+///
+/// It is RFC 4180 but for the end of a line, a line feed alone, which every reader of CSV accepts and which leaves no carriage return
+/// in the last column for those that split lines and commas. An apostrophe before a field says that it would be a formula without it;
+/// several warnings of an entry are joined by `; `. The file gets its name when the run has ended, even by a signal.
+final class CSVJournal: ReportWriter, ReportJournal {
+  private var output: RowOutput<CSVRow>
+
+  init(file: ReportFile) {
+    output = RowOutput(file: file)
+    CSVRow.appendHeader(to: &output.rows.buffer)
+  }
+
+  var journal: (any ReportJournal)? { self }
+
+  func begin() { output.begin() }
+
+  func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
+
+  func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) { output.append(result, of: entry) }
+
+  func flush() throws(ReportError) { try output.flush() }
+
+  func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
+}
+
+/// A row as RFC 4180 has it, ended by a line feed alone; what is not known is an empty field.
+enum CSVRow: RowSyntax {
+  static var quote: StaticString { "" }
+
+  @inline(__always)
+  static func begin(_ column: RowColumn, in output: inout OutputBuffer) {
+    if column != .url { output.append(UInt8(ascii: ",")) }
+  }
+
+  @inline(__always)
+  static func skip(_ column: RowColumn, in output: inout OutputBuffer) { begin(column, in: &output) }
+
+  @inline(__always)
+  static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer) { output.appendCSV(text) }
+
+  static func append(list: [String], to output: inout OutputBuffer) { append(text: list.joined(separator: "; "), to: &output) }
+
+  @inline(__always)
+  static func end(in output: inout OutputBuffer) { output.append(UInt8(ascii: "\n")) }
+
+  /// The row of the columns' names.
+  static func appendHeader(to output: inout OutputBuffer) {
+    for column in RowColumn.allCases {
+      begin(column, in: &output)
+      output.appendLiteral(column.name)
+    }
+    end(in: &output)
+  }
+}
+
+extension OutputBuffer {
+  /// Appends UTF-8 `bytes` as one field; bytes that aren't UTF-8 become U+FFFD.
+  ///
+  /// A field that a spreadsheet could take for a formula gets an apostrophe before it (OWASP, "CSV Injection"). A field with a comma,
+  /// a quote or the end of a line is quoted. Other characters that are invisible or steer a terminal appear as in
+  /// ``escapedForTerminal(_:)``, since a file may be shown as is.
+  mutating func appendCSV(_ bytes: UnsafeRawBufferPointer) {
+    let isFormula = bytes.startsFormula
+    guard endOfPlainText(in: bytes, from: 0, but: UInt8(ascii: ",")) < bytes.count else {
+      if isFormula { append(UInt8(ascii: "'")) }
+      return append(bytes)
+    }
+    let isQuoted = bytes.contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") || $0 == 0x0A || $0 == 0x0D }
+    if isQuoted { append(UInt8(ascii: "\"")) }
+    if isFormula { append(UInt8(ascii: "'")) }
+    var position = 0
+    while position < bytes.count {
+      let (value, length) = decodeScalar(bytes, at: position)
+      switch value {
+      case nil: appendLiteral("\u{FFFD}")
+      case 0x22: appendLiteral("\"\"")
+      case 0x09, 0x0A, 0x0D: append(bytes[position])
+      case let value? where isHidden(value): append(visibleEscape(of: value))
+      default: append(UnsafeRawBufferPointer(rebasing: bytes[position..<position + length]))
+      }
+      position += length
+    }
+    if isQuoted { append(UInt8(ascii: "\"")) }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether a spreadsheet might compute this field: `=`, `+`, `-`, `@`, also at full width, or white space that it drops before them.
+  ///
+  /// A dash alone, which means standard input, computes nothing.
+  @inline(__always)
+  fileprivate var startsFormula: Bool {
+    guard let first else { return false }
+    switch first {
+    case UInt8(ascii: "="), UInt8(ascii: "+"), UInt8(ascii: "@"), 0x09, 0x0A, 0x0D: return true
+    case UInt8(ascii: "-"): return count > 1
+    case 0xEF: return [0xFF0B, 0xFF0D, 0xFF1D, 0xFF20].contains(decodeScalar(self, at: 0).value)
+    default: return false
+    }
+  }
+}

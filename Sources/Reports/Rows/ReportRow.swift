@@ -1,0 +1,107 @@
+import ImagePrimitives
+
+/// A row of a JSON Lines report, valid as long as its line.
+struct ReportRow {
+  let value: JSONValue
+
+  /// The value of a column; nil if the row doesn't have it.
+  func read<Value: JSONCodable>(_ column: RowColumn) throws(JSONError) -> Value? { try read(column.name) }
+
+  func read<Value: JSONCodable>(_ name: StaticString) throws(JSONError) -> Value? {
+    guard let json = try value.value(name) else { return nil }
+    return try Value(json: json)
+  }
+
+  func url() throws(JSONError) -> UnsafeRawBufferPointer { try value.required(RowColumn.url.name).bytes() }
+
+  /// Empty if the row doesn't have it.
+  func manifest() throws(JSONError) -> UnsafeRawBufferPointer {
+    try value.value(RowColumn.manifest.name)?.bytes() ?? UnsafeRawBufferPointer(start: nil, count: 0)
+  }
+
+  /// 0 if it has none.
+  func line() throws(JSONError) -> UInt64 { try read(.line) ?? 0 }
+
+  func priority() throws(JSONError) -> Priority { try read(.priority) ?? .normal }
+
+  func variant() throws(JSONError) -> RequestVariant { RequestVariant(name: try read(.variant), edge: try read(.edge)) }
+
+  func outcome() throws(JSONError) -> Outcome {
+    guard let outcome: Outcome = try read(.outcome) else { throw JSONError("the row has no outcome") }
+    return outcome
+  }
+
+  /// All that the row says of how the entry ended.
+  func result() throws(JSONError) -> EntryResult {
+    let outcome = try outcome()
+    var result = EntryResult(outcome)
+    result.format = try read(.format)
+    result.isShared = try read(.shared) ?? false
+    result.remoteCache = try read(.remoteCache)
+    result.attempts = try read(.attempts) ?? 0
+    result.width = try read(.width) ?? 0
+    result.height = try read(.height) ?? 0
+    result.bytes = try read(.bytes) ?? 0
+    result.storedBytes = try read(.storedBytes)
+    // Rows don't say what came over the network; of an image that was fetched whole in one go it is the body.
+    if outcome == .downloaded || outcome == .checked, result.attempts > 0 { result.receivedBytes = result.bytes }
+    if let milliseconds: JSONNumber = try read(.duration) {
+      // Rows have microseconds; no transfer takes as long as a month.
+      result.durationNanoseconds = UInt64((min(milliseconds.value, 2.5e9) * 1000).rounded()) * 1000
+    }
+    result.checksum = try read(.bodyHash)
+    result.details = try details(outcome)
+    return result
+  }
+
+  private func details(_ outcome: Outcome) throws(JSONError) -> EntryResult.Details? {
+    let failure = try failure(outcome)
+    let finalURL: String? = try read(.finalURL)
+    let contentType: String? = try read(.contentType)
+    let warnings: [String] = try read(.warnings) ?? []
+    if failure == nil, finalURL == nil, contentType == nil, warnings.isEmpty { return nil }
+    return EntryResult.Details(
+      failure: failure,
+      isBlacklisted: outcome == .blacklisted,
+      finalURL: finalURL,
+      contentType: contentType,
+      warnings: warnings
+    )
+  }
+
+  /// For `failed` and `blacklisted`; nil if the row doesn't say.
+  private func failure(_ outcome: Outcome) throws(JSONError) -> Failure? {
+    guard outcome == .failed || outcome == .blacklisted, let kind: FailureKind = try read(.kind) else { return nil }
+    let status: HTTPStatus? = try read(.status)
+    var failure = Failure(kind, status: status?.code, message: try read(.message) ?? "")
+    failure.isTransient = outcome == .failed && failure.isUsuallyTransient
+    return failure
+  }
+}
+
+extension Outcome: JSONNamed {
+  private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+
+  var jsonName: String { name }
+
+  init?(jsonName: String) {
+    guard let outcome = Self.byName[jsonName] else { return nil }
+    self = outcome
+  }
+}
+
+extension Failure {
+  /// Rows don't say whether a failure may be temporary; it follows from its kind and status. A certificate that TLS rejected doesn't
+  /// change.
+  fileprivate var isUsuallyTransient: Bool {
+    switch kind {
+    case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown: true
+    case .httpStatus:
+      switch status ?? 0 {
+      case 408, 425, 429, 500...599: true
+      default: false
+      }
+    default: false
+    }
+  }
+}

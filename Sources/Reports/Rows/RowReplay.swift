@@ -1,0 +1,176 @@
+import ImagePrimitives
+public import ImageURLs
+
+/// Counts the rows of JSON Lines reports once more, as the runs did that wrote them: totals, hosts, failures and the histogram of
+/// latencies come out the same.
+///
+/// What rows do not tell is not in the report: when the run began and ended, its rules, the cache and the blacklist, bytes of attempts
+/// that failed. Rows of several files are counted as of one run. Manifests come in the order of their first rows.
+public final class RowReplay {
+  /// Manifests that rows may name; a run over more has a JSON report.
+  public static let maximumManifests = 100_000
+  /// Variants and edges that rows may name.
+  public static let maximumVariants = 4096
+
+  private let report: RunReport
+  private let normalizer = URLNormalizer()
+  private var manifests: [String: Int] = [:]
+  private var variants: [RequestVariant: Int] = [:]
+  private var lastManifest: (path: [UInt8], index: Int)?
+  private var normalized: [UInt8] = []
+  /// Sums of the rows so far, so that none overflows.
+  private var claimedBytes: UInt64 = 0
+  private var claimedWaits: UInt64 = 0
+
+  /// Identifies the image of a normalised URL, see ``ReportedEntry/imageHash``; nil: the URL does.
+  public var imageHash: ((UnsafeRawBufferPointer, URLParts) -> UInt64)?
+  /// The remarks of ``DetailedRows``.
+  public private(set) var remarks = RemarkCounts()
+
+  /// Rows that are counted for a report on a job of that name; `journals` get every row again.
+  public convenience init(version: String, job: JobIdentity, words: ReportWords, journals: [any ReportJournal] = []) {
+    self.init(into: RunReport(version: version, job: job, words: words, startedAt: nil, journals: journals))
+  }
+
+  /// Rows that are counted for `report`, which its owner finishes. It begins without manifests and variants.
+  public init(into report: RunReport) { self.report = report }
+
+  /// Adds a manifest to the report, which rows name by `key`; see ``RunReport/addManifest(_:file:)``.
+  public func addManifest(_ path: String, file: String?, key: String) {
+    manifests[key] = report.addManifest(path, file: file)
+    lastManifest = nil
+  }
+
+  /// Whether rows may name a manifest by `key`, so that it keeps its name.
+  public func knowsManifest(_ key: String) -> Bool { manifests[key] != nil }
+
+  /// Counts ``DetailedRows``, which `origin` gave; where one of them is none, those before it are counted.
+  public func add(_ rows: UnsafeRawBufferPointer, from origin: String) throws(ReportReadingError) {
+    for line in rows.split(separator: UInt8(ascii: "\n")) {
+      do throws(JSONError) {
+        let document = try JSONDocument(UnsafeRawBufferPointer(rebasing: line))
+        let row = ReportRow(value: document.root)
+        try record(row, try row.detailedResult())
+        remarks.add(try row.remarks())
+      } catch {
+        throw ReportReadingError(path: origin, message: error.message)
+      }
+    }
+  }
+
+  /// Counts the rows of a file; a JSON report is a programmer error and traps.
+  public func add(_ input: ReportInput) throws(ReportReadingError) {
+    trap(unless: input.kind == .rows, "\(input.path) has no rows")
+    try input.rows { row throws(JSONError) in try record(row) }
+  }
+
+  /// What was counted; journals are written to their end.
+  ///
+  /// - Parameter failOn: the rules it is judged by.
+  public func finish(failOn: FailOn = FailOn()) throws(ReportError) -> FinishedReport {
+    try report.flushJournals()
+    return report.finish(RunEnd(finishedAt: nil, duration: .zero), failOn: failOn)
+  }
+
+  /// What a report on the rows of a file is called, which do not tell their job's name: the file's name without its extension.
+  public static func name(ofFile path: String) -> String {
+    if path == "-" { return "report" }
+    let file = path.split(separator: "/").last.map(String.init) ?? path
+    let stem = file.split(separator: ".").first.map(String.init)
+    return stem ?? file
+  }
+
+  private func record(_ row: ReportRow) throws(JSONError) { try record(row, try row.result()) }
+
+  private func record(_ row: ReportRow, _ result: EntryResult) throws(JSONError) {
+    try claim(result)
+    let url = try row.url()
+    let variant = try variant(of: row)
+    let entry = (line: try row.line(), priority: try row.priority(), manifest: try manifest(of: row))
+    let parts = result.failure?.kind == .invalidURL ? .empty : normalize(url)
+    normalized.withUnsafeBytes { bytes in
+      let hasImage = result.bodyIdentity != nil && parts != .empty
+      report.record(
+        result,
+        of: ReportedEntry(
+          url: url,
+          manifest: entry.manifest,
+          line: entry.line,
+          priority: entry.priority,
+          host: UnsafeRawBufferPointer(rebasing: bytes[parts.hostAndPort]),
+          variant: variant,
+          imageHash: hasImage ? imageHash?(bytes, parts) : nil
+        )
+      )
+    }
+  }
+
+  private func claim(_ result: EntryResult) throws(JSONError) {
+    claimedBytes += result.bytes + (result.storedBytes ?? 0) + result.receivedBytes
+    guard claimedBytes <= JSONValue.maximumCount else { throw JSONError("the rows tell of more bytes than there can be") }
+    let (waits, overflows) = claimedWaits.addingReportingOverflow(result.waitedNanoseconds)
+    guard !overflows else { throw JSONError("the rows tell of longer waits than there can be") }
+    claimedWaits = waits
+  }
+
+  /// Where the parts of the URL lie in `normalized` afterwards; empty for what is no URL.
+  private func normalize(_ url: UnsafeRawBufferPointer) -> URLParts {
+    normalized.removeAll(keepingCapacity: true)
+    do throws(InvalidURL) {
+      return try normalizer.normalize(url, relativeTo: nil, into: &normalized)
+    } catch {
+      return .empty
+    }
+  }
+
+  private func manifest(of row: ReportRow) throws(JSONError) -> Int {
+    let path = try row.manifest()
+    // Rows mostly name one manifest many times in a row.
+    if let lastManifest, lastManifest.path.count == path.count, lastManifest.path.elementsEqual(path) {
+      return lastManifest.index
+    }
+    let name = String(decoding: path, as: UTF8.self)
+    let index: Int
+    if let known = manifests[name] {
+      index = known
+    } else {
+      guard manifests.count < Self.maximumManifests else {
+        throw JSONError(
+          "the rows name more than \(grouped(UInt64(Self.maximumManifests))) manifests; read the JSON report instead"
+        )
+      }
+      index = report.addManifest(name)
+      manifests[name] = index
+    }
+    lastManifest = (Array(path), index)
+    return index
+  }
+
+  private func variant(of row: ReportRow) throws(JSONError) -> Int {
+    let variant = try row.variant()
+    guard variant.name != nil || variant.edge != nil else { return 0 }
+    if let known = variants[variant] { return known }
+    guard variants.count < Self.maximumVariants else {
+      throw JSONError("the rows name more than \(grouped(UInt64(Self.maximumVariants))) variants, as no run has")
+    }
+    let index = report.addVariant(variant)
+    variants[variant] = index
+    return index
+  }
+}
+
+/// How many entries were remarked upon, see ``DetailedRows/Remarks``.
+public struct RemarkCounts: Sendable, Hashable {
+  /// Rows of entries that `include` and `exclude` left.
+  public var kept: UInt64 = 0
+  /// Failures that put URLs on the blacklist.
+  public var joinedBlacklist: UInt64 = 0
+  /// Successes that took URLs off it.
+  public var leftBlacklist: UInt64 = 0
+
+  mutating func add(_ remarks: DetailedRows.Remarks) {
+    if !remarks.isLeftOut { kept += 1 }
+    if remarks.joinedBlacklist { joinedBlacklist += 1 }
+    if remarks.leftBlacklist { leftBlacklist += 1 }
+  }
+}

@@ -1,0 +1,63 @@
+import ImageDownloading
+import ImagePrimitives
+import Reports
+
+/// The bottleneck of a run, and each part's share of it.
+struct Bound {
+  /// A part that held for less than this share of the run did not hold it down.
+  private static let leastShare = 0.25
+  /// Nor did one that held for less than this: a run so short needs no advice.
+  private static let leastNanoseconds = 50e6
+  /// Smaller shares aren't reported.
+  private static let leastToldShare = 0.0005
+
+  /// The part of the way that a person can do something about, by the word that the report has for it.
+  enum Part: String, CaseIterable {
+    case network
+    case perHost = "per-host"
+    case rate
+    case decoding
+    case disk
+    case manifest
+    case processor = "cpu"
+  }
+
+  /// The main bottleneck and what to do about it; nil if there was none.
+  let sentence: String?
+  /// The shares of the run in which each part held the others up, the largest first. What is left of the run nobody held up: it had not
+  /// begun, or was done.
+  let shares: [BottleneckShare]
+
+  /// - Parameter peakRunning: the most transfers that ran at once.
+  init(_ times: BottleneckTimes, peakRunning: Int, job: Job, duration: Duration) {
+    let nanoseconds = max(1, Double(duration.wholeNanoseconds))
+    let parts = Part.allCases
+      .map { part in (part, Double(part.bottlenecks.reduce(0) { $0 + times[$1] })) }
+      .sorted { $0.1 > $1.1 }
+    shares = parts.map { BottleneckShare(name: $0.rawValue, fraction: min(1, $1 / nanoseconds)) }
+      .filter { $0.fraction >= Self.leastToldShare }
+    guard let (part, time) = parts.first, time > max(nanoseconds * Self.leastShare, Self.leastNanoseconds),
+      let cause = part.bottlenecks.max(by: { times[$0] < times[$1] })
+    else {
+      sentence = nil
+      return
+    }
+    sentence = "\(part.rawValue): \(job.advice(against: cause, peakRunning: peakRunning))"
+  }
+}
+
+extension Bound.Part {
+  fileprivate var bottlenecks: [Bottleneck] { Bottleneck.allCases.filter { Self(of: $0) == self } }
+
+  fileprivate init(of bottleneck: Bottleneck) {
+    switch bottleneck {
+    case .concurrency, .answers: self = .network
+    case .hosts: self = .perHost
+    case .rate, .pause, .retry: self = .rate
+    case .coding: self = .decoding
+    case .writing: self = .disk
+    case .input, .reading: self = .manifest
+    case .lookingUp, .transferring, .checking: self = .processor
+    }
+  }
+}

@@ -1,0 +1,78 @@
+public import Reports
+
+/// A job's reports, open for being written, and its baseline.
+public final class JobReports {
+  private let job: Job
+  /// The failures of an earlier run, which do not count; nil: all count.
+  package let baseline: FailureBaseline?
+  /// Sentences for the report.
+  package let warnings: [String]
+  /// The job's reports, in its order.
+  let writers: [any ReportWriter]
+
+  /// Reports of no run: none are written, and all failures count.
+  init(withoutReports job: Job) { (self.job, baseline, warnings, writers) = (job, nil, [], []) }
+
+  /// Reads the baseline, then opens the reports, which may be the same file; nothing that is there already is touched.
+  ///
+  /// - Parameters:
+  ///   - options: what reports have to know of the place where they are written.
+  ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
+  public init(_ job: Job, options: ReportOptions, isStopped: () -> Bool) throws(JobError) {
+    self.job = job
+    let path = job.baseline
+    do throws(ReportReadingError) {
+      baseline = try path.flatMap { path throws(ReportReadingError) in
+        try FailureBaseline(path: path.absolute, isStopped: isStopped)
+      }
+    } catch {
+      throw .baseline(error)
+    }
+    warnings =
+      if let path, baseline == nil {
+        ["fail-on.baseline: there is no \(path.written) yet, so every failure counts as new"]
+      } else {
+        []
+      }
+    do throws(ReportError) {
+      var writers: [any ReportWriter] = []
+      for target in job.reports {
+        var options = options
+        options.listsSuccesses = target.listsSuccesses
+        writers.append(try target.format.open(target.destination.path, options: options))
+      }
+      self.writers = writers
+    } catch {
+      throw .report(error)
+    }
+  }
+
+  /// The reports that take a row for each entry.
+  package var journals: [any ReportJournal] { writers.compactMap(\.journal) }
+
+  /// The reports, a sentence each, for logs.
+  var notes: [String] {
+    writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
+  }
+
+  /// Writes the rows that `report` has counted so far; an error becomes the end's breakage.
+  package func flushJournals(of report: RunReport, _ end: inout RunEnd) {
+    do throws(ReportError) {
+      try report.flushJournals()
+    } catch {
+      end.breakage = end.breakage ?? "\(error)"
+    }
+  }
+
+  /// Finishes the reports; returns why some could not be written, the others are.
+  public func write(_ report: FinishedReport) -> [ReportError] {
+    writers.compactMap { writer in
+      do throws(ReportError) {
+        try writer.finish(report)
+        return nil
+      } catch {
+        return error
+      }
+    }
+  }
+}

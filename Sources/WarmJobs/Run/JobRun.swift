@@ -1,0 +1,128 @@
+import ImageManaging
+import ImagePrimitives
+import ImageURLs
+import Manifests
+import Reports
+
+/// One run of a job, as the prefetcher sees it: entries in, results out to the report.
+///
+/// It keeps nothing of an entry, which comes back with its result.
+final class JobRun: PrefetchDelegate {
+  private let reader: ManifestReader
+  /// The number of the context's variants, each requested in place of the plain one; 0 if it has none.
+  private let variants: Int
+  private let report: RunReport
+  /// Tells which URLs are of one image.
+  private let context: LoadContext
+  /// Gets the URL of every entry that a dry run would fetch; nil if it would fetch none, and in other runs.
+  private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
+  private let onProgress: () -> Void
+
+  /// The absolute path of the job file; nil if there is none.
+  private let jobFile: String?
+  /// How many manifests the report knows; sitemaps of an index are added as they are named.
+  private var knownManifests = 0
+
+  /// Whether any entry was left after include and exclude; bad lines count.
+  private(set) var hasEntries = false
+  private(set) var blacklistAdded: UInt64 = 0
+  private(set) var blacklistRemoved: UInt64 = 0
+
+  init(
+    reader: ManifestReader,
+    jobFile: String?,
+    variants: Int,
+    report: RunReport,
+    context: LoadContext,
+    onMiss: ((UnsafeRawBufferPointer) -> Void)?,
+    onProgress: @escaping () -> Void
+  ) {
+    self.reader = reader
+    self.variants = variants
+    self.jobFile = jobFile
+    self.report = report
+    self.context = context
+    self.onMiss = onMiss
+    self.onProgress = onProgress
+    addManifests()
+  }
+
+  private func addManifests() {
+    while knownManifests < reader.manifestNames.count {
+      let file = reader.file(ofManifest: knownManifests, jobFile: jobFile)
+      report.addManifest(reader.manifestNames[knownManifests], file: file)
+      knownManifests += 1
+    }
+  }
+
+  // MARK: PrefetchDelegate
+
+  var sourceDescriptor: Int32? { reader.waitDescriptor }
+
+  func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
+    // What was read before an error is handed on first, and the error with the next call.
+    let state = try reader.nextAvailable(&batch, maximum: max(1, maximum / max(1, variants)))
+    addManifests()
+    if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch.entries = requested(batch) }
+    hasEntries = hasEntries || !batch.entries.isEmpty
+    switch state {
+    case .more: return .open
+    case .waiting: return .blocked
+    case .end: return .ended
+    }
+  }
+
+  /// The good entries of a batch, each in all of its variants; the others end here.
+  private func requested(_ batch: EntryBatch) -> [BatchEntry] {
+    var good: [BatchEntry] = []
+    good.reserveCapacity(batch.entries.count * max(1, variants))
+    for (index, entry) in batch.entries.enumerated() {
+      switch entry.state {
+      case .good where variants == 0: good.append(entry)
+      case .good:
+        for variant in 1...UInt16(variants) {
+          good.append(entry)
+          good[good.count - 1].variant = variant
+        }
+      case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
+      case .invalid(let message):
+        hasEntries = true
+        let failure = Failure(.invalidURL, message: batch.messages[Int(message)])
+        record(EntryResult(.failed, details: EntryResult.Details(failure: failure)), of: batch.entry(index))
+      }
+    }
+    return good
+  }
+
+  func finished(_ entry: Entry, _ completion: LoadCompletion) {
+    if completion.joinedBlacklist { blacklistAdded += 1 }
+    if completion.leftBlacklist { blacklistRemoved += 1 }
+    if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
+    record(completion.result, of: entry)
+  }
+
+  func progressed() {
+    onProgress()
+  }
+
+  private func record(_ result: EntryResult, of entry: Entry) {
+    var imageHash: UInt64?
+    if result.bodyIdentity != nil { imageHash = entry.withRequestURL { context.imageHash(of: $0, parts: entry.parts) } }
+    entry.withShownURL { url in
+      entry.text.withUnsafeBytes { text in
+        report.record(
+          result,
+          of: ReportedEntry(
+            url: url,
+            manifest: Int(entry.source),
+            line: entry.line,
+            priority: entry.priority,
+            host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
+            variant: Int(entry.variant),
+            imageHash: imageHash
+          )
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+package import ImageCaching
+package import ImageDownloading
+package import ImageManaging
+package import ImagePrimitives
+package import Reports
+
+/// A job at work over a shared manager, wherever its entries come from: its rules in place, and what the run costs measured.
+package final class JobSession {
+  package let context: LoadContext
+  let startedAt: Timestamp
+  /// What the downloader keeps to from the session's beginning.
+  package let limits: DownloadLimits
+  private(set) var peakMemoryBytes: UInt64 = 0
+
+  private let stores: JobStores
+  private let manager: ImageManager
+  private let time: TimeSource
+  private let start: MonotonicInstant
+  private let waitsBefore: BottleneckTimes
+
+  /// The parts of a session that don't follow from its job.
+  package struct Surroundings {
+    /// The memory layer; nil if the job has none.
+    package var memory: ImageMemory?
+    /// Gets every image that came.
+    var observer: (any ImageObserver)?
+    var files = OpenFileBudget()
+    /// In a dry run the network is never asked.
+    var isDryRun = false
+    package var time = TimeSource.system
+
+    package init(isDryRun: Bool = false, time: TimeSource = .system) { (self.isDryRun, self.time) = (isDryRun, time) }
+  }
+
+  /// Begins a session: from here on the manager's downloader keeps to the limits of the job.
+  package init(_ stores: JobStores, over manager: ImageManager, _ surroundings: Surroundings) {
+    self.stores = stores
+    self.manager = manager
+    time = surroundings.time
+    startedAt = time.wall()
+    start = time.monotonic()
+    let job = stores.job
+    context = LoadContext(
+      stores,
+      coders: manager.configuration.coders,
+      memory: surroundings.memory,
+      observer: surroundings.observer,
+      startedAt: startedAt,
+      isDryRun: surroundings.isDryRun
+    )
+    let files = surroundings.files
+    if let warning = files.warning(concurrency: job.prefetch.limits.concurrency) { context.recordWarning(warning) }
+    var limits = job.prefetch.limits
+    limits.concurrency = min(limits.concurrency, files.transfers)
+    self.limits = limits
+    manager.downloader.setLimits(limits)
+    // Cookies are kept for one job.
+    manager.downloader.clearCookies()
+    // Another job may go another way to hosts that were down.
+    manager.downloader.forgetFailures()
+    waitsBefore = manager.downloader.pipeline.times
+  }
+
+  package var job: Job { stores.job }
+
+  package var elapsed: Duration { time.monotonic().since(start) }
+
+  /// Loads all that `delegate` gives, as the job says and `control` lets it.
+  package func load(
+    _ delegate: some PrefetchDelegate,
+    window: Int = PrefetchRun.largestWindow,
+    deadline: Duration?,
+    _ control: RunControl
+  ) -> PrefetchRun.Summary {
+    let prefetch = PrefetchRun(manager: manager, context: context, window: window, deadline: deadline, time: time)
+    let summary = control.running(prefetch) { prefetch.run(delegate) }
+    sampleMemory()
+    return summary
+  }
+
+  package func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
+
+  package func meter() -> ProgressMeter { ProgressMeter(jobName: job.identity.title, start: start) }
+
+  /// The host that is paused now; nil if none is.
+  package var pauseNote: String? { manager.downloader.statistics.pauseNote }
+
+  /// The bottleneck so far.
+  var bound: Bound {
+    Bound(
+      manager.downloader.pipeline.times.since(waitsBefore),
+      peakRunning: manager.downloader.statistics.peakRunning,
+      job: job,
+      duration: elapsed
+    )
+  }
+
+  /// Brings the cache within its limits: what has expired goes first.
+  package func trim() {
+    guard let cache = stores.writableCache else { return }
+    do throws(CacheError) {
+      context.recordTrim(try cache.trim(protecting: context.startedAt))
+    } catch {
+      context.recordWarning("the cache could not be trimmed: \(error.jobSentence)")
+    }
+  }
+
+  /// The cache and its blacklist as they are now, for a report; nil if there is none.
+  ///
+  /// - Parameter freshUntil: until when all good entries of the run are fresh.
+  package func describeCache(freshUntil: Timestamp?) throws(CacheError) -> (cache: CacheSummary, blacklisted: UInt64)? {
+    guard let cache = stores.cache else { return nil }
+    let totals = try cache.totals()
+    var summary = CacheSummary(
+      directory: job.cache.disk.directory,
+      namespace: job.cache.disk.namespace,
+      entries: UInt64(clamping: totals.entries),
+      bodyBytes: UInt64(clamping: totals.bodyBytes),
+      diskBytes: UInt64(clamping: try cache.diskBytes())
+    )
+    summary.maximumBytes = job.cache.disk.maxSize.map { UInt64(clamping: $0) }
+    let trimmed = context.trimmed
+    summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
+    summary.expiredEntries = UInt64(clamping: trimmed.expired)
+    summary.evictedFromThisRun = UInt64(clamping: trimmed.evictedProtected)
+    summary.freshUntil = freshUntil
+    return (summary, UInt64(clamping: totals.blacklistEntries))
+  }
+}

@@ -1,0 +1,106 @@
+public import ImageCaching
+package import ImageDownloading
+package import ImageManaging
+public import ImagePrimitives
+public import ImageURLs
+public import Reports
+
+extension Job {
+  /// Every edge with every variant, those of one edge next to one another; empty if entries are requested in the plain way alone.
+  package var requestVariants: [RequestVariant] {
+    if request.variants.isEmpty && request.edges.isEmpty { return [] }
+    let edges = request.edges.isEmpty ? [nil] : request.edges.map(\.name)
+    let names = request.variants.isEmpty ? [nil] : request.variants.map(\.name)
+    return edges.flatMap { edge in names.map { RequestVariant(name: $0, edge: edge) } }
+  }
+
+  /// The same with how each is fetched.
+  var loadVariants: [(RequestVariant, DownloadOptions)] { requestVariants.map { ($0, asking($0).downloadOptions) } }
+
+  /// What `cache` knows the images by that this job fetches for a URL as somebody writes it, as they come: one for each variant and edge, in
+  /// the order in which they are asked for; throws for what is no URL of an image.
+  public func identities(of url: String, in cache: ImageCache) throws(InvalidURL) -> [[UInt8]] {
+    let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
+    let identities = try ImageIdentity.identities(of: url, by: context)
+    return identities.count == 1 ? identities : Array(identities.dropFirst())
+  }
+
+  /// What makes identities as runs of this job make them, which ask in the ways of `variants`.
+  package func context(variants: [(RequestVariant, DownloadOptions)], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
+    // Without a cache nothing can be kept.
+    let options = LoadOptions(mode: cache == nil ? .bypass : .use, keyRule: self.cache.key, variants: variants)
+    return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
+  }
+
+  /// The job that asks in that way alone.
+  func asking(_ variant: RequestVariant) -> Job {
+    var job = self
+    for header in request.variants.first(where: { $0.name == variant.name })?.headers ?? [] {
+      job.request.download.replace(header)
+    }
+    if let edge = request.edges.first(where: { $0.name == variant.edge }) {
+      job.request.download.connection.connectTo = [DownloadOptions.ConnectTarget(targetHost: edge.host, targetPort: edge.port)]
+    }
+    return job
+  }
+}
+
+extension DownloadOptions {
+  /// Sends this field in place of those of its name. `Accept` and `User-Agent` go also where a redirect leads elsewhere.
+  fileprivate mutating func replace(_ header: Header) {
+    let name = header.name.lowercased()
+    headers.removeAll { $0.name.lowercased() == name }
+    switch name {
+    case "accept": accept = header.value ?? ""
+    case "user-agent": userAgent = header.value ?? ""
+    default: headers.append(header)
+    }
+  }
+}
+
+/// One way in which a job requests an entry, with what identifies it in caches and reports.
+public struct EntryRequest: Sendable {
+  /// The names of its variant and edge.
+  public let variant: RequestVariant
+  /// The identity of the image in caches, as it comes.
+  public let identity: [UInt8]
+  /// The identity of the transformed image in caches; nil if the job stores images as they come.
+  public let transformedIdentity: [UInt8]?
+  /// The command that repeats its request.
+  public let curl: CurlCommand
+  /// The job that asks in this way alone.
+  public let job: Job
+}
+
+extension Job {
+  /// The ways in which this job asks for a URL as somebody writes it; throws for what is no URL of an image.
+  ///
+  /// Without a cache there is no key that credentials are hashed under, so that identities with credentials are good for nothing.
+  public func ways(of url: String, in cache: ImageCache?) throws(InvalidURL) -> [EntryRequest] {
+    let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
+    let identities = try ImageIdentity.identities(of: url, by: context)
+    let ways = requestVariants.isEmpty ? [.plain] : requestVariants
+    return zip(zip(ways, reportedRequests), identities.suffix(ways.count)).map { way, identity in
+      var job = self
+      job.request.variants = request.variants.filter { $0.name == way.0.name }
+      job.request.edges = request.edges.filter { $0.name == way.0.edge }
+      return EntryRequest(
+        variant: way.0,
+        identity: identity,
+        transformedIdentity: transformedIdentity(of: identity),
+        curl: way.1.curl,
+        job: job
+      )
+    }
+  }
+}
+
+extension Job {
+  /// The commands that repeat the requests of this job's entries, secrets masked: one for each variant and edge.
+  public var reportedRequests: [ReportedRequest] {
+    let ways = requestVariants.isEmpty ? [.plain] : requestVariants
+    return ways.map { way in
+      ReportedRequest(variant: way, curl: CurlCommand(options: CurlOptions(asking(way).request).words))
+    }
+  }
+}

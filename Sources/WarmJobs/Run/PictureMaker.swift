@@ -1,0 +1,94 @@
+import ImageCoding
+import ImageManaging
+import ImagePrimitives
+import Reports
+
+/// Makes small pictures of images, by the coders that judged them.
+struct PictureMaker: Sendable {
+  /// What a picture fits in, in pixels.
+  static let box = ImageSize(width: 160, height: 120)
+  /// Bytes of a picture at most.
+  static let maximumBytes = 6 << 10
+  static let format = ImageFormat.webp
+  /// What came in part is decoded in full size, and so only where it has no more pixels.
+  private static let partialPixels = 16_000_000
+  private static let quality = 75
+
+  let coders: ImageCoderRegistry
+  private let limits: DecodingLimits
+
+  /// Pictures of images of at most so many pixels, made within the memory of `budget`.
+  init(coders: ImageCoderRegistry, maximumPixels: Int, budget: DecodingBudget) {
+    self.coders = coders
+    limits = DecodingLimits(
+      maximumPixels: min(maximumPixels, DecodingLimits().maximumPixels),
+      maximumTime: .seconds(2),
+      budget: budget
+    )
+  }
+
+  /// A picture of `image`, and what is known of it; with an empty picture where its bytes cannot be decoded. Nil if it is good, and too little
+  /// of it is at hand to be shown.
+  func thumbnail(of image: ArrivedImage, _ reason: Thumbnail.Reason, identity: Checksum?) -> Thumbnail? {
+    let seen = image.withBytes { look(at: $0, isWhole: image.isWhole) }
+    let file = seen?.image.flatMap(file)
+    if file == nil, image.failure == nil, !image.isWhole { return nil }
+    var thumbnail = Thumbnail(
+      reason,
+      url: image.url,
+      picture: file?.bytes ?? [],
+      pictureFormat: Self.format,
+      pictureWidth: UInt32(clamping: file?.size.width ?? 0),
+      pictureHeight: UInt32(clamping: file?.size.height ?? 0),
+      bytes: UInt64(clamping: image.byteCount)
+    )
+    thumbnail.format = image.format ?? seen?.format
+    let size = image.size.width > 0 ? image.size : seen?.image?.header.size
+    thumbnail.width = UInt32(clamping: size?.width ?? 0)
+    thumbnail.height = UInt32(clamping: size?.height ?? 0)
+    thumbnail.failure = image.failure
+    thumbnail.checksum = identity
+    return thumbnail
+  }
+
+  /// What the bytes show: all of it, or else as much as came before it breaks off.
+  private func look(at bytes: UnsafeRawBufferPointer, isWhole: Bool) -> (format: ImageFormat?, image: DecodedImage?) {
+    guard let format = ImageFormat(prefix: bytes), let coder = coders.coder(for: format) else { return (nil, nil) }
+    do throws(ImageError) {
+      if isWhole {
+        let options = DecodingOptions(thumbnail: Self.box, firstFrameOnly: true)
+        return (format, try coder.decode(bytes, options: options, limits: limits))
+      }
+    } catch {
+      // Why it cannot be decoded its row tells, where that was asked for.
+    }
+    var limits = limits
+    limits.maximumPixels = min(limits.maximumPixels, Self.partialPixels)
+    guard let decoder = coder.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
+    do throws(ImageError) {
+      try decoder.append(bytes)
+      return (format, try decoder.image())
+    } catch {
+      return (format, nil)
+    }
+  }
+
+  /// The picture as a file; nil if it takes too many bytes even at half its size.
+  private func file(_ image: DecodedImage) -> (bytes: [UInt8], size: ImageSize)? {
+    for box in [Self.box, ImageSize(width: Self.box.width / 2, height: Self.box.height / 2)] {
+      let options = EncodingOptions(
+        quality: Self.quality,
+        maximumBytes: Self.maximumBytes,
+        maximumSize: box,
+        firstFrameOnly: true
+      )
+      do throws(ImageError) {
+        let bytes = try coders.encode(image, as: Self.format, options: options)
+        return (bytes, DecodingOptions(thumbnail: box).decodedSize(of: image.pixels.size))
+      } catch {
+        continue
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,81 @@
+import ImageDownloading
+package import ImagePrimitives
+public import Reports
+
+/// Measures how fast a run gets on, and how long it may still take.
+package final class ProgressMeter {
+  /// At most so often progress is shown.
+  static let interval = Duration.milliseconds(100)
+  /// Rates are over about so long, so that they follow the run without flickering.
+  static let window = Duration.seconds(5)
+
+  private struct Sample {
+    let moment: MonotonicInstant
+    let done: UInt64
+    let bytes: UInt64
+  }
+
+  private let jobName: String
+  private var samples: [Sample]
+  private var nextDue: MonotonicInstant
+
+  package init(jobName: String, start: MonotonicInstant) {
+    self.jobName = jobName
+    samples = [Sample(moment: start, done: 0, bytes: 0)]
+    nextDue = start.advanced(by: Self.interval)
+  }
+
+  /// Whether it is time to show progress again.
+  package func isDue(now: MonotonicInstant) -> Bool {
+    guard now >= nextDue else { return false }
+    nextDue = now.advanced(by: Self.interval)
+    return true
+  }
+
+  /// How far the run is, with rates over the last seconds.
+  package func snapshot(
+    totals: Totals,
+    receivedBytes: UInt64,
+    expected: Int?,
+    note: String?,
+    now: MonotonicInstant
+  ) -> ProgressSnapshot {
+    let done = totals.urls
+    while samples.count > 1, now.since(samples[1].moment) >= Self.window { samples.removeFirst() }
+    let first = samples[0]
+    samples.append(Sample(moment: now, done: done, bytes: receivedBytes))
+    let seconds = now.since(first.moment).inSeconds
+    let rate = seconds > 0 ? Double(done - first.done) / seconds : 0
+    // An estimate is never less than what is done already.
+    let total = expected.map { max(UInt64(clamping: $0), done) }
+    return ProgressSnapshot(
+      name: jobName,
+      totals: totals,
+      total: total,
+      urlsPerSecond: rate,
+      bytesPerSecond: seconds > 0 ? Double(receivedBytes - first.bytes) / seconds : 0,
+      remaining: total.flatMap { rate > 0 ? .seconds(Double($0 - done) / rate) : nil },
+      note: note
+    )
+  }
+}
+
+/// Shows the progress of a job; called on the driver thread.
+public protocol JobProgress: AnyObject {
+  /// Called about ten times a second while the job runs.
+  func show(_ snapshot: ProgressSnapshot)
+  /// The job has ended; clears the screen.
+  func end()
+}
+
+extension DownloaderStatistics {
+  /// Which host is left alone right now, such as `img.example.com paused 12 s (429)`: the one that rests longest, and how many others do;
+  /// nil if none is.
+  var pauseNote: String? {
+    guard let longest = pausedHosts.max(by: { $0.remaining < $1.remaining }) else { return nil }
+    let seconds = Int64(longest.remaining.inSeconds.rounded(.up))
+    let reason = longest.status.map(String.init) ?? "it only fails"
+    let others = pausedHosts.count - 1
+    return "\(longest.host) paused \(seconds) s (\(reason))" + (others > 0 ? " and \(others) more" : "")
+  }
+}

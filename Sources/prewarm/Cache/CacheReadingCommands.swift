@@ -1,0 +1,172 @@
+import ArgumentParser
+import Glibc
+import ImageCaching
+import ImagePrimitives
+import Reports
+import WarmJobs
+
+extension CacheCommand {
+  /// `prewarm cache stats`.
+  struct Stats: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "stats",
+      abstract: "Say how much is in the cache, and until when it is fresh."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readOnly).cache
+      let configuration = cache.configuration
+      // By the server's word each entry has a time of its own; to find the first, all of them would have to be read.
+      let isByAge = configuration.freshness == .age
+      let (totals, diskBytes, freshUntil) = try withCacheErrors { () throws(CacheError) in
+        (try cache.totals(), try cache.diskBytes(), isByAge ? try cache.freshUntil() : nil)
+      }
+      if options.json {
+        return try printJSON([
+          "directory": configuration.directory,
+          "namespace": configuration.namespace,
+          "entries": totals.entries,
+          "body_bytes": totals.bodyBytes,
+          "disk_bytes": diskBytes,
+          "max_bytes": configuration.maxSize,
+          "fresh_until": freshUntil?.iso8601,
+          "blacklist_entries": totals.blacklistEntries,
+        ])
+      }
+      let limit = configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
+      var lines = [
+        "cache      \(escapedForTerminal(cache.path))",
+        "entries    \(grouped(UInt64(clamping: totals.entries)))",
+        "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
+        "on disk    \(byteCount(Double(diskBytes)))",
+      ]
+      if totals.entries > 0, isByAge {
+        lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")")
+      }
+      lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
+      try printData(lines.map { "\($0)\n" }.joined())
+    }
+  }
+
+  /// `prewarm cache list`.
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "list",
+      abstract: "List what is in the cache: when stored, bytes, format, size, URL."
+    )
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let cache = try options.open(.readOnly).cache
+      var last: CacheKey?
+      while true {
+        let page = try withCacheErrors { () throws(CacheError) in try cache.entries(after: last, limit: 1000) }
+        guard let end = page.last else { return }
+        last = end.key
+        if options.json {
+          for record in page { try printJSON(record.json) }
+        } else {
+          try printData(page.map { "\($0.line)\n" }.joined())
+        }
+      }
+    }
+  }
+
+  /// `prewarm cache get`.
+  struct Get: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "get",
+      abstract: "Write a cached image to standard output, or tell its record with --json.",
+      discussion: """
+        With --job and a job that has transform, it is the image that this job made; of one that has variants or edges, the first of \
+        them, in the job's order, that is cached. Ends with 1 where the URL is not cached, or what is cached is damaged. An image \
+        too old to be served is given too.
+        """
+    )
+
+    @Argument(help: "The image's URL.")
+    var url: String
+
+    @OptionGroup var options: CacheOptions
+
+    func run() throws {
+      let opened = try options.open(.readOnly)
+      let cache = opened.cache
+      let originals = try opened.identities(of: url)
+      var found: (EntryRecord, CachedBody?)?
+      for original in originals where found == nil {
+        found = try find(opened.job.transformedIdentity(of: original) ?? original, in: cache)
+      }
+      guard let (record, body) = found else {
+        throw try missing(originals, isAsItCame: opened.job.transform == nil, in: cache)
+      }
+      if options.json { return try printJSON(record.json) }
+      guard case .bytes(let bytes) = body else {
+        let advice = "remove it, and the next run fetches it again"
+        throw CommandError(.couldNotFinish, "the cached copy of \(named(url)) is damaged; \(advice)")
+      }
+      guard writeAll(bytes, to: STDOUT_FILENO) else {
+        throw CommandError(.couldNotFinish, "standard output could not be written")
+      }
+    }
+
+    /// The record of that identity, with its body unless only the record is wanted; nil if there is none.
+    private func find(_ identity: [UInt8], in cache: ImageCache) throws -> (EntryRecord, CachedBody?)? {
+      try withCacheErrors { () throws(CacheError) in
+        try identity.withRawBytes { bytes throws(CacheError) -> (EntryRecord, CachedBody?)? in
+          let key = CacheKey(identity: bytes)
+          guard let record = try cache.entry(key, identity: bytes) else { return nil }
+          return (record, options.json ? nil : try cache.body(of: key, identity: bytes, as: record.head))
+        }
+      }
+    }
+
+    /// The end of a command whose image is not there, which names what there is of the URL.
+    private func missing(_ originals: [[UInt8]], isAsItCame: Bool, in cache: ImageCache) throws -> CommandError {
+      let transformed = try withCacheErrors { () throws(CacheError) in
+        try cache.transformedEntries(of: Set(originals)).values.flatMap(\.self)
+      }
+      let names = Set(transformed.compactMap(\.transformKey)).map { String(decoding: $0, as: UTF8.self) }.sorted()
+      var sentence = "not in the cache\(isAsItCame ? "" : " as this job makes it"): \(named(url))"
+      if !names.isEmpty {
+        sentence += "; there is what was made of it by transform: \(names.joined(separator: ", "))"
+        if isAsItCame { sentence += "; name the job that made it with --job" }
+      }
+      return CommandError(.couldNotFinish, sentence)
+    }
+  }
+}
+
+extension EntryRecord {
+  /// The record as `--json` prints it.
+  var json: JSONTree {
+    func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
+    return .sorted([
+      "url": String(decoding: url, as: UTF8.self),
+      "key": hexadecimal(key.high) + hexadecimal(key.low),
+      "stored_at": head.storedAt.iso8601,
+      "expires_at": expiresAt?.iso8601,
+      "bytes": head.bodySize,
+      "format": head.format?.name,
+      "width": head.width > 0 ? head.width : nil,
+      "height": head.height > 0 ? head.height : nil,
+      "proof": head.proof.name,
+      "status": head.status,
+      "body_hash": hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low),
+      "content_type": text(contentType),
+      "etag": text(etag),
+      "last_modified": text(lastModified),
+    ])
+  }
+
+  /// The record for a person, in columns.
+  fileprivate var line: String {
+    let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
+    let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
+    let cells = columns.map { text, width in text.padded(to: width) }
+    return (cells + [escapedForTerminal(String(decoding: url, as: UTF8.self))]).joined(separator: "  ")
+  }
+}

@@ -1,0 +1,102 @@
+import ImagePrimitives
+import Glibc
+import ImageURLs
+import Manifests
+import WarmJobs
+
+/// What a SOURCE of `prewarm check` means.
+enum CheckSource {
+  /// A job file: its manifests and its rules.
+  case job(path: String)
+  /// A list of URLs.
+  case manifest(Job.Manifest)
+  /// A URL that is checked itself.
+  case url(String)
+
+  /// Why an argument is no source, as one sentence.
+  struct SourceError: Error {
+    let sentence: String
+  }
+
+  /// Throws for what is no URL of the web, and for a file that is not there.
+  init(_ argument: String) throws(SourceError) {
+    if argument == "-" {
+      self = .manifest(Job.Manifest(named: argument))
+    } else if Self.hasScheme(argument) {
+      self = try Self.source(ofURL: argument)
+    } else if [".yaml", ".yml"].contains(where: argument.lowercased().hasSuffix) {
+      // Loading it finds its errors.
+      self = .job(path: argument)
+    } else {
+      try Self.checkFile(argument)
+      self = .manifest(Job.Manifest(named: argument))
+    }
+  }
+
+  private static func source(ofURL argument: String) throws(SourceError) -> CheckSource {
+    do throws(InvalidURL) {
+      let url = try BaseURL(argument)
+      guard isSitemap(url) else { return .url(argument) }
+      var manifest = Job.Manifest(url)
+      manifest.list.format = .sitemap
+      return .manifest(manifest)
+    } catch {
+      throw SourceError(sentence: "\(named(argument)): \(error.message)")
+    }
+  }
+
+  /// By the end of its path; the query does not count.
+  private static func isSitemap(_ url: BaseURL) -> Bool {
+    let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
+    return path.hasSuffix(".xml") || path.hasSuffix(".xml.gz")
+  }
+
+  /// Whether it begins as `https://` does (RFC 3986, section 3.1).
+  private static func hasScheme(_ text: String) -> Bool {
+    guard let colon = text.firstRange(of: "://"), let first = text.utf8.first, isLetter(first) else { return false }
+    return text[..<colon.lowerBound].utf8.allSatisfy { isLetter($0) || $0 &- UInt8(ascii: "0") < 10 || "+-.".utf8.contains($0) }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 32) &- UInt8(ascii: "a") < 26 }
+
+  /// A pattern is looked up when the manifests are opened.
+  private static func checkFile(_ path: String) throws(SourceError) {
+    if path.utf8.contains(where: "*?[".utf8.contains) { return }
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      let reason = errno == ENOENT ? "there is no such file; a URL begins with https://" : errorSentence()
+      throw SourceError(sentence: "\(named(path)): \(reason)")
+    }
+    if status.st_mode & S_IFMT == S_IFDIR {
+      throw SourceError(sentence: "\(named(path)): it is a folder; name the files in it, such as '\(named(path))/*.txt'")
+    }
+    guard access(path, R_OK) == 0 else { throw SourceError(sentence: "\(named(path)): \(errorSentence())") }
+  }
+}
+
+extension [CheckSource] {
+  /// The manifests of the sources that are no job files, in their order; URLs side by side are one list.
+  var manifests: [Job.Manifest] {
+    var manifests: [Job.Manifest] = []
+    var urls: [Manifest.InlineEntry] = []
+    func endList() {
+      if !urls.isEmpty { manifests.append(Job.Manifest(urls)) }
+      urls = []
+    }
+    for source in self {
+      switch source {
+      case .job: break
+      // It is on no line of a file.
+      case .url(let url): urls.append(Manifest.InlineEntry(text: url, line: 0))
+      case .manifest(let manifest):
+        endList()
+        manifests.append(manifest)
+      }
+    }
+    endList()
+    return manifests
+  }
+
+  /// The paths of the job files.
+  var jobPaths: [String] { compactMap { if case .job(let path) = $0 { path } else { nil } } }
+}

@@ -1,0 +1,87 @@
+import Glibc
+import ImagePrimitives
+import ImageURLs
+import Reports
+
+/// Messages for people beside the data: lines on standard error.
+enum Note {
+  static func plain(_ text: String) { writeToStandardError("\(escapedForTerminal(text))\n") }
+
+  static func error(_ text: String) { writeToStandardError("prewarm: \(escapedForTerminal(text))\n") }
+}
+
+/// Why the command ends early: the exit status and a sentence.
+struct CommandError: Error, CustomStringConvertible {
+  let status: ExitStatus
+  let description: String
+
+  init(_ status: ExitStatus, _ description: String) {
+    self.status = status
+    self.description = description
+  }
+}
+
+/// Lines written to a descriptor in large pieces.
+final class LineOutput {
+  private static let bufferBytes = 65_536
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private(set) var hasFailed = false
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  func append(_ line: UnsafeRawBufferPointer) {
+    buffer.append(contentsOf: line)
+    buffer.append(UInt8(ascii: "\n"))
+    if buffer.count >= Self.bufferBytes { flush() }
+  }
+
+  func flush() {
+    if !hasFailed, !writeAll(buffer, to: descriptor) { hasFailed = true }
+    buffer.removeAll(keepingCapacity: true)
+  }
+}
+
+/// Writes data to standard output; false where its reader is gone or the device is full.
+@discardableResult
+func writeToStandardOutput(_ text: String) -> Bool { writeAll(Array(text.utf8), to: STDOUT_FILENO) }
+
+/// Writes to standard error; if that is closed, nobody reads it.
+func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
+
+/// Writes all bytes; false where the system takes no more.
+func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+  bytes.withUnsafeBytes { ImagePrimitives.writeAll($0, to: descriptor) }
+}
+
+/// The columns of the terminal behind a descriptor; nil if it is none.
+func terminalWidth(of descriptor: Int32) -> Int? {
+  guard isatty(descriptor) == 1 else { return nil }
+  var size = winsize()
+  guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+  return Int(size.ws_col)
+}
+
+/// Prints an object as one line of JSON (RFC 8259), in which nothing steers a terminal.
+func printJSON(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>) throws { try printJSON(.sorted(members)) }
+
+func printJSON(_ value: JSONTree) throws { try printData(value.line + "\n") }
+
+/// Prints data; a standard output that takes no more ends the command.
+func printData(_ text: String) throws {
+  guard writeToStandardOutput(text) else { throw CommandError(.couldNotFinish, "standard output could not be written") }
+}
+
+/// A URL as it may be shown.
+func shown(_ url: String) -> String { maskingCredentials(url) }
+
+/// What the command line names, or a list, as a sentence may name it: of one that is very long the beginning.
+func named(_ text: String) -> String {
+  let limit = 200
+  let shown = maskingCredentials(text)
+  guard let end = shown.unicodeScalars.index(shown.startIndex, offsetBy: limit, limitedBy: shown.endIndex), end < shown.endIndex
+  else {
+    return shown
+  }
+  return shown[..<end] + "…"
+}

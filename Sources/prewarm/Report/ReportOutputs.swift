@@ -1,0 +1,116 @@
+import ArgumentParser
+import Glibc
+import Reports
+
+/// Where reports go that are made of earlier ones.
+struct ReportOutputs: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A report to write beside the text on standard output, such as html=report.html; may be repeated. One that goes to '-' "
+        + "stands in place of the text.",
+      valueName: "format=file"
+    )
+  )
+  var report: [String] = []
+
+  /// A report to write.
+  struct Target {
+    var format: ReportFormat
+    var path: String
+  }
+
+  /// The reports to write; errors end the command with status 3.
+  func targets() throws -> [Target] {
+    var targets: [Target] = []
+    for text in report {
+      guard let equals = text.firstIndex(of: "="), equals != text.indices.last else {
+        throw CommandError(.misused, "--report \(text): write it as --report json=report.json")
+      }
+      guard let format = ReportFormat(rawValue: String(text[..<equals])) else {
+        let names = ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+        throw CommandError(.misused, "--report \(text): '\(text[..<equals])' is no format; use one of \(names)")
+      }
+      targets.append(Target(format: format, path: String(text[text.index(after: equals)...])))
+    }
+    let paths = targets.map(\.path)
+    for path in paths where paths.count(where: { $0 == path }) > 1 {
+      throw CommandError(.misused, "--report: two reports go to \(path); give each a file of its own")
+    }
+    if !paths.contains("-") { targets.insert(Target(format: .text, path: "-"), at: 0) }
+    return targets
+  }
+
+  /// Throws status 3 where a report of `targets` would be written over the file at `path`, which is to be read.
+  static func check(_ targets: [Target], against path: String) throws {
+    for target in targets where isSameFile(target.path, path) {
+      let message = "that is the file that is read; name another one"
+      throw CommandError(.misused, "--report \(target.format.rawValue)=\(target.path): \(message)")
+    }
+  }
+
+  /// Throws status 3 where a report of `targets` is made of rows that `input` does not have.
+  static func check(_ targets: [Target], against input: ReportInput) throws {
+    for target in targets where target.format.isMadeOfRows {
+      guard input.kind == .rows else {
+        let advice = "make it of the JSON Lines report of that run"
+        throw CommandError(
+          .misused,
+          "\(input.path) is a JSON report, which has no rows for \(target.format.rawValue); \(advice)"
+        )
+      }
+    }
+  }
+
+  private static func isSameFile(_ left: String, _ right: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    guard left != "-", stat(left, &first) == 0 else { return false }
+    guard (right == "-" ? fstat(STDIN_FILENO, &second) : stat(right, &second)) == 0 else { return false }
+    // A terminal may be read and written, and loses nothing by it.
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino && first.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Opens the reports; one that cannot be opened ends the command with status 1.
+  static func open(_ targets: [Target], _ display: DisplayOptions) throws -> [any ReportWriter] {
+    try targets.map { target in
+      do throws(ReportError) {
+        return try target.format.open(target.path, options: display.reportOptions())
+      } catch {
+        throw CommandError(.couldNotFinish, "\(error)")
+      }
+    }
+  }
+
+  /// Writes the reports; one that cannot be written ends the command with status 1, after the others are written.
+  static func finish(_ writers: [any ReportWriter], _ report: FinishedReport) throws {
+    var failure: ReportError?
+    for writer in writers {
+      do throws(ReportError) {
+        try writer.finish(report)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw CommandError(.couldNotFinish, "\(failure)") }
+  }
+}
+
+extension ReportFormat {
+  /// Whether it lists each entry, which requires the rows of a run.
+  fileprivate var isMadeOfRows: Bool {
+    switch self {
+    case .jsonl, .csv, .junit: true
+    case .text, .json, .markdown, .github, .html, .prometheus: false
+    }
+  }
+}
+
+extension RowReplay {
+  /// What was counted; journals that could not be written end the command with status 1.
+  func finished() throws -> FinishedReport {
+    do throws(ReportError) {
+      return try finish()
+    } catch {
+      throw CommandError(.couldNotFinish, "\(error)")
+    }
+  }
+}

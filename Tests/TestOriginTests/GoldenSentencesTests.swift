@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+@Suite struct GoldenSentencesTests {
+  @Test("a sentence of the running test is found in its golden file") func aSentenceOfTheTest() {
+    expectGolden("cannot open TMP: no such file")
+    expectGolden("two lines,\nthe second behind an escape: \u{1B}[31m", for: "a label")
+  }
+
+  @Test("other sentences, other labels and silence fail", .disabled(if: Golden.isUpdating, "they would be recorded"))
+  func others() {
+    withKnownIssue { expectGolden("nobody says this") }
+    withKnownIssue { expectGolden(nil) }
+    withKnownIssue { expectGolden("") }
+  }
+
+  @Test("what differs from run to run is masked") func masks() {
+    let folder = TemporaryDirectory()
+    let said = "\(folder.file("a.txt")): http://127.0.0.1:40123/a, [::1]:40123, port 40123, process 4711".masked
+    #expect(said == "TMP/a.txt: http://127.0.0.1:PORT/a, [::1]:PORT, port PORT, process PID")
+    #expect("test: 300 URLs in 0.4 s, 24/s, 1.4 kB/s, 1 min 15 s".timeless == "test: 300 URLs in TIME, TIME, TIME, TIME")
+  }
+
+  @Test("a golden file is read as it was written") func reading() {
+    var file = SentenceFile("")
+    file.sections = [
+      "Suite.second": [Sentence(text: "a\n## b\n\n- c\n").line, Sentence(text: "a", label: "x").line], "Suite.first": ["- a"],
+    ]
+    #expect(
+      file.text == """
+        ## Suite.first
+
+        - a
+
+        ## Suite.second
+
+        - [x] a
+        - a
+          |## b
+          |
+          |- c
+          |
+
+        """
+    )
+    #expect(SentenceFile(file.text).sections == file.sections)
+  }
+
+  @Test("an ellipsis in a golden file stands for any text") func gaps() {
+    var file = SentenceFile("")
+    file.sections = ["Suite.test": ["- [x] cannot open ⋯: ⋯ denied⋯", "- ⋯ is full"]]
+    func isHeld(_ text: String, _ label: String?) -> Bool {
+      file.problem(with: Sentence(text: text, label: label), under: "Suite.test") == nil
+    }
+    #expect(isHeld("cannot open a: permission denied; run as its owner", "x") && isHeld("the disk\n is full", nil))
+    #expect(!isHeld("cannot open a: permission denied", "y") && !isHeld("cannot open a: permission denied", nil))
+    #expect(!isHeld("cannot open a: it is gone", "x") && !isHeld("can open a: it is denied", "x"))
+    #expect(!isHeld("the disk is full of it", nil))
+  }
+
+  @Test("a failure shows what was seen and what is expected") func failures() {
+    var file = SentenceFile("")
+    file.sections = ["Suite.test": ["- [x] old words", "- [y] others", "- plain"]]
+    #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.test") == nil)
+    #expect(
+      file.problem(with: Sentence(text: "new words", label: "x"), under: "Suite.test") == """
+        not under 'Suite.test'
+        now:
+        - [x] new words
+        golden:
+        - [x] old words
+        PREWARM_UPDATE_GOLDENS=1 swift test --filter test renews it
+        """
+    )
+    #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.other")?.hasPrefix("no heading 'Suite.other'") == true)
+  }
+}

@@ -1,0 +1,88 @@
+import ImageCaching
+import ImagePrimitives
+import Testing
+@testable import WarmJobs
+
+/// Sentences of failures and errors that name keys of the job.
+@Suite struct WordingTests {
+  private static let size = ImageSize(width: 40, height: 30)
+
+  @Test(
+    "a failure by a rule names the key to change",
+    arguments: [
+      (.tooFewBytes(5, minimum: 10), "the image has 5 bytes, and verify.bytes.min is 10"),
+      (.tooManyBytes(50, maximum: 10), "the image has 50 bytes, and verify.bytes.max is 10"),
+      (.format(.gif, allowed: [.jpeg, .png]), "the image is gif, and verify.formats allows jpeg, png"),
+      (
+        .unnamedFormat(contentType: "image/*"),
+        "the content type is image/*, which names no format, and verify.formats asks for some"
+      ),
+      (
+        .unnamedFormat(contentType: nil), "no content type was declared, which names no format, and verify.formats asks for some"
+      ),
+      (
+        .undecoded(.jpegXL),
+        "the image is jpeg-xl, which is recognised and not decoded; verify.decode: none takes it as it is"
+      ),
+      (.animated, "the image is animated, and verify.animated is forbid"),
+      (.still, "the image does not move, and verify.animated is require"),
+      (.decoderWarning("extra bytes"), "verify.strict allows no warnings: extra bytes"),
+      (.width(size, minimum: 50, maximum: nil), "the image is 40 x 30 pixels, and verify.width asks for at least 50"),
+      (.height(size, minimum: 1, maximum: 20), "the image is 40 x 30 pixels, and verify.height asks for 1 to 20"),
+      (.tooManyPixels(size, maximum: 1000), "the image is 40 x 30 pixels, and verify.max-pixels is 1000"),
+      (
+        .transformTooLarge(size, frames: 1, maximum: 1000),
+        "the transform would make an image of 40 x 30 pixels, and verify.max-pixels is 1000"
+      ),
+      (
+        .transformTooLarge(size, frames: 3, maximum: 1000),
+        "the transform would make 3 frames of 40 x 30 pixels, and verify.max-pixels is 1000"
+      ),
+      (
+        .placeholder(urls: 3, host: "a.example", first: "https://a.example/1"),
+        "the same bytes came for 3 URLs of a.example so far, first for https://a.example/1: "
+          + "by verify.placeholders they stand for an image that is missing"
+      ),
+      (
+        .secondRequest(failure: "the server answered 500"),
+        "the second request failed, and verify.remote-cache asks for a hit: the server answered 500"
+      ),
+      (.noRemoteHit(evidence: nil), "no header of the second answer tells of a cache, and verify.remote-cache asks for a hit"),
+      (
+        .noRemoteHit(evidence: "X-Cache: MISS"),
+        "no cache on the way had it by the second answer's 'X-Cache: MISS', and verify.remote-cache asks for a hit"
+      ),
+      (
+        .waitTooLong(finding: "a.example:443 answered 503 and asks to wait 300 s", maximum: .seconds(120), wasRequested: true),
+        "a.example:443 answered 503 and asks to wait 300 s, which is more than request.retry-after-max, 120 s"
+      ),
+      (
+        .waitTooLong(finding: "a.example:443 asks to wait 2 s", maximum: .milliseconds(250), wasRequested: false),
+        "a.example:443 asks to wait 2 s, which is more than request.retry-after-max, 250 ms; this URL was not asked"
+      ),
+      (.bodyTooLarge(declaredBytes: nil, maximum: 9), "the body is larger than max-bytes, 9 bytes"),
+      (.bodyTooLarge(declaredBytes: 10, maximum: 9), "the declared body of 10 bytes is larger than max-bytes, 9 bytes"),
+      (
+        .quoted(before: "no rules (", .bodyTooLarge(declaredBytes: nil, maximum: 9), after: ")"),
+        "no rules (the body is larger than max-bytes, 9 bytes)"
+      ),
+    ] as [(FailureReason, String)]
+  )
+  func failures(_ reason: FailureReason, _ sentence: String) {
+    #expect(JobWording().sentence(reason) == sentence)
+    for key in ["verify.", "request.", "max-bytes"] { #expect(!"\(reason)".contains(key)) }
+  }
+
+  @Test("an error of the cache names the key to change, if there is one")
+  func cacheErrors() {
+    #expect(
+      CacheError.diskFull(path: "/c").jobSentence == "no space is left for the cache at /c; free space, or limit it with max-size"
+    )
+    #expect(
+      CacheError.tooManyOpenFiles(path: "/c").jobSentence
+        == "too many files are open for the cache at /c; raise the limit (ulimit -n), or lower prefetch.concurrency"
+    )
+    let missing = CacheError.missing(path: "/c")
+    #expect(missing.jobSentence == "\(missing)")
+  }
+}
