@@ -56,6 +56,29 @@ import Testing
     #expect(said.contains("cannot shut it down"))
   }
 
+  @Test("a manager that is shut down by a callback of a load inside its own load traps") func insideAnotherLoad() async {
+    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let outer = ManagerBox()
+      let inner = try Gallery(
+        hooks: LoadHooks(shouldDownload: { _ in
+          outer.manager?.shutDown()
+          return true
+        })
+      )
+      let gallery = try Gallery(
+        hooks: LoadHooks(shouldDownload: { _ in
+          _ = inner.manager.load(inner.request(1))
+          return true
+        })
+      )
+      outer.manager = gallery.manager
+      _ = try? await gallery.manager.load(gallery.request(1)).value
+      exit(EXIT_SUCCESS)
+    }
+    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(said.contains("cannot shut it down"))
+  }
+
   @Test("a load being looked up during shutdown ends as cancelled", arguments: [false, true])
   func besideALookUp(isCached: Bool) async throws {
     let door = Door()

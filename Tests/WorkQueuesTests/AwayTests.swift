@@ -35,13 +35,11 @@ import Testing
   }
 
   /// Fills and drains a queue over ways on which replies get lost, and looks for what was counted twice or not at all.
-  @Test("lost replies lose nothing and count nothing twice", arguments: [UInt64(1), 2, 3])
-  func lostRepliesLoseNothingAndCountNothingTwice(seed: UInt64) async throws {
+  @Test("lost replies lose nothing and count nothing twice", arguments: [1, 4, 7])
+  func lostRepliesLoseNothingAndCountNothingTwice(first: Int) async throws {
     let fixture = try await QueueFixture()
-    let proxy = CuttingProxy(to: fixture.server) { number, _ in
-      var random = SeededRandom(seed: seed &+ UInt64(number) << 8)
-      return random.next() % 23 == 0
-    }
+    // By count, not at random: how many replies there are depends on how they are packed.
+    let proxy = CuttingProxy(to: fixture.server) { number, _ in number % 11 == first }
     let entries = TestEntry.many(800, hosts: 40)
     let location = QueueLocation(try proxy.address, name: fixture.location.name)
     var options = QueueWriter.Options()
@@ -55,7 +53,7 @@ import Testing
     let queue = try #require(try direct.open())
     let worker = try TestConsumer(OpenQueue(location: location, job: queue.job, filling: queue.filling))
     try await worker.drainSlowly()
-    #expect(proxy.lossCount > 3)
+    #expect(proxy.lossCount > 2)
     #expect(try direct.resultURLs().sorted() == entries.map(\.url).sorted())
     let progress = try #require(try direct.progress())
     #expect(progress.finalEntries == 800 && progress.counts.reduce(0, +) == 800 && progress.isDrained)

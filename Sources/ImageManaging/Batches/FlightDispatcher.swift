@@ -175,18 +175,29 @@ final class LoadGate: Sendable {
     var isClosed = false
   }
 
-  /// A load that was let in.
-  struct Pass {
-    fileprivate let outer: UnsafeMutableRawPointer?
+  /// A load that was let in, and the one around it on the same thread: a hook of a load may load by another manager.
+  final class Pass {
+    fileprivate let gate: LoadGate
+    fileprivate let outer: Unmanaged<Pass>?
+
+    fileprivate init(gate: LoadGate, outer: Unmanaged<Pass>?) {
+      self.gate = gate
+      self.outer = outer
+    }
   }
 
-  /// Holds for each thread the gate of the load that it is in; of nested ones the innermost.
+  /// Holds for each thread the pass of its innermost load.
   private static let innermost = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key, nil)
     precondition(status == 0, "no key for a thread's value: \(status)")
     return key
   }()
+
+  private static var innermostPass: Unmanaged<Pass>? {
+    get { pthread_getspecific(innermost).map { .fromOpaque($0) } }
+    set { pthread_setspecific(innermost, newValue?.toOpaque()) }
+  }
 
   private let state = Mutex(State())
 
@@ -197,14 +208,15 @@ final class LoadGate: Sendable {
       return state.isClosed
     }
     guard !isClosed else { return nil }
-    let outer = pthread_getspecific(Self.innermost)
-    pthread_setspecific(Self.innermost, Unmanaged.passUnretained(self).toOpaque())
-    return Pass(outer: outer)
+    // The caller keeps the pass until it leaves.
+    let pass = Pass(gate: self, outer: Self.innermostPass)
+    Self.innermostPass = .passUnretained(pass)
+    return pass
   }
 
   /// Returns whether the gate was closed meanwhile, and this was the last load inside.
   func leave(_ pass: Pass) -> Bool {
-    pthread_setspecific(Self.innermost, pass.outer)
+    Self.innermostPass = pass.outer
     return state.withLock { state in
       state.count -= 1
       return state.isClosed && state.count == 0
@@ -221,6 +233,9 @@ final class LoadGate: Sendable {
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Whether the calling thread's innermost load is inside.
-  var holdsCurrentThread: Bool { pthread_getspecific(Self.innermost) == Unmanaged.passUnretained(self).toOpaque() }
+  /// Whether the calling thread is in a load that was let in here.
+  var holdsCurrentThread: Bool {
+    sequence(first: Self.innermostPass) { $0?.takeUnretainedValue().outer }
+      .contains { $0?.takeUnretainedValue().gate === self }
+  }
 }
