@@ -6,7 +6,7 @@ public struct Download: Sendable {
   public var id: UInt64
   /// The normalised URL in ASCII bytes; its userinfo, if any, is sent as Basic credentials to its own host only. For a URL that
   /// an ``ImageLoader`` takes, whatever that loader understands.
-  public var url: [UInt8]
+  public var requestURL: [UInt8]
   /// The class: a higher one starts first.
   public var priority: Priority
   /// The position within the class: the lowest starts first; of equal ones, the one submitted first.
@@ -26,10 +26,10 @@ public struct Download: Sendable {
   /// Whether ``TransferSummary/details`` are filled; false by default.
   public var wantsDetails: Bool
 
-  /// A download of `url`.
+  /// A download of `requestURL`.
   public init(
     id: UInt64,
-    url: [UInt8],
+    requestURL: [UInt8],
     priority: Priority = .normal,
     sequence: Int64 = 0,
     options prepared: PreparedOptions,
@@ -39,7 +39,7 @@ public struct Download: Sendable {
     wantsDetails: Bool = false
   ) {
     self.id = id
-    self.url = url
+    self.requestURL = requestURL
     self.priority = priority
     self.sequence = sequence
     self.prepared = prepared

@@ -92,7 +92,7 @@ extension ImageDownloader {
     do throws(InvalidURL) {
       let download = Download(
         id: id,
-        url: try normalized(url),
+        requestURL: try normalized(url),
         priority: priority,
         options: prepared(options),
         validators: validators,

@@ -22,7 +22,7 @@ struct QueuedJobText: Equatable {
   /// Keys that matter only where the job was enqueued.
   private static let keysOfEnqueuer = ["manifests", "report", "fail-on"]
 
-  /// The file's name without its folder, for mistakes.
+  /// The file's name without its folder, for errors.
   var name: String
   /// The text of the file.
   var text: [UInt8]

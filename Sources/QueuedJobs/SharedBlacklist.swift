@@ -80,7 +80,7 @@ struct SharedBlacklist {
       let key = CacheKey(identity: identity)
       guard try cache.blacklistEntry(key, identity: identity) == nil else { return }
       try Array(maskingCredentials(url).utf8).withRawBytes { shown throws(CacheError) in
-        let entry = NewBlacklistEntry(key: key, identity: identity, url: shown, kind: failure.kind, status: failure.status)
+        let entry = NewBlacklistEntry(key: key, identity: identity, shownURL: shown, kind: failure.kind, status: failure.status)
         // It lasts from when the other worker found it.
         let found = min(failure.at, now)
         try cache.write { (writer) throws(CacheError) in _ = try writer.blacklist(entry, at: found) }

@@ -33,7 +33,7 @@ struct ExampleCache {
         let entry = NewEntry(
           key: CacheKey(identity: url),
           identity: url,
-          url: url,
+          shownURL: url,
           format: .jpeg,
           width: 75,
           height: 50,

@@ -28,7 +28,7 @@ import Testing
     let cache = try ImageCache(ImageCache.Configuration(directory: job.cacheDirectory))
     var found: [String: [String]] = [:]
     for entry in try cache.entries(after: nil, limit: 100) {
-      let name = String(decoding: entry.url, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
+      let name = String(decoding: entry.shownURL, as: UTF8.self).split(separator: "/").last.map(String.init) ?? ""
       found[name, default: []].append("\(entry.head.format?.name ?? "?") \(entry.head.width)x\(entry.head.height)")
     }
     return found.mapValues { $0.sorted() }

@@ -7,7 +7,7 @@ extension ImageCache {
   func blacklist(_ name: String, _ kind: FailureKind = .httpStatus, status: Int? = 404) throws(CacheError) {
     _ = try write { (writer) throws(CacheError) in
       try withIdentity(name) { (key, identity) throws(CacheError) in
-        try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: kind, status: status))
+        try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, shownURL: identity, kind: kind, status: status))
       }
     }
   }
@@ -74,7 +74,7 @@ extension ImageCache {
     try cache.write { (writer) throws(CacheError) in
       for number in 0..<2000 {
         _ = try withIdentity("bad \(number)") { (key, identity) throws(CacheError) in
-          try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, url: identity, kind: .empty))
+          try writer.blacklist(NewBlacklistEntry(key: key, identity: identity, shownURL: identity, kind: .empty))
         }
       }
     }
@@ -85,7 +85,7 @@ extension ImageCache {
     clock.advance(by: .seconds(5))
     try cache.trim()
     #expect(try cache.totals().blacklistEntries == 1)
-    #expect(try cache.blacklist(after: nil, limit: 10).map { String(decoding: $0.url, as: UTF8.self) } == ["later"])
+    #expect(try cache.blacklist(after: nil, limit: 10).map { String(decoding: $0.shownURL, as: UTF8.self) } == ["later"])
     clock.advance(by: .seconds(5))
     try cache.trim()
     #expect(try cache.totals().blacklistEntries == 0)

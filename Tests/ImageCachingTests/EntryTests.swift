@@ -137,8 +137,8 @@ import Testing
       if page.isEmpty { break }
       seen += page
     }
-    #expect(seen.map { String(decoding: $0.url, as: UTF8.self) }.sorted() == names.sorted())
-    #expect(seen.allSatisfy { $0.identity == $0.url })
+    #expect(seen.map { String(decoding: $0.shownURL, as: UTF8.self) }.sorted() == names.sorted())
+    #expect(seen.allSatisfy { $0.identity == $0.shownURL })
     #expect(seen.allSatisfy { $0.etag == Array("\"1\"".utf8) && $0.contentType == Array("image/png".utf8) })
     #expect(seen.allSatisfy { $0.lastModified == Array("Sat, 21 Nov 2026 09:00:00 GMT".utf8) })
     #expect(seen.allSatisfy { $0.expiresAt == clock.source.wall().advanced(by: .seconds(60)) })
@@ -156,7 +156,7 @@ import Testing
           let entry = NewEntry(
             key: key,
             identity: identity,
-            url: url,
+            shownURL: url,
             format: nil,
             proof: .none,
             contentTypeMatch: .absent,
@@ -168,7 +168,7 @@ import Testing
       }
     }
     let record = try cache.entries(after: nil, limit: 1)[0]
-    #expect(record.url == url)
+    #expect(record.shownURL == url)
     #expect(record.identity == Array("https://1f3c@a/1.png edge".utf8))
     #expect(record.etag == [1, 2])
     #expect(record.head.format == nil)

@@ -48,7 +48,7 @@ import Testing
     #expect(try target.totals() == totals)
     #expect(try target.counted() == (700, totals.bodyBytes))
     let (expected, found) = (try everything(source), try everything(target))
-    #expect(found.map(\.identity) == expected.map(\.identity) && found.map(\.url) == expected.map(\.url))
+    #expect(found.map(\.identity) == expected.map(\.identity) && found.map(\.shownURL) == expected.map(\.shownURL))
     for (record, other) in zip(found, expected) {
       var head = record.head
       (head.revision, head.blobFolder) = (other.head.revision, other.head.blobFolder)

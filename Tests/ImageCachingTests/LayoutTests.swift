@@ -33,7 +33,7 @@ import Testing
         let entry = NewEntry(
           key: CacheKey(identity: identity),
           identity: identity,
-          url: url,
+          shownURL: url,
           format: .webp,
           proof: .full,
           hasWarnings: true,

@@ -138,7 +138,7 @@ struct HeldQueries {
     #expect(data.head.contentTypeMatch == .exact && data.head.proof == .header)
     #expect(data.head.freshness == Freshness(lifetime: .seconds(5)))
     let record = try #require(try cache.entries(after: nil, limit: 1).first)
-    #expect(record.url == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
+    #expect(record.shownURL == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == Array("\"x\"".utf8))
   }
 
   @Test("without proof the format is sniffed and nothing counts as verified") func unproven() throws {

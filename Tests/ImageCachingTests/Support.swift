@@ -78,7 +78,7 @@ extension CacheWriter {
           let entry = NewEntry(
             key: forcedKey ?? key,
             identity: identity,
-            url: url,
+            shownURL: url,
             format: .png,
             width: 640,
             height: 480,

@@ -30,7 +30,7 @@ import Testing
     let names = try damage()
     let cache = try makeCache(directory)
     var told: [String: CachedBody.Damage] = [:]
-    let result = try cache.verify { told[String(decoding: $0.url, as: UTF8.self)] = $1 }
+    let result = try cache.verify { told[String(decoding: $0.shownURL, as: UTF8.self)] = $1 }
     #expect(told == ["large": .wrongChecksum, "small": .wrongChecksum])
     #expect(result.entries == 603 && result.bytes == 460_000)
     #expect(result.damaged == 2 && result.removed == 2 && result.sweptBlobs == 1)

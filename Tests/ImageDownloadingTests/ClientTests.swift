@@ -7,7 +7,7 @@ import Testing
 /// Several who share one downloader.
 struct ClientTests {
   private func download(_ id: UInt64, _ url: String, priority: Priority = .normal, sequence: Int64 = 0) -> Download {
-    Download(id: id, url: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
+    Download(id: id, requestURL: Array(url.utf8), priority: priority, sequence: sequence, options: .forTests())
   }
 
   @Test("clients have their own numbers and events, and share limits")

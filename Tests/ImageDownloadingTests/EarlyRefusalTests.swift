@@ -48,7 +48,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/a": .paused(pattern(200_000), after: 511, gate), "/b": .stall(afterBytes: 512, declared: 200_000)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
     try fetcher.recorder.waitForEvent { if case .progress(_, 511, _) = $0 { true } else { false } }
     #expect(log.lengths == [])
     gate.open()
@@ -134,7 +134,9 @@ struct EarlyRefusalTests {
     #expect(try Fetcher().fetch(origin.url("/moved"), options: options).image?.body == [1])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/unchanged").utf8), options: options, validators: validators)])
+    fetcher.client.submit([
+      Download(id: 1, requestURL: Array(origin.url("/unchanged").utf8), options: options, validators: validators)
+    ])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
     let decrypting = DownloadOptions {
       $0.prefixJudge = refusing
@@ -170,7 +172,11 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
     let fetcher = try Fetcher(concurrency: 1)
     for (index, path) in ["/small", "/next", "/large", "/next"].enumerated() {
-      let download = Download(id: UInt64(index), url: Array(origin.url(path).utf8), options: .forTests(prefixJudge: refusing))
+      let download = Download(
+        id: UInt64(index),
+        requestURL: Array(origin.url(path).utf8),
+        options: .forTests(prefixJudge: refusing)
+      )
       fetcher.client.submit([download])
       try fetcher.recorder.waitForEnd(of: UInt64(index))
     }
@@ -190,7 +196,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
     _ = try fetcher.recorder.waitForEnds(1)
     let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
     #expect(heads == [200])

@@ -123,7 +123,7 @@ struct FailureTests {
     let origin = try Origin(["/a": .stall(afterBytes: 100, declared: 1000)])
     let fetcher = try Fetcher(time: clock.source)
     let options = DownloadOptions.forTests(stallTimeout: .milliseconds(100))
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, wantsProgress: true)])
     try fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
     clock.advance(by: .milliseconds(100))
     fetcher.client.capacityChanged()

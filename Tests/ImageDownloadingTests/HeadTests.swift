@@ -61,7 +61,7 @@ struct HeadTests {
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
     let options = DownloadOptions.forTests(method: .head)
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options, validators: validators)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options, validators: validators)])
     #expect(try fetcher.recorder.waitForEnds(1)[0].isNotModified)
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
@@ -122,7 +122,7 @@ struct HeadTests {
     fetcher.client.submit(
       methods.enumerated().map { index, method in
         let url = Array(origin.url("/\(index)").utf8)
-        return Download(id: UInt64(index), url: url, sequence: Int64(index), options: .forTests(method: method))
+        return Download(id: UInt64(index), requestURL: url, sequence: Int64(index), options: .forTests(method: method))
       }
     )
     #expect(try fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])

@@ -118,7 +118,7 @@ struct LoaderTests {
     let shelf = Shelf { _ in .notModified }
     let fetcher = try Fetcher(loaders: [shelf])
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(id: 1, url: Array("shelf:a".utf8), options: .forTests(), validators: validators)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array("shelf:a".utf8), options: .forTests(), validators: validators)])
     #expect(try await fetcher.recorder.waitForEnds(1)[0].isNotModified)
     #expect(shelf.state.value.requests[0].validators == validators)
     #expect(try await fetch("shelf:a", [shelf]).failure?.kind == .internal)
@@ -158,7 +158,7 @@ struct LoaderTests {
     fetcher.client.cancel([3])
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:b"] }
     // Whether it stops or not, another can start.
-    fetcher.client.submit([Download(id: 3, url: Array("shelf:b".utf8), options: .forTests())])
+    fetcher.client.submit([Download(id: 3, requestURL: Array("shelf:b".utf8), options: .forTests())])
     try await shelf.waitForWaiting(3)
     for _ in 1...3 { shelf.letOnePass() }
     let ends = try await fetcher.recorder.waitForEnds(4)
@@ -185,7 +185,7 @@ struct LoaderTests {
   func progress() async throws {
     let fetcher = try Fetcher(loaders: [Shelf()])
     fetcher.client.submit([
-      Download(id: 1, url: Array("shelf:a".utf8), options: .forTests(), wantsProgress: true, wantsDetails: true)
+      Download(id: 1, requestURL: Array("shelf:a".utf8), options: .forTests(), wantsProgress: true, wantsDetails: true)
     ])
     let end = try await fetcher.recorder.waitForEnds(1)[0]
     #expect(end.summary.details == TransferDetails())

@@ -126,7 +126,7 @@ struct Fetcher {
   func submit(_ urls: [String], priority: Priority = .normal, options: DownloadOptions = .forTests()) {
     client.submit(
       urls.enumerated().map { index, url in
-        Download(id: UInt64(index + 1), url: Array(url.utf8), priority: priority, sequence: Int64(index), options: options)
+        Download(id: UInt64(index + 1), requestURL: Array(url.utf8), priority: priority, sequence: Int64(index), options: options)
       }
     )
   }
@@ -136,7 +136,7 @@ struct Fetcher {
   func settle() throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id: id, url: [], options: .forTests())])
+      client.submit([Download(id: id, requestURL: [], options: .forTests())])
       try recorder.waitForEnd(of: id, count: count + 1)
     }
   }
@@ -145,7 +145,7 @@ struct Fetcher {
   func settle() async throws {
     for id in [UInt64.max, .max] {
       let count = recorder.ends.count { $0.id == id }
-      client.submit([Download(id: id, url: [], options: .forTests())])
+      client.submit([Download(id: id, requestURL: [], options: .forTests())])
       try await recorder.waitForEnd(of: id, count: count + 1)
     }
   }
@@ -156,7 +156,7 @@ struct Fetcher {
     for (index, fetch) in fetches.enumerated() {
       let id = UInt64(before + index + 1)
       let url = Array(fetch.url.utf8)
-      client.submit([Download(id: id, url: url, options: fetch.options, wantsDetails: wantsDetails)])
+      client.submit([Download(id: id, requestURL: url, options: fetch.options, wantsDetails: wantsDetails)])
       _ = try await recorder.waitForEnds(before + index + 1)
     }
     return Array(recorder.ends.dropFirst(before))
@@ -207,7 +207,7 @@ extension Download {
   /// A download with options of its own.
   init(
     id: UInt64,
-    url: [UInt8],
+    requestURL: [UInt8],
     priority: Priority = .normal,
     sequence: Int64 = 0,
     options: DownloadOptions,
@@ -218,7 +218,7 @@ extension Download {
   ) {
     self.init(
       id: id,
-      url: url,
+      requestURL: requestURL,
       priority: priority,
       sequence: sequence,
       options: PreparedOptions(options),

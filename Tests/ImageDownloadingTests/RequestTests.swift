@@ -35,7 +35,7 @@ struct RequestTests {
     for number in 1...6 {
       let options = number % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-PendingTransfer", "\(number)")])
       let url = Array(origin.url("/\(number)").utf8)
-      fetcher.client.submit([Download(id: UInt64(number), url: url, sequence: Int64(number), options: options)])
+      fetcher.client.submit([Download(id: UInt64(number), requestURL: url, sequence: Int64(number), options: options)])
     }
     _ = try fetcher.recorder.waitForEnds(6)
     #expect(origin.requests.map { $0.headers["X-PendingTransfer"] } == ["1", nil, "3", nil, "5", nil])

@@ -61,7 +61,7 @@ struct SchedulingTests {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1, order: .lifo)
-    let downloads = (1...7).map { Download(id: $0, url: Array(origin.url("/\($0)").utf8), options: .forTests()) }
+    let downloads = (1...7).map { Download(id: $0, requestURL: Array(origin.url("/\($0)").utf8), options: .forTests()) }
     fetcher.client.submit([downloads[0]])
     try gate.waitForWaiting(1)
     fetcher.client.submit(Array(downloads[1...]))
@@ -78,7 +78,7 @@ struct SchedulingTests {
     fetcher.downloader.isSuspended = true
     for (index, priority) in Priority.allCases.reversed().enumerated() {
       let url = Array(origin.url("/\(priority.name)").utf8)
-      fetcher.client.submit([Download(id: UInt64(index), url: url, priority: priority, options: .forTests())])
+      fetcher.client.submit([Download(id: UInt64(index), requestURL: url, priority: priority, options: .forTests())])
     }
     fetcher.downloader.isSuspended = false
     _ = try fetcher.recorder.waitForEnds(5)
@@ -97,7 +97,7 @@ struct SchedulingTests {
     #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
     #expect(ends.map(\.summary.attempts) == [1, 0])
     gate.open()
-    fetcher.client.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(id: 2, requestURL: Array(origin.url("/2").utf8), options: .forTests())])
     let all = try fetcher.recorder.waitForEnds(4)
     #expect(all[2...].allSatisfy { $0.image != nil })
     #expect(Set(all[2...].map(\.id)) == [2, 3])
@@ -192,7 +192,7 @@ struct SchedulingTests {
     try gate.waitForWaiting(1)
     fetcher.downloader.isSuspended = true
     #expect(fetcher.downloader.isSuspended)
-    fetcher.client.submit([Download(id: 2, url: Array(origin.url("/2").utf8), options: .forTests())])
+    fetcher.client.submit([Download(id: 2, requestURL: Array(origin.url("/2").utf8), options: .forTests())])
     gate.open()
     try fetcher.recorder.waitForEnd(of: 1)
     try fetcher.settle()

@@ -148,7 +148,7 @@ struct SecondRequestTests {
     ])
     let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(id: 1, url: Array(origin.url("/a").utf8), options: options(), validators: validators)])
+    fetcher.client.submit([Download(id: 1, requestURL: Array(origin.url("/a").utf8), options: options(), validators: validators)])
     let end = try fetcher.recorder.waitForEnds(1)[0]
     #expect(end.isNotModified && end.image?.remoteCache?.status == .hit)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
@@ -160,7 +160,7 @@ struct SecondRequestTests {
     let gate = Gate()
     let origin = try Origin(["/a": .sequence([.body(large), .held(gate, then: .body(large)), .body(large)])])
     let fetcher = try Fetcher()
-    let download = { Download(id: $0, url: Array(origin.url("/a").utf8), options: options()) }
+    let download = { Download(id: $0, requestURL: Array(origin.url("/a").utf8), options: options()) }
     fetcher.client.submit([download(1)])
     try await gate.waitForWaiting(1)
     fetcher.client.submit([download(2)])

@@ -83,7 +83,7 @@ struct SecretTests {
           let (url, options) = (
             Array(origin.url("/\(id)", host: host).utf8), DownloadOptions.forTests(headers: headers, credentials: credentials)
           )
-          fetcher.client.submit([Download(id: id, url: url, options: options)])
+          fetcher.client.submit([Download(id: id, requestURL: url, options: options)])
           try fetcher.recorder.waitForEnd(of: id)
           let credential = url.withUnsafeBytes { options.credential(for: $0) }
           let known = options.requestValue(ofHeader: "Authorization", credential: credential)
@@ -135,7 +135,7 @@ struct SecretTests {
     for path in ["/a", "/b", "/c"] {
       let fetcher = try Fetcher()
       fetcher.client.submit([
-        Download(id: 1, url: Array(origin.url(path).utf8), options: options, wantsProgress: true, wantsDetails: true)
+        Download(id: 1, requestURL: Array(origin.url(path).utf8), options: options, wantsProgress: true, wantsDetails: true)
       ])
       _ = try fetcher.recorder.waitForEnds(1)
       var told = ""
@@ -153,7 +153,7 @@ struct SecretTests {
     var id: UInt64 = 0
     func fetch(_ path: String, _ options: DownloadOptions) throws -> String? {
       id += 1
-      fetcher.client.submit([Download(id: id, url: Array(origin.url(path).utf8), options: options)])
+      fetcher.client.submit([Download(id: id, requestURL: Array(origin.url(path).utf8), options: options)])
       try fetcher.recorder.waitForEnd(of: id)
       return origin.requests.last?.headers["Cookie"]
     }
@@ -179,7 +179,7 @@ struct SecretTests {
     let url = "https://127.0.0.1:\(server.port)/"
     for (id, allows) in [(1, true), (2, false), (3, true)] as [(UInt64, Bool)] {
       let options = DownloadOptions.forTests(allowsInvalidTLSCertificates: allows)
-      fetcher.client.submit([Download(id: id, url: Array(url.utf8), options: options)])
+      fetcher.client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
       try await fetcher.recorder.waitForEnd(of: id)
       #expect((fetcher.recorder.ends.last?.image?.status == 200) == allows)
       #expect((fetcher.recorder.ends.last?.failure?.kind == .tls) == !allows)

@@ -16,7 +16,7 @@ struct SharingTests {
   ) -> Download {
     Download(
       id: id,
-      url: Array(url.utf8),
+      requestURL: Array(url.utf8),
       priority: priority,
       sequence: sequence,
       options: options,
@@ -59,7 +59,7 @@ struct SharingTests {
     downloads.append(download(50, origin.url("/a"), validators: Validators(etag: "\"1\"")))
     downloads.append(download(51, origin.url("/a"), validators: Validators(etag: "\"2\"")))
     downloads.append(download(52, origin.url("/a?")))
-    downloads[downloads.count - 1].url += Array("x".utf8)
+    downloads[downloads.count - 1].requestURL += Array("x".utf8)
     fetcher.client.submit(downloads)
     try gate.waitForWaiting(downloads.count)
     gate.open()

@@ -241,7 +241,7 @@ import Testing
     let url = "s3://key:SECRET@bucket/a.jpg"
     _ = try await album.manager.response(for: ImageRequest(url: url))
     let entry = try #require(try album.cache.entries(after: nil, limit: 1).first)
-    for text in [entry.identity, entry.url] { #expect(!String(decoding: text, as: UTF8.self).contains("SECRET")) }
+    for text in [entry.identity, entry.shownURL] { #expect(!String(decoding: text, as: UTF8.self).contains("SECRET")) }
     #expect(try await album.manager.response(for: ImageRequest(url: url)).source == .memory)
     let other = ImageRequest(url: "s3://key:OTHER@bucket/a.jpg")
     #expect(try await album.manager.response(for: other).source == .network)

@@ -80,7 +80,7 @@ import Testing
       request.network.downloader = downloader
       _ = table.context(for: request, mode: .use, servesExpired: false)
       let client = downloader.client(visitor)
-      client.submit([Download(id: 1, url: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
+      client.submit([Download(id: 1, requestURL: Array("http://127.0.0.1/".utf8), options: PreparedOptions(DownloadOptions()))])
       return client
     }()
     // Nobody but the table has the downloader from here on.

@@ -30,21 +30,15 @@ import Testing
     key: CacheKey? = nil,
     priority: Priority = .normal
   ) -> [FlightTable.Joined] {
-    table.join(
-      names.enumerated().map { index, name in
-        let bytes = Array(name.utf8)
-        let entry = Entry(
-          BatchEntry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices),
-          text: bytes
-        )
-        let context = context ?? self.context
-        return FlightTable.Request(
-          flight: Flight(key: key ?? self.key(name), identity: bytes, entry: entry, context: context),
-          waiter: Waiter(receiver: receiver ?? self.receiver, entry: entry, context: context),
-          mustExist: seenInFlight
-        )
-      }
-    )
+    let flights = names.enumerated().map { index, name in
+      let bytes = Array(name.utf8)
+      let entry = Entry(
+        BatchEntry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices),
+        text: bytes
+      )
+      return Flight(key: key ?? self.key(name), identity: bytes, entry: entry, context: context ?? self.context)
+    }
+    return table.join(flights, receiver: receiver ?? self.receiver) { _ in seenInFlight }
   }
 
   @Test("the second request for an identity joins the first, even within a batch") func theSecondJoinsTheFirst() {

@@ -74,7 +74,7 @@ import Testing
     #expect(second.map(\.outcome) == [.hitDisk, .hitDisk, .hitDisk] && second.map(\.format) == [.jpeg, .png, .jpeg])
     #expect(origin.requests.count == 3)
     // The URL itself is what records show and exports hash.
-    #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.url == Array(url.utf8) })
+    #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.shownURL == Array(url.utf8) })
   }
 
   @Test("Vary is compared with the variant's own headers")

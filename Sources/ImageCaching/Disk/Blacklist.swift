@@ -26,18 +26,23 @@ public struct NewBlacklistEntry {
   /// The whole identity; valid while the entry is stored.
   public var identity: UnsafeRawBufferPointer
   /// The URL for people to read, secrets masked; valid while the entry is stored.
-  public var url: UnsafeRawBufferPointer
+  public var shownURL: UnsafeRawBufferPointer
   /// How it failed.
   public var kind: FailureKind
   /// The HTTP status, where the server gave one.
   public var status: Int?
 
   /// A failure to be remembered.
-  public init(key: CacheKey, identity: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer, kind: FailureKind, status: Int? = nil)
-  {
+  public init(
+    key: CacheKey,
+    identity: UnsafeRawBufferPointer,
+    shownURL: UnsafeRawBufferPointer,
+    kind: FailureKind,
+    status: Int? = nil
+  ) {
     self.key = key
     self.identity = identity
-    self.url = url
+    self.shownURL = shownURL
     self.kind = kind
     self.status = status
   }
@@ -52,7 +57,7 @@ public struct BlacklistRecord: Sendable, Hashable {
   /// The whole identity.
   public let identity: [UInt8]
   /// The URL, secrets masked.
-  public let url: [UInt8]
+  public let shownURL: [UInt8]
 }
 
 /// A record of the table `blacklist`: format version 1. All integers are little-endian.
@@ -99,7 +104,7 @@ struct StoredBlacklistEntry {
     )
   }
 
-  static func byteCount(of entry: NewBlacklistEntry) -> Int { headByteCount + entry.identity.count + entry.url.count }
+  static func byteCount(of entry: NewBlacklistEntry) -> Int { headByteCount + entry.identity.count + entry.shownURL.count }
 
   /// Fills a whole record, of the size that ``byteCount(of:)`` says.
   static func write(_ entry: NewBlacklistEntry, head: BlacklistHead, to record: UnsafeMutableRawBufferPointer) {
@@ -111,9 +116,9 @@ struct StoredBlacklistEntry {
     record[30] = head.kind.storedNumber
     record[31] = 0
     record.setLittleEndian(UInt32(entry.identity.count), at: 32)
-    record.setLittleEndian(UInt32(entry.url.count), at: 36)
+    record.setLittleEndian(UInt32(entry.shownURL.count), at: 36)
     let offset = record.copy(entry.identity, at: headByteCount)
-    _ = record.copy(entry.url, at: offset)
+    _ = record.copy(entry.shownURL, at: offset)
   }
 }
 
@@ -148,11 +153,11 @@ extension WriteTransaction {
     if own == nil { totals.blacklistEntries += 1 }
     totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, record.head.expiresAt?.milliseconds ?? .max)
     try record.identity.withRawBytes { (identity) throws(CacheError) in
-      try record.url.withRawBytes { (url) throws(CacheError) in
+      try record.shownURL.withRawBytes { (url) throws(CacheError) in
         let new = NewBlacklistEntry(
           key: record.key,
           identity: identity,
-          url: url,
+          shownURL: url,
           kind: record.head.kind,
           status: record.head.status
         )

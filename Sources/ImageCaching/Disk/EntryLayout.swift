@@ -167,7 +167,7 @@ extension StoredEntry.Texts {
   init(_ entry: NewEntry) {
     self.init(
       identity: entry.identity,
-      url: entry.url,
+      url: entry.shownURL,
       etag: entry.etag,
       lastModified: entry.lastModified,
       contentType: entry.contentType,

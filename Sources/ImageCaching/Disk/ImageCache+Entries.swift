@@ -61,7 +61,7 @@ extension ImageCache {
   public func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
     try list(\.blacklist, after: key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map {
-        BlacklistRecord(key: key, head: $0.head, identity: Array($0.identity), url: Array($0.url))
+        BlacklistRecord(key: key, head: $0.head, identity: Array($0.identity), shownURL: Array($0.url))
       }
     }
   }
@@ -72,7 +72,7 @@ extension ImageCache {
       if isDeleted { return nil }
       let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
       guard let entry = bytes.flatMap(StoredBlacklistEntry.init), entry.identity.hasSameBytes(as: identity) else { return nil }
-      return BlacklistRecord(key: key, head: entry.head, identity: Array(entry.identity), url: Array(entry.url))
+      return BlacklistRecord(key: key, head: entry.head, identity: Array(entry.identity), shownURL: Array(entry.url))
     }
   }
 

@@ -11,7 +11,7 @@ public struct NewEntry {
   /// The URL as it was first written, resolved, secrets masked; valid while the entry is stored.
   ///
   /// Exports name files by it, as apps do that know an image by the very text of its URL.
-  public var url: UnsafeRawBufferPointer
+  public var shownURL: UnsafeRawBufferPointer
   /// The format of its bytes, where they were recognised.
   public var format: ImageFormat?
   /// Width and height in pixels; 0 where not known.
@@ -49,7 +49,7 @@ public struct NewEntry {
   public init(
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
-    url: UnsafeRawBufferPointer,
+    shownURL: UnsafeRawBufferPointer,
     format: ImageFormat?,
     width: UInt32 = 0,
     height: UInt32 = 0,
@@ -69,7 +69,7 @@ public struct NewEntry {
 
     self.key = key
     self.identity = identity
-    self.url = url
+    self.shownURL = shownURL
     self.format = format
     self.width = width
     self.height = height
@@ -107,7 +107,7 @@ public struct EntryRecord: Sendable, Hashable {
   /// The whole identity.
   public let identity: [UInt8]
   /// The URL as it was first written, secrets masked.
-  public let url: [UInt8]
+  public let shownURL: [UInt8]
   /// The response's ETag as sent; empty: none.
   public let etag: [UInt8]
   /// The response's Last-Modified as sent; empty: none.
@@ -123,7 +123,7 @@ public struct EntryRecord: Sendable, Hashable {
     self.key = key
     head = stored.head
     identity = Array(stored.identity)
-    url = Array(stored.url)
+    shownURL = Array(stored.url)
     etag = Array(stored.etag)
     lastModified = Array(stored.lastModified)
     contentType = Array(stored.contentType)

@@ -37,19 +37,19 @@ extension ImageCache {
     to folder: inout ExportFolder,
     _ layout: ExportLayout
   ) throws(CacheError) -> ExportEvent? {
-    if record.url.withUnsafeBytes(hasCredentials) { return .skipped(url: record.url, reason: .hasCredentials) }
-    if record.isTransformed { return .skipped(url: record.url, reason: .transformed) }
-    guard let name = record.url.withUnsafeBytes({ Self.name(ofURL: $0, layout) }) else {
+    if record.shownURL.withUnsafeBytes(hasCredentials) { return .skipped(url: record.shownURL, reason: .hasCredentials) }
+    if record.isTransformed { return .skipped(url: record.shownURL, reason: .transformed) }
+    guard let name = record.shownURL.withUnsafeBytes({ Self.name(ofURL: $0, layout) }) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
     }
     guard let (record, body) = try currentBody(of: record) else { return nil }
     switch body {
-    case .damaged(let damage): return .skipped(url: record.url, reason: .damaged(damage))
+    case .damaged(let damage): return .skipped(url: record.shownURL, reason: .damaged(damage))
     case .bytes(let bytes):
       let storedAt = record.head.storedAt
-      if folder.hasNewer(name.folders, name.file, than: storedAt) { return .skipped(url: record.url, reason: .superseded) }
+      if folder.hasNewer(name.folders, name.file, than: storedAt) { return .skipped(url: record.shownURL, reason: .superseded) }
       try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
-      return .exported(url: record.url, file: (name.folders + [name.file]).joined(separator: "/"), bytes: bytes.count)
+      return .exported(url: record.shownURL, file: (name.folders + [name.file]).joined(separator: "/"), bytes: bytes.count)
     }
   }
 

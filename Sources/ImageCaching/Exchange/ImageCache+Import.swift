@@ -21,13 +21,13 @@ extension ImageCache {
     let hasSameKey = credentialHasher.hasSameKey(as: other.credentialHasher)
     var run = ImportRun(into: self)
     try other.forEachEntry { (record) throws(CacheError) in
-      if !hasSameKey && record.url.withUnsafeBytes(hasCredentials) {
-        run.skip(record.url, .foreignCredentials).forEach(onEntry)
+      if !hasSameKey && record.shownURL.withUnsafeBytes(hasCredentials) {
+        run.skip(record.shownURL, .foreignCredentials).forEach(onEntry)
       } else if try hasAsNew(record.identity, storedAt: record.head.storedAt) {
-        run.skip(record.url, .notNewer).forEach(onEntry)
+        run.skip(record.shownURL, .notNewer).forEach(onEntry)
       } else if let (record, body) = try other.currentBody(of: record) {
         switch body {
-        case .damaged(let damage): run.skip(record.url, .damaged(damage)).forEach(onEntry)
+        case .damaged(let damage): run.skip(record.shownURL, .damaged(damage)).forEach(onEntry)
         case .bytes(let bytes): try run.take(ImportBatch.Item(record), bytes).forEach(onEntry)
         }
       }
@@ -49,7 +49,7 @@ extension ImageCache {
       let page = try other.blacklist(after: last, limit: Self.blacklistPageCount)
       guard let end = page.last else { return count }
       last = end.key
-      let usable = page.filter { !$0.head.isExpired(at: now) && (hasSameKey || !$0.url.withUnsafeBytes(hasCredentials)) }
+      let usable = page.filter { !$0.head.isExpired(at: now) && (hasSameKey || !$0.shownURL.withUnsafeBytes(hasCredentials)) }
       if usable.isEmpty { continue }
       count += try environment.write { (transaction) throws(CacheError) in
         var taken = 0
@@ -317,7 +317,7 @@ extension ImportBatch.Item {
   init(_ record: EntryRecord) {
     self.init(
       identity: record.identity,
-      url: record.url,
+      url: record.shownURL,
       head: record.head,
       etag: record.etag,
       lastModified: record.lastModified,
@@ -359,7 +359,7 @@ extension NewEntry {
     self.init(
       key: key,
       identity: identity,
-      url: url,
+      shownURL: url,
       format: head.format,
       width: head.width,
       height: head.height,

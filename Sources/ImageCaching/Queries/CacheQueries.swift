@@ -167,7 +167,7 @@ extension ImageCache {
           let entry = NewEntry(
             key: CacheKey(identity: identity),
             identity: identity,
-            url: url,
+            shownURL: url,
             format: format,
             width: proof?.width ?? 0,
             height: proof?.height ?? 0,

@@ -21,7 +21,7 @@ final class RedirectResolver {
     } catch {
       return .failure(.redirect("redirect \(job.visited.count + 1) leads to where prewarm does not follow: \(error.message)"))
     }
-    addCredentials(of: job.download.url, to: &next)
+    addCredentials(of: job.download.requestURL, to: &next)
     guard next != job.url, !job.visited.contains(next) else {
       return .failure(.redirect("the redirects lead in a circle"))
     }

@@ -13,7 +13,7 @@ extension TransferLoop {
   /// Which loader takes a download: the last that can.
   func loader(of download: Download) -> Int? {
     if loaders.isEmpty { return nil }
-    let url = String(decoding: download.url, as: UTF8.self)
+    let url = String(decoding: download.requestURL, as: UTF8.self)
     return loaders.lastIndex { $0.canLoad(url) }
   }
 
@@ -26,7 +26,7 @@ extension TransferLoop {
     pending[slot].begin(.loading(number: number), now: iteration.now)
     let download = pending[slot].download
     let request = LoaderRequest(
-      url: String(decoding: download.url, as: UTF8.self),
+      url: String(decoding: download.requestURL, as: UTF8.self),
       validators: download.validators,
       options: download.options
     )

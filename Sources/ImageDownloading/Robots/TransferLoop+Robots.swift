@@ -44,12 +44,12 @@ extension TransferLoop {
     let job = pending[slot]
     let best = job.waiters.best
     guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority, of: client) }
-    let isOwnOrigin = URLOrigin(job.download.url) == key.origin
+    let isOwnOrigin = URLOrigin(job.download.requestURL) == key.origin
     let url = "\(key.origin.isSecure ? "https" : "http")://\(key.origin.written)/robots.txt"
     submit(
       Download(
         id: number,
-        url: Array(url.utf8),
+        requestURL: Array(url.utf8),
         priority: best.priority,
         sequence: best.sequence,
         options: PreparedOptions(job.download.options.forRobots(isOwnOrigin: isOwnOrigin))

@@ -58,7 +58,7 @@ struct PendingTransfer {
     self.host = host
     self.loader = loader
     waiters = Waiters(Waiter(download, client: client))
-    url = download.url
+    url = download.requestURL
   }
 
   /// Whether its present request follows a redirect.
@@ -66,7 +66,7 @@ struct PendingTransfer {
 
   /// Whether its present request may carry the job's own headers and secrets.
   var isAtOwnOrigin: Bool {
-    !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.url))
+    !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.requestURL))
   }
 
   /// Whether it has not begun, or waits to begin again.
@@ -157,7 +157,7 @@ struct PendingTransfer {
 
   /// Goes back to the download's own URL, to wait for another attempt, which goes on from what is here of the body.
   mutating func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
-    url = download.url
+    url = download.requestURL
     visited = []
     continues = false
     self.continuation = continuation
@@ -208,7 +208,7 @@ struct DownloadIdentity: Hashable {
   private let hash: Int
 
   init(_ download: Download) {
-    url = download.url
+    url = download.requestURL
     validators = download.validators
     options = download.prepared
     var hasher = Hasher()

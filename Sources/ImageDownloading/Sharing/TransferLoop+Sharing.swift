@@ -11,7 +11,7 @@ extension TransferLoop {
     let identity = DownloadIdentity(download)
     if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
     let loader = loader(of: download)
-    guard let origin = URLOrigin(download.url) ?? loader.map({ _ in URLOrigin(schemeOf: download.url) }) else {
+    guard let origin = URLOrigin(download.requestURL) ?? loader.map({ _ in URLOrigin(schemeOf: download.requestURL) }) else {
       let failure = Failure(.invalidURL, message: "the URL is no normalised http or https URL")
       return client.notify(.failed(id: download.id, failure, TransferSummary()))
     }
@@ -33,7 +33,7 @@ extension TransferLoop {
   private func join(_ slot: Int, _ download: Download, of client: ClientState) {
     if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
     guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
-    guard let origin = URLOrigin(download.url) else { preconditionFailure("only http and https come in chunks") }
+    guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https come in chunks") }
     let host = hosts.retain(origin.connecting(by: download.options))
     let job = PendingTransfer(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
     let successor = insert(job, isFound: false)

@@ -21,7 +21,7 @@ extension BatchLookUp {
           misses.append(request)
           continue
         }
-        let isThere = try identities.withWritten(request.index) { url throws(CacheError) in
+        let isThere = try identities.withWrittenURL(request.index) { url throws(CacheError) in
           try folder.contains(url: url) { context.recordWarning("\($0)") }
         }
         if !isThere || request.revalidation != nil || context.mode.refreshes {
@@ -29,7 +29,7 @@ extension BatchLookUp {
         } else if context.mode.isDryRun {
           decide(request.index, as: EntryResult(.hitDisk))
         } else {
-          request.copy = CachedCopy(place: .file(folder), remembered: remembered(request.index))
+          request.copy = CachedCopy(source: .file(folder), remembered: remembered(request.index))
           undecided.append(request)
         }
       }
@@ -89,7 +89,7 @@ extension BatchLookUp {
     undecided.removeAll(keepingCapacity: true)
     for request in asked {
       let isFetched = !request.wasInFlight && request.copy == nil
-      if !isFetched || identities.withWritten(request.index, { shouldDownload(String(decoding: $0, as: UTF8.self)) }) {
+      if !isFetched || identities.withWrittenURL(request.index, { shouldDownload(String(decoding: $0, as: UTF8.self)) }) {
         undecided.append(request)
       } else {
         serveAsItIs(request)
@@ -106,10 +106,10 @@ extension BatchLookUp {
       return
     }
     if context.decodesOriginals || context.needsData {
-      let place = identities.withIdentity(index) { identity in
-        CachedCopy.Place.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
+      let source = identities.withIdentity(index) { identity in
+        CachedCopy.Source.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
       }
-      request.copy = CachedCopy(place: place, vary: revalidation.details.vary)
+      request.copy = CachedCopy(source: source, vary: revalidation.details.vary)
       request.revalidation = nil
       undecided.append(request)
     } else {

@@ -18,6 +18,9 @@ struct BatchLookUp {
     var copy: CachedCopy?
     /// A cached image that the network is to be asked about.
     var revalidation: Revalidation?
+
+    /// Whether what came of the flight that it was left out of the look-up for must be looked up, if that has ended.
+    var mustShare: Bool { wasInFlight && copy == nil }
   }
 
   private let batch: EntryBatch
@@ -109,7 +112,7 @@ struct BatchLookUp {
 
   mutating func mark(_ indices: [Int], _ inFlight: [Bool]) {
     let marked = Set(zip(indices, inFlight).lazy.filter(\.1).map(\.0))
-    for place in undecided.indices where marked.contains(undecided[place].index) { undecided[place].wasInFlight = true }
+    for index in undecided.indices where marked.contains(undecided[index].index) { undecided[index].wasInFlight = true }
   }
 
   // MARK: Memory
@@ -124,7 +127,7 @@ struct BatchLookUp {
     }
     guard context.transform != nil, context.layers.readsOriginal.contains(.memory) else { return false }
     guard let original = remembered(index, at: context.originalMemoryKey(keys[index])) else { return false }
-    undecided.append(Undecided(index: index, copy: CachedCopy(place: .memory(original))))
+    undecided.append(Undecided(index: index, copy: CachedCopy(source: .memory(original))))
     return true
   }
 
@@ -140,9 +143,9 @@ struct BatchLookUp {
   }
 
   /// What memory has of a request's image under the same rules that the disk's records are judged by.
-  mutating func remembered(_ index: Int, at place: MemoryKey) -> RememberedImage? {
+  mutating func remembered(_ index: Int, at key: MemoryKey) -> RememberedImage? {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
-    guard let found = memory.image(for: place) else { return nil }
+    guard let found = memory.image(for: key) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
     if !context.options.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
@@ -238,7 +241,7 @@ struct BatchLookUp {
       body,
       of: UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange]),
       parts: entry.parts,
-      written: UnsafeRawBufferPointer(rebasing: bytes[entry.writtenRange])
+      writtenURL: UnsafeRawBufferPointer(rebasing: bytes[entry.writtenRange])
     )
     return failure != nil
   }
@@ -263,7 +266,7 @@ struct BatchLookUp {
   ) throws(CacheError) -> CachedCopy {
     let key = CacheKey(identity: identity)
     return CachedCopy(
-      place: .entry(cache, key: key, identity: Array(identity), head: head, isOwn: isOwn),
+      source: .entry(cache, key: key, identity: Array(identity), head: head, isOwn: isOwn),
       vary: head.hasVary ? try reader.vary(of: key, identity: identity) : [],
       remembered: remembered(index)
     )
@@ -302,8 +305,8 @@ extension BatchLookUp {
         isOwn ? decide(index, head, key, cache, reader) : decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
         return true
       }
-      let place = CachedCopy.Place.entry(cache, key: key, identity: transformed, head: head, isOwn: isOwn)
-      undecided.append(Undecided(index: index, copy: CachedCopy(place: place, vary: vary, isTransformed: true)))
+      let source = CachedCopy.Source.entry(cache, key: key, identity: transformed, head: head, isOwn: isOwn)
+      undecided.append(Undecided(index: index, copy: CachedCopy(source: source, vary: vary, isTransformed: true)))
       return true
     }
   }

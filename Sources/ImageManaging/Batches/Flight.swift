@@ -75,7 +75,7 @@ final class Flight: Sendable {
 
   /// The transfer that this flight asks for; `isConditional` false asks for the body whatever is cached.
   func download(id: UInt64, isConditional: Bool = true) -> Download {
-    var download = Download(id: id, url: entry.requestURL, priority: priority, sequence: entry.sequence, options: prepared)
+    var download = Download(id: id, requestURL: entry.requestURL, priority: priority, sequence: entry.sequence, options: prepared)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
     download.wantsProgress = context.options.reportsProgress
     return download
@@ -104,7 +104,7 @@ extension Flight {
 
 /// Where the bytes of a cached image are that must be read before it counts as a hit; an object, as most requests have none.
 final class CachedCopy: Sendable {
-  enum Place: Sendable {
+  enum Source: Sendable {
     /// A record of the context's own cache, or of a read-only one.
     case entry(ImageCache, key: CacheKey, identity: [UInt8], head: EntryHead, isOwn: Bool)
     /// A file of a flat folder, of which nothing is known yet.
@@ -113,7 +113,7 @@ final class CachedCopy: Sendable {
     case memory(RememberedImage)
   }
 
-  let place: Place
+  let source: Source
   /// The request headers that the record's answer depends on.
   let vary: [UInt8]
   /// Whether these are bytes of the transformed image, so that nothing is left to do but to decode them.
@@ -121,8 +121,8 @@ final class CachedCopy: Sendable {
   /// The decoded image, where memory has it and only the bytes are wanted.
   let remembered: RememberedImage?
 
-  init(place: Place, vary: [UInt8] = [], isTransformed: Bool = false, remembered: RememberedImage? = nil) {
-    self.place = place
+  init(source: Source, vary: [UInt8] = [], isTransformed: Bool = false, remembered: RememberedImage? = nil) {
+    self.source = source
     self.vary = vary
     self.isTransformed = isTransformed
     self.remembered = remembered
@@ -130,7 +130,7 @@ final class CachedCopy: Sendable {
 
   /// The record; nil for a copy without one.
   var head: EntryHead? {
-    switch place {
+    switch source {
     case .entry(_, _, _, let head, _): head
     case .memory(let original): original.head
     case .file: nil
@@ -139,7 +139,7 @@ final class CachedCopy: Sendable {
 
   /// The record of the flight's own image in the context's own cache; nil for a copy elsewhere, and for a transformed image.
   var ownHead: EntryHead? {
-    if case .entry(_, _, _, let head, true) = place, !isTransformed { head } else { nil }
+    if case .entry(_, _, _, let head, true) = source, !isTransformed { head } else { nil }
   }
 }
 

@@ -70,38 +70,27 @@ final class FlightDispatcher: Sendable {
       }
       note(lookUp.staleTouches, context)
       let undecided = lookUp.undecided
-      let flightRequests = undecided.map { request in
-        let flight = lookUp.flight(for: request)
-        return FlightTable.Request(
-          flight: flight,
-          waiter: Waiter(receiver: receiver, entry: flight.entry, context: context),
-          mustExist: request.wasInFlight && request.copy == nil
-        )
-      }
-      indices = begin(undecided, flightRequests, joined: flights.join(flightRequests))
+      let begun = undecided.map { lookUp.flight(for: $0) }
+      let joined = flights.join(begun, receiver: receiver) { undecided[$0].mustShare }
+      indices = begin(begun, receiver: receiver, joined: joined).map { undecided[$0].index }
     }
   }
 
-  /// Sends new flights on their way; returns the indices whose flight ended in between, to be looked up again.
-  private func begin(
-    _ undecided: [BatchLookUp.Undecided],
-    _ requests: [FlightTable.Request],
-    joined: [FlightTable.Joined]
-  ) -> [Int] {
+  /// Sends the flights on their way that share no other; returns the indices of those whose flight ended in between, to be looked up again.
+  private func begin(_ flights: [Flight], receiver: any LoadReceiver, joined: [FlightTable.Joined]) -> [Int] {
     var downloads: [Download] = []
     var proofs: [StoreMessage] = []
     var ended: [Int] = []
     var began: [(UInt64, Flight, Priority)] = []
-    for (place, joined) in joined.enumerated() {
-      let flight = requests[place].flight
-      let waiter = requests[place].waiter
+    for (index, joined) in joined.enumerated() {
+      let flight = flights[index]
       switch joined {
       case .shared(let number, let raises):
-        if raises { client(of: flight.context).setPriority(waiter.entry.priority, of: number) }
-        waiter.receiver.joined(waiter.entry, flight: number)
-      case .ended: ended.append(undecided[place].index)
+        if raises { client(of: flight.context).setPriority(flight.entry.priority, of: number) }
+        receiver.joined(flight.entry, flight: number)
+      case .ended: ended.append(index)
       case .began(let number):
-        began.append((number, flight, waiter.entry.priority))
+        began.append((number, flight, flight.entry.priority))
         if flight.copy != nil {
           proofs.append(.prove(number: number))
         } else if flight.context.options.downloader == nil {
@@ -109,7 +98,7 @@ final class FlightDispatcher: Sendable {
         } else {
           client(of: flight.context).submit([flight.download(id: number)])
         }
-        waiter.receiver.joined(waiter.entry, flight: number)
+        receiver.joined(flight.entry, flight: number)
       }
     }
     if !downloads.isEmpty { clients.client(of: nil).submit(downloads) }

@@ -65,17 +65,17 @@ final class FlightTable: Sendable {
     case ended
   }
 
-  /// A request with the flight that it would begin.
-  struct Request {
-    let flight: Flight
-    let waiter: Waiter
-    /// Whether it was left out of the look-up, because its identity was in flight.
-    let mustExist: Bool
-  }
-
-  /// Adds each request to the flight of its identity, or begins its own; all in one step.
-  func join(_ requests: [Request]) -> [Joined] {
-    state.withLock { state in requests.map { state.join($0) } }
+  /// Adds the entry of each of `flights` to the flight of its identity that is under way, or else begins that flight; all in one step.
+  ///
+  /// - Parameter mustShare: whether a flight, by its index, was left out of the look-up, because its identity was in flight.
+  func join(_ flights: [Flight], receiver: any LoadReceiver, mustShare: (Int) -> Bool) -> [Joined] {
+    state.withLock { state in
+      flights.indices.map { index in
+        let flight = flights[index]
+        let waiter = Waiter(receiver: receiver, entry: flight.entry, context: flight.context)
+        return state.join(flight, waiter, mustShare: mustShare(index))
+      }
+    }
   }
 
   /// The flight of that number; nil once it has ended.
@@ -149,20 +149,19 @@ final class FlightTable: Sendable {
 }
 
 extension FlightTable.State {
-  fileprivate mutating func join(_ request: FlightTable.Request) -> FlightTable.Joined {
-    let flight = request.flight
+  fileprivate mutating func join(_ flight: Flight, _ waiter: Waiter, mustShare: Bool) -> FlightTable.Joined {
     let index = FlightTable.Index(flight)
     let number = numbers[index]
     // Another identity of the same hash is a flight of its own that nobody joins.
     if let number, entries[number]!.flight.identity == flight.identity {
-      entries[number]!.others.append(request.waiter)
-      return .shared(number, raises: entries[number]!.flight.raise(to: request.waiter.entry.priority))
+      entries[number]!.others.append(waiter)
+      return .shared(number, raises: entries[number]!.flight.raise(to: waiter.entry.priority))
     }
-    if request.mustExist, number == nil { return .ended }
+    if mustShare, number == nil { return .ended }
     let newNumber = nextNumber
     nextNumber += 1
     if number == nil { numbers[index] = newNumber }
-    entries[newNumber] = FlightTable.Underway(flight: flight, first: request.waiter)
+    entries[newNumber] = FlightTable.Underway(flight: flight, first: waiter)
     return .began(newNumber)
   }
 

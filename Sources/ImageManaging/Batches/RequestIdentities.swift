@@ -95,7 +95,7 @@ struct RequestIdentities {
   }
 
   /// Calls `body` with the URL as it was first written.
-  func withWritten<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+  func withWrittenURL<R, E: Error>(_ index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(rebasing: bytes[entries[index].writtenRange]))
   }
 }

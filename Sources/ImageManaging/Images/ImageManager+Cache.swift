@@ -18,9 +18,11 @@ extension ImageManager {
 
   /// Whether memory has the image as the request asks for it: transformed, where it transforms.
   public func isInMemory(_ request: ImageRequest) -> Bool {
-    guard let place = CachedPlace(request, self), let found = place.memory?.image(for: place.memoryKey) else { return false }
-    if let cache = place.cache, cache.isExpired(found.head, at: place.context.now) { return false }
-    return found.identity == place.identity
+    guard let location = CacheLocation(request, self), let found = location.memory?.image(for: location.memoryKey) else {
+      return false
+    }
+    if let cache = location.cache, cache.isExpired(found.head, at: location.context.now) { return false }
+    return found.identity == location.identity
   }
 
   /// Whether memory has the image at `url`.
@@ -28,9 +30,9 @@ extension ImageManager {
 
   /// Whether the disk cache has the image that the request would load, fresh; its body is not read.
   public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
-    guard let place = CachedPlace(request, self), let cache = place.cache else { return false }
-    if let transformed = place.transformedIdentity, try cache.contains(identity: transformed) { return true }
-    return try cache.contains(identity: place.identity)
+    guard let location = CacheLocation(request, self), let cache = location.cache else { return false }
+    if let transformed = location.transformedIdentity, try cache.contains(identity: transformed) { return true }
+    return try cache.contains(identity: location.identity)
   }
 
   /// Whether the disk cache has the image at `url`, fresh.
@@ -39,11 +41,11 @@ extension ImageManager {
   /// Removes the image of a request from memory, disk or both: the original, and what the request's transformer made of it; in memory all
   /// that was made of it.
   public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) throws(CacheError) {
-    guard let place = CachedPlace(request, self) else { return }
-    if layers.contains(.memory) { place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace) }
-    guard layers.contains(.disk), let cache = place.cache else { return }
-    _ = try cache.remove(identity: place.identity)
-    if let transformed = place.transformedIdentity { _ = try cache.remove(identity: transformed) }
+    guard let location = CacheLocation(request, self) else { return }
+    if layers.contains(.memory) { location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace) }
+    guard layers.contains(.disk), let cache = location.cache else { return }
+    _ = try cache.remove(identity: location.identity)
+    if let transformed = location.transformedIdentity { _ = try cache.remove(identity: transformed) }
   }
 
   /// Removes the image at `url` from memory, disk or both.
@@ -54,8 +56,8 @@ extension ImageManager {
   /// Takes a URL off the blacklist (`removeFailedURL`); says whether it was there. ``/ImageCaching/ImageCache/clearBlacklist()`` takes all off.
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
-    guard let place = CachedPlace(ImageRequest(url: url), self), let cache = place.cache else { return false }
-    return try place.withIdentity { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
+    guard let location = CacheLocation(ImageRequest(url: url), self), let cache = location.cache else { return false }
+    return try location.withIdentity { identity throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
   }
 }
 
@@ -69,10 +71,10 @@ extension ImageManager {
   ///   - layers: where it is kept; both by default.
   /// - Throws: `failed` where the URL is none, the bytes are no good image by the manager's rules, or the disk cannot keep them.
   public func store(_ data: [UInt8], for url: String, in layers: CacheLayers = .all) throws(ImageLoadError) {
-    try store(at: url) { place throws(Failure) in
-      let decodes = layers.contains(.memory) && place.memory != nil
+    try store(at: url) { location throws(Failure) in
+      let decodes = layers.contains(.memory) && location.memory != nil
       let body = try proven(data, decodes: decodes)
-      try keep(data, body.verified, body.decoded, place, in: layers)
+      try keep(data, body.verified, body.decoded, location, in: layers)
     }
   }
 
@@ -100,9 +102,9 @@ extension ImageManager {
     for url: String,
     in layers: CacheLayers = .all
   ) throws(ImageLoadError) {
-    try store(at: url) { place throws(Failure) in
+    try store(at: url) { location throws(Failure) in
       var bytes = recalculatesData ? nil : data
-      if bytes == nil, layers.contains(.disk), place.cache != nil {
+      if bytes == nil, layers.contains(.disk), location.cache != nil {
         do throws(ImageError) {
           bytes = try configuration.coders.encode(image, as: format, options: options)
         } catch {
@@ -110,16 +112,16 @@ extension ImageManager {
         }
       }
       let verified = try bytes.map { bytes throws(Failure) in try proven(bytes, decodes: false).verified }
-      try keep(bytes, verified ?? VerifiedImage(image), image, place, in: layers)
+      try keep(bytes, verified ?? VerifiedImage(image), image, location, in: layers)
     }
   }
 
-  private func store(at url: String, _ body: (CachedPlace) throws(Failure) -> Void) throws(ImageLoadError) {
-    guard let place = CachedPlace(ImageRequest(url: url), self) else {
+  private func store(at url: String, _ body: (CacheLocation) throws(Failure) -> Void) throws(ImageLoadError) {
+    guard let location = CacheLocation(ImageRequest(url: url), self) else {
       throw .failed(Failure(.invalidURL, message: "\(maskingCredentials(url)) is no URL of an image"))
     }
     do throws(Failure) {
-      try body(place)
+      try body(location)
     } catch {
       throw .failed(error)
     }
@@ -134,30 +136,30 @@ extension ImageManager {
     _ data: [UInt8]?,
     _ verified: VerifiedImage,
     _ image: DecodedImage?,
-    _ place: CachedPlace,
+    _ location: CacheLocation,
     in layers: CacheLayers
   ) throws(Failure) {
     // What was made of other bytes is out of date.
-    place.memory?.removeAll(of: place.key, namespace: place.memoryKey.namespace)
-    if layers.contains(.disk), let cache = place.cache, let data { try keep(data, verified, place, in: cache) }
-    guard layers.contains(.memory), let memory = place.memory, var image else { return }
+    location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace)
+    if layers.contains(.disk), let cache = location.cache, let data { try keep(data, verified, location, in: cache) }
+    guard layers.contains(.memory), let memory = location.memory, var image else { return }
     // Rules for the bytes of a file judge one that has none by those of its pixels.
     let byteCount = data?.count ?? image.byteCount
     let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
-    if let transformer = place.context.options.transformer { image = try transformer.applied(to: image) }
-    let head = EntryHead(verified, Freshness(), byteCount: byteCount, checksum: sum, storedAt: place.context.now)
-    memory.insert(RememberedImage(identity: place.identity, image: image, head: head, vary: []), for: place.memoryKey)
+    if let transformer = location.context.options.transformer { image = try transformer.applied(to: image) }
+    let head = EntryHead(verified, Freshness(), byteCount: byteCount, checksum: sum, storedAt: location.context.now)
+    memory.insert(RememberedImage(identity: location.identity, image: image, head: head, vary: []), for: location.memoryKey)
   }
 
-  private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ place: CachedPlace, in cache: ImageCache) throws(Failure) {
+  private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache) throws(Failure) {
     do throws(CacheError) {
       try data.withRawBytes { bytes throws(CacheError) in
-        try place.withIdentity { identity throws(CacheError) in
-          try place.shownURL.withRawBytes { url throws(CacheError) in
+        try location.withIdentity { identity throws(CacheError) in
+          try location.shownURL.withRawBytes { url throws(CacheError) in
             let entry = NewEntry(
-              key: place.key,
+              key: location.key,
               identity: identity,
-              url: url,
+              shownURL: url,
               format: verified.format,
               width: UInt32(clamping: verified.size.width),
               height: UInt32(clamping: verified.size.height),
@@ -169,10 +171,10 @@ extension ImageManager {
             )
             try cache.write { writer throws(CacheError) in
               try writer.store(entry, body: .bytes(bytes))
-              if let old = place.transformedIdentity {
+              if let old = location.transformedIdentity {
                 _ = try old.withRawBytes { old throws(CacheError) in try writer.remove(CacheKey(identity: old), identity: old) }
               }
-              _ = try writer.unblacklist(place.key, identity: identity)
+              _ = try writer.unblacklist(location.key, identity: identity)
             }
           }
         }

@@ -43,7 +43,7 @@ struct RequestedURL {
 }
 
 /// Where the image of a request is kept: in which cache and memory layer, and by what name.
-struct CachedPlace {
+struct CacheLocation {
   let context: LoadContext
   let cache: ImageCache?
   let key: CacheKey
@@ -62,7 +62,7 @@ struct CachedPlace {
       (key, identity, shownURL) = url.bytes.withRawBytes { bytes in
         let identities = RequestIdentities([entry], in: bytes, context: context)
         return (
-          identities.keys[0], identities.withIdentity(0) { Array($0) }, identities.withWritten(0) { maskingCredentials($0) }
+          identities.keys[0], identities.withIdentity(0) { Array($0) }, identities.withWrittenURL(0) { maskingCredentials($0) }
         )
       }
     } catch {

@@ -97,7 +97,7 @@ struct CommitBatch {
       case .blacklist(let failure):
         try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
           committed.joinedBlacklist = try writer.blacklist(
-            NewBlacklistEntry(key: flight.key, identity: identity, url: url, kind: failure.kind, status: failure.status)
+            NewBlacklistEntry(key: flight.key, identity: identity, shownURL: url, kind: failure.kind, status: failure.status)
           )
         }
       case .raiseProof(let head, let verified):
@@ -281,7 +281,7 @@ extension NewEntry {
     self.init(
       key: CacheKey(identity: identity),
       identity: identity,
-      url: url,
+      shownURL: url,
       format: verified.format,
       proof: verified.proof,
       contentTypeMatch: original.head.contentTypeMatch,

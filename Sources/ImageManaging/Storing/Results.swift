@@ -24,7 +24,7 @@ extension EntryResult {
 
   /// A hit whose body was read.
   init(_ outcome: Outcome, copy: CachedCopy, verified: VerifiedImage, body: CachedProof.Body?) {
-    switch copy.place {
+    switch copy.source {
     case .entry(let cache, _, _, let head, _): self.init(outcome, head: head, in: cache)
     case .memory(let original): self.init(outcome, head: original.head, in: nil)
     case .file: self.init(outcome)
@@ -119,7 +119,7 @@ extension NewEntry {
     self.init(
       key: CacheKey(identity: identity),
       identity: identity,
-      url: url,
+      shownURL: url,
       format: verified.format,
       width: UInt32(clamping: verified.size.width),
       height: UInt32(clamping: verified.size.height),

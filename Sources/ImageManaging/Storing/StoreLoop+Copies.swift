@@ -38,8 +38,14 @@ extension StoreLoop {
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = response
-      let place = CachedCopy.Place.entry(cache, key: flight.key, identity: flight.identity, head: revalidation.head, isOwn: true)
-      return prove(number, flight, CachedCopy(place: place, vary: revalidation.details.vary))
+      let source = CachedCopy.Source.entry(
+        cache,
+        key: flight.key,
+        identity: flight.identity,
+        head: revalidation.head,
+        isOwn: true
+      )
+      return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
     }
     var result = EntryResult(.revalidated, summary: response.summary)
     result.add(VerifiedImage(revalidation.head), head: revalidation.head)
@@ -152,7 +158,7 @@ extension StoreLoop {
 
   /// Removes the record of a body that is gone or changed, unless it is another one by now; whether that record is there no more.
   private func removeDamaged(_ flight: Flight, _ copy: CachedCopy) -> Bool {
-    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.place, isOwn else {
+    guard case .entry(let cache, let key, _, let head, let isOwn) = copy.source, isOwn else {
       flight.context.recordWarning("the copy of \(flight.shownText) in a read-only cache is damaged or gone")
       return false
     }

@@ -339,7 +339,7 @@ extension StoreLoop {
   /// Notes that a cached image was used, where its time of access is out of date. What was read and decoded has cost so much that this
   /// waits for no others.
   func touch(_ flight: Flight, _ copy: CachedCopy) {
-    guard flight.context.mode.writesDisk, case .entry(let cache, let key, _, let head, true) = copy.place else { return }
+    guard flight.context.mode.writesDisk, case .entry(let cache, let key, _, let head, true) = copy.source else { return }
     guard cache.configuration.expireBy == .access else { return }
     guard head.accessedAt.advanced(by: ImageCache.touchInterval) <= flight.context.now else { return }
     touched.add(flight.context, delay: .zero)

@@ -28,7 +28,7 @@ extension CachedProof {
   /// Reads the body of a cached image and makes of it what its context asks for; for a coding thread.
   init(of flight: Flight, copy: CachedCopy, by processor: BodyProcessor) {
     do throws(CacheError) {
-      switch copy.place {
+      switch copy.source {
       case .entry(let cache, let key, let identity, let head, _):
         let body = try identity.withRawBytes { identity throws(CacheError) in
           try cache.body(of: key, identity: identity, as: head)

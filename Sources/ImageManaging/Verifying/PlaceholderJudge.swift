@@ -7,13 +7,13 @@ import Synchronization
 /// Images count in the order in which they are met, found in the cache or fetched. What is cached is known by the bytes that the cache has, so
 /// those count for what is fetched, too. The look-up's threads and the store thread ask; the mutex holds just what was seen.
 final class PlaceholderJudge: Sendable {
-  /// A URL that has an image.
-  struct Place {
-    let url: UInt64
-    let host: UInt32
+  /// An image at a URL.
+  struct Occurrence {
+    let imageHash: UInt64
+    let hostHash: UInt32
     let hostName: UnsafeRawBufferPointer
     /// The URL as it was first written, without credentials.
-    let shown: UnsafeRawBufferPointer
+    let shownURL: UnsafeRawBufferPointer
   }
 
   private let sightings: Mutex<DuplicateIndex>
@@ -21,15 +21,15 @@ final class PlaceholderJudge: Sendable {
   /// Images are refused from the URL of that number on.
   init(threshold: Int) { sightings = Mutex(DuplicateIndex(threshold: threshold)) }
 
-  /// Why the image of `place` is no good; nil where it is, and where nothing is known of its bytes.
-  func failure(_ body: Checksum?, of place: Place) -> Failure? {
-    guard let body, !place.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
+  /// Why the image of `occurrence` is no good; nil where it is, and where nothing is known of its bytes.
+  func failure(_ body: Checksum?, of occurrence: Occurrence) -> Failure? {
+    guard let body, !occurrence.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
     let (sighting, first) = sightings.withLock { sightings in
-      let sighting = sightings.add(body, url: place.url, host: place.host, shown: place.shown)
+      let sighting = sightings.add(body, url: occurrence.imageHash, host: occurrence.hostHash, shown: occurrence.shownURL)
       return (sighting, sighting.isPlaceholder ? sighting.group.flatMap { sightings.firstURL(of: $0) } : nil)
     }
     guard sighting.isPlaceholder else { return nil }
-    let host = String(decoding: place.hostName, as: UTF8.self)
+    let host = String(decoding: occurrence.hostName, as: UTF8.self)
     return Failure(.placeholder(urls: sighting.urls, host: host, first: first))
   }
 }
@@ -45,27 +45,27 @@ extension LoadContext {
 
   /// Why an image of these bytes is no good at that URL; nil where it is, or where the context does not ask.
   ///
-  /// - Parameter written: the URL as it was first written.
+  /// - Parameter writtenURL: the URL as it was first written.
   func placeholderFailure(
     _ body: Checksum?,
     of url: UnsafeRawBufferPointer,
     parts: URLParts,
-    written: UnsafeRawBufferPointer
+    writtenURL: UnsafeRawBufferPointer
   ) -> Failure? {
     guard let placeholders, parts.count > 0 else { return nil }
     let host = UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])
-    let judge = { (shown: UnsafeRawBufferPointer) in
+    let judge = { (shownURL: UnsafeRawBufferPointer) in
       placeholders.failure(
         body,
-        of: PlaceholderJudge.Place(
-          url: self.imageHash(of: url, parts: parts),
-          host: UInt32(truncatingIfNeeded: DuplicateIndex.hash(host)),
+        of: PlaceholderJudge.Occurrence(
+          imageHash: self.imageHash(of: url, parts: parts),
+          hostHash: UInt32(truncatingIfNeeded: DuplicateIndex.hash(host)),
           hostName: host,
-          shown: shown
+          shownURL: shownURL
         )
       )
     }
-    return holdsCredentials(written) ? maskingCredentials(written).withRawBytes(judge) : judge(written)
+    return holdsCredentials(writtenURL) ? maskingCredentials(writtenURL).withRawBytes(judge) : judge(writtenURL)
   }
 }
 
@@ -74,7 +74,7 @@ extension Flight {
   func placeholderFailure(_ body: Checksum?) -> Failure? {
     guard context.placeholders != nil else { return nil }
     return entry.withRequestURL { url in
-      entry.withWrittenURL { context.placeholderFailure(body, of: url, parts: entry.parts, written: $0) }
+      entry.withWrittenURL { context.placeholderFailure(body, of: url, parts: entry.parts, writtenURL: $0) }
     }
   }
 }

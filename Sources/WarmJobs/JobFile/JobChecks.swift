@@ -18,7 +18,7 @@ extension JobReader {
       if let maximum = bounds.maximum, maximum < bounds.minimum { refuse("verify.\(side).max", lessThan: "verify.\(side).min") }
     }
     if let resize = job.transform?.resize, resize.width == nil, resize.height == nil, let node = given["transform.resize.fit"] {
-      mistakes.add("'fit' has no effect without a 'width' or a 'height'", at: node)
+      errors.add("'fit' has no effect without a 'width' or a 'height'", at: node)
     }
     checkReports()
     checkStandardInput()
@@ -30,15 +30,15 @@ extension JobReader {
 
   private func refuse(_ upper: String, lessThan lower: String) {
     guard let node = given[upper] ?? given[lower] else { return }
-    mistakes.add("'\(JobPathText.lastName(of: upper))' is less than '\(JobPathText.lastName(of: lower))'", at: node)
+    errors.add("'\(JobPathText.lastName(of: upper))' is less than '\(JobPathText.lastName(of: lower))'", at: node)
   }
 
   /// Refuses a key that has no effect, by what the key `choice` chose. What the command line chooses over the job file silences the file's
   /// keys.
   private func refuse(_ path: String, since reason: String, chosenBy choice: String) {
     guard let node = given[path] else { return }
-    if let choice = given[choice], mistakes.isOption(choice), !mistakes.isOption(node) { return }
-    mistakes.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)
+    if let choice = given[choice], errors.isOption(choice), !errors.isOption(node) { return }
+    errors.add("'\(JobPathText.lastName(of: path))' has no effect: \(reason)", at: node)
   }
 
   // MARK: Manifests and reports
@@ -61,7 +61,7 @@ extension JobReader {
 
   private func checkStandardInput() {
     let nodes = job.manifests.indices.filter { job.manifests[$0].isStandardInput }.compactMap { given["manifests[\($0)].path"] }
-    for node in nodes.dropFirst() { mistakes.add("standard input is already the manifest of another entry", at: node) }
+    for node in nodes.dropFirst() { errors.add("standard input is already the manifest of another entry", at: node) }
   }
 
   /// Refuses a file that is written twice.
@@ -76,7 +76,7 @@ extension JobReader {
         case .file(let path): (path.normalized, "'\(path.written)'")
         }
       if let other = writers.updateValue("the \(report.format.rawValue) report", forKey: target) {
-        mistakes.add("\(name) is already the target of \(other)", at: node)
+        errors.add("\(name) is already the target of \(other)", at: node)
       }
     }
   }
@@ -98,7 +98,7 @@ extension JobReader {
     }
     let combinations = max(1, request.edges.count) * max(1, request.variants.count)
     if combinations > Self.maximumCombinations, let node = given["request.variants"] ?? given["request.edges"] {
-      mistakes.add(
+      errors.add(
         "each entry would be fetched \(combinations) times; variants and edges may make \(Self.maximumCombinations)",
         at: node
       )
@@ -106,13 +106,13 @@ extension JobReader {
     if request.download.handlesCookies, let node = given["request.headers"],
       request.download.headers.contains(where: { $0.name.lowercased() == "cookie" })
     {
-      mistakes.add("a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)", at: node)
+      errors.add("a 'Cookie' field beside cookies: true would be sent as a second one (RFC 6265, section 5.4)", at: node)
     }
     if request.tls.clientCertificate == nil, request.tls.clientKey != nil, let node = given["request.tls.client-key"] {
-      mistakes.add("'client-key' has no effect without a 'client-certificate'", at: node)
+      errors.add("'client-key' has no effect without a 'client-certificate'", at: node)
     }
     if request.download.allowsInvalidTLSCertificates, request.tls.caFile != nil, let node = given["request.tls.ca-file"] {
-      mistakes.add("'ca-file' has no effect with verify: false", at: node)
+      errors.add("'ca-file' has no effect with verify: false", at: node)
     }
     if request.download.backoff.maximum < request.download.backoff.initial {
       refuse("request.backoff.maximum", lessThan: "request.backoff.initial")
@@ -175,7 +175,7 @@ extension JobReader {
     let disk = job.cache.disk
     guard disk.freshness == .age, let node = given["cache.min-fresh"], let maxAge = disk.maxAge else { return }
     if disk.minFresh > .zero, disk.minFresh >= maxAge {
-      mistakes.add("'min-fresh' is not less than 'max-age': nothing would ever be fresh for that long", at: node)
+      errors.add("'min-fresh' is not less than 'max-age': nothing would ever be fresh for that long", at: node)
     }
   }
 

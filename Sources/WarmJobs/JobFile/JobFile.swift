@@ -60,11 +60,11 @@ public enum JobFile {
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
     let merge = JobOverrideMerge(overrides, over: root)
-    let mistakes = JobFileErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
-    for problem in merge.problems { mistakes.add(problem.message, at: problem.location) }
-    var reader = JobReader(environment: environment, folder: folder, mistakes: mistakes)
+    let errors = JobFileErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
+    for problem in merge.problems { errors.add(problem.message, at: problem.location) }
+    var reader = JobReader(environment: environment, folder: folder, errors: errors)
     reader.read(merge.root)
-    var (job, found) = (reader.job, mistakes.sorted)
+    var (job, found) = (reader.job, errors.sorted)
     job.file = file
     if job.cache.disk.directory.isEmpty {
       job.cache.disk.directory = ImageCache.defaultDirectory(environment: environment) ?? ""

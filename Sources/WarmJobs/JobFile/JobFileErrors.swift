@@ -48,20 +48,20 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
 /// Everything that is wrong with a job: the file's mistakes in their order, then those of the command line.
 public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
   /// Never empty.
-  public let mistakes: [JobFileError]
+  public let errors: [JobFileError]
 
-  /// Joins mistakes, of several jobs too, which keep their order.
-  public init(_ mistakes: [JobFileError]) {
-    precondition(!mistakes.isEmpty, "no mistake is no error")
-    self.mistakes = mistakes
+  /// Joins errors, of several jobs too, which keep their order.
+  public init(_ errors: [JobFileError]) {
+    precondition(!errors.isEmpty, "no mistake is no error")
+    self.errors = errors
   }
 
   /// All mistakes for a terminal, each with its line and carets, and how many there are; ends with a newline.
   ///
   /// - Parameter color: whether the carets are red.
   public func formatted(color: Bool) -> String {
-    let count = mistakes.count == 1 ? "1 mistake" : "\(mistakes.count) mistakes"
-    return (mistakes.map { $0.formatted(color: color) } + ["\(count); nothing was fetched", ""]).joined(separator: "\n")
+    let count = errors.count == 1 ? "1 mistake" : "\(errors.count) mistakes"
+    return (errors.map { $0.formatted(color: color) } + ["\(count); nothing was fetched", ""]).joined(separator: "\n")
   }
 
   public var description: String { formatted(color: false) }

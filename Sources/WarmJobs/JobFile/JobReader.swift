@@ -7,14 +7,14 @@ struct JobReader {
   let environment: [String: String]
   /// The folder that relative paths in the job file start at; those in options start at the current one.
   let folder: String
-  let mistakes: JobFileErrorList
+  let errors: JobFileErrorList
   /// The job read so far, over the defaults.
   private(set) var job = Job()
   /// Where the values stand that were given, by their keys' paths; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
 
-  init(environment: [String: String], folder: String, mistakes: JobFileErrorList) {
-    (self.environment, self.folder, self.mistakes) = (environment, folder, mistakes)
+  init(environment: [String: String], folder: String, errors: JobFileErrorList) {
+    (self.environment, self.folder, self.errors) = (environment, folder, errors)
   }
 
   /// Reads a whole job, and checks keys that do not go together.
@@ -33,21 +33,21 @@ struct JobReader {
     guard let mapping = node.mapping else {
       let example = keys.first { $0.defaultText != nil }.map { ", such as '\($0.name): \($0.defaultText!)'" } ?? ""
       let name = path.isEmpty ? "a job" : "'\(JobPathText.lastName(of: path))'"
-      mistakes.add("\(name) needs keys below it\(example), not \(node.kindPhrase)", at: node)
+      errors.add("\(name) needs keys below it\(example), not \(node.kindPhrase)", at: node)
       return
     }
     for (first, again) in mapping.duplicateKeys {
       let line = first.location.source === again.location.source ? "; first on line \(first.location.range.start.line)" : ""
-      mistakes.add("'\(again.scalar?.text ?? "")' is given twice\(line)", at: again)
+      errors.add("'\(again.scalar?.text ?? "")' is given twice\(line)", at: again)
     }
     var seen: Set<String> = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
-        mistakes.add("a key is text, not \(pair.key.kindPhrase)", at: pair.key)
+        errors.add("a key is text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
       }
       guard let key = keys.first(where: { $0.name == name }) else {
-        mistakes.add(Self.unknownKey(name, section: path, keys: keys), at: pair.key)
+        errors.add(Self.unknownKey(name, section: path, keys: keys), at: pair.key)
         continue
       }
       guard seen.insert(name).inserted else { continue }
@@ -56,7 +56,7 @@ struct JobReader {
     }
     for key in keys where key.isRequired && !seen.contains(key.name) {
       let example = key.example.map { "; write \(key.name): \($0)" } ?? ""
-      mistakes.add("'\(key.name)' is missing\(example)", atStartOf: node)
+      errors.add("'\(key.name)' is missing\(example)", atStartOf: node)
     }
   }
 
@@ -64,7 +64,7 @@ struct JobReader {
   private mutating func value(of key: JobKey, _ pair: YAMLMapping.Pair, _ location: String) -> Bool {
     let node = pair.value
     if node.scalar?.isNull == true {
-      mistakes.add("'\(key.name)' has no value; it needs \(key.type.expectation)", at: node, or: pair.key)
+      errors.add("'\(key.name)' has no value; it needs \(key.type.expectation)", at: node, or: pair.key)
       return false
     }
     switch key.type {
@@ -79,7 +79,7 @@ struct JobReader {
         whole: key.type,
         environment: environment,
         folder: folder,
-        mistakes: mistakes
+        errors: errors
       )
       guard let value = reader.value(node, key.type) else { return false }
       key.set(&job, value)
@@ -95,18 +95,18 @@ struct JobReader {
     minimum: Int
   ) -> Bool {
     guard let items = node.sequence else {
-      mistakes.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)", at: node)
+      errors.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)", at: node)
       return false
     }
-    if items.count < minimum { mistakes.add("'\(key.name)' needs at least one entry", at: node) }
+    if items.count < minimum { errors.add("'\(key.name)' needs at least one entry", at: node) }
     key.clear(&job)
     for (index, item) in items.enumerated() {
       let chosen = (item.mapping?.pairs ?? []).map(\.key).filter { names.contains($0.scalar?.text ?? "") }
       if item.mapping != nil, chosen.isEmpty {
-        mistakes.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
+        errors.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
       }
       if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {
-        mistakes.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
+        errors.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
       }
       key.open(&job)
       section(item, at: key.path + "[]", "\(location)[\(index)]")

@@ -11,12 +11,12 @@ struct JobValueReader {
   let whole: JobValueType
   let environment: [String: String]
   let folder: String
-  let mistakes: JobFileErrorList
+  let errors: JobFileErrorList
 
   /// The value; nil if it is invalid.
   func value(_ node: YAMLNode, _ type: JobValueType) -> JobValue? {
     if let tag = node.tag {
-      mistakes.add("tags are not supported, such as '\(tag)' here", at: node)
+      errors.add("tags are not supported, such as '\(tag)' here", at: node)
       return nil
     }
     switch type {
@@ -64,7 +64,7 @@ struct JobValueReader {
   private func expanded(_ node: YAMLNode) -> Scalar? {
     guard let written = node.scalar else { return nil }
     let expansion = EnvironmentExpansion(written.text, environment: environment)
-    for problem in expansion.problems { mistakes.add(problem.message, at: node, narrowedTo: problem.part) }
+    for problem in expansion.problems { errors.add(problem.message, at: node, narrowedTo: problem.part) }
     guard expansion.problems.isEmpty else { return nil }
     return Scalar(text: expansion.text, hasVariables: expansion.hasVariables, isPlain: written.isPlain || expansion.hasVariables)
   }
@@ -95,15 +95,15 @@ struct JobValueReader {
   /// What the variable of that name holds, which no message shows.
   private func secret(_ scalar: Scalar, _ node: YAMLNode) -> JobValue? {
     guard !scalar.text.isEmpty, scalar.text.utf8.allSatisfy({ $0.isLetter || $0.isDigit || $0 == 0x5F }) else {
-      mistakes.add("'\(name)' needs \(whole.expectation), not the secret itself", at: node)
+      errors.add("'\(name)' needs \(whole.expectation), not the secret itself", at: node)
       return nil
     }
     guard let value = environment[scalar.text] else {
-      mistakes.add("the environment has no variable of that name; set it to the secret", at: node)
+      errors.add("the environment has no variable of that name; set it to the secret", at: node)
       return nil
     }
     guard HeaderRules.isValue(value) else {
-      mistakes.add("what the environment has under that name holds control characters", at: node)
+      errors.add("what the environment has under that name holds control characters", at: node)
       return nil
     }
     return .text(value)
@@ -111,10 +111,10 @@ struct JobValueReader {
 
   /// Values by names, each name once.
   private func values(_ mapping: YAMLMapping, _ type: JobValueType) -> [(name: String, value: JobValue)] {
-    for (_, again) in mapping.duplicateKeys { mistakes.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    for (_, again) in mapping.duplicateKeys { errors.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, JobTextForm.namespace.accepts(name) else {
-        mistakes.add("a name in '\(self.name)' needs \(JobTextForm.namespace.expectation)", at: pair.key)
+        errors.add("a name in '\(self.name)' needs \(JobTextForm.namespace.expectation)", at: pair.key)
         return nil
       }
       return value(pair.value, type).map { (name, $0) }
@@ -128,16 +128,16 @@ struct JobValueReader {
     names: [String],
     _ type: JobValueType
   ) -> [(name: String, value: JobValue)] {
-    for (_, again) in mapping.duplicateKeys { mistakes.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
+    for (_, again) in mapping.duplicateKeys { errors.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, names.contains(name) else {
         let written = pair.key.scalar.map { "'\($0.text)'" } ?? pair.key.kindPhrase
         let nearest = pair.key.scalar.flatMap { Suggestions.nearest(to: $0.text, among: names) }
         let advice = nearest.map { "did you mean '\($0)'?" } ?? "use \(JobValueType.alternatives(names))"
-        mistakes.add("\(written) is not \(noun); \(advice)", at: pair.key)
+        errors.add("\(written) is not \(noun); \(advice)", at: pair.key)
         return nil
       }
-      let reader = JobValueReader(name: name, whole: type, environment: environment, folder: folder, mistakes: mistakes)
+      let reader = JobValueReader(name: name, whole: type, environment: environment, folder: folder, errors: errors)
       return reader.value(pair.value, type).map { (name, $0) }
     }
   }
@@ -151,7 +151,7 @@ struct JobValueReader {
         case .empty, .relative, .scheme: ""
         default: ": \(error.message)"
         }
-      mistakes.add("'\(name)' needs \(whole.expectation)\(reason)", at: node)
+      errors.add("'\(name)' needs \(whole.expectation)\(reason)", at: node)
       return nil
     }
   }
@@ -162,14 +162,14 @@ struct JobValueReader {
     } catch {
       // The library's sentence may repeat what the variables held.
       let reason = scalar.hasVariables ? "" : ": \(error.message)"
-      mistakes.add("'\(name)' needs \(JobTextForm.pattern.expectation)\(reason)", at: node)
+      errors.add("'\(name)' needs \(JobTextForm.pattern.expectation)\(reason)", at: node)
       return nil
     }
   }
 
   private func number(_ number: Int, in range: ClosedRange<Int>) -> JobValue? { range.contains(number) ? .integer(number) : nil }
 
-  private func folder(of node: YAMLNode) -> String { mistakes.isOption(node) ? currentFolder() : folder }
+  private func folder(of node: YAMLNode) -> String { errors.isOption(node) ? currentFolder() : folder }
 
   /// `404` or `404-406`.
   private func statuses(_ node: YAMLNode, _ bounds: ClosedRange<Int>) -> ClosedRange<Int>? {
@@ -189,21 +189,21 @@ struct JobValueReader {
     var headers: [DownloadOptions.Header] = []
     for pair in mapping.pairs {
       guard let name = pair.key.scalar?.text else {
-        mistakes.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
+        errors.add("the name of a header field is text, not \(pair.key.kindPhrase)", at: pair.key)
         continue
       }
       if let problem = HeaderRules.problem(name: name, ofVariant: ofVariant) {
-        mistakes.add(problem, at: pair.key)
+        errors.add(problem, at: pair.key)
       } else if headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
-        mistakes.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
+        errors.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
       }
       guard let scalar = pair.value.scalar, !scalar.isNull, pair.value.tag == nil else {
-        mistakes.add("the field '\(name)' needs text, not \(pair.value.kindPhrase)", at: pair.value, or: pair.key)
+        errors.add("the field '\(name)' needs text, not \(pair.value.kindPhrase)", at: pair.value, or: pair.key)
         continue
       }
       guard let value = expanded(pair.value)?.text else { continue }
       guard HeaderRules.isValue(value) else {
-        mistakes.add("the field '\(name)' needs \(JobTextForm.headerValue.expectation)", at: pair.value)
+        errors.add("the field '\(name)' needs \(JobTextForm.headerValue.expectation)", at: pair.value)
         continue
       }
       headers.append(DownloadOptions.Header(name, value))
@@ -214,17 +214,17 @@ struct JobValueReader {
   /// Reports what stands there instead of what the key needs.
   private func refuse<Value>(_ node: YAMLNode) -> Value? {
     guard let written = node.scalar, !written.isNull else {
-      mistakes.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
+      errors.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
       return nil
     }
     let expansion = EnvironmentExpansion(written.text, environment: environment)
-    let shown = mistakes.shown(written.text) + (expansion.hasVariables ? ", its variables filled in," : "")
+    let shown = errors.shown(written.text) + (expansion.hasVariables ? ", its variables filled in," : "")
     if case .choice(let noun, let words) = whole.innermost {
-      mistakes.add("\(shown) is not \(noun); use \(JobValueType.alternatives(words))", at: node)
+      errors.add("\(shown) is not \(noun); use \(JobValueType.alternatives(words))", at: node)
     } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {
-      mistakes.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
+      errors.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
     } else {
-      mistakes.add("'\(name)' needs \(whole.expectation), not \(shown)", at: node)
+      errors.add("'\(name)' needs \(whole.expectation), not \(shown)", at: node)
     }
     return nil
   }

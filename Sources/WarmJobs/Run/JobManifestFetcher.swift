@@ -68,7 +68,7 @@ final class JobManifestFetcher: ManifestFetcher, DownloadReceiver, Sendable {
       return (fetch, id)
     }
     let options = isOwnOrigin ? options : optionsForOtherOrigins
-    client.submit([Download(id: id, url: url.bytes, priority: .veryHigh, options: options)])
+    client.submit([Download(id: id, requestURL: url.bytes, priority: .veryHigh, options: options)])
     return fetch
   }
 

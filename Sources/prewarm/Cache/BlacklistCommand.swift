@@ -42,7 +42,7 @@ struct BlacklistCommand: ParsableCommand {
       let why = head.status.map { "\(head.kind.name) \($0)" } ?? head.kind.name
       let until = head.expiresAt.map { "until \($0.shortText)" } ?? "for ever"
       let cells = [why.padded(to: 16), "\(head.count) x".padded(to: 5), "last \(head.lastAt.shortText)", until]
-      return (cells + [escapedForTerminal(String(decoding: record.url, as: UTF8.self))]).joined(separator: "  ") + "\n"
+      return (cells + [escapedForTerminal(String(decoding: record.shownURL, as: UTF8.self))]).joined(separator: "  ") + "\n"
     }
   }
 
@@ -92,7 +92,7 @@ extension BlacklistRecord {
   /// The record as `--json` prints it.
   var json: JSONTree {
     .sorted([
-      "url": String(decoding: url, as: UTF8.self),
+      "url": String(decoding: shownURL, as: UTF8.self),
       "kind": head.kind.name,
       "status": head.status,
       "first_at": head.firstAt.iso8601,

@@ -145,7 +145,7 @@ extension EntryRecord {
   var json: JSONTree {
     func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
     return .sorted([
-      "url": String(decoding: url, as: UTF8.self),
+      "url": String(decoding: shownURL, as: UTF8.self),
       "key": hexadecimal(key.high) + hexadecimal(key.low),
       "stored_at": head.storedAt.iso8601,
       "expires_at": expiresAt?.iso8601,
@@ -167,6 +167,6 @@ extension EntryRecord {
     let size = head.width > 0 ? "\(head.width)x\(head.height)" : "-"
     let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.format?.name ?? "-", 5), (size, 11)]
     let cells = columns.map { text, width in text.padded(to: width) }
-    return (cells + [escapedForTerminal(String(decoding: url, as: UTF8.self))]).joined(separator: "  ")
+    return (cells + [escapedForTerminal(String(decoding: shownURL, as: UTF8.self))]).joined(separator: "  ")
   }
 }

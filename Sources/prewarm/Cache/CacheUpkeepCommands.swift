@@ -23,7 +23,7 @@ extension CacheCommand {
       let cache = try options.open(keep ? .readOnly : .readWrite).cache
       let result = try withCacheErrors { () throws(CacheError) in
         try cache.verify(repair: !keep) { record, damage in
-          Note.error("damaged: \(String(decoding: record.url, as: UTF8.self)) (\(damage.phrase))")
+          Note.error("damaged: \(String(decoding: record.shownURL, as: UTF8.self)) (\(damage.phrase))")
         }
       }
       if options.json {

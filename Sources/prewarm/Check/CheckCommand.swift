@@ -46,16 +46,16 @@ struct CheckCommand: ParsableCommand {
 
   private func readSources() throws -> [CheckSource] {
     var read: [CheckSource] = []
-    var mistakes: [CheckSource.SourceError] = []
+    var errors: [CheckSource.SourceError] = []
     for source in sources {
       do throws(CheckSource.SourceError) {
         read.append(try CheckSource(source))
       } catch {
-        mistakes.append(error)
+        errors.append(error)
       }
     }
-    guard mistakes.isEmpty else {
-      mistakes.forEach { Note.error($0.sentence) }
+    guard errors.isEmpty else {
+      errors.forEach { Note.error($0.sentence) }
       throw ExitCode(ExitStatus.misused.rawValue)
     }
     return read
@@ -66,12 +66,12 @@ struct CheckCommand: ParsableCommand {
     let checking = CheckedJobs(overrides: try keys.overrides())
     let environment = JobLoading.environment()
     var jobs: [Job] = []
-    var mistakes: [JobFileError] = []
+    var errors: [JobFileError] = []
     func add(_ load: ([JobOverride]) throws(JobFileErrors) -> Job) {
       do throws(JobFileErrors) {
         jobs.append(try checking.job(load))
       } catch {
-        mistakes += error.mistakes
+        errors += error.errors
       }
     }
     let manifests = sources.manifests
@@ -85,7 +85,7 @@ struct CheckCommand: ParsableCommand {
         try JobFile.load(path: path, overrides: overrides, environment: environment)
       }
     }
-    guard mistakes.isEmpty else { throw JobLoading.failure(JobFileErrors(mistakes), display) }
+    guard errors.isEmpty else { throw JobLoading.failure(JobFileErrors(errors), display) }
     return jobs
   }
 }

@@ -8,19 +8,19 @@ enum JobLoading {
   /// The jobs of `paths`; all errors of all files are printed before this throws exit status 3.
   static func jobs(at paths: [String], overrides: [JobOverride], display: DisplayOptions) throws -> [Job] {
     var jobs: [Job] = []
-    var mistakes: [JobFileError] = []
+    var errors: [JobFileError] = []
     for path in paths {
       do {
         jobs.append(try JobFile.load(path: path, overrides: overrides, environment: environment()))
       } catch {
-        mistakes += error.mistakes
+        errors += error.errors
       }
     }
-    guard mistakes.isEmpty else { throw failure(JobFileErrors(mistakes), display) }
+    guard errors.isEmpty else { throw failure(JobFileErrors(errors), display) }
     return jobs
   }
 
-  /// The end of a command whose jobs have mistakes, which it prints.
+  /// The end of a command whose jobs have errors, which it prints.
   static func failure(_ errors: JobFileErrors, _ display: DisplayOptions) -> ExitCode {
     writeToStandardError(errors.formatted(color: display.usesColor(on: STDERR_FILENO)))
     return ExitCode(ExitStatus.misused.rawValue)

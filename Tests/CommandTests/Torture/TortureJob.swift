@@ -161,7 +161,7 @@ final class TortureJob: Sendable {
     }
     var bodies: [String: [UInt8]] = [:]
     for record in try cache.entries(after: nil, limit: 1000) {
-      bodies[String(decoding: record.url, as: UTF8.self)] = try cache.data(forIdentity: record.url)?.bytes
+      bodies[String(decoding: record.shownURL, as: UTF8.self)] = try cache.data(forIdentity: record.shownURL)?.bytes
     }
     return bodies
   }

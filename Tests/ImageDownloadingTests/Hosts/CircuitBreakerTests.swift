@@ -101,7 +101,7 @@ struct CircuitBreakerTests {
     try await run.settle()
     #expect(run.ends.count(where: \.isCancelled) == 40)
     // Its failures are remembered.
-    run.fetcher.client.submit([Download(id: 90, url: Array(origin.url("/90").utf8), options: .forTests())])
+    run.fetcher.client.submit([Download(id: 90, requestURL: Array(origin.url("/90").utf8), options: .forTests())])
     try await run.settle()
     #expect(run.ends.count == 40)
   }

@@ -49,7 +49,7 @@ struct OutsidePauseTests {
     run.fetcher.downloader.pause(origin.base, for: .seconds(11), status: 429)
     try await run.settle()
     run.fetcher.client.submit([
-      Download(id: 3, url: Array(origin.url("/3").utf8), options: .forTests(retryAfterMaximum: .seconds(10)))
+      Download(id: 3, requestURL: Array(origin.url("/3").utf8), options: .forTests(retryAfterMaximum: .seconds(10)))
     ])
     try await run.settle()
     #expect(run.ends.dropFirst().map(\.failure?.status) == [429, 429])

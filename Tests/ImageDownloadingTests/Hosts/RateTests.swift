@@ -36,7 +36,7 @@ struct RateTests {
     try await run.advance(by: .seconds(1))
     #expect(run.ends.count == 4)
     // All hosts are at rest now; what comes next has to wait nevertheless.
-    run.fetcher.client.submit([Download(id: 9, url: Array(origin.url("/9").utf8), options: .forTests())])
+    run.fetcher.client.submit([Download(id: 9, requestURL: Array(origin.url("/9").utf8), options: .forTests())])
     try await run.advance(by: .milliseconds(999))
     #expect(run.ends.count == 4)
     try await run.advance(by: .milliseconds(1))

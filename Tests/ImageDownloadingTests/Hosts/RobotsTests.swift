@@ -199,7 +199,9 @@ struct RobotsTests {
     run.fetcher.submit([origin.url("/a", host: 1), origin.url("/b", host: 1)])
     try await run.settle()
     try await run.advance(by: .seconds(30))
-    run.fetcher.client.submit((10..<14).map { Download(id: $0, url: Array(origin.url("/\($0)").utf8), options: respectful) })
+    run.fetcher.client.submit(
+      (10..<14).map { Download(id: $0, requestURL: Array(origin.url("/\($0)").utf8), options: respectful) }
+    )
     try await run.settle()
     #expect(run.ends.count == 6)
     #expect(run.ends.dropFirst(2).allSatisfy { $0.failure?.kind == .hostDown && $0.summary.attempts == 0 })
@@ -212,7 +214,7 @@ extension Fetcher {
   fileprivate func fetchNext(_ url: String, options: DownloadOptions = .forTests()) throws -> End {
     let id: UInt64 = 1000
     let count = recorder.ends.count { $0.id == id }
-    client.submit([Download(id: id, url: Array(url.utf8), options: options)])
+    client.submit([Download(id: id, requestURL: Array(url.utf8), options: options)])
     try recorder.waitForEnd(of: id, count: count + 1)
     return recorder.ends.last { $0.id == id }!
   }

@@ -23,7 +23,7 @@ func mistakes(
     _ = try job(text, overrides, environment: environment)
     return []
   } catch {
-    return error.mistakes.map { mistake in
+    return error.errors.map { mistake in
       let text = mistake.description
       return text.hasPrefix("/srv/jobs/homepage.yaml:") ? String(text.dropFirst("/srv/jobs/homepage.yaml:".count)) : text
     }

@@ -205,7 +205,7 @@ import WarmJobs
     }
     expectGolden(missing.formatted(color: false))
     let folder = try #require(throws: JobFileErrors.self) { try JobFile.load(path: "/", environment: [:]) }
-    expectGolden(folder.mistakes[0].message)
+    expectGolden(folder.errors[0].message)
   }
 }
 
