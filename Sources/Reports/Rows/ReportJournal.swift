@@ -20,33 +20,46 @@ public protocol ReportJournal: AnyObject {
   func flush() throws(ReportError)
 }
 
-/// Rows on their way into a file.
-struct RowOutput<Syntax: RowSyntax>: ~Copyable {
-  var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
+/// A report of a row an entry, written to a file as the run goes.
+///
+/// An older report in the file stays until the run begins. After an error nothing more is written: the file then ends with a cut row at
+/// worst, never with a gap.
+final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
+  private var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
   private var pieces = RowPieces()
   private let file: ReportFile
 
-  init(file: ReportFile) { self.file = file }
+  /// Touches nothing that is in `file` already.
+  init(file: ReportFile) {
+    self.file = file
+    Syntax.appendHeader(to: &rows.buffer)
+  }
 
-  mutating func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+  var journal: (any ReportJournal)? { self }
 
-  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
+  func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
+
+  func addManifest(_ path: String, file: String?) { rows.addManifest(path) }
+
+  func addVariant(_ variant: RequestVariant) { rows.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
     guard pieces.error == nil else { return }
     rows.append(result, of: entry)
     if rows.buffer.count >= RowPieces.bytes { writeOut() }
   }
 
-  mutating func flush() throws(ReportError) {
+  func flush() throws(ReportError) {
     writeOut()
     try pieces.check()
   }
 
-  mutating func finish() throws(ReportError) {
+  func finish(_ report: FinishedReport) throws(ReportError) {
     try flush()
     try file.commit()
   }
 
-  private mutating func writeOut() {
+  private func writeOut() {
     pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
   }
 }
