@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ImageURLs
 import Reports
 import WarmJobs
 
@@ -63,7 +64,9 @@ import WarmJobs
       writeToStandardOutput(message + "\n")
       Glibc.exit(ExitStatus.withinLimits.rawValue)
     }
-    writeToStandardError(message + "\n")
+    // The parser quotes arguments, which may be URLs.
+    let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
+    writeToStandardError(pieces.joined(separator: "'") + "\n")
     Glibc.exit(ExitStatus.misused.rawValue)
   }
 }

@@ -217,6 +217,12 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
       ("https://a.com/?to=http://b.com:80&mail=c@d.e", "https://a.com/?to=http://b.com:80&mail=c@d.e"),
       ("https://a.com//x@2x.png", "https://a.com//x@2x.png"),
       ("https://a.com/http://b.com/x@2x.png", "https://a.com/http://b.com/x@2x.png"),
+      ("https://a.com/?u=http%3A%2F%2Fus%3Apw%40b.com%2F", "https://a.com/?u=http%3A%2F%2F***%40b.com%2F"),
+      ("https://a.com/?u=http%3a//us:pw%40b.com/x", "https://a.com/?u=http%3a//***%40b.com/x"),
+      ("https://us:pw@a.com/?u=http%3A%2F%2Fus%3Apw%40b.com", "https://***@a.com/?u=http%3A%2F%2F***%40b.com"),
+      ("https://a.com/?u=http%253A%252F%252Fus%253Apw%2540b.com&x", "https://a.com/?u=http%253A%252F%252F***%2540b.com&x"),
+      ("https://us:p%40w@a.com/", "https://***@a.com/"), ("https://a.com/?mail=a%40b.c", "https://a.com/?mail=a%40b.c"),
+      ("https://a.com/%4", "https://a.com/%4"), ("https://a.com/x%402x.png", "https://a.com/x%402x.png"),
     ]
   )
   func userNameAndPasswordAreHidden(_ pair: (String, String)) {

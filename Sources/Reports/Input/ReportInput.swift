@@ -1,4 +1,5 @@
 import ImagePrimitives
+import ImageURLs
 
 /// A report that a run has written: a JSON report, or the rows of a JSON Lines report.
 ///
@@ -146,7 +147,7 @@ public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvert
   }
 
   public var description: String {
-    let place = path == "-" ? "standard input" : path
+    let place = path == "-" ? "standard input" : maskingCredentials(path)
     return line.map { "\(place):\($0): \(message)" } ?? "\(place) \(message)"
   }
 }

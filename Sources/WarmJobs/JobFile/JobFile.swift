@@ -81,7 +81,8 @@ public enum JobFile {
     do {
       return try YAMLDocument(parsing: text, name: name)
     } catch {
-      throw JobFileErrors([JobFileError(location: .file(error.location), message: error.message, secrets: [])])
+      let secrets = JobSecrets.lines(of: error.location.source)
+      throw JobFileErrors([JobFileError(location: .file(error.location), message: error.message, secrets: secrets)])
     }
   }
 

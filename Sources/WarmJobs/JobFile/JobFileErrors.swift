@@ -1,3 +1,4 @@
+internal import ImageURLs
 public import YAMLDocuments
 
 /// One mistake in a job, with its location.
@@ -22,7 +23,7 @@ public struct JobFileError: Error, Sendable, CustomStringConvertible {
     switch location {
     case .file(let source): source.label
     case .option(let option): option
-    case .path(let path): path
+    case .path(let path): maskingCredentials(path)
     }
   }
 
@@ -92,9 +93,15 @@ final class JobFileErrorList {
   /// Whether the command line set it.
   func isOption(_ node: YAMLNode) -> Bool { options.contains { $0 === node.location.source } }
 
-  /// Text to show in quotes: cut where it is long, and nothing of what may be a user and a password.
-  func shown(_ text: String) -> String {
-    if text.contains(":"), text.contains("@") { return "'***'" }
+  /// Whether a node of the job file may hold a secret.
+  func isSecret(_ node: YAMLNode) -> Bool {
+    let range = node.location.range
+    return !isOption(node) && secrets.contains { $0.start < range.end && range.start < $0.end }
+  }
+
+  /// The text of a node to show in quotes: cut if it is long, and nothing of a secret.
+  func shown(_ text: String, of node: YAMLNode) -> String {
+    if isSecret(node) || text.contains(":") && text.contains("@") { return "'***'" }
     return text.count > 60 ? "'\(text.prefix(60))…'" : "'\(text)'"
   }
 
@@ -150,23 +157,33 @@ extension SourceLocation {
   }
 }
 
-/// Finds what no message may show of a job file: values of headers, proxies, and URLs with a user in them; and what stands where
-/// the name of a secret's variable belongs, as it may be the secret itself.
+/// Finds what no message may show of a job file: values below keys that may hold secrets, known or misspelt, and URLs with a user in them.
 ///
 /// What variables hold never stands in the file, so its lines cannot show it.
 enum JobSecrets {
   /// The stretches of all secrets below `node`.
   static func ranges(in node: YAMLNode) -> [SourceRange] {
     switch node.content {
-    case .scalar(let scalar): scalar.text.contains("://") && scalar.text.contains("@") ? [node.location.range] : []
+    case .scalar(let scalar): holdsSecret(scalar.text) ? [node.location.range] : []
     case .sequence(let items): items.flatMap(ranges)
     case .mapping(let mapping):
       mapping.pairs.flatMap { pair in
-        switch pair.key.scalar?.text {
-        case "headers", "variants", "proxy", "password-env": values(in: pair.value)
-        default: ranges(in: pair.value)
-        }
+        pair.key.scalar.map { mayNameSecret($0.text) } ?? true ? values(in: pair.value) : ranges(in: pair.value)
       }
+    }
+  }
+
+  /// The lines of a text that is no YAML, and so has no keys: those of a secret by their words, and what is indented below such a line.
+  static func lines(of source: SourceText) -> [SourceRange] {
+    var secretIndent: Int?
+    return source.lines.enumerated().compactMap { index, line in
+      let indent = line.prefix { $0 == " " || $0 == "\t" }.count
+      if indent < line.count, let secret = secretIndent, indent <= secret { secretIndent = nil }
+      let isSecret = secretIndent != nil || mayNameSecret(line) || holdsSecret(line)
+      if isSecret, secretIndent == nil { secretIndent = indent }
+      guard isSecret else { return nil }
+      let end = SourcePosition(line: index + 1, column: line.unicodeScalars.count + 1)
+      return SourceRange(start: SourcePosition(line: index + 1, column: indent + 1), end: end)
     }
   }
 
@@ -174,7 +191,26 @@ enum JobSecrets {
     switch node.content {
     case .scalar: [node.location.range]
     case .sequence(let items): items.flatMap(values)
-    case .mapping(let mapping): mapping.pairs.flatMap { values(in: $0.value) }
+    // A name may be a whole field that lacks its space.
+    case .mapping(let mapping):
+      mapping.pairs.flatMap { (($0.key.scalar?.text).map(isFieldName) ?? false ? [] : values(in: $0.key)) + values(in: $0.value) }
     }
+  }
+
+  /// Whether a key, or a line, is about secrets.
+  private static func mayNameSecret(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return [
+      "auth", "bearer", "cookie", "credential", "header", "passw", "proxy", "secret", "token", "variants", "api-key", "apikey",
+    ]
+    .contains { text.contains($0) }
+  }
+
+  private static func holdsSecret(_ text: String) -> Bool {
+    maskingCredentials(text) != text || text.contains("://") && text.contains("@")
+  }
+
+  private static func isFieldName(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 < 0x7F && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "=") }
   }
 }

@@ -131,7 +131,7 @@ struct JobValueReader {
     for (_, again) in mapping.duplicateKeys { errors.add("'\(again.scalar?.text ?? "")' is given twice", at: again) }
     return mapping.pairs.compactMap { pair in
       guard let name = pair.key.scalar?.text, names.contains(name) else {
-        let written = pair.key.scalar.map { "'\($0.text)'" } ?? pair.key.kindPhrase
+        let written = pair.key.scalar.map { errors.shown($0.text, of: pair.key) } ?? pair.key.kindPhrase
         let nearest = pair.key.scalar.flatMap { Suggestions.nearest(to: $0.text, among: names) }
         let advice = nearest.map { "did you mean '\($0)'?" } ?? "use \(JobValueType.alternatives(names))"
         errors.add("\(written) is not \(noun); \(advice)", at: pair.key)
@@ -193,7 +193,8 @@ struct JobValueReader {
         continue
       }
       if let problem = HeaderRules.problem(name: name, ofVariant: ofVariant) {
-        errors.add(problem, at: pair.key)
+        // A name with a colon or a space may be a whole field.
+        errors.add(errors.isSecret(pair.key) ? "this is not the name of a header field" : problem, at: pair.key)
       } else if headers.contains(where: { $0.name.lowercased() == name.lowercased() }) {
         errors.add("'\(name)' is given twice; the case of letters does not count", at: pair.key)
       }
@@ -218,7 +219,7 @@ struct JobValueReader {
       return nil
     }
     let expansion = EnvironmentExpansion(written.text, environment: environment)
-    let shown = errors.shown(written.text) + (expansion.hasVariables ? ", its variables filled in," : "")
+    let shown = errors.shown(written.text, of: node) + (expansion.hasVariables ? ", its variables filled in," : "")
     if case .choice(let noun, let words) = whole.innermost {
       errors.add("\(shown) is not \(noun); use \(JobValueType.alternatives(words))", at: node)
     } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {

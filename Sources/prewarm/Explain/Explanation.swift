@@ -59,7 +59,7 @@ struct ExplainedWay {
     transformed: [[UInt8]: [EntryRecord]]
   ) throws(CacheError) {
     variant = way.variant
-    identity = String(decoding: way.identity, as: UTF8.self)
+    identity = String(decoding: way.identity.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
     self.expectation = expectation
     curl = way.curl.line(for: url)
     let (key, name) = way.identity.withUnsafeBytes { bytes in

@@ -223,7 +223,24 @@ import WarmJobs
       shortestJob + "request: {headers: {Authorization: Bearer hunter2, Bad Name: x}}\nmanifst: 'https://me:hunter2@h/'\n"
     let shown = try #require(throws: JobFileErrors.self) { try job(text) }.formatted(color: false)
     #expect(!shown.contains("hunter2"))
-    #expect(shown.contains("{Authorization: **************, Bad Name: *}}"))
+    #expect(shown.contains("{Authorization: **************, ********: *}}"))
+  }
+
+  @Test(
+    "an error shows no secret, whatever its key is called",
+    arguments: [
+      "request: {auth: {password: hunter2}}", "request: {auth: 'me:hunter2'}", "request: {headers: 'Authorization: hunter2'}",
+      "request: {header: {Authorization: hunter2}, x: 1}", "request: {headers: {'Authorization: hunter2': x}}",
+      "request: {headers: ['Authorization: hunter2']}", "request: {bearer: hunter2}", "request: {cookies: hunter2}",
+      "Authorization: hunter2", "request: {auth: {password: ['hunter2']}}",
+      // No YAML at all.
+      "request:\n  headers:\n    Authorization: hunter2: x", "request:\n  auth:\n    password: [hunter2\n    x: hunter2: y",
+      "request: {headers: {Authorization: 'hunter2}}", "request: {proxy: http://me:hunter2@h/: x}: y: z",
+    ]
+  )
+  func whateverItsKeyIsCalled(_ text: String) throws {
+    let shown = try #require(throws: JobFileErrors.self) { try job(shortestJob + text + "\n") }.formatted(color: false)
+    #expect(!shown.contains("hunter2"), "\(shown)")
   }
 
   @Test("header values in options aren't shown") func valuesOfHeadersInOptionsAreNotShown() throws {
