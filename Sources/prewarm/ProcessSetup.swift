@@ -16,21 +16,53 @@ enum SignalWatcher {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
+  /// How long a process may wait for something else than a run after the first signal: a pipe without a reader or writer, say.
+  private static let patience = Duration.milliseconds(800)
+
+  /// What ends by itself after the first signal has ended by then: transfers, and questions to Redis.
+  private static let grace = Duration.seconds(10)
+
   /// Starts to watch; `onFirst` gets the first signal. What was committed before a second one stays good.
   ///
-  /// Throws if the system starts no thread: then all signals would be ignored.
-  static func start(onFirst: @escaping @Sendable (Int32) -> Void) throws(ThreadError) {
-    _ = try WorkerThread(name: "signals") {
-      var set = signalSet()
-      var received: Int32 = 0
-      guard sigwait(&set, &received) == 0 else { return }
-      let first = TimeSource.system.monotonic()
-      onFirst(received)
-      repeat {
-        guard sigwait(&set, &received) == 0 else { return }
-      } while TimeSource.system.monotonic().since(first) < echo
-      _exit(status(of: received).rawValue)
+  /// After the first, the process also ends if it waits while nothing runs that ends by itself: it is blocked by a file or a pipe then, which
+  /// no thread of its own can wake it from. What was committed stays good here, too.
+  ///
+  /// - Parameter isEnding: whether something runs that ends by itself soon after the first signal.
+  /// - Throws: if the system starts no thread: then all signals would be ignored.
+  static func start(
+    whileEnding isEnding: @escaping @Sendable () -> Bool,
+    onFirst: @escaping @Sendable (Int32) -> Void
+  ) throws(CommandError) {
+    do {
+      _ = try WorkerThread(name: "signals") { watch(whileEnding: isEnding, onFirst: onFirst) }
+    } catch {
+      throw CommandError(.couldNotFinish, "\(error)")
     }
+  }
+
+  private static func watch(whileEnding isEnding: () -> Bool, onFirst: (Int32) -> Void) {
+    var set = signalSet()
+    var received: Int32 = 0
+    guard sigwait(&set, &received) == 0 else { return }
+    let first = TimeSource.system.monotonic()
+    onFirst(received)
+    var interval = timespec(tv_sec: 0, tv_nsec: 100_000_000)
+    var (lastWork, work) = (first, processorTime())
+    while true {
+      let next = sigtimedwait(&set, nil, &interval)
+      let now = TimeSource.system.monotonic()
+      if next > 0, now.since(first) >= echo { _exit(status(of: next).rawValue) }
+      let isWorking = processorTime() - work > .milliseconds(1)
+      if isWorking || isEnding() && now.since(first) < grace { (lastWork, work) = (now, processorTime()) }
+      if now.since(lastWork) >= patience { _exit(status(of: received).rawValue) }
+    }
+  }
+
+  /// The processor time of all threads so far.
+  private static func processorTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
   /// The exit status of a run that `signal` ended.

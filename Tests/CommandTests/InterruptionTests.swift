@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestOrigin
 import TestSupport
@@ -55,6 +56,52 @@ import Testing
     #expect(try await job.runJob().status == 0)
   }
 
+  @Test(
+    "a signal ends a run that waits for a job, a list, a baseline or a report's reader",
+    arguments: [
+      ["run", "pipe"], ["run", "/dev/stdin"], ["check", "pipe"], ["check", "-"],
+      ["run", "job.yaml", "--set", "fail-on.baseline=pipe"],
+    ],
+    [SIGINT, SIGTERM]
+  )
+  func aSignalEndsEachWait(_ arguments: [String], signal: Int32) async throws {
+    let job = JobFolder(urls: [])
+    #expect(mkfifo(job.folder.file("pipe"), 0o600) == 0)
+    let command = try job.start(arguments, input: .open)
+    try await poll("signals to be watched") { command.watchesSignals }
+    command.send(signal)
+    #expect(try await command.wait().status == 128 + Int(signal))
+  }
+
+  @Test("a signal ends a run whose report nobody reads on") func aSignalEndsAReportThatNobodyReadsOn() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<10))
+    let pipe = job.folder.file("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    defer { close(reader) }
+    // F_SETPIPE_SZ of Linux (fcntl(2)).
+    let capacity = fcntl(reader, 1031, 4096)
+    let command = try job.start(["run", "job.yaml", "--report", "html=pipe"])
+    try await poll("a full pipe") {
+      var count: Int32 = 0
+      return ioctl(reader, UInt(FIONREAD), &count) == 0 && count >= capacity
+    }
+    command.send(SIGTERM)
+    #expect(try await command.wait().status == 143)
+    #expect(try await job.runJob().totals["hit_disk"] == 10)
+  }
+
+  @Test("a report to a pipe without a reader is refused before anything is fetched") func aPipeWithoutAReader() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<10))
+    #expect(mkfifo(job.folder.file("pipe"), 0o600) == 0)
+    let result = try await job.prewarm("run", "job.yaml", "--report", "json=pipe")
+    #expect(result.status == 1)
+    expectGolden(result.errorText)
+    #expect(origin.requests.isEmpty)
+  }
+
   @Test("the deadline cancels the rest and exits with 2") func theDeadlineCancelsWhatIsLeftAndEndsInTwo() async throws {
     let origin = try makeImageOrigin()
     origin.set("/stall.jpg", .stall)
@@ -95,5 +142,14 @@ import Testing
     #expect(result.status == 1)
     #expect(result.errorText.contains("missing.txt"))
     #expect(origin.requests.isEmpty)
+  }
+}
+
+extension Command {
+  /// Whether SIGINT no longer ends the process by itself.
+  fileprivate var watchesSignals: Bool {
+    let status = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)) ?? ""
+    let blocked = status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") }?.split(separator: "\t").last ?? ""
+    return UInt64(blocked, radix: 16).map { $0 & 1 << UInt64(SIGINT - 1) != 0 } ?? false
   }
 }

@@ -27,6 +27,7 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
       switch code {
       case ENOSPC, EDQUOT: "; free some space and run again"
       case EACCES, EPERM, EROFS: "; choose a path that this user may write"
+      case ENXIO: "; start the program that reads this pipe first"
       case EISDIR: "; name a file in it"
       case ENOTDIR: "; a part of the path is a file"
       default: ""

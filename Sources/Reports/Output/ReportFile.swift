@@ -153,8 +153,10 @@ struct OutputDescriptor: ~Copyable {
   ///
   /// The error number is thrown as it is, since only the caller knows what the path was for.
   init(opening path: String, flags: Int32) throws(SystemError) {
-    let result = open(path, flags | O_WRONLY | O_CLOEXEC, 0o666)
+    // A pipe that no program reads yet is refused (ENXIO) in place of a wait for its reader.
+    let result = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0o666)
     guard result >= 0 else { throw SystemError(code: errno) }
+    _ = fcntl(result, F_SETFL, fcntl(result, F_GETFL) & ~O_NONBLOCK)
     descriptor = result
     isOwned = true
   }

@@ -18,6 +18,9 @@ public final class RunControl: Sendable {
   /// The signal that asked for the end; nil while none has.
   public var signal: Int32? { state.withLock { $0.signal } }
 
+  /// Whether something runs that a signal stops.
+  public var isRunning: Bool { state.withLock { $0.run != nil } }
+
   package var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }
 
   /// Asks for the end because of `signal`: nothing more starts, what is in flight gets its grace.

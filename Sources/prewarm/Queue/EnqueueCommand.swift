@@ -40,18 +40,16 @@ struct EnqueueCommand: ParsableCommand {
   var display: DisplayOptions
 
   func run() throws {
+    // Signals end the process until there is something to stop.
+    let (loaded, contents, overrides) = try load()
+    let location = try queue.location()
     // Before anything can start a thread.
     SignalWatcher.prepare()
     OpenFiles.raiseLimit()
-    let (loaded, contents, overrides) = try load()
-    let location = try queue.location()
     let control = RunControl()
     let progress = ProgressPrinter(display)
-    do throws(ThreadError) {
-      try SignalWatcher.start { control.stop(signal: $0) }
-    } catch {
-      throw CommandError(.couldNotFinish, "\(error)")
-    }
+    // Lists and Redis are waited for with a limit.
+    try SignalWatcher.start(whileEnding: { true }) { control.stop(signal: $0) }
     let reports = wait ? try openReports(loaded, control) : nil
     var options = JobEnqueuer.Options()
     options.replaces = replace

@@ -61,11 +61,12 @@ struct WorkerCommand: ParsableCommand {
     let control = RunControl()
     let progress = ProgressPrinter(display)
     let manager: ImageManager
+    // Redis is waited for with a limit.
+    try SignalWatcher.start(whileEnding: { true }) { signal in
+      control.stop(signal: signal)
+      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
+    }
     do {
-      try SignalWatcher.start { signal in
-        control.stop(signal: signal)
-        progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
-      }
       manager = try ImageManager()
     } catch {
       throw CommandError(.couldNotFinish, "\(error)")

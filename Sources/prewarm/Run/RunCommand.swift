@@ -62,17 +62,14 @@ struct JobsRun {
     // Before anything can start a thread.
     SignalWatcher.prepare()
     OpenFiles.raiseLimit()
-    let jobs = try load()
     let control = RunControl()
     let progress = ProgressPrinter(display)
-    do throws(ThreadError) {
-      try SignalWatcher.start { signal in
-        control.stop(signal: signal)
-        progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
-      }
-    } catch {
-      throw CommandError(.couldNotFinish, "\(error)")
+    try SignalWatcher.start(whileEnding: { control.isRunning }) { signal in
+      control.stop(signal: signal)
+      guard control.isRunning else { return }
+      progress.note("stopping: what is in flight has 5 s to finish; a second signal ends at once")
     }
+    let jobs = try load()
     let prepared = try prepare(jobs, control)
     let manager: ImageManager
     do {
