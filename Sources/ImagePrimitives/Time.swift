@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 
 /// A moment on the monotonic clock, in nanoseconds: for durations and timers, never written down.
 public struct MonotonicInstant: Sendable, Comparable, Hashable {
@@ -31,10 +31,22 @@ public struct Timestamp: Sendable, Comparable, Hashable {
   /// The moment of that count.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
+  /// The moment of a reading of the calendar's clock or of a file's time, clamped to what fits.
+  public init(_ time: timespec) {
+    let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1000)
+    self.init(milliseconds: overflow ? (time.tv_sec < 0 ? .min : .max) : product &+ Int64(time.tv_nsec) / 1_000_000)
+  }
+
   /// Later by `duration`, earlier where it is negative; the far future and past do not overflow.
   public func advanced(by duration: Duration) -> Timestamp {
     let (sum, overflow) = milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
     return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+  }
+
+  /// The time from `earlier` to this moment, negative if `earlier` is later; differences that don't fit are clamped.
+  public func since(_ earlier: Timestamp) -> Duration {
+    let (difference, overflow) = milliseconds.subtractingReportingOverflow(earlier.milliseconds)
+    return .milliseconds(overflow ? (self < earlier ? .min : .max) : difference)
   }
 
   /// Earlier moments are less.
@@ -64,7 +76,7 @@ public struct TimeSource: Sendable {
     wall: {
       var time = timespec()
       clock_gettime(CLOCK_REALTIME, &time)
-      return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+      return Timestamp(time)
     }
   )
 }

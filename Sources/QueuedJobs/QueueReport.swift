@@ -76,7 +76,7 @@ public final class QueueReport {
     end.warnings = reports.warnings + remarks.warnings
     end.peakMemoryBytes = MemoryUse.current()
     end.finishedAt = max(time.wall(), queue.job.created)
-    end.duration = .milliseconds((end.finishedAt ?? queue.job.created).milliseconds - queue.job.created.milliseconds)
+    end.duration = (end.finishedAt ?? queue.job.created).since(queue.job.created)
     var finished = report.finish(end, failOn: job.failOn)
     finished.requests = job.reportedRequests
     return finished

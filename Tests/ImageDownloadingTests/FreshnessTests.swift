@@ -147,6 +147,28 @@ struct FreshnessTests {
     #expect(freshness == Freshness(lifetime: .seconds(50), isImmutable: true))
   }
 
+  @Test(
+    "dates outside the years 1 to 9999 are no dates",
+    arguments: [
+      "Sun, 06 Nov 292300000 08:49:37 GMT", "Sun, 06 Nov 10000 08:49:37 GMT", "Fri, 31 Dec 9999 23:59:59 -0100",
+      "Sun, 06 Nov 2147485547 08:49:37 GMT", "Sun, 06 Nov 292277026597 08:49:37 GMT",
+      "Sun, 06 Nov 9223372036854775807 08:49:37 GMT",
+    ]
+  )
+  func farDates(text: String) {
+    #expect(HTTPDate.time(Array(text.utf8)[...]) == nil)
+    #expect(freshness(nil, expires: text).lifetime == .zero)
+    #expect(freshness(nil, expires: Self.date, date: text).lifetime == .zero)
+    #expect(freshness("max-age=60", date: text).lifetime == .seconds(60))
+    #expect(RetryAfter.wait(Array(text.utf8)[...], date: nil, now: Self.now) == nil)
+  }
+
+  @Test("the last second of the year 9999 is a date")
+  func lastDate() {
+    let text = "Fri, 31 Dec 9999 23:59:59 GMT"
+    #expect(HTTPDate.time(Array(text.utf8)[...]) == Timestamp(milliseconds: 253_402_300_799_000))
+  }
+
   @Test("every day of four centuries is parsed correctly")
   func days() throws {
     let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -30,6 +30,14 @@ let hostileTexts = [
     #expect(json["warnings"] as? [String] == [text])
   }
 
+  @Test("every moment that is written is read again", arguments: [Int64.min, -62_135_596_800_001, -1, 253_402_300_800_000, .max])
+  func moments(milliseconds: Int64) {
+    let moment = Timestamp(milliseconds: milliseconds)
+    for text in [moment.iso8601, moment.iso8601Seconds] {
+      #expect(Array(text.utf8).withUnsafeBytes { Timestamp(iso8601: $0) } != nil)
+    }
+  }
+
   @Test("a report is safe to print on a terminal") func aReportIsSafeToShowInATerminal() {
     let run = makeRun(manifests: hostileTexts)
     for text in hostileTexts { run.record(.failed(Failure(.reset, message: text)), url: text, host: text) }

@@ -136,8 +136,3 @@ extension stat {
   /// Whether it is a plain file: no folder, link, device or pipe.
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
 }
-
-extension Timestamp {
-  /// The moment of a file's time.
-  init(_ time: timespec) { self.init(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000) }
-}

@@ -71,10 +71,6 @@ extension Freshness {
   }
 }
 
-extension Timestamp {
-  fileprivate func since(_ earlier: Timestamp) -> Duration { .milliseconds(milliseconds - earlier.milliseconds) }
-}
-
 /// The headers that say for how long an answer may be used again.
 public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
   /// One bit a header.

@@ -4,9 +4,12 @@ import ImagePrimitives
 
 /// Dates in HTTP's three forms (RFC 9110, section 5.6.7).
 enum HTTPDate {
-  /// The moment that a date names; nil for what is none.
+  /// The years 1 to 9999, in seconds: dates have four digits for their year, and reports no more.
+  private static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
+  /// The moment that a date names; nil for other text, and outside the years 1 to 9999.
   static func time(_ text: ArraySlice<UInt8>) -> Timestamp? {
-    guard let seconds = preferredForm(text) ?? anyForm(text) else { return nil }
+    guard let seconds = preferredForm(text) ?? anyForm(text), range.contains(seconds) else { return nil }
     return Timestamp(milliseconds: seconds * 1000)
   }
 

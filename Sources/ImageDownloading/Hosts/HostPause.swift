@@ -61,9 +61,7 @@ enum RetryAfter {
     guard let until = HTTPDate.time(value) else { return nil }
     let answered = date.flatMap(HTTPDate.time) ?? now
     guard until > answered else { return nil }
-    let milliseconds = until.milliseconds.subtractingReportingOverflow(answered.milliseconds)
-    let most = maximumSeconds * 1000
-    return max(.milliseconds(milliseconds.overflow ? most : min(milliseconds.partialValue, most)), leastWait)
+    return max(min(until.since(answered), .seconds(maximumSeconds)), leastWait)
   }
 
   /// The number that digits make, at most the maximum; nil for other text.

@@ -72,7 +72,7 @@ extension TransferLoop {
     guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
     if pending[slot].waiters.wantsDetails { pending[slot].summary.details = TransferDetails() }
-    pending[slot].end(nanoseconds: iteration.now.nanoseconds - load.started.nanoseconds, receivedBytes: UInt64(receivedBytes))
+    pending[slot].end(nanoseconds: iteration.now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))
     queue.finished(host: pending[slot].host)
   }
 }

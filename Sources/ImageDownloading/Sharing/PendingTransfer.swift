@@ -102,7 +102,7 @@ struct PendingTransfer {
   mutating func begin(_ activity: Activity, now: MonotonicInstant) {
     change(to: activity)
     if !continues { summary.attempts += 1 }
-    if let since = retrySince { summary.waitedNanoseconds += now.nanoseconds - since.nanoseconds }
+    if let since = retrySince { summary.waitedNanoseconds += now.since(since).wholeNanoseconds }
     retrySince = nil
   }
 

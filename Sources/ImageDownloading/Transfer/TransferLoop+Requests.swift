@@ -178,7 +178,7 @@ extension TransferLoop {
   /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
   func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
     // A transfer within one iteration takes no time by the loop's clock, but by libcurl's.
-    let measured = iteration.now.nanoseconds - transfer.started.nanoseconds
+    let measured = iteration.now.since(transfer.started).wholeNanoseconds
     let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
     if pending[slot].waiters.wantsDetails, pending[slot].accepted == nil {
       pending[slot].summary.details = transfer.details(redirects: pending[slot].visited.count)

@@ -10,9 +10,14 @@ extension Timestamp {
   /// `2026-11-21 09:00 UTC`: for a person.
   package var shortText: String { "\(date) \(minute) UTC" }
 
-  private var millisecond: Int64 { milliseconds - floorDivision(milliseconds, 1000) * 1000 }
+  /// The years 1 to 9999, in milliseconds: the only ones with four digits, which readers expect.
+  private static let writable: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
+  /// Clamped, so that ``init(iso8601:)`` reads whatever is written.
+  private var written: Int64 { min(max(milliseconds, Self.writable.lowerBound), Self.writable.upperBound) }
+  private var millisecond: Int64 { written - floorDivision(written, 1000) * 1000 }
   private var secondOfDay: Int64 {
-    let seconds = floorDivision(milliseconds, 1000)
+    let seconds = floorDivision(written, 1000)
     return seconds - floorDivision(seconds, 86_400) * 86_400
   }
   private var minute: String { "\(digits(secondOfDay / 3600)):\(digits(secondOfDay / 60 % 60))" }
@@ -20,7 +25,7 @@ extension Timestamp {
   /// The Gregorian date (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`): years start in March, so
   /// that the leap day is the last of its year.
   private var date: String {
-    let days = floorDivision(milliseconds, 86_400_000) + 719_468
+    let days = floorDivision(written, 86_400_000) + 719_468
     let era = floorDivision(days, 146_097)
     let dayOfEra = days - era * 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
