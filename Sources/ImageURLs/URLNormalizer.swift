@@ -86,7 +86,10 @@ public final class URLNormalizer {
       throw error
     }
     let parts = bytes.withUnsafeBytes { Self.parts(ofNormalForm: UnsafeRawBufferPointer(rebasing: $0[start...])) }
-    guard let parts else { fatalError("a normalised URL is not in normal form") }
+    guard let parts else {
+      bytes.removeSubrange(start...)
+      throw InvalidURL(.host, "the URL has no normal form")
+    }
     return parts
   }
 

@@ -38,6 +38,18 @@ struct RedirectTests {
     #expect(origin.requests.count == limit + 1)
   }
 
+  @Test("a redirect that fits only without the URL's credentials fails as redirects", arguments: [8160, 8170, 8192])
+  func tooLongWithCredentials(count: Int) throws {
+    let origin = try Origin(["/1": .redirect(to: "/2")], fallback: .body([1]))
+    let location = origin.url("/") + String(repeating: "a", count: count - origin.url("/").utf8.count)
+    origin.set("/1", .redirect(to: location))
+    let end = try Fetcher().fetch("http://alice:hunter2@127.0.0.1:\(origin.port)/1")
+    // "alice:hunter2@" has 14 bytes.
+    #expect(end.failure?.kind == (count + 14 > 8192 ? .redirects : nil))
+    #expect(origin.requests.count == (count + 14 > 8192 ? 1 : 2))
+    if let failure = end.failure { #expect(!failure.message.contains("hunter2")) }
+  }
+
   @Test("with redirects: 0 none is followed")
   func noneAllowed() throws {
     let origin = try Origin(["/1": .redirect(to: "/2")])

@@ -22,6 +22,12 @@ final class RedirectResolver {
       return .failure(.redirect("redirect \(job.visited.count + 1) leads to where prewarm does not follow: \(error.message)"))
     }
     addCredentials(of: job.download.requestURL, to: &next)
+    // The credentials may have made it too long.
+    guard URLOrigin(next) != nil else {
+      return .failure(
+        .redirect("redirect \(job.visited.count + 1) leads to a URL that is too long with the credentials of the first")
+      )
+    }
     guard next != job.url, !job.visited.contains(next) else {
       return .failure(.redirect("the redirects lead in a circle"))
     }
