@@ -1,3 +1,5 @@
+import CLinux
+
 /// A pattern of a `robots.txt`: the beginning of paths, in which `*` stands for any bytes, and a `$` at its end for a path's end
 /// (RFC 9309, section 2.2.3).
 ///
@@ -26,28 +28,42 @@ struct RobotsPattern: Sendable {
 
   private static let star = UInt8(ascii: "*")
 
-  /// Whether it matches a path in the form that is compared.
+  /// Whether it matches a path in the form that is compared; nil if `work`, a number of bytes that may still be looked at, runs out.
   ///
-  /// Where the bytes after a star do not match, the star takes one byte more; what earlier stars took stays, since more would not help.
-  func matches(_ path: [UInt8]) -> Bool {
-    var (pattern, index) = (0, 0)
-    var retry: (pattern: Int, index: Int)?
-    while true {
-      if pattern == bytes.count {
-        if !isAnchored || index == path.count { return true }
-      } else if bytes[pattern] == Self.star {
-        pattern += 1
-        retry = (pattern, index)
-        continue
-      } else if index < path.count, bytes[pattern] == path[index] {
-        pattern += 1
-        index += 1
-        continue
+  /// What stands between two stars is matched where it is found first: what follows has no more room anywhere else.
+  func matches(_ path: [UInt8], work: inout Int) -> Bool? {
+    bytes.withUnsafeBytes { pattern in path.withUnsafeBytes { path in Self.matches(pattern[...], path[...], isAnchored, &work) } }
+  }
+
+  private static func matches(
+    _ pattern: Slice<UnsafeRawBufferPointer>,
+    _ path: Slice<UnsafeRawBufferPointer>,
+    _ isAnchored: Bool,
+    _ work: inout Int
+  ) -> Bool? {
+    let first = pattern.prefix { $0 != star }
+    work -= first.count
+    guard first.count <= path.count, path.starts(with: first) else { return work < 0 ? nil : false }
+    var rest = path.dropFirst(first.count)
+    var parts = pattern.dropFirst(first.count)
+    if parts.isEmpty { return !isAnchored || rest.isEmpty }
+    while !parts.isEmpty {
+      let part = parts.dropFirst().prefix { $0 != star }
+      parts = parts.dropFirst(part.count + 1)
+      work -= part.count + rest.count
+      if work < 0 { return nil }
+      if parts.isEmpty, isAnchored { return part.count <= rest.count && rest.suffix(part.count).elementsEqual(part) }
+      if part.isEmpty { continue }
+      guard let found = linux_find(start(of: rest), rest.count, start(of: part), part.count), let base = start(of: rest) else {
+        return false
       }
-      guard let last = retry, last.index < path.count else { return false }
-      retry = (last.pattern, last.index + 1)
-      (pattern, index) = (last.pattern, last.index + 1)
+      rest = rest.dropFirst(found - base + part.count)
     }
+    return true
+  }
+
+  private static func start(of bytes: Slice<UnsafeRawBufferPointer>) -> UnsafeRawPointer? {
+    UnsafeRawBufferPointer(rebasing: bytes).baseAddress
   }
 
   /// The form that is compared.

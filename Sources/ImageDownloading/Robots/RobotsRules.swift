@@ -8,11 +8,13 @@ struct RobotsRules: Sendable {
   /// What lies beyond need not be read, and is not (section 2.5).
   static let maximumBytes = 500 << 10
   private static let quotedBytes = 1 << 10
+  /// How many bytes of paths and patterns are looked at for one URL: a few milliseconds' worth.
+  private static let maximumWork = 8 << 20
 
   /// A rule that keeps the robot away.
   struct Refusal: Equatable {
-    /// As the file has it, such as `Disallow: /private`, as far as a sentence may quote it.
-    var rule: String
+    /// As the file has it, such as `Disallow: /private`, as far as a sentence may quote it; nil if it takes too long to find out.
+    var rule: String?
     /// Counted from 1.
     var line: Int
   }
@@ -58,7 +60,10 @@ struct RobotsRules: Sendable {
     // Always allowed (section 2.2.2).
     if rules.isEmpty || target.elementsEqual("/robots.txt".utf8) { return nil }
     let path = RobotsPattern.canonical(target)
-    guard let rule = rules.first(where: { $0.pattern.matches(path) }), !rule.isAllowed else { return nil }
+    var work = Self.maximumWork
+    guard let rule = rules.first(where: { $0.pattern.matches(path, work: &work) ?? true }) else { return nil }
+    if work < 0 { return Refusal(rule: nil, line: rule.line) }
+    if rule.isAllowed { return nil }
     // More is not quoted, and not worth decoding.
     let written = String(decoding: text[rule.written].prefix(Self.quotedBytes), as: UTF8.self)
     return Refusal(rule: "Disallow: \(written)".quotable, line: rule.line)

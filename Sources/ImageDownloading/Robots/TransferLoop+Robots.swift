@@ -109,7 +109,13 @@ extension RobotsRegistry.Policy {
 
 extension Failure {
   fileprivate static func refusedByRobots(_ origin: URLOrigin, _ refusal: RobotsRules.Refusal) -> Failure {
-    Failure(.robots, message: "robots.txt of \(origin.address) refuses it by \"\(refusal.rule)\" in line \(refusal.line)")
+    guard let rule = refusal.rule else {
+      return Failure(
+        .robots,
+        message: "robots.txt of \(origin.address) has more rules than can be matched against a URL this long"
+      )
+    }
+    return Failure(.robots, message: "robots.txt of \(origin.address) refuses it by \"\(rule)\" in line \(refusal.line)")
   }
 
   /// A server that fails to answer forbids; what keeps us from the server would do so without a `robots.txt`, and is told as what it is.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ImageDownloading
@@ -144,8 +145,44 @@ struct RobotsRulesTests {
     let rules = RobotsRules("User-agent: *\nDisallow: /\(String(repeating: character, count: 100_000))".utf8, for: "prewarm")
     let path = "/" + String(repeating: character == "*" ? "a" : character, count: 100_000)
     let refusal = try #require(rules.refusal(of: path.utf8))
-    #expect(refusal.rule.hasPrefix("Disallow: /\(character)") && refusal.rule.hasSuffix("…"))
-    #expect(refusal.rule.unicodeScalars.count == 200)
+    let rule = try #require(refusal.rule)
+    #expect(rule.hasPrefix("Disallow: /\(character)") && rule.hasSuffix("…"))
+    #expect(rule.unicodeScalars.count == 200)
+  }
+
+  /// Matches by trying everything.
+  private func matches(_ pattern: Substring, _ path: Substring) -> Bool {
+    guard let first = pattern.first else { return true }
+    if pattern == "$" { return path.isEmpty }
+    if first == "*" { return matches(pattern.dropFirst(), path) || !path.isEmpty && matches(pattern, path.dropFirst()) }
+    return path.first == first && matches(pattern.dropFirst(), path.dropFirst())
+  }
+
+  @Test("patterns match as trying everything says", arguments: 0..<10)
+  func random(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var matched = 0
+    for _ in 0..<2000 {
+      let pattern = "/" + String((0..<Int.random(in: 0...8, using: &random)).map { _ in "ab*".randomElement(using: &random)! })
+      let end = Bool.random(using: &random) ? "$" : ""
+      let path = "/" + String((0..<Int.random(in: 0...10, using: &random)).map { _ in "ab".randomElement(using: &random)! })
+      let expected = matches((pattern + end)[...], path[...])
+      #expect(isAllowed(path, by: "User-agent: *\nDisallow: \(pattern)\(end)") != expected, "\(pattern)\(end) \(path)")
+      matched += expected ? 1 : 0
+    }
+    print("robots patterns, seed \(seed): \(matched) of 2000 match")
+  }
+
+  @Test("the work for one URL is limited, and a URL beyond it is refused")
+  func work() throws {
+    let path = "/" + String(repeating: "a", count: 7900)
+    let rule = "Disallow: /*\(String(repeating: "a", count: 3900))b\n"
+    let one = RobotsRules("User-agent: *\n\(rule)".utf8, for: "prewarm")
+    #expect(one.refusal(of: path.utf8) == nil)
+    let many = "User-agent: *\n" + String(repeating: "Disallow: /*ab\n", count: 30_000)
+    let refusal = try #require(RobotsRules(many.utf8, for: "prewarm").refusal(of: path.utf8))
+    #expect(refusal.rule == nil)
+    #expect(RobotsRules(many.utf8, for: "prewarm").refusal(of: "/images/a.jpg".utf8) == nil)
   }
 
   @Test("a user agent's product token ends at the first slash or space")
