@@ -135,7 +135,7 @@ extension WriteTransaction {
       count: (old?.count ?? 0).addingReportingOverflow(1).overflow ? .max : (old?.count ?? 0) + 1,
       expiresAt: timeToLive.map { now.advanced(by: $0) }
     )
-    if stored == nil { totals.blacklistEntries += 1 }
+    if stored == nil { totals.blacklistEntries &+= 1 }
     totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, head.expiresAt?.milliseconds ?? .max)
     try entry.key.withStoredBytes { (key) throws(CacheError) in
       let record = try transaction.reserve(StoredBlacklistEntry.byteCount(of: entry), for: key, in: tables.blacklist)
@@ -150,7 +150,7 @@ extension WriteTransaction {
     let own = try blacklistEntry(record.key)
     if let own, own.head.lastAt >= record.head.lastAt { return false }
     if let image = try entry(record.key), image.head.storedAt >= record.head.lastAt { return false }
-    if own == nil { totals.blacklistEntries += 1 }
+    if own == nil { totals.blacklistEntries &+= 1 }
     totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, record.head.expiresAt?.milliseconds ?? .max)
     try record.identity.withRawBytes { (identity) throws(CacheError) in
       try record.shownURL.withRawBytes { (url) throws(CacheError) in

@@ -283,23 +283,33 @@ struct Totals: Equatable {
     record[48] = keepsAccessOrder ? 1 : 0
   }
 
+  // All clamped: a damaged record must not bring the process down.
+
   mutating func add(_ head: EntryHead) {
-    entries += 1
-    bodyBytes += head.bodySize
-    if head.isBlob { blobDiskBytes += Self.diskBytes(head.bodySize) }
+    entries = Self.sum(entries, 1)
+    bodyBytes = Self.sum(bodyBytes, head.bodySize)
+    if head.isBlob { blobDiskBytes = Self.sum(blobDiskBytes, Self.diskBytes(head.bodySize)) }
   }
 
   mutating func subtract(_ head: EntryHead) {
-    // Clamped: a damaged record must not bring the process down.
     entries -= min(entries, 1)
     bodyBytes -= min(bodyBytes, head.bodySize)
     if head.isBlob { blobDiskBytes -= min(blobDiskBytes, Self.diskBytes(head.bodySize)) }
   }
 
-  private static func diskBytes(_ size: UInt64) -> UInt64 { (size + blockByteCount - 1) / blockByteCount * blockByteCount }
+  private static func diskBytes(_ size: UInt64) -> UInt64 { sum(size, blockByteCount - 1) / blockByteCount * blockByteCount }
+
+  private static func sum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+  }
 
   /// What users of the cache are told.
   var shown: CacheTotals {
-    CacheTotals(entries: Int(entries), bodyBytes: Int(bodyBytes), blacklistEntries: Int(blacklistEntries))
+    CacheTotals(
+      entries: Int(clamping: entries),
+      bodyBytes: Int(clamping: bodyBytes),
+      blacklistEntries: Int(clamping: blacklistEntries)
+    )
   }
 }

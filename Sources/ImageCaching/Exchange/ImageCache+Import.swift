@@ -306,7 +306,7 @@ struct ImportBatch: ~Copyable {
         case .staged(let blob): try transaction.store(entry, body: .staged(blob), at: storedAt, accessedAt: accessedAt)
         }
         try transaction.unblacklist(entry.key, storedAt: storedAt)
-        return .imported(url: item.url, bytes: Int(item.head.bodySize))
+        return .imported(url: item.url, bytes: Int(clamping: item.head.bodySize))
       }
     }
   }
