@@ -103,6 +103,33 @@ import Testing
     #expect(try loader.cache.totals().entries == 0)
   }
 
+  /// A JPEG with more comments before its frame header than a probe fetches.
+  private static let veryLateHeader = SampleImages.jpeg(1, padding: 1_300_000) + [UInt8](repeating: 0, count: 1 << 20)
+
+  @Test(
+    "a header that ends late is judged where all bytes come, and fails where they do not",
+    arguments: [
+      (VerificationRules(), nil), (.init(width: .init(minimum: 100)), .dimensions), (.init(maximumPixels: 100), .dimensions),
+    ]
+      as [(VerificationRules, FailureKind?)]
+  )
+  func veryLateHeader(rules: VerificationRules, kind: FailureKind?) async throws {
+    let loader = try Loader()
+    let origin = try Origin()
+    origin.set("/image", .ranged(Self.veryLateHeader, type: "image/jpeg"))
+    let bypass = LoadContext(
+      cache: loader.cache,
+      download: DownloadOptions { $0.retries = 0 },
+      options: LoadOptions(mode: .bypass, verification: rules),
+      startedAt: loader.clock.source.wall()
+    )
+    let result = try await loader.load(origin.url("/image"), bypass)
+    #expect(result.failure?.kind == kind && (kind != nil || result.width == 32))
+    let probed = try #require(try await loader.load(origin.url("/image"), context(loader, .probe, rules)).failure)
+    #expect(probed.kind == .dimensions)
+    expectGolden(probed.message)
+  }
+
   @Test("a server that ignores ranges costs little more than the prefix") func ignoredRange() async throws {
     let loader = try Loader()
     let origin = try Origin()

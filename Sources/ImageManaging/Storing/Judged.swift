@@ -1,4 +1,5 @@
 import ImageCaching
+import ImageCoding
 import ImageDownloading
 import ImagePrimitives
 
@@ -124,17 +125,21 @@ extension Judged.Body {
 struct BodyStream {
   /// What a header may need where the body is not kept; large embedded profiles and previews come before it.
   static let maximumPrefixBytes = 1 << 20
+  /// The same where the header goes on even then.
+  private static let maximumHeaderBytes = 16 << 20
 
   private let cache: ImageCache?
   /// Bytes that are kept in memory, at most.
-  private let memoryBytes: Int
+  private var memoryBytes: Int
+  private let verifier: BodyVerifier
   private var writer: BlobWriter?
   private var beginning: [UInt8] = []
   private var isCut = false
   private var failure: CacheError?
 
-  /// A stream of a body as `context` wants it kept.
-  init(_ context: LoadContext) {
+  /// A stream of a body as `context` wants it kept, whose header `coders` read.
+  init(_ context: LoadContext, coders: ImageCoderRegistry) {
+    verifier = BodyVerifier(coders: context.options.coders ?? coders, rules: context.verification)
     cache = context.needsWholeBody ? nil : context.writeCache
     memoryBytes =
       context.needsWholeBody ? .max : cache == nil ? Self.maximumPrefixBytes : ImageCache.maximumInlineBytes
@@ -152,9 +157,15 @@ struct BodyStream {
         beginning = []
         try write(bytes, to: writer)
       } else {
-        let room = memoryBytes - beginning.count
-        isCut = isCut || bytes.count > room
-        beginning += bytes.prefix(room)
+        guard !isCut else { return }
+        beginning += bytes
+        // Of what isn't kept, as much as its header needs.
+        while beginning.count > memoryBytes, !isCut {
+          let missing = beginning[..<memoryBytes].withUnsafeBytes { verifier.missingHeaderBytes($0) }
+          isCut = missing == nil || memoryBytes >= Self.maximumHeaderBytes
+          if let missing, !isCut { memoryBytes = min(max(missing, memoryBytes * 2), Self.maximumHeaderBytes) }
+        }
+        if isCut { beginning.removeSubrange(memoryBytes...) }
       }
     } catch {
       failure = error

@@ -108,7 +108,7 @@ final class StoreLoop {
     switch event {
     case .chunk(let number, _, let bytes):
       if let flight = flights.flight(number) {
-        inbox.whileWriting { streams[number, default: BodyStream(flight.context)].append(bytes) }
+        inbox.whileWriting { streams[number, default: BodyStream(flight.context, coders: coders)].append(bytes) }
         if flight.context.options.showsPartialImages { show(bytes, of: number, flight) }
       }
       release(Held(bytes: bytes.count))

@@ -89,7 +89,7 @@ struct BodyVerifier: Sendable {
   ) throws(Failure) -> DecodedImage? {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
-      guard let header = try header(of: bytes, isComplete: isComplete, by: coder, into: &image) else { return nil }
+      let header = try header(of: bytes, isComplete: isComplete, by: coder)
       image.size = header.size
       image.frames = header.frames
       image.isAnimated = header.isAnimated
@@ -115,21 +115,20 @@ struct BodyVerifier: Sendable {
     }
   }
 
-  /// The header; nil where only the beginning of an image is here, and the header goes on behind it.
+  /// The header. An image of which only the beginning is here, too little for its header, can't be judged.
   private func header(
     of bytes: UnsafeRawBufferPointer,
     isComplete: Bool,
-    by coder: any ImageCoder,
-    into image: inout VerifiedImage
-  ) throws(ImageError) -> ImageHeader? {
+    by coder: any ImageCoder
+  ) throws(Failure) -> ImageHeader {
     do throws(ImageError) {
       return try coder.header(of: bytes, isComplete: isComplete)
     } catch {
-      guard !isComplete, case .needsMoreBytes = error.kind else { throw error }
-      image.warnings.append(
-        "its header goes on beyond the first \(bytes.count) bytes, so that its width and height are not known"
+      guard !isComplete, case .needsMoreBytes = error.kind else { throw Failure(error) }
+      throw Failure(
+        .dimensions,
+        message: "the header goes on beyond the first \(bytes.count) bytes, so that width and height cannot be judged"
       )
-      return nil
     }
   }
 
@@ -210,6 +209,22 @@ extension BodyVerifier {
     // What does not move yet may still do, and what says that it will may not.
     if header.frames > 1, let failure = rules.failure(isAnimated: true) { throw failure }
     return .accepted
+  }
+
+  /// How many bytes from the start are needed to read the header of an image that is still arriving; nil if these are enough, or more
+  /// would not help.
+  func missingHeaderBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
+    guard rules.depth > .none, case .image(let format) = ContentSniff(prefix: prefix), let coder = coders.coder(for: format)
+    else {
+      return nil
+    }
+    do throws(ImageError) {
+      _ = try coder.header(of: prefix, isComplete: false)
+      return nil
+    } catch {
+      guard case .needsMoreBytes(let minimum) = error.kind else { return nil }
+      return minimum
+    }
   }
 
   /// Checks what a server says of an image whose bytes nobody asked for.
