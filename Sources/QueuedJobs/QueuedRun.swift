@@ -173,7 +173,7 @@ final class QueuedRun: PrefetchDelegate {
     current = held
     // Until it is read to its end it cannot be done.
     held.expect(1)
-    try blacklist.take(held.message, now: time.wall())
+    try blacklist.take(held.message)
     return held
   }
 
@@ -274,7 +274,7 @@ extension QueuedRun {
     if completion.leftBlacklist {
       held.note(key, bad: nil)
     } else if let failure = completion.result.failure {
-      held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: time.wall()).encoded)
+      held.note(key, bad: SharedFailure(kind: failure.kind, status: failure.status, at: blacklist.context.startedAt).encoded)
     }
   }
 

@@ -48,10 +48,12 @@ struct SharedBlacklist {
   let hasVariants: Bool
 
   /// Adds what `message` brings, so that a look-up finds it; what is there already, or is too old for the job, is passed over.
-  func take(_ message: QueuedMessage, now: Timestamp) throws(CacheError) {
+  ///
+  /// A failure's time is when the run of the worker that found it began, since from then on it counts.
+  func take(_ message: QueuedMessage) throws(CacheError) {
     guard let cache else { return }
     for known in message.knownBad where message.entries.indices.contains(known.entry) {
-      guard let failure = SharedFailure(decoding: known.value), !isOver(failure, at: now) else { continue }
+      guard let failure = SharedFailure(decoding: known.value), !isOver(failure) else { continue }
       let url = String(decoding: message.bytes[message.entries[known.entry].url], as: UTF8.self)
       let identities: [[UInt8]]
       do throws(InvalidURL) {
@@ -61,29 +63,27 @@ struct SharedBlacklist {
       }
       let variant = known.variant + (hasVariants ? 1 : 0)
       guard identities.indices.contains(variant) else { continue }
-      try add(failure, of: url, identities[variant], to: cache, now: now)
+      try add(failure, of: url, identities[variant], to: cache)
     }
   }
 
-  private func isOver(_ failure: SharedFailure, at now: Timestamp) -> Bool {
-    timeToLive.map { failure.at.advanced(by: $0) <= now } ?? false
+  private func isOver(_ failure: SharedFailure) -> Bool {
+    timeToLive.map { failure.at.advanced(by: $0) <= context.startedAt } ?? false
   }
 
   private func add(
     _ failure: SharedFailure,
     of url: String,
     _ identity: [UInt8],
-    to cache: ImageCache,
-    now: Timestamp
+    to cache: ImageCache
   ) throws(CacheError) {
     try identity.withRawBytes { identity throws(CacheError) in
       let key = CacheKey(identity: identity)
       guard try cache.blacklistEntry(key, identity: identity) == nil else { return }
       try Array(maskingCredentials(url).utf8).withRawBytes { shown throws(CacheError) in
         let entry = NewBlacklistEntry(key: key, identity: identity, shownURL: shown, kind: failure.kind, status: failure.status)
-        // It lasts from when the other worker found it.
-        let found = min(failure.at, now)
-        try cache.write { (writer) throws(CacheError) in _ = try writer.blacklist(entry, at: found) }
+        let start = min(failure.at, context.startedAt)
+        try cache.write { (writer) throws(CacheError) in _ = try writer.blacklist(entry, runStart: start) }
       }
     }
   }

@@ -150,7 +150,12 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     )
     func put(_ count: Int) throws(CacheError) {
       try small.write { (transaction) throws(CacheError) in
-        let writer = CacheWriter(transaction, blacklistTTL: nil, now: Timestamp(milliseconds: 1))
+        let writer = CacheWriter(
+          transaction,
+          blacklistTTL: nil,
+          expiry: ExpiryRule(maxAge: nil, basis: .modification),
+          now: Timestamp(milliseconds: 1)
+        )
         for number in 0..<count { try writer.put("\(number)", body(100_000)) }
       }
     }

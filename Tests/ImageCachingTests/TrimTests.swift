@@ -52,6 +52,44 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
   }
 
+  @Test("everything that has expired is evicted first, whatever lifetime made it expire")
+  func expiredByAnyLifetime() throws {
+    let cache = try makeCache(directory, maxAge: nil, maxSize: 3000, trimTo: 0.5, freshness: .http, clock: clock)
+    try fill(cache, ["old"], size: 1000)
+    try cache.put("own", body(1000), lifetime: .seconds(10))
+    try cache.put("server", body(1000), freshness: Freshness(lifetime: .seconds(10)))
+    try cache.put("each", body(1000), freshness: Freshness(mustRevalidate: true))
+    clock.advance(by: .seconds(10))
+    let start = clock.source.wall()
+    try cache.put("new", body(1000), freshness: Freshness(mustRevalidate: true))
+    // Within a run too, which spares what it has stored itself.
+    let result = try cache.trim(protecting: start)
+    #expect(result.expired == 3 && result.trimmed == 0)
+    #expect(try cache.present(["old", "own", "server", "each", "new"]) == ["old", "new"])
+  }
+
+  @Test("if there is room, the trim of a run leaves what can be revalidated, and one that was asked for leaves nothing expired")
+  func roomForRevalidation() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(100), freshness: .http, clock: clock)
+    try cache.put("server", body(10), freshness: Freshness(lifetime: .seconds(10)))
+    clock.advance(by: .seconds(10))
+    #expect(try cache.trim(protecting: clock.source.wall()).expired == 0)
+    #expect(try cache.trim().expired == 1)
+  }
+
+  @Test("a trim of a run counts ages to the run's start") func agesOfARun() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(100), blacklistTTL: .seconds(100), clock: clock)
+    try cache.put("a", body(10))
+    try cache.blacklist("bad")
+    clock.advance(by: .seconds(99))
+    let start = clock.source.wall()
+    clock.advance(by: .seconds(50))
+    #expect(try cache.trim(protecting: start, ageEnd: start) == TrimResult())
+    #expect(try cache.totals().blacklistEntries == 1)
+    #expect(try cache.trim(protecting: start).expired == 1)
+    #expect(try cache.totals().blacklistEntries == 0)
+  }
+
   @Test("this run's entries are evicted last and counted", arguments: [ExpiryBasis.modification, .access])
   func runGoesLast(basis: ExpiryBasis) throws {
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: basis, clock: clock)

@@ -124,7 +124,14 @@ struct StoredBlacklistEntry {
 
 extension WriteTransaction {
   /// Puts a failure on the blacklist, or counts it where it is there already; says whether it was new, or had expired.
-  func blacklist(_ entry: NewBlacklistEntry, at now: Timestamp, for timeToLive: Duration?) throws(CacheError) -> Bool {
+  ///
+  /// - Parameter runStart: from when on its time there counts; nil: from `now` on.
+  func blacklist(
+    _ entry: NewBlacklistEntry,
+    at now: Timestamp,
+    runStart: Timestamp?,
+    for timeToLive: Duration?
+  ) throws(CacheError) -> Bool {
     let stored = try blacklistEntry(entry.key)
     let old = stored.flatMap { $0.identity.hasSameBytes(as: entry.identity) ? $0.head : nil }
     let head = BlacklistHead(
@@ -133,7 +140,7 @@ extension WriteTransaction {
       firstAt: old?.firstAt ?? now,
       lastAt: now,
       count: (old?.count ?? 0).addingReportingOverflow(1).overflow ? .max : (old?.count ?? 0) + 1,
-      expiresAt: timeToLive.map { now.advanced(by: $0) }
+      expiresAt: timeToLive.map { (runStart ?? now).advanced(by: $0) }
     )
     if stored == nil { totals.blacklistEntries &+= 1 }
     totals.nextBlacklistExpiry = min(totals.nextBlacklistExpiry, head.expiresAt?.milliseconds ?? .max)
@@ -141,7 +148,7 @@ extension WriteTransaction {
       let record = try transaction.reserve(StoredBlacklistEntry.byteCount(of: entry), for: key, in: tables.blacklist)
       StoredBlacklistEntry.write(entry, head: head, to: record)
     }
-    return old?.isExpired(at: now) ?? true
+    return old.map { ExpiryRule.isOver($0, at: now, runStart: runStart) } ?? true
   }
 
   /// Keeps what another cache knows of a failure; says whether it did. It does not where this one knows of a failure as late, or

@@ -7,10 +7,20 @@ public struct CacheReader {
   private let tables: Tables
   private let expiry: ExpiryRule
   private let isDeleted: Bool
-  /// The time that ages are counted to.
+  /// The time that ages are counted to, if no run asks.
   public let now: Timestamp
+  /// When the run began that asks, to which it counts ages.
+  private let runStart: Timestamp?
 
-  init(_ transaction: Transaction, _ tables: Tables, expiry: ExpiryRule, now: Timestamp, isDeleted: Bool) {
+  init(
+    _ transaction: Transaction,
+    _ tables: Tables,
+    expiry: ExpiryRule,
+    now: Timestamp,
+    runStart: Timestamp?,
+    isDeleted: Bool
+  ) {
+    self.runStart = runStart
     self.transaction = transaction
     self.tables = tables
     self.expiry = expiry
@@ -22,7 +32,7 @@ public struct CacheReader {
   public func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
     let head = entry.head
-    return expiry.isExpired(head, at: now) ? .expired(head) : .fresh(head)
+    return expiry.isExpired(head, at: now, runStart: runStart) ? .expired(head) : .fresh(head)
   }
 
   /// What is needed to ask the server whether an image is still right; nil where the identity, whose hash `key` is, has none.
@@ -53,7 +63,7 @@ public struct CacheReader {
     let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
     guard let entry = bytes.flatMap(StoredBlacklistEntry.init), entry.identity.hasSameBytes(as: identity) else { return nil }
     let head = entry.head
-    return head.isExpired(at: now) ? nil : head
+    return ExpiryRule.isOver(head, at: now, runStart: runStart) ? nil : head
   }
 
   /// Whether a hit should be noted by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
@@ -91,18 +101,29 @@ public struct EntryDetails: Sendable, Hashable {
 public struct CacheWriter {
   private let transaction: WriteTransaction
   private let blacklistTTL: Duration?
-  /// The time that everything stored gets.
+  private let expiry: ExpiryRule
+  /// The time that everything stored gets, if no run stores it.
   public let now: Timestamp
 
-  init(_ transaction: WriteTransaction, blacklistTTL: Duration?, now: Timestamp) {
+  init(_ transaction: WriteTransaction, blacklistTTL: Duration?, expiry: ExpiryRule, now: Timestamp) {
     self.transaction = transaction
     self.blacklistTTL = blacklistTTL
+    self.expiry = expiry
     self.now = now
   }
 
   /// Stores an image, in place of what was cached under its key.
-  public func store(_ entry: NewEntry, body: NewBody) throws(CacheError) {
-    try transaction.store(entry, body: body, at: now)
+  public func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
+
+  /// The same for a run, from whose start the image's age counts.
+  package func store(_ entry: NewEntry, body: NewBody, runStart: Timestamp?) throws(CacheError) {
+    try transaction.store(entry, body: body, at: storingTime(runStart, entry.freshness), accessedAt: now)
+  }
+
+  /// From when on the age counts of what a run stores now: from the run's start, but by the server's word from now on.
+  package func storingTime(_ runStart: Timestamp?, _ freshness: Freshness) -> Timestamp {
+    guard let runStart, !expiry.goesByServer(StoredFreshness(freshness)) else { return now }
+    return min(runStart, now)
   }
 
   /// Notes a deeper proof of a body; says whether the record was still the one that was read.
@@ -130,19 +151,23 @@ public struct CacheWriter {
   /// and what the answer says of freshness and validators takes the place of what is stored; what is nil stays as it was.
   ///
   /// Says whether the record was still the one that was read; else nothing is changed.
+  ///
+  /// - Parameter runStart: the start of the run that asked, from which the age counts; nil: no run asked.
   @discardableResult
   public func revalidate(
     _ key: CacheKey,
     identity: UnsafeRawBufferPointer,
     from read: EntryHead,
     freshness: Freshness?,
-    validators: Validators? = nil
+    validators: Validators? = nil,
+    runStart: Timestamp? = nil
   ) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
     var head = entry.head
-    head.storedAt = now
-    head.accessedAt = now
     if let freshness { head.storedFreshness = StoredFreshness(freshness) }
+    // Another run that began later may have found it right before.
+    head.storedAt = max(head.storedAt, storingTime(runStart, head.freshness))
+    head.accessedAt = now
     try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
     return true
   }
@@ -179,10 +204,15 @@ public struct CacheWriter {
   ///
   /// - Parameters:
   ///   - entry: what is known of it.
-  ///   - moment: when the URL failed, from which on its time on the list counts; nil, the default: now.
+  ///   - moment: when the URL failed; nil, the default: now.
+  ///   - runStart: the start of the run in which it failed, from which its time on the list counts; nil, the default: from when it failed.
   @discardableResult
-  public func blacklist(_ entry: NewBlacklistEntry, at moment: Timestamp? = nil) throws(CacheError) -> Bool {
-    try transaction.blacklist(entry, at: moment ?? now, for: blacklistTTL)
+  public func blacklist(
+    _ entry: NewBlacklistEntry,
+    at moment: Timestamp? = nil,
+    runStart: Timestamp? = nil
+  ) throws(CacheError) -> Bool {
+    try transaction.blacklist(entry, at: moment ?? now, runStart: runStart, for: blacklistTTL)
   }
 
   /// Takes an identity off the blacklist, whose hash `key` is; says whether it was there.

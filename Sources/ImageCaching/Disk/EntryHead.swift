@@ -2,7 +2,8 @@ public import ImagePrimitives
 
 /// What a look-up tells of a cached image: the fixed part of its record, a plain value without references.
 public struct EntryHead: Sendable, Hashable {
-  /// When it was stored.
+  /// When it was stored or last found right; if a run did that, when the run began, unless the server's word decides for how long it is
+  /// fresh.
   public var storedAt: Timestamp
   /// When it was last asked for, kept only where the cache expires by access, and renewed at most hourly.
   public var accessedAt: Timestamp

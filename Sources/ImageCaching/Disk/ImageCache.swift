@@ -153,10 +153,16 @@ public final class ImageCache: Sendable {
   /// Calls `body` with a reader over one state of the cache; meant for up to 1,024 look-ups.
   ///
   /// A folder that was deleted meanwhile reads as empty.
-  public func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R {
+  public func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R { try read(runStart: nil, body) }
+
+  /// The same for a run, which counts ages to its own start.
+  package func read<R>(
+    runStart: Timestamp?,
+    _ body: (CacheReader) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
     let now = configuration.time.wall()
     return try environment.read { (transaction, tables, isDeleted) throws(CacheError) -> R in
-      try body(CacheReader(transaction, tables, expiry: expiry, now: now, isDeleted: isDeleted))
+      try body(CacheReader(transaction, tables, expiry: expiry, now: now, runStart: runStart, isDeleted: isDeleted))
     }
   }
 
@@ -167,7 +173,7 @@ public final class ImageCache: Sendable {
   public func write<R>(_ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write { (transaction) throws(CacheError) -> R in
-      try body(CacheWriter(transaction, blacklistTTL: configuration.blacklistTTL, now: configuration.time.wall()))
+      try body(CacheWriter(transaction, blacklistTTL: configuration.blacklistTTL, expiry: expiry, now: configuration.time.wall()))
     }
   }
 
@@ -263,6 +269,11 @@ extension EntryHead {
 extension ImageCache {
   /// Whether an entry of that head is too old at `now` by the rules of this cache, `minFresh` counted.
   public func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
+
+  /// The same for a run, which counts ages to its own start.
+  package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp?) -> Bool {
+    expiry.isExpired(head, at: now, runStart: runStart)
+  }
 }
 
 extension ImageCache {

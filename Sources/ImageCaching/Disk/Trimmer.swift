@@ -5,8 +5,9 @@ public import ImagePrimitives
 /// The tables of times are read from their oldest end, so the cost is that of what is removed. Each step is a short write
 /// transaction, between which others get their turn, and goes on behind the last row that the one before looked at.
 ///
-/// An entry that has expired before the cache's `maxAge` did, by a lifetime of its own or the server's word, stays until `maxAge`
-/// or the size removes it: for look-ups it has expired all the same, and it is there to be asked for again.
+/// The tables have no order of other lifetimes than the cache's `maxAge`. So a trim after a run, if there is room, removes what is older
+/// than that, and an entry that has expired sooner, by a lifetime of its own or by the server's word, stays to be revalidated. Where
+/// room is needed, and where a trim was asked for, all entries are looked at, and everything that has expired goes first.
 struct Trimmer {
   /// Rows that one transaction looks at: a few megabytes of changed pages.
   private static let stepRowCount = 1024
@@ -14,12 +15,16 @@ struct Trimmer {
   let expiry: ExpiryRule
   let maxSize: Int?
   let trimTo: Double
-  /// What was stored from here on goes last of all.
+  /// What was stored from here on goes last of all; nil: no run ends, the trim was asked for.
   let runStart: Timestamp?
   let now: Timestamp
+  /// The time that ages count to, the server's word aside.
+  let ageEnd: Timestamp
 
   /// What the rows that a walk looks at must be to go.
   fileprivate enum Purpose {
+    case tooOld
+    /// By whatever lifetime.
     case expired
     /// Until bodies take no more than `target`; without what the run stored if it is spared.
     case oldest(target: UInt64, sparesRun: Bool)
@@ -28,14 +33,22 @@ struct Trimmer {
   /// Removes all that has to go.
   func run(in environment: Environment) throws(CacheError) -> TrimResult {
     var result = TrimResult()
-    if expiry.maxAgeMilliseconds != nil { try walk(environment, .expired, &result) }
-    if let maxSize, try totals(in: environment).bodyBytes > UInt64(max(0, maxSize)) {
+    if runStart != nil, expiry.maxAgeMilliseconds != nil { try walk(environment, .tooOld, &result) }
+    let looksAtAll = try runStart == nil ? true : isOver(environment)
+    if looksAtAll { try walk(environment, .expired, &result) }
+    if let maxSize, try isOver(environment) {
       let target = UInt64(max(0, Double(maxSize) * trimTo))
       if runStart != nil { try walk(environment, .oldest(target: target, sparesRun: true), &result) }
       try walk(environment, .oldest(target: target, sparesRun: false), &result)
     }
-    if try totals(in: environment).nextBlacklistExpiry <= now.milliseconds { try trimBlacklist(environment) }
+    if try totals(in: environment).nextBlacklistExpiry <= ageEnd.milliseconds { try trimBlacklist(environment) }
     return result
+  }
+
+  /// Whether bodies take more than they may.
+  private func isOver(_ environment: Environment) throws(CacheError) -> Bool {
+    guard let maxSize else { return false }
+    return try totals(in: environment).bodyBytes > UInt64(max(0, maxSize))
   }
 
   private func totals(in environment: Environment) throws(CacheError) -> Totals {
@@ -46,7 +59,7 @@ struct Trimmer {
     var mayHaveMore = true
     while mayHaveMore {
       mayHaveMore = try environment.write { (transaction) throws(CacheError) in
-        try transaction.trimBlacklist(at: now, limit: Self.stepRowCount)
+        try transaction.trimBlacklist(at: ageEnd, limit: Self.stepRowCount)
       }
     }
   }
@@ -97,14 +110,17 @@ struct Trimmer {
   /// Whether neither this row nor any later one can have to go.
   private func isPastLast(_ time: Timestamp, _ purpose: Purpose, isByAccess: Bool) -> Bool {
     switch purpose {
-    case .expired: !expiry.isTooOld(since: time, at: now)
+    case .tooOld: !expiry.isTooOld(since: time, at: ageEnd)
+    case .expired: false
     case .oldest(_, let sparesRun): sparesRun && !isByAccess && runStart.map { time >= $0 } ?? false
     }
   }
 
   private func mustGo(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
-    case .expired: expiry.mayBeRemoved(head, at: now)
+    case .tooOld: expiry.isTooOld(since: expiry.time(of: head), at: ageEnd) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
+    // What the run itself stored goes by its age, even if the server wants it revalidated each time.
+    case .expired: !isOfRun(head) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
     case .oldest(_, let sparesRun): !(sparesRun && isOfRun(head))
     }
   }
@@ -116,7 +132,7 @@ extension TrimResult {
   fileprivate mutating func count(_ head: EntryHead, _ purpose: Trimmer.Purpose, isOfRun: Bool) {
     bytesRemoved += Int(clamping: head.bodySize)
     switch purpose {
-    case .expired: expired += 1
+    case .tooOld, .expired: expired += 1
     case .oldest:
       trimmed += 1
       if isOfRun { evictedProtected += 1 }
@@ -179,21 +195,31 @@ extension ImageCache {
     return Double(try storedTotals().bodyBytes) > Double(maxSize) * (1 + slack)
   }
 
-  /// Removes what is too old, then, if bodies exceed `maxSize`, the oldest until they take at most `maxSize × trimTo`; what was
-  /// stored from `runStart` on goes last of all. Expired entries of the blacklist go too, and blobs that nobody needs, bit by bit.
+  /// Removes everything that has expired, by whatever lifetime, then, if bodies exceed `maxSize`, the oldest until they take at most
+  /// `maxSize × trimTo`. Expired entries of the blacklist go too, and blobs that nobody needs, bit by bit.
+  ///
+  /// With `runStart` it is the trim of a run: what was stored from then on goes last of all. If bodies don't exceed `maxSize`, only what
+  /// is older than `maxAge` goes, so that what has expired sooner, by another lifetime, can still be revalidated.
   ///
   /// Many short transactions: what went before a failure stays gone.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
+    try trim(protecting: runStart, ageEnd: nil)
+  }
+
+  /// The same with the time that ages count to, the server's word aside; nil: now.
+  package func trim(protecting runStart: Timestamp?, ageEnd: Timestamp?) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
     try writeTouches()
+    let now = configuration.time.wall()
     let trimmer = Trimmer(
       expiry: expiry,
       maxSize: configuration.maxSize,
       trimTo: configuration.trimTo,
       runStart: runStart,
-      now: configuration.time.wall()
+      now: now,
+      ageEnd: ageEnd ?? now
     )
     let result = try trimmer.run(in: environment)
     // A crash leaves few blobs behind, if any: a sixteenth of the folders each time finds them soon, at little cost.

@@ -9,7 +9,7 @@ extension BatchLookUp {
     misses.removeAll(keepingCapacity: true)
     switch store {
     case .cache(let cache):
-      try cache.read { reader throws(CacheError) in
+      try cache.read(runStart: context.runStart) { reader throws(CacheError) in
         for request in asked { try look(for: request, in: cache, reader) }
       }
     case .folder where !rules.usesOriginal: misses = asked
@@ -24,12 +24,13 @@ extension BatchLookUp {
         let isThere = try identities.withWrittenURL(request.index) { url throws(CacheError) in
           try folder.contains(url: url) { context.recordWarning("\($0)") }
         }
-        if !isThere || request.revalidation != nil || context.mode.refreshes {
+        if !isThere || request.revalidation != nil && rules.prefersOwnCopy || context.mode.refreshes {
           misses.append(request)
         } else if context.mode.isDryRun {
           decide(request.index, as: EntryResult(.hitDisk))
         } else {
           request.copy = CachedCopy(source: .file(folder), remembered: remembered(request.index))
+          request.revalidation = nil
           undecided.append(request)
         }
       }
@@ -43,8 +44,7 @@ extension BatchLookUp {
   ) throws(CacheError) {
     var request = request
     let index = request.index
-    // What must be asked about is asked about, whoever else has a copy.
-    guard request.revalidation == nil else { return misses.append(request) }
+    guard request.revalidation == nil || !rules.prefersOwnCopy else { return misses.append(request) }
     try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
       if try decideByTransformed(index, identity, cache, reader, isOwn: false) { return }
       guard rules.usesOriginal else { return misses.append(request) }
@@ -53,6 +53,7 @@ extension BatchLookUp {
         decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
       case .copy(let head):
         request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
+        request.revalidation = nil
         undecided.append(request)
       // What a read-only cache has and what has expired there is fetched into the own one.
       case .nothing, .stale: misses.append(request)
@@ -69,8 +70,8 @@ extension BatchLookUp {
       if context.needsData, let remembered = remembered(index) {
         decided.append((index, completion(index, remembered)))
       } else if let known = request.known, !context.retriesBlacklisted {
-        // What is cached is served, and not asked about.
-        if request.revalidation != nil {
+        // What is cached is served, and not asked about, unless it is too old.
+        if request.revalidation != nil, rules.prefersOwnCopy {
           serveAsItIs(request)
         } else {
           decide(index, as: EntryResult(knownBad: known))
@@ -101,7 +102,7 @@ extension BatchLookUp {
   private mutating func serveAsItIs(_ request: Undecided) {
     var request = request
     let index = request.index
-    guard let revalidation = request.revalidation, let cache = context.cache else {
+    guard rules.prefersOwnCopy, let revalidation = request.revalidation, let cache = context.cache else {
       decide(index, as: EntryResult(.skipped))
       return
     }

@@ -103,7 +103,7 @@ struct BatchLookUp {
       for index in indices where !decideFromMemory(index) { misses.append(Undecided(index: index)) }
       return
     }
-    try cache.read { reader throws(CacheError) in
+    try cache.read(runStart: context.runStart) { reader throws(CacheError) in
       for index in indices where !decideFromMemory(index) {
         try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
       }
@@ -147,7 +147,11 @@ struct BatchLookUp {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
     guard let found = memory.image(for: key) else { return nil }
     guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
-    if !context.options.servesExpired, let cache = context.cache, cache.isExpired(found.head, at: context.now) { return nil }
+    if !context.options.servesExpired, let cache = context.cache,
+      cache.isExpired(found.head, at: context.now, runStart: context.runStart)
+    {
+      return nil
+    }
     guard found.vary.isEmpty || matchesVary(index, found.vary, context.cache) else { return nil }
     guard rules.verification.judge(found) == .good, !isPlaceholder(index, found.head.checksum) else { return nil }
     return found
@@ -222,8 +226,7 @@ struct BatchLookUp {
       if isPlaceholder(index, head.checksum) { return .nothing }
       return judgement == .good && rules.isRecordEnough || rules.isDryRun ? .hit(head) : .copy(head)
     }
-    guard context.mode == .refresh || context.followsHTTPFreshness && context.mode.asksNetwork else { return .nothing }
-    guard let details = try reader.details(key, identity: identity) else { return .nothing }
+    guard context.mode.asksNetwork, let details = try reader.details(key, identity: identity) else { return .nothing }
     return .stale(Revalidation(head: head, details: details))
   }
 

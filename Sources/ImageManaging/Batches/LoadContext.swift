@@ -12,8 +12,10 @@ package final class LoadContext: Sendable {
   package let cache: ImageCache?
   /// How images are fetched.
   package let download: PreparedOptions
-  /// When the run of this context began: what it stores is trimmed last.
+  /// When this context was made: what it stores is trimmed last.
   package let startedAt: Timestamp
+  /// When its run began, from and to which ages count; nil if the loads belong to no run.
+  package var runStart: Timestamp? { options.isOfRun ? startedAt : nil }
   let options: LoadOptions
   /// How images are fetched, by ``/ImageURLs/Entry/variant``.
   private let downloads: [PreparedOptions]

@@ -22,6 +22,8 @@ package struct LoadOptions: Sendable {
   package var verifiesHits: Bool
   /// Whether what is too old is served all the same; false by default.
   package var servesExpired: Bool
+  /// Whether the loads belong to a run that begins with the context: ages count from its start, and to it. False by default.
+  package var isOfRun: Bool
   /// Whether what the server allows to be used while it is asked for again (`stale-while-revalidate`, RFC 5861) is served; the caller then
   /// has to ask. False by default.
   package var servesWhileRevalidating: Bool
@@ -65,6 +67,7 @@ package struct LoadOptions: Sendable {
     keyRule: KeyRule = .url,
     verifiesHits: Bool = false,
     servesExpired: Bool = false,
+    isOfRun: Bool = false,
     servesWhileRevalidating: Bool = false,
     delivery: LoadDelivery = [],
     decoding: DecodingOptions = DecodingOptions(),
@@ -89,6 +92,7 @@ package struct LoadOptions: Sendable {
     self.keyRule = keyRule
     self.verifiesHits = verifiesHits
     self.servesExpired = servesExpired
+    self.isOfRun = isOfRun
     self.servesWhileRevalidating = servesWhileRevalidating
     self.delivery = delivery
     self.decoding = decoding

@@ -19,6 +19,9 @@ struct LookUpRules {
   /// Whether what is found may depend on what was looked up before: what memory keeps, and which images stand for many URLs.
   var dependsOnOrder: Bool { looksInMemory || refusesPlaceholders }
   let refreshes: Bool
+  /// Whether an own copy that is to be revalidated comes before other copies, and is served if nothing may be requested: it may be
+  /// fresh, or its server says for how long it is. One that has only reached the cache's maximum age is as good as none.
+  let prefersOwnCopy: Bool
   let isDryRun: Bool
   let writesDisk: Bool
 
@@ -36,6 +39,7 @@ struct LookUpRules {
     isRecordEnough = !context.decodesOriginals && !context.needsData && !context.options.verifiesHits
     refusesPlaceholders = context.placeholders != nil
     refreshes = mode.refreshes
+    prefersOwnCopy = mode.refreshes || context.followsHTTPFreshness
     isDryRun = mode.isDryRun
     writesDisk = mode.writesDisk
   }

@@ -97,7 +97,8 @@ struct CommitBatch {
       case .blacklist(let failure):
         try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
           committed.joinedBlacklist = try writer.blacklist(
-            NewBlacklistEntry(key: flight.key, identity: identity, shownURL: url, kind: failure.kind, status: failure.status)
+            NewBlacklistEntry(key: flight.key, identity: identity, shownURL: url, kind: failure.kind, status: failure.status),
+            runStart: flight.context.runStart
           )
         }
       case .raiseProof(let head, let verified):
@@ -110,7 +111,8 @@ struct CommitBatch {
           identity: identity,
           from: head,
           freshness: response.freshness(renewing: head.freshness),
-          validators: validators.isEmpty ? nil : validators
+          validators: validators.isEmpty ? nil : validators,
+          runStart: flight.context.runStart
         )
         if let verified {
           try writer.raiseProof(of: flight.key, identity: identity, from: head, to: NewProof(verified))
@@ -155,11 +157,14 @@ struct CommitBatch {
         committed.result.storedBytes = UInt64(serialized.bytes.count)
         try serialized.bytes.withRawBytes { bytes throws(CacheError) in
           entry.describe(serialized.verified, checksum: ImageCaching.checksum(of: bytes))
-          try writer.store(entry, body: .bytes(bytes))
+          try writer.store(entry, body: .bytes(bytes), runStart: flight.context.runStart)
         }
       case (.asItCame, .bytes(let bytes)):
-        try bytes.withRawBytes { bytes throws(CacheError) in try writer.store(entry, body: .bytes(bytes)) }
-      case (.asItCame, .staged(let blob)): try writer.store(entry, body: .staged(blob))
+        try bytes.withRawBytes { bytes throws(CacheError) in
+          try writer.store(entry, body: .bytes(bytes), runStart: flight.context.runStart)
+        }
+      case (.asItCame, .staged(let blob)):
+        try writer.store(entry, body: .staged(blob), runStart: flight.context.runStart)
       case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
       }
     }
@@ -216,16 +221,21 @@ extension CommitBatch {
       try flight.entry.shownURL.withRawBytes { url throws(CacheError) in
         try new.bytes.withRawBytes { bytes throws(CacheError) in
           let checksum = ImageCaching.checksum(of: bytes)
-          var entry =
-            switch change {
-            case .store(let image):
-              NewEntry(flight, identity: identity, url: url, image: image, verified: new.verified, checksum: checksum)
-            case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
-              NewEntry(flight, identity: identity, url: url, madeOf: product, verified: new.verified, checksum: checksum)
-            }
+          var runStart = flight.context.runStart
+          var entry: NewEntry
+          switch change {
+          case .store(let image):
+            entry = NewEntry(flight, identity: identity, url: url, image: image, verified: new.verified, checksum: checksum)
+          case .blacklist, .raiseProof, .keepTransformed, .revalidate, .unblacklist:
+            entry = NewEntry(flight, identity: identity, url: url, madeOf: product, verified: new.verified, checksum: checksum)
+            // What is older than its original counts as made of another one.
+            runStart = runStart.map { max($0, product.head.storedAt) }
+            let storedAt = writer.storingTime(runStart, entry.freshness)
+            entry.lifetime = flight.context.remainingLifetime(of: product.head, from: storedAt)
+          }
           // What was made of it is known to be good: of proof the record tells the original's.
           (entry.proof, entry.hasWarnings) = originalProof(change, of: flight)
-          try writer.store(entry, body: .bytes(bytes))
+          try writer.store(entry, body: .bytes(bytes), runStart: runStart)
           let head = try writer.head(of: entry.key, identity: identity)
           committed.result.freshUntil = head.flatMap { flight.context.cache?.expiry(of: $0) }
         }
@@ -263,13 +273,22 @@ extension CommitBatch {
     try transform.identity(of: identity).withRawBytes { identity throws(CacheError) in
       let key = CacheKey(identity: identity)
       guard let head = try writer.head(of: key, identity: identity), head.storedAt >= original.storedAt else { return }
-      _ = try writer.revalidate(key, identity: identity, from: head, freshness: freshness)
+      let runStart = committed.flight.context.runStart
+      _ = try writer.revalidate(key, identity: identity, from: head, freshness: freshness, runStart: runStart)
     }
   }
 }
 
+extension LoadContext {
+  /// For how long what was made of a cached image is as fresh as that, if it is stored then; nil: as long as the cache's rule says.
+  fileprivate func remainingLifetime(of original: EntryHead, from storedAt: Timestamp) -> Duration? {
+    guard let cache, cache.configuration.expireBy == .modification, let end = cache.expiry(of: original) else { return nil }
+    return .milliseconds(max(0, end.milliseconds &- storedAt.milliseconds))
+  }
+}
+
 extension NewEntry {
-  /// What was made of a cached image, which lives no longer than that.
+  /// What was made of a cached image.
   fileprivate init(
     _ flight: Flight,
     identity: UnsafeRawBufferPointer,
@@ -290,10 +309,6 @@ extension NewEntry {
       vary: original.vary
     )
     describe(verified, checksum: checksum)
-    if let cache = flight.context.cache, cache.configuration.expireBy == .modification {
-      let now = flight.context.now.milliseconds
-      lifetime = cache.expiry(of: original.head).map { .milliseconds(max(0, $0.milliseconds &- now)) }
-    }
   }
 
   /// Tells of other bytes than those that came.

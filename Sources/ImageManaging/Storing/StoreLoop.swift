@@ -293,7 +293,7 @@ final class StoreLoop {
     guard let cache = context.writeCache else { return }
     do throws(CacheError) {
       guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
-      context.recordTrim(try cache.trim(protecting: context.startedAt))
+      context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
     } catch {
       context.recordWarning("the cache could not be trimmed: \(context.sentence(error))")
     }

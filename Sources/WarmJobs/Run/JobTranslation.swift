@@ -43,6 +43,7 @@ extension Job {
       layers: layers,
       keyRule: cache.key,
       verifiesHits: cache.verifiesHits,
+      isOfRun: true,
       transformer: transform?.resize.transformer,
       encoding: transform?.encoding,
       variants: loadVariants,

@@ -1,0 +1,147 @@
+import ImageCaching
+import ImageManaging
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// From when to when ages count: in runs from start to start, in single loads from moment to moment.
+@Suite struct RunAgeTests {
+  private static let day = Duration.seconds(86_400)
+  /// The cache's own maximum age, and how long it keeps a URL on the blacklist.
+  private static let (maxAge, ttl) = (day * 7, Duration.seconds(6 * 3600))
+
+  private func makeOrigin() throws -> Origin {
+    let origin = try Origin()
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    origin.set("/gone", .status(404))
+    return origin
+  }
+
+  /// The context of a run that begins now.
+  private func run(_ loader: Loader) -> LoadContext { loader.context(LoadOptions(isOfRun: true)) }
+
+  @Test("max-age and the blacklist's time count from the start of one run to the start of another, however long they take")
+  func fromStartToStart() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let first = run(loader)
+    loader.clock.advance(by: .seconds(400))
+    #expect(try await loader.load(origin.url("/a"), first).outcome == .downloaded)
+    #expect(try await loader.load(origin.url("/gone"), first).outcome == .failed)
+    loader.clock.advance(by: Self.ttl - .seconds(400 + 61))
+    #expect(try await loader.load(origin.url("/gone"), run(loader)).outcome == .blacklisted)
+    loader.clock.advance(by: .seconds(61))
+    let second = run(loader)
+    loader.clock.advance(by: .seconds(300))
+    #expect(try await loader.load(origin.url("/gone"), second).outcome == .failed)
+    loader.clock.advance(by: Self.maxAge - Self.ttl - .seconds(300 + 61))
+    #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .hitDisk)
+    loader.clock.advance(by: .seconds(61))
+    #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .revalidated)
+    #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .hitDisk)
+  }
+
+  @Test("a run that starts up to a minute earlier than the last one requests what is due")
+  func schedulersAreInexact() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let first = run(loader)
+    for path in ["/a", "/gone"] { _ = try await loader.load(origin.url(path), first) }
+    loader.clock.advance(by: Self.ttl - .seconds(60))
+    #expect(try await loader.load(origin.url("/gone"), run(loader)).outcome == .failed)
+    loader.clock.advance(by: Self.maxAge - Self.ttl)
+    #expect(try await loader.load(origin.url("/a"), run(loader)).outcome == .revalidated)
+  }
+
+  @Test("what a run has stored is fresh for itself, however long it takes, and expired for others")
+  func ownEntriesAreFresh() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let long = run(loader)
+    for path in ["/a", "/gone"] { _ = try await loader.load(origin.url(path), long) }
+    loader.clock.advance(by: Self.maxAge * 2)
+    #expect(try await loader.load(origin.url("/a"), long).outcome == .hitDisk)
+    #expect(try await loader.load(origin.url("/gone"), long).outcome == .blacklisted)
+    #expect(try loader.cache.trim(protecting: long.startedAt, ageEnd: long.runStart) == TrimResult())
+    #expect(try await loader.load(origin.url("/a")).outcome == .revalidated)
+  }
+
+  @Test("the server's word on freshness counts from its response, whenever the run began")
+  func theServersWordIsExact() async throws {
+    let (loader, origin) = (try Loader(freshness: .http), try Origin())
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: ["Cache-Control": "max-age=3600"]))
+    let first = run(loader)
+    loader.clock.advance(by: .seconds(400))
+    #expect(try await loader.load(origin.url("/a"), first).outcome == .downloaded)
+    loader.clock.advance(by: .seconds(3599))
+    let second = run(loader)
+    #expect(try await loader.load(origin.url("/a"), second).outcome == .hitDisk)
+    loader.clock.advance(by: .seconds(1))
+    #expect(try await loader.load(origin.url("/a"), second).outcome == .revalidated)
+  }
+
+  @Test("a load of no run counts ages to the moment")
+  func singleLoads() async throws {
+    let (loader, origin) = (try Loader(), try makeOrigin())
+    let context = loader.context()
+    loader.clock.advance(by: .seconds(400))
+    for path in ["/a", "/gone"] { _ = try await loader.load(origin.url(path), context) }
+    loader.clock.advance(by: Self.ttl - .milliseconds(1))
+    #expect(try await loader.load(origin.url("/gone"), context).outcome == .blacklisted)
+    loader.clock.advance(by: .milliseconds(1))
+    #expect(try await loader.load(origin.url("/gone"), context).outcome == .failed)
+    loader.clock.advance(by: Self.maxAge - Self.ttl - .milliseconds(1))
+    #expect(try await loader.load(origin.url("/a"), context).outcome == .hitDisk)
+    loader.clock.advance(by: .milliseconds(1))
+    #expect(try await loader.load(origin.url("/a"), context).outcome == .revalidated)
+  }
+}
+
+/// What has expired by the cache's own rule of age.
+@Suite struct ExpiredEntryTests {
+  @Test("an expired image is revalidated, and a 304 renews it")
+  func expiredIsRevalidated() async throws {
+    let (loader, origin) = (try Loader(), try Origin())
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    origin.set("/plain", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    for path in ["/a", "/plain"] { _ = try await loader.load(origin.url(path)) }
+    loader.clock.advance(by: .seconds(8 * 86_400))
+    let renewed = try await loader.load(origin.url("/a"))
+    #expect(renewed.outcome == .revalidated && renewed.receivedBytes == 0)
+    #expect(try await loader.load(origin.url("/plain")).outcome == .downloaded)
+    loader.clock.advance(by: .seconds(6 * 86_400))
+    #expect(try await loader.load(origin.url("/a")).outcome == .hitDisk)
+    #expect(origin.requests.count == 4)
+  }
+
+  @Test("an expired image of a URL that is known bad isn't served")
+  func knownBad() async throws {
+    let (loader, origin) = (try Loader(), try Origin())
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await loader.load(origin.url("/a"))
+    loader.clock.advance(by: .seconds(8 * 86_400))
+    origin.set("/a", .status(404))
+    #expect(try await loader.load(origin.url("/a")).outcome == .failed)
+    #expect(try await loader.load(origin.url("/a")).outcome == .blacklisted)
+  }
+
+  @Test("without permission to download, an expired image is a miss")
+  func notDownloaded() async throws {
+    let (loader, origin) = (try Loader(), try Origin())
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await loader.load(origin.url("/a"))
+    loader.clock.advance(by: .seconds(8 * 86_400))
+    let hooks = LoadHooks(shouldDownload: { _ in false })
+    #expect(try await loader.load(origin.url("/a"), loader.context(LoadOptions(hooks: hooks))).outcome == .skipped)
+  }
+
+  @Test("a fresh copy of a read-only cache comes before a request about the own expired one")
+  func readOnlyCopy() async throws {
+    let (loader, other, origin) = (try Loader(), try Loader(), try Origin())
+    origin.set("/a", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
+    _ = try await loader.load(origin.url("/a"))
+    loader.clock.advance(by: .seconds(8 * 86_400))
+    _ = try await other.load(origin.url("/a"))
+    let context = loader.context(LoadOptions(readOnly: [.cache(other.cache)]))
+    #expect(try await loader.load(origin.url("/a"), context).outcome == .hitDisk)
+    #expect(origin.requests.count == 2)
+  }
+}
