@@ -1,4 +1,4 @@
-import ImagePrimitives
+public import ImagePrimitives
 import Synchronization
 
 /// How busy an ``ImageDownloader`` is, and what has held it back since it started.
@@ -27,6 +27,10 @@ public struct DownloaderStatistics: Sendable {
     public internal(set) var remaining: Duration
     /// The status by which it asked for the pause, 429 or 503; nil where it does nothing but fail (``CircuitBreaker``).
     public internal(set) var status: Int?
+    /// Its last failure, where it does nothing but fail.
+    public internal(set) var failure: Failure?
+    /// Whether its downloads fail meanwhile instead of waiting.
+    public internal(set) var isDown = false
   }
 
   /// Nanoseconds by what bounded the downloader.
@@ -74,6 +78,8 @@ final class Monitor: Sendable {
     var host: String
     var until: MonotonicInstant
     var status: Int?
+    var failure: Failure?
+    var isDown = false
   }
 
   /// What holds up what is loaded, beyond the transfers too.
@@ -94,7 +100,13 @@ final class Monitor: Sendable {
       var statistics = state.statistics
       statistics.add(now.since(state.since).wholeNanoseconds, limitedBy: state.limit)
       statistics.pausedHosts = state.paused.lazy.filter { $0.until > now }.map {
-        DownloaderStatistics.PausedHost(host: $0.host, remaining: $0.until.since(now), status: $0.status)
+        DownloaderStatistics.PausedHost(
+          host: $0.host,
+          remaining: $0.until.since(now),
+          status: $0.status,
+          failure: $0.failure,
+          isDown: $0.isDown
+        )
       }
       return statistics
     }
@@ -104,9 +116,9 @@ final class Monitor: Sendable {
   func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
 
   /// Notes that a host is left alone until `time`, since it asked for that by `status` or, without one, did nothing but fail.
-  func note(_ host: String, until time: MonotonicInstant, status: Int?) {
+  func note(_ host: String, until time: MonotonicInstant, status: Int?, failure: Failure? = nil, isDown: Bool = false) {
     state.withLock { state in
-      let noted = PausedHost(host: host, until: time, status: status)
+      let noted = PausedHost(host: host, until: time, status: status, failure: failure, isDown: isDown)
       if let index = state.paused.firstIndex(where: { $0.host == host }) {
         if state.paused[index].until < time { state.paused[index] = noted }
       } else if state.paused.count < DownloaderStatistics.maximumPausedHosts {

@@ -58,7 +58,7 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
   public var isTransient: Bool
   /// One sentence without secrets; text from outside in it is not escaped yet.
   public var message: String
-  /// The setting that it is by; nil if no setting could change it.
+  /// What it is by; nil if the message tells all that is known.
   public var reason: FailureReason?
 
   /// The sentence.
@@ -72,7 +72,7 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
     self.message = message
   }
 
-  /// A failure by a setting, worded for users of the library.
+  /// A failure by that reason, worded for users of the library.
   public init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
     self.init(reason.kind, status: status, isTransient: isTransient, message: "\(reason)")
     self.reason = reason

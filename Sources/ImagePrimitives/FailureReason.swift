@@ -1,4 +1,5 @@
-/// The setting that a failure is by, with the values that were compared; a program that knows the setting by another name words it anew.
+/// What a failure is by, with the values that tell: a setting, which a program that knows it by another name words anew, or a host that
+/// can't be reached.
 public indirect enum FailureReason: Sendable, Hashable {
   /// The body has fewer bytes than are required.
   case tooFewBytes(Int, minimum: Int)
@@ -34,6 +35,12 @@ public indirect enum FailureReason: Sendable, Hashable {
   case waitTooLong(finding: String, maximum: Duration, wasRequested: Bool)
   /// The body is larger than is downloaded; nil if the server declared no length.
   case bodyTooLarge(declaredBytes: Int?, maximum: Int)
+  /// The name of a host could not be resolved.
+  case unresolved(name: String)
+  /// Nothing accepted a connection; the cause is the system's, such as `Connection refused`.
+  case noConnection(to: String, cause: String)
+  /// The host gets no requests for now, after so many failures in a row; with the last of them.
+  case hostDown(failures: Int, last: Failure)
   /// A reason that another sentence quotes.
   case quoted(before: String, FailureReason, after: String)
 
@@ -49,6 +56,9 @@ public indirect enum FailureReason: Sendable, Hashable {
     case .secondRequest, .noRemoteHit: .remoteCache
     case .waitTooLong: .httpStatus
     case .bodyTooLarge: .tooLarge
+    case .unresolved: .dns
+    case .noConnection: .connect
+    case .hostDown: .hostDown
     case .quoted(_, let reason, _): reason.kind
     }
   }
@@ -76,7 +86,28 @@ public indirect enum FailureReason: Sendable, Hashable {
     case .waitTooLong(let finding, _, _): finding
     case .bodyTooLarge(nil, _): "the body"
     case .bodyTooLarge(let bytes?, _): "the declared body of \(bytes) bytes"
+    case .unresolved(let name): "the name \(name) could not be resolved"
+    case .noConnection(let address, let cause): "no connection to \(address): \(cause)"
+    case .hostDown(let failures, let last):
+      "skipped after \(failures) \(failures == 1 ? "failure" : "failures in a row"): \(last.cause)"
     case .quoted(_, let reason, _): reason.finding
+    }
+  }
+}
+
+extension Failure {
+  /// The cause alone, for a sentence that names the host or is beside its URL, such as `connection refused`.
+  package var cause: String {
+    guard case .noConnection(_, let cause) = reason else { return message }
+    return cause.prefix(1).lowercased() + cause.dropFirst()
+  }
+
+  /// Why a host can't be reached; nil if it can, or if that isn't known.
+  package var unreachableReason: FailureReason? {
+    switch reason {
+    case .unresolved, .noConnection: reason
+    case .hostDown(_, let last): last.unreachableReason
+    default: nil
     }
   }
 }
@@ -101,6 +132,7 @@ extension FailureReason: CustomStringConvertible {
     case .noRemoteHit: "\(finding), and a hit of a remote cache is required"
     case .waitTooLong: sentence(naming: "DownloadOptions.retryAfterMaximum")
     case .bodyTooLarge: sentence(naming: "DownloadOptions.maxBytes")
+    case .unresolved, .noConnection, .hostDown: finding
     case .quoted(let before, let reason, let after): "\(before)\(reason)\(after)"
     }
   }

@@ -3,7 +3,10 @@ import ImagePrimitives
 /// When requests to a host that only fails stop: the circuit breaker of Nygard's "Release It!", with an end.
 ///
 /// Transient failures count, attempt by attempt; 429 and 503, by which a host asks for a pause, neither count nor reset the count,
-/// and every other response, 404 included, resets it.
+/// and every other response, 404 included, resets it, even one whose body is cut off.
+///
+/// A host that can't be reached, as it refuses connections or its name doesn't resolve, is not overloaded: it gets no pauses of this
+/// length but, for each retry that the download has, one of its backoff.
 public struct CircuitBreaker: Sendable, Hashable {
   /// Consecutive failures after which requests to the host stop; 20 by default, at least 1.
   public var failures: Int
@@ -25,6 +28,17 @@ public struct CircuitBreaker: Sendable, Hashable {
 
   /// Never stops requests to a host.
   public static let off = CircuitBreaker(failures: .max)
+
+  /// The longest pause of a host that can't be reached.
+  private static let longestUnreachablePause = Duration.seconds(2)
+
+  /// The same for a host that can't be reached, whose downloads have so many retries after such waits.
+  func forUnreachable(_ retries: Int, _ backoff: Backoff, try number: Int) -> CircuitBreaker {
+    var rules = self
+    rules.rounds = min(rounds, retries)
+    rules.pause = min(pause, backoff.limit(beforeRetry: number), Self.longestUnreachablePause)
+    return rules
+  }
 }
 
 /// The state of a ``CircuitBreaker`` for one host.
@@ -71,6 +85,14 @@ struct BreakerState {
     }
   }
 
+  /// Tries since the breaker opened that have failed.
+  var failedTries: Int {
+    switch state {
+    case .closed: 0
+    case .open(_, let failedTries), .trying(let failedTries), .down(_, let failedTries): failedTries
+    }
+  }
+
   /// A request has failed transiently. While the breaker is open, failures of earlier requests don't count.
   mutating func fail(by rules: CircuitBreaker, now: MonotonicInstant) -> Change {
     switch state {
@@ -78,6 +100,10 @@ struct BreakerState {
       guard failures + 1 >= rules.failures else {
         state = .closed(failures: failures + 1)
         return .none
+      }
+      if rules.rounds == 0 {
+        state = .down(until: now.advanced(by: rules.downFor), failedTries: 0)
+        return .down
       }
       state = .open(until: now.advanced(by: rules.pause), failedTries: 0)
       return .leftAlone

@@ -15,8 +15,12 @@ struct HostPolicy {
   private(set) var pause = HostPause()
   private(set) var breaker = BreakerState()
   private var adaptive = AdaptiveLimit()
+  /// Consecutive failures.
+  private var failuresInRow = 0
   /// The failure after which requests to the host last stopped.
-  private(set) var lastFailure: String?
+  private(set) var lastFailure: Failure?
+  /// The consecutive failures by then.
+  private var failuresByStop = 0
 
   /// Nothing may begin before this.
   var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
@@ -50,20 +54,38 @@ struct HostPolicy {
     switch response {
     case .answered(let latency):
       pause.heal()
+      failuresInRow = 0
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
+      return breaker.heal()
+    case .cut:
+      failuresInRow = 0
+      if rules.isAdaptive { adaptive.fail(running: running) }
       return breaker.heal()
     case .busy(let begun):
       pause.note(begun: begun, now: now)
       if rules.isAdaptive { adaptive.fail(running: running) }
-    case .failed(let failure):
-      if rules.isAdaptive { adaptive.fail(running: running) }
-      let change = breaker.fail(by: rules.breaker, now: now)
-      if change != .none { lastFailure = failure.message }
-      return change
+    case .failed(let failure): return fail(failure, by: rules.breaker, running: running, rules, now: now)
+    case .unreachable(let failure, let retries, let backoff):
+      let breaker = rules.breaker.forUnreachable(retries, backoff, try: breaker.failedTries)
+      return fail(failure, by: breaker, running: running, rules, now: now)
     case .nothing:
       if rules.isAdaptive { adaptive.pass() }
     }
     return .none
+  }
+
+  private mutating func fail(
+    _ failure: Failure,
+    by rules: CircuitBreaker,
+    running: Int,
+    _ host: HostRules,
+    now: MonotonicInstant
+  ) -> BreakerState.Change {
+    if host.isAdaptive { adaptive.fail(running: running) }
+    failuresInRow += 1
+    let change = breaker.fail(by: rules, now: now)
+    if change != .none { (lastFailure, failuresByStop) = (failure, failuresInRow) }
+    return change
   }
 
   /// A request has ended, of whatever kind.
@@ -75,7 +97,10 @@ struct HostPolicy {
   }
 
   /// Forgets its failures, but not its pauses.
-  mutating func forgetFailures() { breaker.forget() }
+  mutating func forgetFailures() {
+    breaker.forget()
+    failuresInRow = 0
+  }
 
   /// Changes the interval between two starts.
   mutating func changeInterval(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
@@ -88,7 +113,7 @@ struct HostPolicy {
   /// Why a download with that patience can't wait for this host; nil if it can.
   func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRefusal? {
     let downFor = breaker.earliestStart.since(now)
-    if breaker.isDown, downFor > .zero { return .down(lastFailure: lastFailure ?? "it only failed", remaining: downFor) }
+    if breaker.isDown, downFor > .zero, let lastFailure { return .down(failures: failuresByStop, last: lastFailure) }
     let remaining = pause.remaining(at: now)
     let total = pause.total(at: now)
     guard remaining > .zero, total > patience else { return nil }
@@ -104,30 +129,26 @@ enum HostResponse {
   case busy(begun: MonotonicInstant)
   /// A transient failure.
   case failed(Failure)
+  /// A transient failure of a response that had begun: the host is up.
+  case cut
+  /// A host that can't be reached by a download with so many retries.
+  case unreachable(Failure, retries: Int, backoff: Backoff)
   case nothing
 }
 
 /// Why a host gets no request.
 enum HostRefusal: Equatable {
-  /// It failed so often that it counts as down for `remaining` more.
-  case down(lastFailure: String, remaining: Duration)
+  /// It failed so often that it counts as down.
+  case down(failures: Int, last: Failure)
   /// It has sent nothing but 429 and 503; `remaining` is left of pauses of `total`.
   case paused(status: Int, remaining: Duration, total: Duration)
 
   /// The failure of downloads that wait for the host.
   func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
     switch self {
-    case .down(let lastFailure, let remaining):
+    case .down(let failures, let last):
       // Final for this run, but a later one may succeed.
-      return Failure(
-        .hostDown,
-        isTransient: true,
-        message:
-          """
-          \(host.address) is not asked for \(remaining.wholeSecondsText) more, since it did nothing but fail (\(lastFailure)); \
-          a later run asks again
-          """
-      )
+      return Failure(.hostDown(failures: failures, last: last), isTransient: true)
     case .paused(let status, let remaining, let total):
       let answer = "\(host.address) answered \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
       let wish =

@@ -15,7 +15,12 @@ extension TransferLoop {
       recordBusy(slot, status: status, begun: transfer.started, asked: wait)
       return wait
     }
-    if failure.isTransient {
+    if failure.unreachableReason != nil {
+      let options = pending[slot].download.options
+      record(host, .unreachable(failure, retries: options.retries, backoff: options.backoff))
+    } else if failure.kind == .truncated || failure.kind == .reset, transfer.statusOnWire > 0 {
+      record(host, .cut)
+    } else if failure.isTransient {
       record(host, .failed(failure))
     } else {
       record(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
@@ -40,10 +45,23 @@ extension TransferLoop {
   private func record(_ host: Int, _ response: HostResponse) {
     switch queue.record(response, from: host, now: iteration.now) {
     case .none: break
-    case .leftAlone: monitor.note(hosts.origin(host).written, until: queue.pausedUntil(host), status: nil)
+    case .leftAlone: noteFailing(host)
     case .healed: monitor.forget(hosts.origin(host).written)
-    case .down: refuseWaiting(for: host)
+    case .down:
+      noteFailing(host)
+      refuseWaiting(for: host)
     }
+  }
+
+  private func noteFailing(_ host: Int) {
+    let failure = queue.lastFailure(of: host)
+    monitor.note(
+      hosts.origin(host).written,
+      until: queue.pausedUntil(host),
+      status: nil,
+      failure: failure,
+      isDown: queue.isDown(host)
+    )
   }
 
   /// Pauses a host until `time`, and fails downloads that may not wait for so long.

@@ -373,6 +373,9 @@ extension DownloadQueue {
   /// Until when `host` is paused.
   func pausedUntil(_ host: Int) -> MonotonicInstant { hosts[host].policy.pausedUntil }
 
+  /// The failure after which requests to `host` last stopped.
+  func lastFailure(of host: Int) -> Failure? { hosts[host].policy.lastFailure }
+
   /// Forgets the failures of all hosts.
   mutating func forgetFailures() {
     for host in hosts.indices {

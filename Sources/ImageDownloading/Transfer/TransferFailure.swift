@@ -30,9 +30,9 @@ extension Transfer {
     if let failure = connectionFailure(code) { return failure }
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return .transient(.dns, "the name \(origin.name) could not be resolved")
+      return Failure(.unresolved(name: origin.name), isTransient: true)
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
-      return .transient(.connect, "no connection to \(origin.address)\(way): \(systemError ?? curlError(code))")
+      return Failure(.noConnection(to: origin.address + way, cause: systemError ?? curlError(code)), isTransient: true)
     case CURLE_OPERATION_TIMEDOUT:
       return timedOut(after: options.connectTimeout)
     case CURLE_PARTIAL_FILE:

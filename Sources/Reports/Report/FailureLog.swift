@@ -64,6 +64,14 @@ struct FailureLog {
     standings.count(standing, kind: key.kind)
   }
 
+  /// Why the host can't be reached that most entries failed for.
+  var unreachable: FailureReason? {
+    let reasons = groups.values.compactMap { group in
+      group.summary.examples.first?.failure?.unreachableReason.map { (reason: $0, count: group.summary.count) }
+    }
+    return reasons.max { $0.count < $1.count }?.reason
+  }
+
   /// The groups, the largest first, with the names of their hosts.
   func summaries(hosts: HostTable) -> [FailureGroup] {
     groups.values.map { group in

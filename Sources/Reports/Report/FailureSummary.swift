@@ -64,8 +64,11 @@ public struct FailureGroup: Sendable, Equatable {
 
   var key: Key { Key(kind: kind, status: status) }
 
-  /// The order of reports: the largest first, then by name.
-  func isBefore(_ other: FailureGroup) -> Bool { (other.count, sortingName) < (count, other.sortingName) }
+  /// The order of reports: hosts that are down, for which all of their URLs failed; then the largest first, then by name.
+  func isBefore(_ other: FailureGroup) -> Bool {
+    if (kind == .hostDown) != (other.kind == .hostDown) { return kind == .hostDown }
+    return (other.count, sortingName) < (count, other.sortingName)
+  }
 
   private var sortingName: String { "\(kind?.name ?? "") \(status ?? 0)" }
 

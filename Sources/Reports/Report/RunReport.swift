@@ -84,6 +84,9 @@ public final class RunReport {
   /// Bytes of bodies received from the network so far.
   public var receivedBytes: UInt64 { tally.traffic.receivedBytes }
 
+  /// Why the host can't be reached that most entries failed for so far; nil if all hosts can be.
+  package var unreachable: FailureReason? { tally.failures.unreachable }
+
   /// Until when all entries that were good so far are fresh; nil if none of them ever expires, or there are none.
   public var freshUntil: Timestamp? { tally.freshUntil }
 

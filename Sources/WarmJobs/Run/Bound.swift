@@ -28,8 +28,10 @@ struct Bound {
   /// begun, or was done.
   let shares: [BottleneckShare]
 
-  /// - Parameter peakRunning: the most transfers that ran at once.
-  init(_ times: BottleneckTimes, peakRunning: Int, job: Job, duration: Duration) {
+  /// - Parameters:
+  ///   - peakRunning: the most transfers that ran at once.
+  ///   - unreachable: why a host can't be reached; nil if all can.
+  init(_ times: BottleneckTimes, peakRunning: Int, unreachable: FailureReason? = nil, job: Job, duration: Duration) {
     let nanoseconds = max(1, Double(duration.wholeNanoseconds))
     let parts = Part.allCases
       .map { part in (part, Double(part.bottlenecks.reduce(0) { $0 + times[$1] })) }
@@ -42,7 +44,7 @@ struct Bound {
       sentence = nil
       return
     }
-    sentence = "\(part.rawValue): \(job.advice(against: cause, peakRunning: peakRunning))"
+    sentence = "\(part.rawValue): \(job.advice(against: cause, peakRunning: peakRunning, unreachable: unreachable))"
   }
 }
 

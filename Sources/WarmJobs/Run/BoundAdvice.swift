@@ -5,7 +5,7 @@ import Manifests
 
 extension Job {
   /// The bottleneck and the remedy, as one sentence.
-  func advice(against bottleneck: Bottleneck, peakRunning: Int) -> String {
+  func advice(against bottleneck: Bottleneck, peakRunning: Int, unreachable: FailureReason? = nil) -> String {
     let used = "\(min(peakRunning, prefetch.limits.concurrency)) of \(prefetch.limits.concurrency) transfers used"
     switch bottleneck {
     case .concurrency:
@@ -18,10 +18,9 @@ extension Job {
       return "\(used); raise prefetch.per-host"
     case .rate:
       return "requests waited for their time; raise \(slowestRateKey)"
-    case .pause:
-      return "hosts that answered 429 or 503, or only failed, were left alone; ask them for less with prefetch.per-host-rate"
-    case .retry:
-      return "requests that failed waited for their next try; lower request.backoff or request.retries"
+    case .pause, .retry:
+      if let advice = unreachable.flatMap(advice) { return advice }
+      return waitingAdvice(bottleneck)
     case .coding:
       return "images came faster than all cores decoded them; use more cores\(lighterVerification)"
     case .writing:
@@ -39,6 +38,21 @@ extension Job {
         "the thread that makes transfers was always busy; use a faster core, or run parts of the job in processes of their own"
     case .checking:
       return "the thread that checks what came was always busy; use a faster core"
+    }
+  }
+
+  private func waitingAdvice(_ bottleneck: Bottleneck) -> String {
+    bottleneck == .pause
+      ? "hosts that answered 429 or 503, or only failed, were left alone; ask them for less with prefetch.per-host-rate"
+      : "requests that failed waited for their next try; lower request.backoff or request.retries"
+  }
+
+  /// What helps with a host that can't be reached; nil for another reason.
+  private func advice(_ unreachable: FailureReason) -> String? {
+    switch unreachable {
+    case .unresolved(let name): "\(name) doesn't resolve; check the name and DNS"
+    case .noConnection: "\(unreachable.finding); check the address, the port and whether the server runs"
+    default: nil
     }
   }
 

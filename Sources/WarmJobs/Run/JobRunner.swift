@@ -93,7 +93,7 @@ public final class JobRunner {
     end.isEmpty = summary.sourceEnded && !run.hasEntries && !reader.othersHaveEntries
     end.breakage = summary.cacheError.map(\.jobSentence) ?? summary.sourceError.map(jobSentence(of:))
     if onMiss == nil { session.trim() }
-    let bound = session.bound
+    let bound = session.bound(unreachable: report.unreachable)
     end.bottleneck = bound.sentence
     end.bottlenecks = bound.shares
     end.peakMemoryBytes = session.peakMemoryBytes

@@ -87,10 +87,13 @@ package final class JobSession {
   package var pauseNote: String? { manager.downloader.statistics.pauseNote }
 
   /// The bottleneck so far.
-  var bound: Bound {
+  ///
+  /// - Parameter unreachable: why the host with most failures of this kind can't be reached; nil if all can.
+  func bound(unreachable: FailureReason?) -> Bound {
     Bound(
       manager.downloader.pipeline.times.since(waitsBefore),
       peakRunning: manager.downloader.statistics.peakRunning,
+      unreachable: unreachable,
       job: job,
       duration: elapsed
     )
@@ -100,7 +103,7 @@ package final class JobSession {
   package func trim() {
     guard let cache = stores.writableCache else { return }
     do throws(CacheError) {
-      context.recordTrim(try cache.trim(protecting: context.startedAt))
+      context.recordTrim(try cache.trim(protecting: context.startedAt, ageEnd: context.runStart))
     } catch {
       context.recordWarning("the cache could not be trimmed: \(error.jobSentence)")
     }

@@ -26,6 +26,7 @@ struct JobWording: Wording {
     case .noRemoteHit: "\(finding), and verify.remote-cache asks for a hit"
     case .waitTooLong: reason.sentence(naming: "request.retry-after-max")
     case .bodyTooLarge: reason.sentence(naming: "max-bytes")
+    case .unresolved, .noConnection, .hostDown: finding
     case .quoted(let before, let reason, let after): "\(before)\(sentence(reason))\(after)"
     }
   }

@@ -79,7 +79,39 @@ struct HostPolicyTests {
     #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .down)
-    #expect(policy.refusal(.seconds(1), now: now) == .down(lastFailure: "it hung up", remaining: .seconds(300)))
+    #expect(policy.refusal(.seconds(1), now: now) == .down(failures: 3, last: failure))
+  }
+
+  @Test("a host that can't be reached gets a pause of the backoff for each retry, and is down then", arguments: [0, 1, 2, 9])
+  func unreachable(retries: Int) {
+    let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2))
+    let failure = Failure(.noConnection(to: "img.example.com", cause: "Connection refused"), isTransient: true)
+    let refused = HostResponse.unreachable(
+      failure,
+      retries: retries,
+      backoff: Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+    )
+    var policy = HostPolicy()
+    #expect(policy.record(refused, running: 1, rules, now: now) == .none)
+    for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)].prefix(retries) {
+      #expect(policy.record(refused, running: 1, rules, now: now) == .leftAlone)
+      #expect(policy.earliestStart == now.advanced(by: pause))
+      policy.start(rules, now: now)
+    }
+    #expect(policy.record(refused, running: 1, rules, now: now) == .down)
+    #expect(policy.refusal(.zero, now: now) == .down(failures: 2 + min(retries, 3), last: failure))
+  }
+
+  @Test("a body that is cut off shows that its host is up")
+  func cutBody() {
+    var policy = HostPolicy()
+    let failure = Failure(.reset, isTransient: true, message: "it hung up")
+    for _ in 0..<9 {
+      #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
+      #expect(policy.record(.cut, running: 1, rules, now: now) == .none)
+    }
+    for _ in 0..<2 { _ = policy.record(.failed(failure), running: 1, rules, now: now) }
+    #expect(policy.record(.cut, running: 1, rules, now: now) == .healed)
   }
 
   @Test("only state that differs from a new host's is kept")

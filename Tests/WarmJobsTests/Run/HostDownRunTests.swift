@@ -1,5 +1,6 @@
 import ImageDownloading
 import ImageManaging
+import ImagePrimitives
 import Reports
 import TestOrigin
 import TestSupport
@@ -21,10 +22,12 @@ import WarmJobs
     let port = RefusedPort()
     let origin = try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg"))
     let urls = (0..<500).map { port.url("/\($0).jpg") } + (0..<20).map { origin.url("/\($0).jpg") }
-    let (report, _, json) = try runs.run(runs.job(urls: urls, keys: "prefetch: {per-host: 1}"), by: impatient)
+    let keys = "prefetch: {per-host: 1}\nrequest: {retries: 0}"
+    let (report, _, json) = try runs.run(runs.job(urls: urls, keys: keys), by: impatient)
     #expect(report.totals.downloaded == 20 && report.totals.failed == 500 && report.exitStatus == .beyondLimits)
-    // Five in a row, and three that tried it again.
-    #expect(json["failures_by_kind"] as? [String: Int] == ["connect": 8, "host-down": 492])
+    // Five in a row: without retries nothing tries it again.
+    #expect(json["failures_by_kind"] as? [String: Int] == ["connect": 5, "host-down": 495])
+    #expect(report.failureGroups.map(\.kind) == [.hostDown, .connect])
     #expect(report.end.blacklist?.entries == 0)
     withExtendedLifetime(port) {}
   }
