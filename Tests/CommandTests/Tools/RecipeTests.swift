@@ -1,4 +1,5 @@
 import Foundation
+import TestOrigin
 import TestSupport
 import Testing
 
@@ -32,9 +33,77 @@ import Testing
         .replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(separator: " ").map { String($0) }
       let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
       let result = try await Command.run(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path)
-      #expect(words[0] == "run" && result.status == 0, "\(line): \(result.errorText)")
+      #expect(["run", "check"].contains(words[0]) && result.status == 0, "\(line): \(result.errorText)")
     }
   }
+
+  // MARK: Continuous integration
+
+  /// Runs what a push runs, in a checkout that keeps every file from push to push; returns whether the pipeline passes.
+  private func push(to platform: String, branch: String = "main", _ checkout: JobFolder) async throws -> Bool {
+    func status(_ script: String, _ variables: [String: String?]) async throws -> Int? {
+      let text = String(decoding: try #require(folder.read("ci/\(script).sh"), "\(script)"), as: UTF8.self)
+      let path = ["PATH": "\(folder.file("ci")):/usr/bin:/bin", "GITHUB_REF": "refs/heads/\(branch)"]
+      let command = try Command(
+        "/bin/bash",
+        ["--noprofile", "--norc", "-eo", "pipefail", "-c", text],
+        environment: checkout.environment.merging(path) { $1 }.merging(variables) { $1 },
+        workingDirectory: checkout.folder.path
+      )
+      let result = try await command.wait()
+      #expect([0, 2].contains(result.status), "\(script): \(result.errorText)")
+      return result.status
+    }
+    guard platform.hasSuffix("-shards") else { return try await status(platform, [:]) == 0 }
+    for shard in 1...5 {
+      _ = try await status(platform, ["SHARD": "\(shard)", "CI_NODE_INDEX": "\(shard)", "CI_NODE_TOTAL": "5"])
+    }
+    return try await status(platform.replacing("shards", with: "merge"), [:]) == 0
+  }
+
+  /// A checkout with the recipes' job, over images of `origin`.
+  private func checkout(_ origin: Origin) throws -> JobFolder {
+    let checkout = JobFolder("")
+    checkout.folder.write(try #require(folder.read("images.yaml")), to: "images.yaml")
+    checkout.folder.write(imageURLs(origin, 0..<12).map { "\($0)\n" }.joined(), to: "urls/images.txt")
+    if !FileManager.default.fileExists(atPath: folder.file("ci/prewarm")) {
+      try FileManager.default.createSymbolicLink(atPath: folder.file("ci/prewarm"), withDestinationPath: BuiltCommand.path)
+    }
+    return checkout
+  }
+
+  @Test(
+    "each push gets the verdict on the images of its time",
+    arguments: ["github", "gitlab", "github-shards", "gitlab-shards"]
+  )
+  func verdictOfEachPush(platform: String) async throws {
+    let origin = try makeImageOrigin()
+    let checkout = try checkout(origin)
+    let good = Behaviour.body(SampleImages.jpeg(3), type: "image/jpeg")
+    #expect(try await push(to: platform, checkout))
+    origin.set("/images/3.jpg", .body(Array(SampleImages.jpeg(3).prefix(200)), type: "image/jpeg"))
+    #expect(try await !push(to: platform, checkout), "a broken image")
+    origin.set("/images/3.jpg", good)
+    #expect(try await push(to: platform, checkout), "a repaired image")
+    origin.set("/images/3.jpg", .status(404))
+    #expect(try await !push(to: platform, checkout), "a deleted image")
+    origin.set("/images/3.jpg", good)
+    #expect(try await push(to: platform, checkout), "an image that is back")
+  }
+
+  @Test("a pull request fails only on what it broke") func verdictOfPullRequests() async throws {
+    let origin = try makeImageOrigin()
+    let checkout = try checkout(origin)
+    origin.set("/images/3.jpg", .status(404))
+    #expect(try await !push(to: "github", checkout))
+    #expect(try await push(to: "github", branch: "change", checkout))
+    origin.set("/images/4.jpg", .status(404))
+    #expect(try await !push(to: "github", branch: "change", checkout))
+    origin.set("/images/4.jpg", .body(SampleImages.jpeg(4), type: "image/jpeg"))
+    #expect(try await push(to: "github", branch: "change", checkout))
+  }
+
+  // MARK: Pods
 
   /// The command of a shard's pod, with a stand-in for prewarm.
   private func startPod(_ standIn: String) throws -> Command {
