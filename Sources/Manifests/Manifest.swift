@@ -43,7 +43,8 @@ public struct Manifest: Sendable {
   /// How rows are written.
   public enum Format: String, Sendable, CaseIterable {
     /// By the extension of the file or of the URL's path, `.gz` not counted; where it says nothing, by what the server calls it,
-    /// and by whether it begins as the XML of a sitemap; else text.
+    /// and by its beginning: the XML of a sitemap, or a line of an access log; else text. Such a log is counted by itself, and not with
+    /// other files of its pattern.
     case auto
     /// A URL a line; blank lines and lines that begin with `#` are left out.
     case text

@@ -129,7 +129,13 @@ final class OpenManifest {
     let rules = SitemapRules(manifest)
     rows =
       switch format {
-      case .auto: DetectingReader(buffer, rules: rules, manifest: file.name, isFetched: context.fetched != nil)
+      case .auto:
+        DetectingReader(buffer, rules: rules, manifest: file.name, isFetched: context.fetched != nil) {
+          // Files of a pattern may be of different kinds: each log is counted by itself.
+          var alone = file
+          alone.isLast = true
+          return AccessLogReader(buffer, alone, index: index, of: manifest, counter: context.ownCounter())
+        }
       case .text: TextReader(buffer)
       case .csv: CSVReader(buffer, delimiter: UInt8(ascii: ","), columns: manifest.columns, manifest: file.name)
       case .tsv: CSVReader(buffer, delimiter: UInt8(ascii: "\t"), columns: manifest.columns, manifest: file.name)
@@ -143,6 +149,8 @@ final class OpenManifest {
   struct Context {
     /// Counts the requests of all files of its manifest.
     var counter: () -> RequestCounter
+    /// Counts the requests of one file.
+    var ownCounter: () -> RequestCounter
     /// Where the input is of a file that was fetched.
     var fetched: FetchedManifest?
   }

@@ -116,6 +116,49 @@ import Testing
     }
   }
 
+  @Test("a log is recognized by its first line") func aLogIsRecognized() throws {
+    let text = "\n\r\n" + get("/b.jpg") + get("/a.jpg") + get("/a.jpg") + get("/page")
+    let urls = ["https://a.com/a.jpg", "https://a.com/b.jpg"]
+    for bytes in [Array(text.utf8), try gzip(text)] {
+      var file = directory.manifest(bytes: bytes, name: "lines")
+      file.baseURL = try BaseURL("https://a.com")
+      #expect(try readAll([file]).urls == urls)
+      #expect(try readAll([file], order: .lifo).urls == urls.reversed())
+      let pipe = TestPipe(holding: bytes)
+      var piped = Manifest(.standardInput, name: "-")
+      piped.baseURL = file.baseURL
+      #expect(try readAll([piped], standardInput: pipe.readEnd).urls == urls)
+    }
+  }
+
+  @Test("a pattern may match logs and lists") func aPatternMayMatchLogsAndLists() throws {
+    directory.write(get("/1.jpg") + get("/2.jpg") + get("/2.jpg"), to: "a")
+    directory.write("/3.jpg\nhttps://b.com/4.jpg\n", to: "b")
+    directory.write(get("/5.jpg"), to: "c")
+    directory.write("/6.jpg\n", to: "d")
+    var manifest = Manifest(.glob("\(directory.path)/?"), name: "?")
+    manifest.baseURL = try BaseURL("https://a.com")
+    let paths = ["a.com/2", "a.com/1", "a.com/3", "b.com/4", "a.com/5", "a.com/6"]
+    #expect(try readAll([manifest]).urls == paths.map { "https://\($0).jpg" })
+  }
+
+  @Test("a recognized log needs a base or patterns") func aRecognizedLogNeedsABaseOrPatterns() throws {
+    var manifest = directory.manifest(get("/a.jpg") + get("https://a.com/b.jpg"), name: "lines")
+    let error = #expect(throws: ManifestError.self) { try readAll([manifest]) }
+    #expect(error?.line == 1)
+    expectGolden(error?.description)
+    manifest.include = [try URLPattern("*")]
+    #expect(try readAll([manifest]).failure?.line == 1)
+  }
+
+  @Test("lines that only resemble a log are text", arguments: ["192.0.2.7 - - [x", "a b c d e", "\u{16}\u{3} - -"])
+  func textIsNoLog(line: String) throws {
+    let result = try readAll([directory.manifest("\(line)\nhttps://a.com/1.jpg\n", name: "lines")])
+    #expect(result.problems.map { $0 == nil } == [false, true])
+    let long = String(repeating: "x", count: 200_000)
+    #expect(try readAll([directory.manifest("\(long)\nhttps://a.com/1.jpg", name: "lines")]).urls.count == 2)
+  }
+
   @Test("the files of a pattern are counted together") func filesOfAPatternAreCountedTogether() throws {
     // Most asked in all is what is most asked in no file.
     _ = directory.write(

@@ -39,6 +39,17 @@ final class AccessLogReader: RowReader {
 
   func readHeader() -> Bool { true }
 
+  /// Throws if nothing says which site the paths of the log belong to.
+  func checkSite() throws(ManifestError) {
+    guard !hasBase, !takesEveryTarget else { return }
+    throw ManifestError(
+      manifest: manifest,
+      line: 1,
+      message:
+        "this is an access log, which names paths alone; set base-url to their site, as in base-url https://www.example.com"
+    )
+  }
+
   var mayNamePriority: Bool { false }
 
   var hasRowsByBytes: Bool { false }

@@ -139,7 +139,11 @@ final class ManifestOpener {
   func endCounting(of manifest: Int) { counters[manifest] = nil }
 
   private func context(of file: ManifestFile, fetched: FetchedManifest? = nil) -> OpenManifest.Context {
-    OpenManifest.Context(counter: { self.counter(of: file.manifest) }, fetched: fetched)
+    OpenManifest.Context(
+      counter: { self.counter(of: file.manifest) },
+      ownCounter: { [spoolDirectory] in RequestCounter(spoolDirectory: spoolDirectory) },
+      fetched: fetched
+    )
   }
 
   private func counter(of manifest: Int) -> RequestCounter {

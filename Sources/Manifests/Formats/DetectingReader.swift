@@ -1,17 +1,27 @@
-/// Rows of a manifest of which only the beginning tells the format: a sitemap where it begins as XML, else text.
+/// Rows of a manifest of which only the beginning tells the format: a sitemap if it begins as XML, an access log if its first line is
+/// one of a log, else text.
 final class DetectingReader: RowReader {
   private let buffer: InputBuffer
   private let rules: SitemapRules
   private let manifest: String
   /// Whether a page of HTML is refused, which servers send in place of what is gone; in a file it is lines like others.
   private let isFetched: Bool
+  /// Makes the reader of an access log, in which nothing but this file is counted.
+  private let accessLog: () -> AccessLogReader
   private var reader: (any RowReader)?
 
-  init(_ buffer: InputBuffer, rules: SitemapRules, manifest: String, isFetched: Bool) {
+  init(
+    _ buffer: InputBuffer,
+    rules: SitemapRules,
+    manifest: String,
+    isFetched: Bool,
+    accessLog: @escaping () -> AccessLogReader
+  ) {
     self.buffer = buffer
     self.rules = rules
     self.manifest = manifest
     self.isFetched = isFetched
+    self.accessLog = accessLog
   }
 
   func readHeader() throws(ManifestError) -> Bool {
@@ -25,10 +35,39 @@ final class DetectingReader: RowReader {
     if isFetched, beginning == .page {
       throw ManifestError(manifest: manifest, line: 1, message: "the server sent a page of HTML in place of a list")
     }
-    let reader: any RowReader =
-      beginning == .sitemap ? SitemapReader(buffer, rules: rules, manifest: manifest) : TextReader(buffer)
+    let reader: any RowReader
+    if beginning == .sitemap {
+      reader = SitemapReader(buffer, rules: rules, manifest: manifest)
+    } else {
+      guard let isLog = beginsAsLog() else { return false }
+      if isLog {
+        let log = accessLog()
+        try log.checkSite()
+        reader = log
+      } else {
+        reader = TextReader(buffer)
+      }
+    }
     self.reader = reader
     return try reader.readHeader()
+  }
+
+  /// Whether the first line that is not blank is one of an access log; nil if more has to come first.
+  private func beginsAsLog() -> Bool? {
+    while true {
+      let text = buffer.bytes.drop { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+      let end = text.firstIndex(of: UInt8(ascii: "\n"))
+      if end == nil, text.count <= InputBuffer.maximumRowBytes / 2 {
+        switch buffer.fill() {
+        case .grown: continue
+        case .wouldBlock: return nil
+        case .ended: break
+        }
+      }
+      let rest = buffer.bytes.drop { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+      return AccessLogLine(UnsafeRawBufferPointer(rebasing: line).trimmed()) != nil
+    }
   }
 
   var mayNamePriority: Bool { reader?.mayNamePriority ?? false }
