@@ -25,6 +25,16 @@ extension Job {
     /// Whether its entries come from standard input, which can be read once.
     public var isStandardInput: Bool { list.source == .standardInput }
 
+    /// The same list, read by the format, base and patterns of `settings`, as far as it has any.
+    func read(by settings: Manifests.Manifest) -> Manifest {
+      var manifest = self
+      if settings.format != .auto { manifest.list.format = settings.format }
+      manifest.list.baseURL = settings.baseURL
+      manifest.list.include = settings.include
+      manifest.list.exclude = settings.exclude
+      return manifest
+    }
+
     /// The list as it is read in a run that begins at `now`.
     ///
     /// - Parameter inlineName: what reports call URLs that stand in no list of their own.

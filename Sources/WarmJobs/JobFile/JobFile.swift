@@ -37,18 +37,28 @@ public enum JobFile {
 
   /// A job without a file: manifests, what `overrides` set, and defaults.
   ///
-  /// - Parameter manifests: the job's manifests; overrides of `manifests` have no effect.
-  /// - Throws: ``JobFileErrors`` with every mistake in `overrides`.
+  /// - Parameters:
+  ///   - manifests: the job's manifests.
+  ///   - reading: what the command line sets of each of them, at paths such as `manifests.0.format`.
+  /// - Throws: ``JobFileErrors`` with every mistake in `reading` and `overrides`; that includes overrides of `manifests`.
   public static func make(
     name: String,
     manifests: [Job.Manifest],
+    reading: [JobOverride] = [],
     overrides: [JobOverride] = [],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
+    let refused = overrides.filter { $0.path == "manifests" || $0.path.hasPrefix("manifests.") }
+    guard refused.isEmpty else {
+      let message = "only job files have 'manifests' to set; use --format, --base-url, --include or --exclude"
+      throw JobFileErrors(refused.map { JobFileError(location: .option($0.label), message: message, secrets: []) })
+    }
     let text = "{version: 1, name: \(JobOverride.quoted(name)), manifests: [{urls: []}]}"
     let document = try document(Array(text.utf8), name: name)
-    var job = try job(document.root, file: nil, folder: currentFolder(), overrides: overrides, environment: environment)
-    job.manifests = manifests
+    let all = reading + overrides
+    var job = try job(document.root, file: nil, folder: currentFolder(), overrides: all, environment: environment)
+    let settings = job.manifests[0].list
+    job.manifests = manifests.map { $0.read(by: settings) }
     return job
   }
 

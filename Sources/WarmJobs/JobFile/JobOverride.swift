@@ -16,6 +16,9 @@ public struct JobOverride: Sendable {
   /// Whether it makes way for what the job file itself says at `path`: a default of the command's own; false by default.
   public var yields = false
 
+  /// Whether it takes the key back to its default, so that what the job file says at `path` is not even read.
+  private(set) var removes = false
+
   /// A value written as YAML.
   public init(path: String, value: String, origin: String, appends: Bool = false) {
     self.path = path
@@ -29,6 +32,32 @@ public struct JobOverride: Sendable {
   public init(path: String, text: String, origin: String) {
     self.init(path: path, value: Self.quoted(text), origin: origin)
     typed = text
+  }
+
+  /// The default of the key at `path`, whatever the job file says there.
+  public init(defaultOf path: String) {
+    self.init(path: path, value: "", origin: path)
+    removes = true
+  }
+
+  /// A header of each request, written `Name: value`; nil if it has no colon or no name.
+  public init?(header: String, origin: String) {
+    guard let colon = header.firstIndex(of: ":"), colon != header.startIndex else { return nil }
+    let (name, value) = (String(header[..<colon]), header[header.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
+    // These two have keys of their own.
+    let key = ["accept": "request.accept", "user-agent": "request.user-agent"][name.lowercased()]
+    self.init(path: key ?? "request.headers.\(name)", text: String(value), origin: "\(origin) \(name)")
+    typed = nil
+  }
+
+  /// Whether it sets a header by its name, the case of which doesn't count (RFC 9110, section 5.1).
+  var isHeader: Bool { path.hasPrefix(Self.headers) }
+  private static let headers = "request.headers."
+
+  /// The parts of the path; a header's name is one, as it may have dots.
+  var parts: [String] {
+    if isHeader { return ["request", "headers", String(path.dropFirst(Self.headers.count))] }
+    return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
   /// `KEY=VALUE` as `--set` takes it; nil if there is no `=` or no key.
@@ -89,16 +118,28 @@ struct JobOverrideMerge {
   }
 
   private mutating func apply(_ override: JobOverride) {
+    if override.removes { return root = Self.removing(override.parts[...], from: root) }
     let text = override.value.isEmpty ? "''" : override.value
     do {
       let document = try YAMLDocument(parsing: Array(text.utf8), name: override.label)
       options.append(document.source)
-      let parts = override.path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      root = set(document.root, at: parts[...], of: override, in: root)
+      root = set(document.root, at: override.parts[...], of: override, in: root)
     } catch {
       options.append(error.location.source)
       problems.append((error.message, error.location))
     }
+  }
+
+  private static func removing(_ parts: ArraySlice<String>, from node: YAMLNode) -> YAMLNode {
+    guard let name = parts.first, var mapping = node.mapping else { return node }
+    for index in mapping.pairs.indices.reversed() where mapping.pairs[index].key.scalar?.text == name {
+      if parts.count == 1 {
+        mapping.pairs.remove(at: index)
+      } else {
+        mapping.pairs[index].value = removing(parts.dropFirst(), from: mapping.pairs[index].value)
+      }
+    }
+    return YAMLNode(.mapping(mapping), tag: node.tag, location: node.location)
   }
 
   private mutating func set(
@@ -126,7 +167,8 @@ struct JobOverrideMerge {
       return YAMLNode(.sequence(items), location: node?.location ?? value.location)
     case .mapping(var mapping):
       let key = YAMLNode(.scalar(YAMLScalar(name, isPlain: true)), location: value.location)
-      if let index = mapping.pairs.firstIndex(where: { $0.key.scalar?.text == name }) {
+      let isSame = { (other: String?) in other == name || override.isHeader && other?.lowercased() == name.lowercased() }
+      if let index = mapping.pairs.firstIndex(where: { isSame($0.key.scalar?.text) }) {
         mapping.pairs[index].value = set(value, at: rest, of: override, in: mapping.pairs[index].value)
         if rest.isEmpty, !override.appends { mapping.pairs[index].key = key }
       } else {

@@ -106,6 +106,27 @@ import WarmJobs
     #expect(try job(shortestJob, [method, JobOverride(setting: "request.method=get")!]).request.download.method == .get)
   }
 
+  @Test("a header replaces the one of the file, whatever its case") func aHeaderReplacesTheOneOfTheFile() throws {
+    let file = shortestJob + "request: {headers: {x-token: one, X.Other: two}}\n"
+    let headers = ["X-Token:  three: $4 ", "X.Other: \"five\"", "Accept: image/png", "user-agent: six", "X-Empty:"]
+    let job = try job(file, headers.map { JobOverride(header: $0, origin: "--header")! })
+    let sent = job.request.download.headers.map { "\($0.name)=\($0.value ?? "")" }
+    #expect(sent == ["X-Token=three: $4 ", "X.Other=\"five\"", "X-Empty="])
+    #expect(job.request.download.accept == "image/png" && job.request.download.userAgent == "six")
+    #expect(JobOverride(header: "secret", origin: "--header") == nil && JobOverride(header: ": x", origin: "--header") == nil)
+    #expect(
+      mistakes(in: shortestJob, [JobOverride(header: "Host: secret", origin: "--header")!]).allSatisfy { !$0.contains("secret") }
+    )
+  }
+
+  @Test("a removed key has its default, and the file's value isn't read") func aRemovedKeyHasItsDefault() throws {
+    let file = shortestJob + "report: [{jsn: x}]\ncache: {max-age: soon, mode: only}\nprefetch: {order: lifo, rate: 1/s}\n"
+    let removed = ["report", "cache", "prefetch.order", "transform.format"].map { JobOverride(defaultOf: $0) }
+    let job = try job(file, removed + [JobOverride(path: "report", value: "{json: a.json}", origin: "--report", appends: true)])
+    #expect(job.reports.map(\.format) == [.text, .json] && job.cache.mode == .use)
+    #expect(job.prefetch.order == .fifo && job.prefetch.limits.rate == 1)
+  }
+
   @Test("an invalid setting is rejected") func whatIsNoSettingIsNone() {
     #expect(JobOverride(setting: "order") == nil)
     #expect(JobOverride(setting: "=x") == nil)
@@ -123,6 +144,29 @@ import WarmJobs
     #expect(job.file == nil)
     #expect(job.manifests.count == 1)
     #expect(job.cache.mode == .bypass)
+  }
+
+  @Test("a job without a file reads its lists as the command line says") func listsAreReadAsTheCommandLineSays() throws {
+    func make(_ reading: [JobOverride], _ overrides: [JobOverride] = []) throws -> Job {
+      let lists = [Job.Manifest(named: "a.txt"), Job.Manifest(named: "b.txt")]
+      return try JobFile.make(
+        name: "check",
+        manifests: lists,
+        reading: reading,
+        overrides: overrides,
+        environment: ["HOME": "/h"]
+      )
+    }
+    let set = { (path: String, value: String) in JobOverride(path: "manifests.0.\(path)", value: value, origin: "--x") }
+    let lists = try make([set("format", "csv"), set("base-url", "https://h"), set("include", "[/a]"), set("exclude", "[/b, /c]")])
+      .manifests.map(\.list)
+    #expect(lists.map(\.name) == ["a.txt", "b.txt"])
+    #expect(lists.allSatisfy { $0.format == .csv && $0.baseURL != nil && $0.include.count == 1 && $0.exclude.count == 2 })
+    #expect(throws: JobFileErrors.self) { try make([set("format", "cvs")]) }
+    for setting in ["manifests=[{urls: []}]", "manifests.0.limit=5"] {
+      let error = #expect(throws: JobFileErrors.self) { try make([], [JobOverride(setting: setting)!]) }
+      expectGolden(error?.description, for: setting)
+    }
   }
 }
 
