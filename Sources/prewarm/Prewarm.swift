@@ -11,7 +11,8 @@ import WarmJobs
     abstract: "Warm image caches and check image URLs.",
     version: PrewarmVersion.current,
     subcommands: [
-      RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self, BlacklistCommand.self,
+      RunCommand.self, CheckCommand.self, InitCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self,
+      BlacklistCommand.self,
       ReportCommand.self,
     ] + queueCommands + [SchemaCommand.self]
   )
@@ -64,9 +65,25 @@ import WarmJobs
       writeToStandardOutput(message + "\n")
       Glibc.exit(ExitStatus.withinLimits.rawValue)
     }
-    // The parser quotes arguments, which may be URLs.
-    let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
-    writeToStandardError(pieces.joined(separator: "'") + "\n")
+    if let hintOfSource {
+      Note.error(hintOfSource)
+    } else {
+      // The parser quotes arguments, which may be URLs.
+      let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
+      writeToStandardError(pieces.joined(separator: "'") + "\n")
+    }
     Glibc.exit(ExitStatus.misused.rawValue)
+  }
+
+  /// What to write where a source stands in place of a command; nil elsewhere.
+  private static var hintOfSource: String? {
+    let first = CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") || $0 == "-" }
+    guard let first, !configuration.subcommands.contains(where: { $0.configuration.commandName == first }), Source.isLikely(first)
+    else {
+      return nil
+    }
+    let source = named(first)
+    return
+      "'\(source)' is not a command; check its images with 'prewarm check \(source)', or warm a cache with 'prewarm run \(source)'"
   }
 }

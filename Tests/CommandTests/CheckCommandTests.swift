@@ -87,18 +87,69 @@ import Testing
         report: [{json: report.json}]
         """
     )
+    job.folder.write("of last night", to: "report.json")
     job.folder.write("version: 1\nname: deep\nmanifests: [{path: urls.txt}]\nverify: {decode: full}\n", to: "deep.yml")
     let result = try await job.prewarm("check", "job.yaml", origin.url("/images/9.jpg"), "deep.yml")
     #expect(result.status == 2)
     let names = result.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: /^(\w+): \d+ URL/)?.1 }
-    // The first job's report is a file alone.
-    #expect(names == ["check", "deep"], "\(result.outputText)")
+    #expect(names == ["check", "test", "deep"], "\(result.outputText)")
     #expect(origin.requests.filter { $0.headers["X-Job"] == "one" && $0.headers["Range"] != nil }.count == 3)
     #expect(origin.requests.filter { $0.headers["Range"] == nil }.count == 3)
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
+    #expect(job.folder.read("report.json") == Array("of last night".utf8))
+  }
+
+  @Test("check writes the reports of its options, and none of the job file's") func onlyReportsOfOptionsAreWritten() async throws
+  {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
+      keys: "report: [{json: \"-\"}, {jsonl: rows.jsonl}, {html: \"${UNSET}.html\"}]\nfail-on: {failures: 1}"
+    )
+    let result = try await job.prewarm("check", "job.yaml", "--report", "json=report.json")
+    #expect(result.status == 0, "\(result.errorText)")
+    #expect(result.outputText.contains("test: 3 URLs"), "\(result.outputText)")
+    #expect(job.folder.read("rows.jsonl") == nil)
     let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("report.json") ?? [])) as? [String: any Sendable]
     #expect(report?["exit_status"] as? Int == 0)
     #expect((report?["totals"] as? [String: Int])?["checked"] == 2)
+    let rows = try await job.prewarm("check", "job.yaml", "--report", "jsonl=-")
+    #expect(rows.outputText.split(separator: "\n").count == 3 && rows.outputText.hasPrefix("{"), "\(rows.outputText)")
+  }
+
+  // MARK: Cache and blacklist
+
+  @Test("check requests what is cached, and what is on the blacklist") func cacheAndBlacklistAreNotRead() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(
+      urls: imageURLs(origin, 0..<3) + [origin.url("/new.jpg")],
+      keys: "cache: {mode: use, directory: \"${UNSET:-cache}\"}\nblacklist: {ttl: 30d}"
+    )
+    #expect(try await job.prewarm("run", "job.yaml").status == 2)
+    origin.set("/new.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
+    #expect(try await job.prewarm("check", "job.yaml").status == 0)
+    origin.set("/images/1.jpg", .status(404))
+    let result = try await job.prewarm("check", "job.yaml")
+    #expect(result.status == 2 && result.outputText.contains("/images/1.jpg"), "\(result.outputText)")
+    #expect(origin.requests.count == 12)
+    // Nor are they written: the run still finds what it had found.
+    let run = try await job.runJob()
+    #expect(run.totals["hit_disk"] == 3 && run.totals["blacklisted"] == 1 && origin.requests.count == 12)
+  }
+
+  @Test(
+    "check rejects options of cache and blacklist",
+    arguments: [
+      ["--cache-mode", "use"], ["--cache-directory", "cache"], ["--freshness", "http"], ["--min-fresh", "1h"], ["--verify-hits"],
+      ["--namespace", "n"], ["--retry-blacklisted"], ["--set", "cache.mode=use"], ["--set", "cache={mode: use}"],
+      ["--set", "blacklist.retry=true"], ["--set", "transform.format=webp"],
+    ]
+  )
+  func optionsOfTheCacheAreRejected(options: [String]) async throws {
+    let origin = try makeImageOrigin()
+    let result = try await JobFolder("").start(["check", origin.url("/images/1.jpg")] + options).wait()
+    #expect(result.status == 3 && result.output.isEmpty && origin.requests.isEmpty, "\(result.outputText)")
+    expectGolden(result.errorText, for: options.joined(separator: " "))
   }
 
   @Test("a job file's method is kept") func theMethodOfAJobFileStays() async throws {

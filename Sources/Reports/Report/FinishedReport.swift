@@ -50,6 +50,18 @@ public struct FinishedReport: Sendable {
     }
   }
 
+  /// The verdict on the lists alone, by the report of a run that fetched no image: on lines that aren't URLs, and on entries that are missing.
+  ///
+  /// - Parameter misses: how many of the skipped entries would have been fetched.
+  public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
+    var lists = self
+    lists.totals.skipped -= misses
+    lists.totals.checked += misses
+    lists.standings.countingByKind = standings.countingByKind.filter { $0.key == .invalidURL }
+    lists.standings.counting = lists.standings.countingByKind[.invalidURL] ?? 0
+    return failOn.verdict(of: lists)
+  }
+
   /// How many failed and blacklisted entries are not listed.
   public var failuresOmitted: UInt64 { totals.bad - UInt64(failures.count) }
 

@@ -15,8 +15,8 @@ public final class PreparedJob {
   ///
   /// - Parameters:
   ///   - reportOptions: what reports have to know of the place where they are written.
-  ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one. As it makes no request, a manifest
-  ///     with a URL throws, as it does where the job's cache mode is `only`.
+  ///   - isDryRun: a dry run opens no report, and the cache only to read it, if there is one; manifests with a URL are fetched all the
+  ///     same. Where the job's cache mode is `only`, which makes no request, a manifest with a URL throws.
   ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
   ///   - time: the clock by which `newer-than` counts.
   public init(
@@ -31,7 +31,7 @@ public final class PreparedJob {
     manifests = try JobManifests(
       job,
       spoolDirectory: stores.writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
-      makesRequests: !isDryRun && job.cache.mode != .only,
+      makesRequests: job.cache.mode != .only,
       now: now
     )
     reports =

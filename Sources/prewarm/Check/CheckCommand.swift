@@ -8,31 +8,46 @@ import WarmJobs
 struct CheckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Check whether images are there and good; nothing is kept.",
+    abstract: "Check that images are there and good; keep nothing.",
     discussion: """
-      A SOURCE is a URL of an image; the URL of a sitemap, whose path ends in .xml or .xml.gz; a file of URLs, or a pattern of such \
-      files (text, CSV, TSV, JSON Lines, a sitemap, or a web server's log; compressed or not); '-', which is standard input; or a job \
-      file (.yaml, .yml), of which manifests, request, verify, report and fail-on count. Job files are checked one after another, after \
-      all other sources, which are one job named 'check'.
+      A SOURCE is a URL of an image; the URL of a sitemap, whose path ends in .xml or .xml.gz; a list of URLs, or a pattern of lists \
+      (text, CSV, TSV, JSON Lines, a sitemap, or a web server's access log with --base-url; compressed or not); '-', which is standard \
+      input; or a job file (.yaml, .yml). Job files are checked one after another, after all other sources, which are one job named 'check'.
 
-      Images are asked for by their first 64 KiB (--method probe), which tell format and size; with --decode full, or a job that \
-      proves as much, they are fetched whole and every pixel is decoded. Cache and blacklist are neither read nor written. The \
-      report ends with the verdict. Exit statuses are those of prewarm run; a SOURCE that cannot be meant ends in 3, before anything is fetched.
+      Each image is requested, by its first 64 KiB (--method probe), which show format and size; with --decode full, or a job with that \
+      depth, the whole image is fetched and every pixel is decoded. Cache and blacklist are neither read nor written. Of a job file, \
+      cache, blacklist, transform and report don't count: the report goes to standard output, and to the files of --report.
+
+      The report ends with the verdict. Exit statuses are those of prewarm run; an invalid SOURCE exits with 3 before anything is fetched.
+
+      Examples:
+
+        prewarm check https://www.example.com/sitemap.xml
+        prewarm check urls.txt 'lists/*.csv' --include '/hero/**'
+        prewarm check access.log --base-url https://www.example.com
+        prewarm check homepage.yaml --report junit=images.xml
       """
   )
 
   @Argument(
-    help: ArgumentHelp("URLs, sitemaps, files of URLs, job files, or '-'.", valueName: "source"),
+    help: ArgumentHelp("URLs, sitemaps, lists of URLs, job files, or '-'.", valueName: "source"),
     completion: .file()
   )
   var sources: [String]
 
+  @OptionGroup(title: "How lists are read")
+  var lists: SourceOptions
+
   @OptionGroup(title: "Options that set keys of the job")
-  var keys: KeyOptions
+  var keys: RequestOptions
+
+  /// They are known here only to be refused with a hint.
+  @OptionGroup(visibility: .hidden)
+  var cache: CacheKeyOptions
 
   @OptionGroup var shards: ShardOptions
 
-  @Flag(help: "Read manifests, print the URLs that would be asked for, and ask for nothing.")
+  @Flag(help: "Read lists, print the URLs that would be requested, and request no image.")
   var dryRun = false
 
   @OptionGroup(title: "Display")
@@ -40,69 +55,41 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     try JobsRun(display: display, isDryRun: dryRun, order: .failuresFirst).run {
-      try shards.parts(of: try jobs(of: try readSources()))
-    }
-  }
-
-  private func readSources() throws -> [CheckSource] {
-    var read: [CheckSource] = []
-    var errors: [CheckSource.SourceError] = []
-    for source in sources {
-      do throws(CheckSource.SourceError) {
-        read.append(try CheckSource(source))
-      } catch {
-        errors.append(error)
+      let overrides = try keys.overrides()
+      if let kept = (cache.overrides + overrides).first(where: CheckedJobs.isAboutKeeping) {
+        throw CommandError(
+          .misused,
+          "\(kept.origin): prewarm check keeps nothing and uses neither cache nor blacklist; use prewarm run"
+        )
       }
+      let checking = CheckedJobs(overrides: overrides)
+      return try shards.parts(of: try lists.jobs(of: sources, name: "check", display: display, checking.job))
     }
-    guard errors.isEmpty else {
-      errors.forEach { Note.error($0.sentence) }
-      throw ExitCode(ExitStatus.misused.rawValue)
-    }
-    return read
-  }
-
-  /// The jobs of all sources; all errors of all of them are printed before this throws exit status 3.
-  private func jobs(of sources: [CheckSource]) throws -> [Job] {
-    let checking = CheckedJobs(overrides: try keys.overrides())
-    let environment = JobLoading.environment()
-    var jobs: [Job] = []
-    var errors: [JobFileError] = []
-    func add(_ load: ([JobOverride]) throws(JobFileErrors) -> Job) {
-      do throws(JobFileErrors) {
-        jobs.append(try checking.job(load))
-      } catch {
-        errors += error.errors
-      }
-    }
-    let manifests = sources.manifests
-    if !manifests.isEmpty {
-      add { overrides throws(JobFileErrors) in
-        try JobFile.make(name: "check", manifests: manifests, overrides: overrides, environment: environment)
-      }
-    }
-    for path in sources.jobPaths {
-      add { overrides throws(JobFileErrors) in
-        try JobFile.load(path: path, overrides: overrides, environment: environment)
-      }
-    }
-    guard errors.isEmpty else { throw JobLoading.failure(JobFileErrors(errors), display) }
-    return jobs
   }
 }
 
 /// Jobs as a check runs them.
 struct CheckedJobs {
-  /// What a check sets over each job: nothing is kept.
-  private static let keepingNothing = [("cache.mode", "bypass"), ("cache.memory", "off"), ("transform", "none")]
-    .map { JobOverride(path: $0, value: $1, origin: "prewarm check") }
+  /// The sections of a job that are about what is kept.
+  private static let sectionsOfKeeping = ["cache", "blacklist", "transform"]
+
+  /// What a check sets over each job file: nothing is kept, and the job's reports stay those of its runs.
+  private static let keepingNothing =
+    (sectionsOfKeeping + ["report"]).map { JobOverride(defaultOf: $0) }
+    + [JobOverride(path: "cache.mode", value: "bypass", origin: "prewarm check")]
 
   /// What the command line sets above all.
   let overrides: [JobOverride]
 
+  /// Whether a check has no use for what an option sets.
+  static func isAboutKeeping(_ override: JobOverride) -> Bool {
+    sectionsOfKeeping.contains { override.path == $0 || override.path.hasPrefix("\($0).") }
+  }
+
   /// A job by `load`, which gets what is set over the job file.
   ///
-  /// Where nothing says how images are asked for, and their headers are all that is looked at, they are probed.
-  func job(_ load: ([JobOverride]) throws(JobFileErrors) -> Job) throws(JobFileErrors) -> Job {
+  /// If nothing says how images are requested, and their headers are enough for the job's rules, they are probed.
+  func job(_ load: @escaping SourceOptions.Loader) throws(JobFileErrors) -> Job {
     let job = try load(Self.keepingNothing + overrides)
     if job.verify.rules.depth == .full || job.verify.rules.isStrict { return job }
     var probe = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")

@@ -38,7 +38,10 @@ struct WorkerCommand: ParsableCommand {
   var takeOverAfter = "30s"
 
   @OptionGroup(title: "Options that set keys of the job, on this machine")
-  var machine: MachineOptions
+  var limits: LimitOptions
+
+  @OptionGroup(title: "Options that set keys of the job, on this machine")
+  var cache: CacheDirectoryOption
 
   @OptionGroup(title: "Options that set keys of the job, on this machine")
   var settings: SettingOptions
@@ -56,7 +59,7 @@ struct WorkerCommand: ParsableCommand {
     guard options.setTakeOverAfter(takeOverAfter) else {
       throw CommandError(.misused, "--take-over-after \(takeOverAfter): write a duration of at least 1s, such as 30s")
     }
-    let overrides = try machine.overrides + settings.overrides()
+    let overrides = try limits.overrides + cache.overrides + settings.overrides()
     if let refusal = overrides.compactMap(\.refusalByWorkers).first { throw CommandError(.misused, refusal) }
     let control = RunControl()
     let progress = ProgressPrinter(display)

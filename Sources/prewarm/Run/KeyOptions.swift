@@ -4,13 +4,22 @@ import WarmJobs
 
 /// The options that mirror keys of the job file; they stand above what the file says.
 struct KeyOptions: ParsableArguments {
+  @OptionGroup var requests: RequestOptions
+  @OptionGroup var cache: CacheKeyOptions
+
+  /// What they set; `--set` last, since it is the most exact.
+  func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() }
+}
+
+/// The options that mirror keys of the job file, except those of cache and blacklist.
+struct RequestOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("prefetch.order: fifo or lifo.", valueName: "order"),
     completion: KeyCompletions.order
   )
   var order: String?
 
-  @OptionGroup var machine: MachineOptions
+  @OptionGroup var limits: LimitOptions
 
   @Option(help: ArgumentHelp("prefetch.rate: requests begun over all hosts, such as 200/s.", valueName: "rate"))
   var rate: String?
@@ -27,6 +36,15 @@ struct KeyOptions: ParsableArguments {
   @Option(help: ArgumentHelp("request.method: get, head or probe.", valueName: "method"), completion: KeyCompletions.method)
   var method: String?
 
+  @Option(
+    name: [.customShort("H"), .long],
+    help: ArgumentHelp(
+      "A header of each request, such as 'X-Token: abc', sent to the entry's own host only; may be repeated.",
+      valueName: "header"
+    )
+  )
+  var header: [String] = []
+
   @Option(help: ArgumentHelp("request.timeout: for one transfer, redirects included.", valueName: "duration"))
   var timeout: String?
 
@@ -38,30 +56,6 @@ struct KeyOptions: ParsableArguments {
     completion: KeyCompletions.decode
   )
   var decode: String?
-
-  @Option(
-    help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"),
-    completion: KeyCompletions.cacheMode
-  )
-  var cacheMode: String?
-
-  @Option(
-    help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"),
-    completion: KeyCompletions.freshness
-  )
-  var freshness: String?
-
-  @Option(help: ArgumentHelp("cache.min-fresh: fetch again now what would expire sooner, such as 2h.", valueName: "duration"))
-  var minFresh: String?
-
-  @Flag(help: "cache.verify-hits: read every hit's body and check its sum.")
-  var verifyHits = false
-
-  @Option(help: ArgumentHelp("cache.namespace.", valueName: "name"))
-  var namespace: String?
-
-  @Flag(help: "blacklist.retry: ask blacklisted URLs all the same.")
-  var retryBlacklisted = false
 
   @Option(
     help: ArgumentHelp("A rule of fail-on, such as failures=1% or empty=false; may be repeated.", valueName: "rule=value"),
@@ -89,18 +83,19 @@ struct KeyOptions: ParsableArguments {
       ("--timeout", "request.timeout", timeout),
       ("--retries", "request.retries", retries),
       ("--decode", "verify.decode", decode),
-      ("--cache-mode", "cache.mode", cacheMode),
-      ("--freshness", "cache.freshness", freshness),
-      ("--min-fresh", "cache.min-fresh", minFresh),
-      ("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil),
-      ("--namespace", "cache.namespace", namespace),
-      ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
     ]
     var overrides =
-      machine.overrides
+      limits.overrides
       + plain.compactMap { option, key, value in
         value.map { JobOverride(path: key, value: $0, origin: option) }
       }
+    for header in header {
+      guard let override = JobOverride(header: header, origin: "--header") else {
+        // Without a colon it may be a secret alone.
+        throw CommandError(.misused, "--header: write it as --header 'Name: value'")
+      }
+      overrides.append(override)
+    }
     for rule in failOn {
       let (name, value) = try Self.pair(rule, option: "--fail-on", example: "failures=1%")
       overrides.append(JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)"))
@@ -127,25 +122,75 @@ struct KeyOptions: ParsableArguments {
   }
 }
 
-/// The options that set keys of the job which are each machine's own affair.
-struct MachineOptions: ParsableArguments {
+/// The options that mirror keys of cache and blacklist.
+struct CacheKeyOptions: ParsableArguments {
+  @OptionGroup var directory: CacheDirectoryOption
+
+  @Option(
+    help: ArgumentHelp("cache.mode: use, bypass, only or refresh.", valueName: "mode"),
+    completion: KeyCompletions.cacheMode
+  )
+  var cacheMode: String?
+
+  @Option(
+    help: ArgumentHelp("cache.freshness: age or http.", valueName: "rule"),
+    completion: KeyCompletions.freshness
+  )
+  var freshness: String?
+
+  @Option(help: ArgumentHelp("cache.min-fresh: fetch again now what would expire sooner, such as 2h.", valueName: "duration"))
+  var minFresh: String?
+
+  @Flag(help: "cache.verify-hits: read every hit's body and check its sum.")
+  var verifyHits = false
+
+  @Option(help: ArgumentHelp("cache.namespace.", valueName: "name"))
+  var namespace: String?
+
+  @Flag(help: "blacklist.retry: ask blacklisted URLs all the same.")
+  var retryBlacklisted = false
+
+  /// What they set.
+  var overrides: [JobOverride] {
+    let plain: [(option: String, key: String, value: String?)] = [
+      ("--cache-mode", "cache.mode", cacheMode),
+      ("--freshness", "cache.freshness", freshness),
+      ("--min-fresh", "cache.min-fresh", minFresh),
+      ("--verify-hits", "cache.verify-hits", verifyHits ? "true" : nil),
+      ("--namespace", "cache.namespace", namespace),
+      ("--retry-blacklisted", "blacklist.retry", retryBlacklisted ? "true" : nil),
+    ]
+    return directory.overrides
+      + plain.compactMap { option, key, value in value.map { JobOverride(path: key, value: $0, origin: option) } }
+  }
+}
+
+/// The limits on transfers, which each machine has for itself.
+struct LimitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count"))
   var concurrency: String?
 
   @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))
   var perHost: String?
 
-  @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
-  var cacheDirectory: String?
-
   /// What they set.
   var overrides: [JobOverride] {
     let all = [
       concurrency.map { JobOverride(path: "prefetch.concurrency", value: $0, origin: "--concurrency") },
       perHost.map { JobOverride(path: "prefetch.per-host", value: $0, origin: "--per-host") },
-      cacheDirectory.map { JobOverride(path: "cache.directory", text: $0, origin: "--cache-directory") },
     ]
     return all.compactMap(\.self)
+  }
+}
+
+/// The folder of caches, which each machine has for itself.
+struct CacheDirectoryOption: ParsableArguments {
+  @Option(help: ArgumentHelp("cache.directory.", valueName: "folder"), completion: .directory)
+  var cacheDirectory: String?
+
+  /// What it sets.
+  var overrides: [JobOverride] {
+    cacheDirectory.map { [JobOverride(path: "cache.directory", text: $0, origin: "--cache-directory")] } ?? []
   }
 }
 
@@ -202,6 +247,7 @@ struct ShardOptions: ParsableArguments {
 
 /// What shells offer as values of the options that set keys of the job; made once, since options are made anew for each command.
 enum KeyCompletions {
+  static let listFormat = CompletionKind.list(JobKeys.suggestions(for: "manifests[].format"))
   static let method = CompletionKind.list(JobKeys.suggestions(for: "request.method"))
   static let order = CompletionKind.list(JobKeys.suggestions(for: "prefetch.order"))
   static let decode = CompletionKind.list(JobKeys.suggestions(for: "verify.decode"))

@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import ImageDownloading
 import ImageManaging
+import ImagePrimitives
 import Reports
 import Threads
 import WarmJobs
@@ -10,8 +11,12 @@ import WarmJobs
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Warm caches from job files.",
+    abstract: "Warm caches from job files, lists and sitemaps.",
     discussion: """
+      A SOURCE is a job file (.yaml, .yml), or, without a job file, what prewarm check takes: a list of URLs, a pattern of lists, '-' for \
+      standard input, the URL of a sitemap (.xml, .xml.gz) or of an image. Lists and URLs are one job named 'run' with the defaults of a \
+      job file, over the cache in the default folder. 'prewarm init' writes a job file to begin with.
+
       Jobs run one after another over one shared manager and cache. All of them are checked, and everything they need is \
       opened, before the first request; two of them may not write one file. Of several jobs the worst exit status counts:
 
@@ -23,8 +28,14 @@ struct RunCommand: ParsableCommand {
       """
   )
 
-  @Argument(help: "Job files (YAML).", completion: .file(extensions: ["yaml", "yml"]))
-  var jobs: [String]
+  @Argument(
+    help: ArgumentHelp("Job files, lists of URLs, sitemaps, URLs, or '-'.", valueName: "source"),
+    completion: .file()
+  )
+  var sources: [String]
+
+  @OptionGroup(title: "How lists are read")
+  var lists: SourceOptions
 
   @OptionGroup(title: "Options that set keys of the job")
   var keys: KeyOptions
@@ -33,8 +44,8 @@ struct RunCommand: ParsableCommand {
 
   @Flag(
     help: """
-      Read manifests and the cache, print the URLs that would be fetched, and fetch nothing. A URL that stands in the lists \
-      more than once may be printed as often, and is fetched once.
+      Read lists and the cache, print the URLs that would be fetched, and fetch no image. Lists with a URL are fetched. An invalid \
+      list exits as in a run. A URL that is listed more than once may be printed as often, and is fetched once.
       """
   )
   var dryRun = false
@@ -44,7 +55,10 @@ struct RunCommand: ParsableCommand {
 
   func run() throws {
     try JobsRun(display: display, isDryRun: dryRun).run {
-      try shards.parts(of: try JobLoading.jobs(at: jobs, overrides: try keys.overrides(), display: display))
+      let overrides = try keys.overrides()
+      return try shards.parts(
+        of: try lists.jobs(of: sources, name: "run", display: display) { load throws(JobFileErrors) in try load(overrides) }
+      )
     }
   }
 }
@@ -137,16 +151,24 @@ struct JobsRun {
       output.append(url)
     }
     output.flush()
+    let verdict = report.verdictOnLists(fetching: misses)
     if !display.quiet {
       let others = prepared.job.cache.mode == .only ? "filtered out or not in the cache" : "filtered out"
       Note.plain(Self.summary(of: report, misses: misses, others: others))
+      for warning in report.warnings { Note.plain("\(report.job.name): \(warning)") }
     }
     if let breakage = report.end.breakage {
       Note.error("\(report.job.name): \(breakage)")
       return .couldNotFinish
     }
     if output.hasFailed { Note.error("standard output could not be written") }
-    return output.hasFailed ? .couldNotFinish : report.end.interruption == nil ? .withinLimits : report.exitStatus
+    if output.hasFailed || report.end.interruption != nil { return output.hasFailed ? .couldNotFinish : report.exitStatus }
+    for entry in report.failureGroups.filter({ $0.kind == .invalidURL }).flatMap(\.examples) {
+      let location = entry.line > 0 ? "\(entry.manifest):\(entry.line)" : entry.url
+      Note.error("\(location): \(entry.failure?.message ?? "no valid URL")")
+    }
+    for reason in verdict.reasons { Note.error("\(report.job.name): \(reason)") }
+    return verdict.exitStatus
   }
 
   private static func summary(of report: FinishedReport, misses: UInt64, others: String) -> String {
@@ -157,6 +179,6 @@ struct JobsRun {
     ]
     let parts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
-    return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); nothing was fetched"
+    return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); no image was fetched"
   }
 }

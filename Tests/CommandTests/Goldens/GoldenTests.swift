@@ -13,7 +13,8 @@ import Testing
   @Test(
     "each command's help is that of its golden file",
     arguments: [
-      [], ["run"], ["check"], ["validate"], ["explain"], ["cache"], ["cache", "stats"], ["cache", "list"], ["cache", "get"],
+      [], ["run"], ["check"], ["init"], ["validate"], ["explain"], ["cache"], ["cache", "stats"], ["cache", "list"],
+      ["cache", "get"],
       ["cache", "remove"], ["cache", "trim"], ["cache", "clear"], ["cache", "verify"], ["cache", "compact"],
       ["cache", "export"], ["cache", "import"], ["blacklist"], ["blacklist", "list"], ["blacklist", "remove"],
       ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["enqueue"],

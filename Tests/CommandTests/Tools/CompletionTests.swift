@@ -8,12 +8,13 @@ import Testing
 
   /// A line that was typed up to the cursor, and something that is then offered.
   static let offers: [(line: String, offer: String)] = [
-    ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
+    ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm in", "init"), ("prewarm check --format js", "jsonl"),
+    ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
     ("prewarm run --order ", "lifo"), ("prewarm run --decode f", "full"), ("prewarm run --cache-mode ", "refresh"),
     ("prewarm validate --freshness ", "http"), ("prewarm run --color ", "never"), ("prewarm run --report ju", "junit=-"),
     ("prewarm run --fail-on unf", "unfinished=never"), ("prewarm run --set prefetch.conc", "prefetch.concurrency=32"),
     ("prewarm run --set cache.mode", "cache.mode=only"), ("prewarm run --set fail-on.e", "fail-on.empty=true"),
-    ("prewarm run jobs/", "jobs/a.yaml"), ("prewarm cache stats --job jobs/", "jobs/a.yaml"),
+    ("prewarm validate jobs/", "jobs/a.yaml"), ("prewarm cache stats --job jobs/", "jobs/a.yaml"),
   ]
 
   init() async throws {
@@ -66,7 +67,7 @@ import Testing
     try await zsh.waitForOutput("ready")
     for (typed, completed) in [
       ("prewarm run --order l\t", "--order lifo"), ("prewarm run --set prefetch.conc\t", "prefetch.concurrency=32"),
-      ("prewarm cac\t", "prewarm cache"), ("prewarm run jobs/\t", "jobs/a.yaml"), ("prewarm run --report ju\t", "junit=-"),
+      ("prewarm cac\t", "prewarm cache"), ("prewarm validate jobs/\t", "jobs/a.yaml"), ("prewarm run --report ju\t", "junit=-"),
     ] {
       try zsh.write(typed).expectWritten()
       try await zsh.waitForOutput(that: "completes \(typed)") { Self.withoutBackspaces($0).contains(completed) }

@@ -173,7 +173,7 @@ public struct RunVerdict: Sendable, Hashable {
   /// A sentence without a full stop for each.
   public var reasons: [String] = []
 
-  var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
+  public var exitStatus: ExitStatus { reasons.isEmpty ? .withinLimits : .beyondLimits }
 }
 
 /// How a run ended; the cases are in the order of severity, so that of several jobs the greatest counts.

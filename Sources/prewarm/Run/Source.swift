@@ -4,13 +4,13 @@ import ImageURLs
 import Manifests
 import WarmJobs
 
-/// What a SOURCE of `prewarm check` means.
-enum CheckSource {
+/// What a SOURCE on the command line means.
+enum Source {
   /// A job file: its manifests and its rules.
   case job(path: String)
   /// A list of URLs.
   case manifest(Job.Manifest)
-  /// A URL that is checked itself.
+  /// The URL of an image.
   case url(String)
 
   /// Why an argument is no source, as one sentence.
@@ -18,7 +18,7 @@ enum CheckSource {
     let sentence: String
   }
 
-  /// Throws for what is no URL of the web, and for a file that is not there.
+  /// Throws if it is neither a URL of the web nor a readable file.
   init(_ argument: String) throws(SourceError) {
     if argument == "-" {
       self = .manifest(Job.Manifest(named: argument))
@@ -33,7 +33,7 @@ enum CheckSource {
     }
   }
 
-  private static func source(ofURL argument: String) throws(SourceError) -> CheckSource {
+  private static func source(ofURL argument: String) throws(SourceError) -> Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
       guard isSitemap(url) else { return .url(argument) }
@@ -49,6 +49,12 @@ enum CheckSource {
   private static func isSitemap(_ url: BaseURL) -> Bool {
     let path = String(decoding: url.bytes.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self).lowercased()
     return path.hasSuffix(".xml") || path.hasSuffix(".xml.gz")
+  }
+
+  /// Whether an argument that names no command looks like a source.
+  static func isLikely(_ argument: String) -> Bool {
+    argument == "-" || hasScheme(argument) || argument.utf8.contains(where: "./*?[".utf8.contains)
+      || access(argument, F_OK) == 0
   }
 
   /// Whether it begins as `https://` does (RFC 3986, section 3.1).
@@ -74,7 +80,7 @@ enum CheckSource {
   }
 }
 
-extension [CheckSource] {
+extension [Source] {
   /// The manifests of the sources that are no job files, in their order; URLs side by side are one list.
   var manifests: [Job.Manifest] {
     var manifests: [Job.Manifest] = []
