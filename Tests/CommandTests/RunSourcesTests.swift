@@ -97,6 +97,8 @@ import Testing
     job.write(urls: imageURLs(origin, 0..<3) + [origin.url("/missing.jpg")])
     #expect(try await job.prewarm("run", "job.yaml").status == 2)
     #expect(try await job.prewarm("run", "job.yaml", "--dry-run").status == 0)
+    job.write(urls: [origin.url("/missing.jpg"), "no url"])
+    expectGolden(try await job.prewarm("run", "job.yaml", "--dry-run").errorText, for: rule)
   }
 
   // MARK: Beginnings

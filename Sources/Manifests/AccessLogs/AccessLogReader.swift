@@ -46,7 +46,7 @@ final class AccessLogReader: RowReader {
       manifest: manifest,
       line: 1,
       message:
-        "this is an access log, which names paths alone; set base-url to their site, as in base-url https://www.example.com"
+        "an access log has paths only; set base-url to their site, such as https://www.example.com"
     )
   }
 

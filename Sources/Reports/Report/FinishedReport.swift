@@ -56,7 +56,8 @@ public struct FinishedReport: Sendable {
   public func verdictOnLists(fetching misses: UInt64) -> RunVerdict {
     var lists = self
     lists.totals.skipped -= misses
-    lists.totals.checked += misses
+    lists.totals.checked += misses + totals.blacklisted
+    lists.totals.blacklisted = 0
     lists.standings.countingByKind = standings.countingByKind.filter { $0.key == .invalidURL }
     lists.standings.counting = lists.standings.countingByKind[.invalidURL] ?? 0
     return failOn.verdict(of: lists)

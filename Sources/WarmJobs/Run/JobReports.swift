@@ -10,15 +10,13 @@ public final class JobReports {
   /// The job's reports, in its order.
   let writers: [any ReportWriter]
 
-  /// Reports of no run: none are written, and all failures count.
-  init(withoutReports job: Job) { (self.job, baseline, warnings, writers) = (job, nil, [], []) }
-
   /// Reads the baseline, then opens the reports, which may be the same file; nothing that is there already is touched.
   ///
   /// - Parameters:
   ///   - options: what reports have to know of the place where they are written.
+  ///   - isDryRun: a dry run writes no report.
   ///   - isStopped: asked while long files are read; true: the run will end before it begins, so that the rest is not needed.
-  public init(_ job: Job, options: ReportOptions, isStopped: () -> Bool) throws(JobError) {
+  public init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
     self.job = job
     let path = job.baseline
     do throws(ReportReadingError) {
@@ -36,7 +34,7 @@ public final class JobReports {
       }
     do throws(ReportError) {
       var writers: [any ReportWriter] = []
-      for target in job.reports {
+      for target in isDryRun ? [] : job.reports {
         var options = options
         options.listsSuccesses = target.listsSuccesses
         writers.append(try target.format.open(target.destination.path, options: options))

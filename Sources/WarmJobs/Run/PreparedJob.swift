@@ -34,10 +34,7 @@ public final class PreparedJob {
       makesRequests: job.cache.mode != .only,
       now: now
     )
-    reports =
-      isDryRun
-      ? JobReports(withoutReports: job)
-      : try JobReports(job, options: reportOptions, isStopped: isStopped)
+    reports = try JobReports(job, options: reportOptions, isDryRun: isDryRun, isStopped: isStopped)
   }
 
   public var job: Job { stores.job }

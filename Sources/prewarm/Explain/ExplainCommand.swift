@@ -90,6 +90,7 @@ struct ExplainCommand: ParsableCommand {
       var job = way.job
       job.manifests = [Job.Manifest([Manifest.InlineEntry(text: url, line: 0)])]
       job.cache.memory = nil
+      job.baseline = nil
       do {
         let report = runner.run(try PreparedJob(job, isDryRun: true)) { _ in }
         return ExplainedWay.Expectation(report, job)

@@ -155,7 +155,7 @@ struct JobsRun {
     if !display.quiet {
       let others = prepared.job.cache.mode == .only ? "filtered out or not in the cache" : "filtered out"
       Note.plain(Self.summary(of: report, misses: misses, others: others))
-      for warning in report.warnings { Note.plain("\(report.job.name): \(warning)") }
+      for warning in report.warnings where warning != report.end.breakage { Note.plain("\(report.job.name): \(warning)") }
     }
     if let breakage = report.end.breakage {
       Note.error("\(report.job.name): \(breakage)")
