@@ -36,6 +36,20 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
+  /// The format that files with this extension usually have, whatever the case of its letters; nil if it is no image's.
+  public init?(fileExtension: some StringProtocol) {
+    let written = fileExtension.lowercased()
+    switch written {
+    case "jpeg", "jpe", "jfif": self = .jpeg
+    case "apng": self = .png
+    case "heif": self = .heic
+    case "tif": self = .tiff
+    default:
+      guard let match = Self.allCases.first(where: { $0.fileExtension == written }) else { return nil }
+      self = match
+    }
+  }
+
   /// The usual file extension, without the dot.
   public var fileExtension: String {
     switch self {

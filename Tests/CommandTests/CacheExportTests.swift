@@ -18,7 +18,7 @@ import Testing
   func exportsHaveTheNamesOfApps(withExtension: Bool) async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
-    let options = withExtension ? ["--with-extension"] : []
+    let options = withExtension ? ["--with-extension"] : ["--layout", "sdwebimage"]
     let row: Row = try await job.start(["cache", "export", "--to", "out/images", "--json"] + options).wait().row()
     #expect(row.directory == "out/images" && row.exportedEntries == 5)
     #expect(row.exportedBytes == (0..<5).reduce(0) { $0 + SampleImages.jpeg($1).count })
@@ -37,14 +37,14 @@ import Testing
     let written = "HTTP://127.0.0.1:\(origin.port)/images/%31.jpg#top"
     let job = JobFolder(urls: [written])
     #expect(try await job.runJob().status == 0)
-    #expect(try await job.prewarm("cache", "export", "--to", "out").status == 0)
+    #expect(try await job.prewarm("cache", "export", "--layout", "sdwebimage", "--to", "out").status == 0)
     #expect(job.folder.read("out/\(try await md5(written))") == SampleImages.jpeg(1))
   }
 
-  @Test("url-path lays images out like their URLs") func imagesLieAsTheirURLsSay() async throws {
+  @Test("images are laid out like their URLs by default") func imagesLieAsTheirURLsSay() async throws {
     let origin = try makeImageOrigin()
     let job = try await JobFolder.filled(from: origin)
-    let result = try await job.prewarm("cache", "export", "--layout", "url-path", "--to", "out")
+    let result = try await job.prewarm("cache", "export", "--to", "out")
     #expect(result.status == 0 && result.error.isEmpty)
     expectGolden(result.outputText.lines(with: "5 images"))
     for number in 0..<5 {
@@ -66,7 +66,93 @@ import Testing
     expectGolden(result.outputText, for: "output")
     expectGolden(result.errorText, for: "error")
     #expect(!(result.outputText + result.errorText).contains("geheim"))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("again")).count == 2)
+    #expect(try job.folder.files(below: "again").count == 2)
+  }
+
+  /// An origin of real images, and a job that resizes them to WebP.
+  private func resizing(_ names: [String]) async throws -> (Origin, JobFolder) {
+    let origin = try Origin()
+    origin.setFallback { request in
+      let name = String(request.path.dropFirst())
+      let type = name.hasSuffix(".jpg") ? "image/jpeg" : "image/png"
+      return .body(Fixtures.bytes("images/good/\(name == "photo.png" ? "rgb.png" : name)"), type: type)
+    }
+    let transform = "transform: {resize: {width: 40}, format: webp, keep-original: true}"
+    let job = JobFolder(urls: names.map { origin.url("/\($0)") }, keys: transform)
+    #expect(try await job.runJob().status == 0)
+    return (origin, job)
+  }
+
+  @Test("resized images are exported by their job, or by --transformed, with the extension of their format")
+  func resizedImagesHaveTheirExtension() async throws {
+    let (origin, job) = try await resizing(["photo.jpg", "rgb.png"])
+    let expected = ["photo.webp", "rgb.webp"].map { "127.0.0.1:\(origin.port)/\($0)" }
+    for (folder, options) in [("a", ["--job", "job.yaml"]), ("b", ["--transformed"]), ("c", ["--job", "job.yaml", "--transformed"])] {
+      let result = try await job.start(["cache", "export", "--to", folder] + options).wait()
+      #expect(result.status == 0 && result.outputText.hasPrefix("2 images"), "\(result.outputText)\(result.errorText)")
+      #expect(try job.folder.files(below: folder) == expected)
+      for name in expected { #expect(job.folder.read("\(folder)/\(name)")?.dropFirst(8).starts(with: "WEBP".utf8) == true) }
+    }
+    let originals = try await job.prewarm("cache", "export", "--to", "d")
+    expectGolden(originals.outputText)
+    #expect(try job.folder.files(below: "d").map { $0.suffix(4) } == [".jpg", ".png"])
+    job.folder.write("version: 1\nname: plain\nmanifests: [{path: urls.txt}]\n", to: "plain.yaml")
+    let refused = try await job.prewarm("cache", "export", "--to", "e", "--job", "plain.yaml", "--transformed")
+    #expect(refused.status == 3)
+    expectGolden(refused.errorText)
+  }
+
+  @Test("two URLs with one path are reported, and exit with 1") func collisionsAreReported() async throws {
+    let (_, job) = try await resizing(["photo.jpg", "photo.png"])
+    let result = try await job.prewarm("cache", "export", "--to", "out", "--job", "job.yaml")
+    #expect(result.status == 1 && result.outputText.hasPrefix("1 image"), "\(result.outputText)")
+    #expect(result.errorText.contains("photo.jpg") && result.errorText.contains("photo.png") && result.errorText.contains("photo.webp"))
+    #expect(try job.folder.files(below: "out").count == 1)
+  }
+
+  @Test("--job exports the URLs of that job's lists only, fetched lists too, and --delete follows the lists")
+  func aJobExportsItsOwnURLs() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    origin.set("/list.txt", .body(Array((imageURLs(origin, 0..<2) + [origin.url("/images/77.jpg")]).joined(separator: "\n").utf8), type: "text/plain"))
+    job.folder.write("version: 1\nname: part\nmanifests: [{url: '\(origin.url("/list.txt"))'}]\n", to: "part.yaml")
+    let part = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml")
+    #expect(part.status == 0, "\(part.errorText)")
+    expectGolden(part.outputText)
+    let base = "127.0.0.1:\(origin.port)/images"
+    #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg"])
+
+    #expect(try await job.prewarm("cache", "export", "--to", "out").status == 0)
+    #expect(try job.folder.files(below: "out").count == 5)
+    job.folder.write("not an image", to: "out/\(base)/notes.txt")
+    let deleting = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    #expect(deleting.status == 0)
+    expectGolden(deleting.outputText)
+    #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg", "\(base)/notes.txt"])
+
+    // A list that says nothing, or breaks off, is no reason to delete everything.
+    origin.set("/list.txt", .body(Array("# empty\n".utf8), type: "text/plain"))
+    let empty = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    #expect(empty.status == 1)
+    expectGolden(empty.errorText)
+    origin.set("/list.txt", .status(404))
+    let broken = try await job.prewarm("cache", "export", "--to", "out", "--job", "part.yaml", "--delete")
+    #expect(broken.status == 1, "\(broken.outputText)\(broken.errorText)")
+    #expect(try job.folder.files(below: "out").count == 3)
+  }
+
+  @Test("a symbolic link in the folder is refused") func linksAreRefused() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin)
+    job.folder.write("", to: "outside/x")
+    job.folder.write("", to: "out/x")
+    try FileManager.default.createSymbolicLink(
+      atPath: job.folder.file("out/127.0.0.1:\(origin.port)"),
+      withDestinationPath: job.folder.file("outside")
+    )
+    let result = try await job.prewarm("cache", "export", "--to", "out")
+    #expect(result.status == 1 && result.errorText.contains("out/127.0.0.1:\(origin.port) is"), "\(result.errorText)")
+    #expect(try job.folder.files(below: "outside") == ["x"])
   }
 
   @Test("nothing is exported if the folder cannot be created") func whereTheFolderCannotBeMadeNothingIsExported() async throws {
@@ -76,6 +162,16 @@ import Testing
     let result = try await job.prewarm("cache", "export", "--to", "out/images")
     #expect(result.status == 1 && result.output.isEmpty)
     expectGolden(result.errorText)
+  }
+}
+
+extension TemporaryDirectory {
+  /// The paths of all files below a folder of it, sorted.
+  func files(below name: String) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: file(name)).filter { path in
+      var isFolder: ObjCBool = false
+      return FileManager.default.fileExists(atPath: "\(file(name))/\(path)", isDirectory: &isFolder) && !isFolder.boolValue
+    }.sorted()
   }
 }
 

@@ -48,7 +48,7 @@ import Testing
     let urls = imageURLs(origin, 0..<5)
     let job = JobFolder(urls: urls)
     #expect(try await job.runJob().status == 0)
-    #expect(try await job.prewarm("cache", "export", "--to", "app").status == 0)
+    #expect(try await job.prewarm("cache", "export", "--layout", "sdwebimage", "--to", "app").status == 0)
     job.folder.write("<!doctype html>", to: "app/\(try await md5(urls[4]))")
     #expect(try await job.prewarm("cache", "clear").status == 0)
     job.write(urls: urls + [origin.url("/elsewhere.jpg"), "no url"], to: "more.txt")

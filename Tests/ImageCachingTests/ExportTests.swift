@@ -135,7 +135,7 @@ import Testing
     // Twice, since the files of an earlier export are no reason to leave anything out.
     for _ in 0..<2 {
       let result = try cache.export(to: target, layout: .sdwebimage(withExtension: false))
-      #expect(result.exported + result.superseded == 12 && result.exported > 0)
+      #expect(result.exported == 1 && result.superseded == 11 && result.bytes == 21)
       #expect(try find("https://h/1.png") == body(21))
     }
   }
@@ -157,6 +157,136 @@ import Testing
     let result = try cache.export(to: target, layout: layout)
     #expect(result.exported == 13 && result.transformed == 12 && result.superseded == 0)
     for file in files(below: target) { #expect(directory.read("out/\(file)") == body(10)) }
+  }
+
+  @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
+    let cache = try makeCache(directory, clock: clock)
+    // The format of all is PNG.
+    for url in ["https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif"] {
+      clock.advance(by: .seconds(1))
+      try cache.put(url, body(10))
+      try cache.put("\(url)#transform=resize", body(11), url: url)
+    }
+    var collisions: [ExportEvent] = []
+    let result = try cache.export(to: target, layout: .urlPath, images: .transformed) { event in
+      if case .skipped = event { collisions.append(event) }
+    }
+    #expect(result.exported == 5 && result.collisions == 1 && result.superseded == 0 && result.bytes == 55)
+    #expect(
+      collisions == [
+        .skipped(
+          url: Array("https://h/a.jpg".utf8),
+          reason: .collision(with: Array("https://h/a.gif".utf8), file: "h/a.png")
+        )
+      ]
+    )
+    let names = ["a.png", "b.PNG", "c.php.png", "d~\(digits("https://h/d")).png", "e~w=1~\(digits("https://h/e.webp?w=1")).png"]
+    #expect(files(below: target) == names.map { "h/\($0)" }.sorted())
+    #expect(directory.modified("out/h/a.png") == clock.source.wall())
+    // An app looks for the URL's own extension.
+    let flat = directory.file("flat")
+    try cache.export(to: flat, layout: .sdwebimage(withExtension: true), images: .transformed)
+    #expect(files(below: flat).contains("\(digits("https://h/a.jpg")).jpg"))
+  }
+
+  @Test("an export of identities writes each once and counts those that aren't cached") func identities() throws {
+    let cache = try makeCache(directory)
+    for number in 0..<3 { try cache.put("https://h/\(number).png", body(10)) }
+    let identities = ["https://h/1.png", "https://h/9.png", "https://h/1.png"].map { Array($0.utf8) }
+    let result = try cache.export(identities: identities, to: target, layout: .urlPath)
+    #expect(result.exported == 1 && result.missing == 1 && result.superseded == 0)
+    #expect(files(below: target) == ["h/1.png"])
+  }
+
+  @Test("removing others removes only image files that an export would write and this one didn't") func removesOthers() throws {
+    let cache = try makeCache(directory, access: .readWrite)
+    let urls = ["https://h/1.png", "https://h/old/2.png", "https://img.example.com/a/3.png", "https://h/5"]
+    for url in urls { try cache.put(url, png(seed: 1)) }
+    try cache.export(to: target, layout: .urlPath)
+    for url in urls.dropFirst() { _ = try cache.remove(url) }
+    // Nobody's, or somebody else's.
+    let kept = [
+      "h/notes.txt", "h/photo", "h/.hidden.png", "h/a.d/4.png", "site/logo.png", "logo.png", "h/old/page.html",
+    ]
+    for name in kept { directory.write(png(seed: 2), to: "out/\(name)") }
+    directory.write("no image", to: "out/h/notes.txt")
+    directory.write("<html>", to: "out/h/old/page.html")
+    directory.write(png(seed: 2), to: "elsewhere/6.png")
+    symlink(directory.file("elsewhere"), directory.file("out/link.example.com"))
+    symlink(directory.file("elsewhere/6.png"), directory.file("out/h/6.png"))
+
+    var asked = 0
+    let spared = try cache.export(to: target, layout: .urlPath, removesOthers: { _ in
+      asked += 1
+      return false
+    })
+    #expect(asked == 1 && spared.removed == 0)
+    var removed: [String] = []
+    let result = try cache.export(to: target, layout: .urlPath) { event in
+      if case .removed(let file) = event { removed.append(file) }
+    } removesOthers: {
+      $0.exported == 1
+    }
+    #expect(result.removed == 3 && result.exported == 1)
+    #expect(removed.sorted() == ["h/5~\(digits("https://h/5"))", "h/old/2.png", "img.example.com/a/3.png"].sorted())
+    #expect(files(below: target).filter { !$0.contains("6.png") && !$0.contains("link") } == (kept + ["h/1.png"]).sorted())
+    #expect(access(directory.file("out/img.example.com"), F_OK) != 0, "a folder that became empty goes, too")
+    #expect(directory.read("elsewhere/6.png") == png(seed: 2))
+  }
+
+  @Test("removing others spares the file of a damaged image") func sparesDamaged() throws {
+    try makeCache(directory).put("https://h/bad.png", png(seed: 1) + body(400_000))
+    try makeCache(directory).export(to: target, layout: .urlPath)
+    directory.damageBlob()
+    try makeCache(directory).put("https://h/good.png", body(10))
+    let result = try makeCache(directory).export(to: target, layout: .urlPath, removesOthers: { _ in true })
+    #expect(result.damaged == 1 && result.removed == 0)
+    #expect(files(below: target) == ["h/bad.png", "h/good.png"])
+  }
+
+  @Test("in a flat folder, removing others removes only files named by hashes") func removesFlat() throws {
+    let cache = try makeCache(directory)
+    for url in ["https://h/1.png", "https://h/2.png"] { try cache.put(url, png(seed: 1)) }
+    try cache.export(to: target, layout: .sdwebimage(withExtension: false))
+    _ = try cache.remove("https://h/2.png")
+    directory.write(png(seed: 2), to: "out/logo.png")
+    let result = try cache.export(to: target, layout: .sdwebimage(withExtension: false), removesOthers: { _ in true })
+    #expect(result.removed == 1)
+    #expect(files(below: target) == [digits("https://h/1.png"), "logo.png"].sorted())
+  }
+
+  /// Bytes that begin as a PNG does.
+  private func png(seed: UInt8) -> [UInt8] { [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + body(20, seed: seed) }
+
+  @Test("a symbolic link below the folder is refused, and nothing is written outside", arguments: ["h", "h/a", "h/a/1.png"])
+  func plantedLink(name: String) throws {
+    let cache = try makeCache(directory)
+    try cache.put("https://h/a/1.png", body(10))
+    directory.write("theirs", to: "outside/a/1.png")
+    directory.write("", to: "out/h/a/x")
+    unlink(directory.file("out/h/a/x"))
+    rmdir(directory.file("out/h/a"))
+    if name == "h" { rmdir(directory.file("out/h")) }
+    if name == "h/a/1.png" { mkdir(directory.file("out/h/a"), 0o755) }
+    #expect(symlink(directory.file(name == "h/a/1.png" ? "outside/a/1.png" : "outside"), directory.file("out/\(name)")) == 0)
+    do {
+      let result = try cache.export(to: target, layout: .urlPath)
+      // Of the file's own name, the link makes way.
+      #expect(name == "h/a/1.png" && result.exported == 1 && directory.read("out/\(name)") == body(10))
+    } catch {
+      #expect(error == .linkInExport(path: "\(target)/\(name)"))
+    }
+    #expect(files(below: directory.file("outside")) == ["a/1.png"] && directory.read("outside/a/1.png") == Array("theirs".utf8))
+    #expect(!files(below: target).contains { $0.contains("prewarm-export") })
+  }
+
+  @Test("the folder of an export may be a link itself") func linkedTarget() throws {
+    let cache = try makeCache(directory)
+    try cache.put("https://h/1.png", body(10))
+    directory.write("", to: "real/x")
+    symlink(directory.file("real"), target)
+    #expect(try cache.export(to: target, layout: .urlPath).exported == 1)
+    #expect(directory.read("real/h/1.png") == body(10))
   }
 
   @Test("an export names a folder it cannot write to", arguments: ["/proc/none/out", "/dev/null/out"]) func noFolder(

@@ -38,6 +38,8 @@ public enum CacheError: Error, Sendable, Equatable {
   case storingStopped(path: String, reason: String)
   /// Images cannot be written out to that folder.
   case cannotExport(path: String, reason: String)
+  /// A symbolic link lies where an export would write, and is not followed.
+  case linkInExport(path: String)
   /// Any other failure of the index.
   case other(path: String, reason: String)
 }
@@ -86,6 +88,8 @@ extension CacheError: CustomStringConvertible {
       "nothing more is stored in the cache at \(path), since the disk did not keep what was written: \(reason); check the disk"
     case .cannotExport(let path, let reason):
       "images cannot be exported to \(path): \(reason); make room or fix its permissions, and export again"
+    case .linkInExport(let path):
+      "cannot export through \(path): it is a symbolic link, and exports follow none below their folder; remove it or export to another folder"
     case .other(let path, let reason):
       "the index of the cache at \(path) failed: \(reason); try again, and delete the folder if it fails again"
     }

@@ -101,15 +101,12 @@ public final class FlatFolder: Sendable {
     }
   }
 
-  private static func isImageName(_ name: String) -> Bool {
+  /// Whether images are named so.
+  static func isImageName(_ name: String) -> Bool {
     let digits = name.utf8.prefix(AppFileName.digitCount)
     let rest = name.utf8.dropFirst(AppFileName.digitCount)
     return digits.count == AppFileName.digitCount && digits.allSatisfy(isHexadecimalDigit)
       && (rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1)
-  }
-
-  private static func isHexadecimalDigit(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6
   }
 
   private func openRegular(_ name: String, onUnreadable: (CacheError) -> Void) throws(CacheError) -> FileDescriptor? {
@@ -131,6 +128,9 @@ public final class FlatFolder: Sendable {
     return file
   }
 }
+
+/// Whether it is a digit of a hash, in lower case.
+func isHexadecimalDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6 }
 
 extension stat {
   /// Whether it is a plain file: no folder, link, device or pipe.

@@ -2,68 +2,190 @@ import Glibc
 import ImagePrimitives
 
 extension ImageCache {
-  /// Writes every image to a file of `directory`, which is made where it is not there, and calls `onEntry` with what became of
-  /// each.
+  /// Writes images to files of `directory`, which is created if it doesn't exist, and calls `onEntry` with what became of each.
   ///
-  /// Images are read a page at a time, each checked against its sum, beside whoever writes to the cache meanwhile: what is stored
-  /// later may be left out, what is replaced meanwhile is exported as it is then. Those that have expired are exported too.
+  /// Images are read a page at a time, each checked against its sum, beside whoever writes to the cache meanwhile: an image stored
+  /// later may be missing, one replaced meanwhile is exported as it is then. Expired images are exported too.
   ///
   /// Existing files are replaced. A file is there whole or not at all, but is not synced to the disk; it gets the mode that the
-  /// umask says, and as its time of modification that at which the image was stored. Of several images of one URL, as with
-  /// variants, the one stored last stays. URLs with credentials are left out: the cache has masked them, and no app would find
-  /// the file. So are transformed images (``EntryRecord/isTransformed``), which are not what the URL names.
+  /// umask says, and as its time of modification that at which the image was stored. Symbolic links below `directory` are not
+  /// followed. If several images have one path, as variants of a URL do, the one stored last stays. Images of URLs with credentials
+  /// are skipped: the cache has masked them, and no app would find the file.
   ///
-  /// Throws `cannotExport` where the folder cannot be written or is full; what was exported before stays. Throws where the cache
-  /// cannot be read.
+  /// - Parameters:
+  ///   - images: which of them; by default those that came as their URLs name them, not resized ones.
+  ///   - removesOthers: asked at the end; true removes the files of `directory` that an export would write and this one did not.
+  ///     Only image files count that are named as `layout` names them, with ``ExportLayout/urlPath`` in folders that name a host.
+  /// - Throws: `cannotExport` if the folder cannot be written or is full, `linkInExport` if a link is in the way; files exported before
+  ///   stay. Throws if the cache cannot be read.
   @discardableResult
   public func export(
     to directory: String,
     layout: ExportLayout,
-    onEntry: (ExportEvent) -> Void = { _ in }
+    images: ExportedImages = .original,
+    onEntry: (ExportEvent) -> Void = { _ in },
+    removesOthers: (ExportResult) -> Bool = { _ in false }
   ) throws(CacheError) -> ExportResult {
-    var folder = try ExportFolder(path: directory)
-    var result = ExportResult()
+    var run = try ExportRun(self, to: directory, layout)
     try forEachEntry { (record) throws(CacheError) in
-      guard let event = try export(record, to: &folder, layout) else { return }
-      result.count(event)
-      onEntry(event)
+      switch images {
+      case .original where record.isTransformed: run.skip(record, .transformed, onEntry)
+      case .transformed where !record.isTransformed: break
+      case .original, .transformed: try run.take(record, onEntry)
+      }
     }
-    return result
+    if removesOthers(run.result) { try run.removeOthers(onEntry) }
+    return run.result
   }
 
-  /// Exports one entry; nil where it is gone by now.
-  private func export(
-    _ record: EntryRecord,
-    to folder: inout ExportFolder,
-    _ layout: ExportLayout
-  ) throws(CacheError) -> ExportEvent? {
-    if record.shownURL.withUnsafeBytes(hasCredentials) { return .skipped(url: record.shownURL, reason: .hasCredentials) }
-    if record.isTransformed { return .skipped(url: record.shownURL, reason: .transformed) }
-    guard let name = record.shownURL.withUnsafeBytes({ Self.name(ofURL: $0, layout) }) else {
+  /// Writes the images of these identities, as ``export(to:layout:images:onEntry:removesOthers:)`` writes those of a whole cache; an identity
+  /// that is not cached is counted.
+  @discardableResult
+  public func export(
+    identities: some Sequence<[UInt8]>,
+    to directory: String,
+    layout: ExportLayout,
+    onEntry: (ExportEvent) -> Void = { _ in },
+    removesOthers: (ExportResult) -> Bool = { _ in false }
+  ) throws(CacheError) -> ExportResult {
+    var run = try ExportRun(self, to: directory, layout)
+    for identity in identities {
+      let record = try identity.withRawBytes { (identity) throws(CacheError) in
+        try entry(CacheKey(identity: identity), identity: identity)
+      }
+      if let record { try run.take(record, onEntry) } else { run.countMissing() }
+    }
+    if removesOthers(run.result) { try run.removeOthers(onEntry) }
+    return run.result
+  }
+}
+
+/// An export under way: what it has written where, some 60 bytes for each file.
+private struct ExportRun: ~Copyable {
+  private struct Owner {
+    /// The entry whose image the file holds.
+    let entry: CacheKey
+    let storedAt: Timestamp
+  }
+
+  private let cache: ImageCache
+  private let layout: ExportLayout
+  private var folder: ExportFolder
+  /// The files written so far, by the keys of their paths.
+  private var owners: [CacheKey: Owner] = [:]
+  /// Paths of damaged images, whose files of an earlier export stay.
+  private var spared: Set<CacheKey> = []
+  private(set) var result = ExportResult()
+
+  init(_ cache: ImageCache, to directory: String, _ layout: ExportLayout) throws(CacheError) {
+    self.cache = cache
+    self.layout = layout
+    folder = try ExportFolder(path: directory)
+  }
+
+  mutating func countMissing() { result.missing += 1 }
+
+  mutating func skip(_ record: EntryRecord, _ reason: ExportEvent.SkipReason, _ onEntry: (ExportEvent) -> Void) {
+    emit(.skipped(url: record.shownURL, reason: reason), onEntry)
+  }
+
+  private mutating func emit(_ event: ExportEvent, _ onEntry: (ExportEvent) -> Void) {
+    result.count(event)
+    onEntry(event)
+  }
+
+  /// Exports one entry, unless it is gone by now or was exported before.
+  mutating func take(_ record: EntryRecord, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
+    if record.shownURL.withUnsafeBytes(hasCredentials) { return skip(record, .hasCredentials, onEntry) }
+    guard let name = ExportName(record, layout) else {
       throw .cannotExport(path: folder.path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
     }
-    guard let (record, body) = try currentBody(of: record) else { return nil }
-    switch body {
-    case .damaged(let damage): return .skipped(url: record.shownURL, reason: .damaged(damage))
-    case .bytes(let bytes):
-      let storedAt = record.head.storedAt
-      if folder.hasNewer(name.folders, name.file, than: storedAt) { return .skipped(url: record.shownURL, reason: .superseded) }
-      try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
-      return .exported(url: record.shownURL, file: (name.folders + [name.file]).joined(separator: "/"), bytes: bytes.count)
+    let path = CacheKey(path: name.path)
+    let owner = owners[path]
+    if owner?.entry == record.key { return }
+    guard let (record, body) = try cache.currentBody(of: record) else { return }
+    guard case .bytes(let bytes) = body else {
+      guard case .damaged(let damage) = body else { return }
+      spared.insert(path)
+      return skip(record, .damaged(damage), onEntry)
     }
+    let storedAt = record.head.storedAt
+    if let owner, owner.storedAt >= storedAt {
+      let other = try cache.shownURL(of: owner.entry)
+      return emit(Self.event(of: record.shownURL, behind: other, name), onEntry)
+    }
+    let replaced = owner == nil ? 0 : folder.byteCount(of: name.folders, name.file)
+    try folder.write(bytes, folders: name.folders, file: name.file, storedAt: storedAt)
+    owners[path] = Owner(entry: record.key, storedAt: storedAt)
+    emit(.exported(url: record.shownURL, file: name.path, bytes: bytes.count), onEntry)
+    guard let owner else { return }
+    result.exported -= 1
+    result.bytes -= replaced
+    if let other = try cache.shownURL(of: owner.entry) { emit(Self.event(of: other, behind: record.shownURL, name), onEntry) }
   }
 
-  /// The name of a URL's file; nil where MD5 is not to be had.
-  private static func name(ofURL url: UnsafeRawBufferPointer, _ layout: ExportLayout) -> (folders: [String], file: String)? {
-    switch layout {
-    case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
-    case .sdwebimage(withExtension: true): return AppFileName.nameWithExtension(forURL: url).map { ([], $0) }
-    case .urlPath:
-      guard let digits = AppFileName.digits(of: url) else { return nil }
-      let name = URLPathName(url: url, digits: digits)
-      return (name.folders, name.file)
-    }
+  /// What became of an image that has the same path as a newer one.
+  private static func event(of url: [UInt8], behind other: [UInt8]?, _ name: ExportName) -> ExportEvent {
+    guard let other, other != url else { return .skipped(url: url, reason: .superseded) }
+    return .skipped(url: url, reason: .collision(with: other, file: name.path))
   }
+
+  /// Removes the files that this layout would write and this export did not.
+  mutating func removeOthers(_ onEntry: (ExportEvent) -> Void) throws(CacheError) {
+    let (owners, spared) = (owners, spared)
+    var removed: [ExportEvent] = []
+    try folder.removeFiles(layout) { path in
+      let key = CacheKey(path: path)
+      return owners[key] == nil && !spared.contains(key)
+    } onRemoved: { path in
+      removed.append(.removed(file: path))
+    }
+    for event in removed { emit(event, onEntry) }
+  }
+}
+
+/// Where an image goes, below the folder of the export.
+private struct ExportName {
+  let folders: [String]
+  let file: String
+
+  var path: String { (folders + [file]).joined(separator: "/") }
+
+  /// nil if MD5 cannot be computed.
+  init?(_ record: EntryRecord, _ layout: ExportLayout) {
+    let name = record.shownURL.withUnsafeBytes { url -> (folders: [String], file: String)? in
+      switch layout {
+      case .sdwebimage(withExtension: false): return AppFileName.digits(of: url).map { ([], $0) }
+      case .sdwebimage(withExtension: true): return AppFileName.nameWithExtension(forURL: url).map { ([], $0) }
+      case .urlPath:
+        guard let digits = AppFileName.digits(of: url) else { return nil }
+        // The URL names the format in which an image came, not that in which it was resized.
+        let name = URLPathName(url: url, digits: digits, format: record.isTransformed ? record.head.format : nil)
+        return (name.folders, name.file)
+      }
+    }
+    guard let name else { return nil }
+    (folders, file) = name
+  }
+}
+
+extension CacheKey {
+  fileprivate init(path: String) { self = Array(path.utf8).withUnsafeBytes { CacheKey(identity: $0) } }
+}
+
+extension ImageCache {
+  /// The URL of an entry as it was first written; nil if the entry is gone.
+  fileprivate func shownURL(of key: CacheKey) throws(CacheError) -> [UInt8]? {
+    try read { (reader) throws(CacheError) in try reader.entry(key).map { Array($0.url) } }
+  }
+}
+
+/// Which images of a cache an export writes.
+public enum ExportedImages: Sendable, Hashable {
+  /// Those that are stored as they came.
+  case original
+  /// Those that were made of others, by resizing or another transformer (``EntryRecord/isTransformed``).
+  case transformed
 }
 
 /// How exported files are named.
@@ -74,16 +196,18 @@ public enum ExportLayout: Sendable, Hashable {
   /// own files: by the extension of the URL's path, left out above 222 characters.
   case sdwebimage(withExtension: Bool)
   /// As the URL says: `host/path…`, for serving the folder as it is. What such a name cannot tell, a query among it, is told by 32 digits
-  /// before the extension: MD5 of the URL.
+  /// before the extension: MD5 of the URL. A transformed image has the extension of its own format: `a.jpg` becomes `a.webp`.
   case urlPath
 }
 
-/// What became of one entry of an export.
+/// What became of one entry of an export, or of a file of its folder.
 public enum ExportEvent: Sendable, Hashable {
   /// It was written to that file of the folder.
   case exported(url: [UInt8], file: String, bytes: Int)
   /// It was left out.
   case skipped(url: [UInt8], reason: SkipReason)
+  /// A file of an earlier export was removed.
+  case removed(file: String)
 
   /// Why an entry was left out.
   public enum SkipReason: Sendable, Hashable {
@@ -93,14 +217,16 @@ public enum ExportEvent: Sendable, Hashable {
     case hasCredentials
     /// A newer image of the same URL was exported.
     case superseded
-    /// It is what a transformer made of the image, and no app asks for that by the URL.
+    /// A newer image of another URL has the same path.
+    case collision(with: [UInt8], file: String)
+    /// It is what a transformer made of the image, and originals were asked for.
     case transformed
   }
 }
 
 /// What an export did.
 public struct ExportResult: Sendable, Hashable {
-  /// Images that were written.
+  /// Files that were written.
   public var exported = 0
   /// Bytes of all of them.
   public var bytes = 0
@@ -110,8 +236,14 @@ public struct ExportResult: Sendable, Hashable {
   public var withCredentials = 0
   /// Images left out because a newer one of the same URL was exported.
   public var superseded = 0
+  /// Images left out because a newer one of another URL has the same path.
+  public var collisions = 0
   /// Images left out because a transformer made them.
   public var transformed = 0
+  /// Identities that are not cached.
+  public var missing = 0
+  /// Files of earlier exports that were removed.
+  public var removed = 0
 
   /// Nothing exported.
   public init() {}
@@ -121,95 +253,12 @@ public struct ExportResult: Sendable, Hashable {
     case .exported(_, _, let size):
       exported += 1
       bytes += size
+    case .removed: removed += 1
     case .skipped(_, .damaged): damaged += 1
     case .skipped(_, .hasCredentials): withCredentials += 1
     case .skipped(_, .superseded): superseded += 1
+    case .skipped(_, .collision): collisions += 1
     case .skipped(_, .transformed): transformed += 1
     }
   }
-}
-
-/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then
-/// renamed.
-struct ExportFolder: ~Copyable {
-  let path: String
-  private let descriptor: FileDescriptor
-  private let draft = ".prewarm-export-\(getpid())-\(UInt32.random(in: .min ... .max))"
-  /// The file system's time when this export began.
-  private let begin: timespec
-  private var lastFolders: [String] = []
-
-  /// Opens the folder, and makes it with those above it where it is not there, as the umask says.
-  init(path: String) throws(CacheError) {
-    self.path = path
-    for end in path.indices.dropFirst() where path[end] == "/" { mkdir(String(path[..<end]), 0o777) }
-    // What failed above matters only if the folder cannot be opened.
-    let isMade = mkdir(path, 0o777) == 0 || errno == EEXIST
-    let reason = errorSentence()
-    let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else { throw .cannotExport(path: path, reason: isMade ? errorSentence() : reason) }
-    let descriptor = FileDescriptor(owning: number)
-    begin = try Self.time(in: descriptor, path: path, draft: draft)
-    self.descriptor = descriptor
-  }
-
-  /// The time that a file gets that is made now, by the clock of whoever keeps the folder.
-  private static func time(in folder: borrowing FileDescriptor, path: String, draft: String) throws(CacheError) -> timespec {
-    let number = openat(folder.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
-    let file = FileDescriptor(owning: number)
-    defer { unlinkat(folder.number, draft, 0) }
-    guard let status = file.status else { throw .cannotExport(path: path, reason: errorSentence()) }
-    return status.st_ctim
-  }
-
-  /// Whether this export has written the file already, with an image that was stored later.
-  func hasNewer(_ folders: [String], _ file: String, than storedAt: Timestamp) -> Bool {
-    var status = stat()
-    guard fstatat(descriptor.number, (folders + [file]).joined(separator: "/"), &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-      return false
-    }
-    let isOurs = (status.st_ctim.tv_sec, status.st_ctim.tv_nsec) >= (begin.tv_sec, begin.tv_nsec)
-    return isOurs && Timestamp(status.st_mtim) > storedAt
-  }
-
-  /// Writes a file, over another one of its name; its time of modification is that at which the image was stored.
-  mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
-    if folders != lastFolders { try make(folders) }
-    let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard number >= 0 else { throw error() }
-    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
-    let writeError = errno
-    // The image is there whatever its time is: some file systems let only a file's owner set it.
-    if isWritten { Self.setModified(number, storedAt) }
-    // Some file systems tell only here that a write had no room.
-    let isClosed = close(number) == 0
-    let closeError = errno
-    let target = (folders + [file]).joined(separator: "/")
-    guard isWritten, isClosed, renameat(descriptor.number, draft, descriptor.number, target) == 0 else {
-      let reason = errorSentence(!isWritten ? writeError : !isClosed ? closeError : errno)
-      unlinkat(descriptor.number, draft, 0)
-      throw .cannotExport(path: "\(path)/\(target)", reason: reason)
-    }
-  }
-
-  private mutating func make(_ folders: [String]) throws(CacheError) {
-    for count in folders.indices.map({ $0 + 1 }) {
-      let folder = folders.prefix(count).joined(separator: "/")
-      guard mkdirat(descriptor.number, folder, 0o777) == 0 || errno == EEXIST else { throw error() }
-    }
-    lastFolders = folders
-  }
-
-  private static func setModified(_ file: Int32, _ time: Timestamp) {
-    let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
-    let isBelowZero = rest < 0
-    let moment = timespec(
-      tv_sec: Int(isBelowZero ? seconds - 1 : seconds),
-      tv_nsec: Int((isBelowZero ? rest + 1000 : rest) * 1_000_000)
-    )
-    futimens(file, [moment, moment])
-  }
-
-  private func error() -> CacheError { .cannotExport(path: path, reason: errorSentence()) }
 }

@@ -85,6 +85,24 @@ extension Sequence<ReadOnlyCache> {
   }
 }
 
+extension ImageCache {
+  /// The namespaces in a folder of caches, sorted, of whatever version; none if there is no such folder.
+  public static func namespaces(in directory: String) throws(CacheError) -> [String] {
+    let folder: CacheFolder
+    do throws(CacheError) {
+      folder = try CacheFolder(reading: directory)
+    } catch {
+      if case .missing = error { return [] }
+      throw error
+    }
+    var names: [String] = []
+    try folder.forEachFile(in: ".") { name throws(CacheError) in
+      if folder.holdsIndex(in: name) { names.append(name) }
+    }
+    return names.sorted()
+  }
+}
+
 extension CacheFolder {
   /// Whether the folder `name` in this one holds a cache, of whatever version.
   fileprivate func holdsIndex(in name: String) -> Bool {

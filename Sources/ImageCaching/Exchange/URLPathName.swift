@@ -1,3 +1,5 @@
+import ImagePrimitives
+
 /// The path of a file that stands for a URL in a folder: `host/path…`. Two URLs never have one name, and no file has a folder's.
 ///
 /// - The first folder is the host in lower case: for https without port, `img.example.com`; for http, `img.example.com:80`, or
@@ -6,6 +8,8 @@
 /// - The file has the last part of the path as its name, if that has a dot and all of the URL is said by such plain names.
 /// - Everything else is told by 32 digits, MD5 of the URL as first written, before the extension: a query, a fragment, another
 ///   scheme, a name without a dot, with a tilde or too long, and bytes that are not plain. `a.jpg?w=1` is `a~w=1~<digits>.jpg`.
+/// - An image that was made in another format has that format's extension, in place of an image's or behind any other: then two URLs may
+///   have one name.
 /// - Plain bytes are letters, digits, and `-_.%@+,=`; others show as `_`. Percent-encoding stays as it is written. A dot does not
 ///   begin a name, so that nothing leads out of the folder or hides in it.
 struct URLPathName {
@@ -14,7 +18,7 @@ struct URLPathName {
   /// Bytes of a query that are shown, at most.
   private static let longestQuery = 80
   /// Folders of the path, at most.
-  private static let deepestPath = 12
+  static let deepestPath = 12
   /// Bytes of an extension that stays behind the digits, at most.
   private static let longestExtension = 12
 
@@ -27,7 +31,9 @@ struct URLPathName {
   var path: String { (folders + [file]).joined(separator: "/") }
 
   /// The name of a URL without credentials; `digits` are those of ``AppFileName/digits(of:)``.
-  init(url: UnsafeRawBufferPointer, digits: String) {
+  ///
+  /// - Parameter format: the format of the image, if its extension must be that one's.
+  init(url: UnsafeRawBufferPointer, digits: String, format: ImageFormat? = nil) {
     let parts = ExportedURL(url)
     var isPlain = parts.isRegular && parts.fragment == nil && parts.query == nil
     func plain(_ bytes: Slice<UnsafeRawBufferPointer>, extra: String = "") -> String {
@@ -44,13 +50,47 @@ struct URLPathName {
     let inner = path.dropLast().prefix(Self.deepestPath).map { Self.folderName(plain($0)) }
     let last = path.last.map { plain($0) } ?? "_"
     folders = [host] + inner
+    let name: String
     if isPlain && last.contains(".") && !last.contains("~") {
-      file = last
+      name = last
     } else {
       let query = parts.query.map { "~" + Self.plainName($0.prefix(Self.longestQuery), extra: "").name } ?? ""
       let (stem, suffix) = Self.split(last)
-      file = "\(stem)\(query == "~_" ? "" : query)~\(digits)\(suffix)"
+      name = "\(stem)\(query == "~_" ? "" : query)~\(digits)\(suffix)"
     }
+    file = format.map { Self.name(name, as: $0) } ?? name
+  }
+
+  /// The name with an extension of the format.
+  private static func name(_ name: String, as format: ImageFormat) -> String {
+    let (stem, suffix) = split(name)
+    let written = ImageFormat(fileExtension: suffix.dropFirst())
+    if written == format { return name }
+    return "\(written == nil ? name : stem).\(format.fileExtension)"
+  }
+
+  // MARK: What a name may be
+
+  /// Whether it looks like the folder of a host: it has a dot, or a colon before the port.
+  static func mayBeHost(_ name: String) -> Bool {
+    hasPlainBytes(name, extra: "[:]") && (name.contains(".") || name.contains(":")) && name == name.lowercased()
+  }
+
+  /// Whether a folder of a URL's path may have that name.
+  static func mayBeFolder(_ name: String) -> Bool { hasPlainBytes(name) && name == folderName(String(name.drop(suffix: "~"))) }
+
+  /// Whether the file of a URL may have that name.
+  static func mayBeFile(_ name: String) -> Bool {
+    guard hasPlainBytes(name) else { return false }
+    guard let tilde = name.lastIndex(of: "~") else { return name.contains(".") }
+    let digits = name[name.index(after: tilde)...].utf8
+    let rest = digits.dropFirst(AppFileName.digitCount)
+    return digits.count - rest.count == AppFileName.digitCount && digits.prefix(AppFileName.digitCount).allSatisfy(isHexadecimalDigit)
+      && (rest.isEmpty || rest.first == UInt8(ascii: "."))
+  }
+
+  private static func hasPlainBytes(_ name: String, extra: String = "") -> Bool {
+    name.utf8.first != UInt8(ascii: ".") && name.utf8.allSatisfy { isPlain($0) || extra.utf8.contains($0) }
   }
 
   private static func folderName(_ name: String) -> String {
@@ -132,6 +172,11 @@ private struct ExportedURL {
     guard let index = text.firstIndex(of: UInt8(ascii: mark)) else { return (text, nil) }
     return (text[..<index], text[(index + 1)...])
   }
+}
+
+extension String {
+  /// The text without that end, if it has it.
+  fileprivate func drop(suffix: String) -> Substring { hasSuffix(suffix) ? dropLast(suffix.count) : self[...] }
 }
 
 /// Whether a URL has a user name or a password, shown as `***` in every record.

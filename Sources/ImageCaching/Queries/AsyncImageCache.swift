@@ -89,10 +89,14 @@ public struct AsyncImageCache: Sendable {
   @discardableResult
   public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
 
-  /// As ``ImageCache/export(to:layout:onEntry:)``.
+  /// As ``ImageCache/export(to:layout:images:onEntry:removesOthers:)``.
   @discardableResult
-  public func export(to directory: String, layout: ExportLayout) async throws -> ExportResult {
-    try await perform { try $0.export(to: directory, layout: layout) }
+  public func export(
+    to directory: String,
+    layout: ExportLayout,
+    images: ExportedImages = .original
+  ) async throws -> ExportResult {
+    try await perform { try $0.export(to: directory, layout: layout, images: images) }
   }
 
   /// As ``ImageCache/importEntries(from:onEntry:)``.

@@ -1,0 +1,185 @@
+import Glibc
+import ImagePrimitives
+
+/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then
+/// renamed.
+///
+/// Folders below it are opened one within the other and never through a symbolic link, so that nothing is written or removed outside.
+struct ExportFolder: ~Copyable {
+  let path: String
+  private let descriptor: FileDescriptor
+  private let draft = ".prewarm-export-\(getpid())-\(UInt32.random(in: .min ... .max))"
+  /// The folder of the last file that was written, and its path below this one.
+  private var last: FileDescriptor?
+  private var lastFolders: [String] = []
+  private var hosts: Set<String> = []
+
+  /// Opens the folder, and makes it with those above it where it is not there, as the umask says.
+  init(path: String) throws(CacheError) {
+    self.path = path
+    for end in path.indices.dropFirst() where path[end] == "/" { mkdir(String(path[..<end]), 0o777) }
+    // What failed above matters only if the folder cannot be opened.
+    let isMade = mkdir(path, 0o777) == 0 || errno == EEXIST
+    let reason = errorSentence()
+    let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { throw .cannotExport(path: path, reason: isMade ? errorSentence() : reason) }
+    descriptor = FileDescriptor(owning: number)
+  }
+
+  /// The length of a file that was written; 0 if it is gone.
+  mutating func byteCount(of folders: [String], _ file: String) -> Int {
+    var status = stat()
+    guard let folder = try? open(folders), fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
+    return Int(status.st_size)
+  }
+
+  /// Writes a file, over another one of its name; its time of modification is that at which the image was stored.
+  mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
+    let folder = try open(folders)
+    let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
+    let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
+    let writeError = errno
+    // The image is there whatever its time is: some file systems let only a file's owner set it.
+    if isWritten { Self.setModified(number, storedAt) }
+    // Some file systems tell only here that a write had no room.
+    let isClosed = close(number) == 0
+    let closeError = errno
+    // A link of that name is replaced, not followed.
+    guard isWritten, isClosed, renameat(descriptor.number, draft, folder, file) == 0 else {
+      let reason = errorSentence(!isWritten ? writeError : !isClosed ? closeError : errno)
+      unlinkat(descriptor.number, draft, 0)
+      throw .cannotExport(path: ([path] + folders + [file]).joined(separator: "/"), reason: reason)
+    }
+  }
+
+  /// The descriptor of a folder below this one, made where it is not there; good until the next call.
+  private mutating func open(_ folders: [String]) throws(CacheError) -> Int32 {
+    if folders.isEmpty { return descriptor.number }
+    if folders == lastFolders, let number = last?.number { return number }
+    lastFolders = []
+    var outer: FileDescriptor?
+    for (index, name) in folders.enumerated() {
+      let parent = outer?.number ?? descriptor.number
+      let isMade = mkdirat(parent, name, 0o777) == 0 || errno == EEXIST
+      let reason = errorSentence()
+      let number = openat(parent, name, Self.folderFlags)
+      guard number >= 0 else {
+        let failed = errorSentence()
+        let path = ([path] + folders[...index]).joined(separator: "/")
+        if Self.isLink(name, in: parent) { throw .linkInExport(path: path) }
+        throw .cannotExport(path: path, reason: isMade ? failed : reason)
+      }
+      outer = FileDescriptor(owning: number)
+    }
+    last = outer
+    lastFolders = folders
+    hosts.insert(folders[0])
+    return last?.number ?? descriptor.number
+  }
+
+  private static let folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+
+  private static func isLink(_ name: String, in folder: Int32) -> Bool {
+    var status = stat()
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
+  private static func setModified(_ file: Int32, _ time: Timestamp) {
+    let (seconds, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 1000)
+    let isBelowZero = rest < 0
+    let moment = timespec(
+      tv_sec: Int(isBelowZero ? seconds - 1 : seconds),
+      tv_nsec: Int((isBelowZero ? rest + 1000 : rest) * 1_000_000)
+    )
+    futimens(file, [moment, moment])
+  }
+
+  // MARK: Removing
+
+  /// Removes the image files that a layout would write and for whose paths `isOther` is true, and the folders that become empty by it.
+  func removeFiles(
+    _ layout: ExportLayout,
+    where isOther: (String) -> Bool,
+    onRemoved: (String) -> Void
+  ) throws(CacheError) {
+    guard layout == .urlPath else {
+      try forEachName(in: descriptor.number, path) { name throws(CacheError) in
+        guard FlatFolder.isImageName(name), isOther(name), Self.isImage(name, in: descriptor.number) else { return }
+        try remove(name, in: descriptor.number, name, onRemoved)
+      }
+      return
+    }
+    try forEachName(in: descriptor.number, path) { name throws(CacheError) in
+      guard URLPathName.mayBeHost(name) || hosts.contains(name) else { return }
+      try removeFiles(below: name, in: descriptor.number, name, depth: 0, where: isOther, onRemoved)
+    }
+  }
+
+  private func removeFiles(
+    below name: String,
+    in parent: Int32,
+    _ folderPath: String,
+    depth: Int,
+    where isOther: (String) -> Bool,
+    _ onRemoved: (String) -> Void
+  ) throws(CacheError) {
+    let number = openat(parent, name, Self.folderFlags)
+    // A file, a link, or a folder of somebody else's.
+    guard number >= 0, depth <= URLPathName.deepestPath else {
+      if number >= 0 { close(number) }
+      return
+    }
+    let folder = FileDescriptor(owning: number)
+    var hasRemoved = false
+    try forEachName(in: folder.number, folderPath) { name throws(CacheError) in
+      let itsPath = "\(folderPath)/\(name)"
+      if URLPathName.mayBeFile(name), isOther(itsPath), Self.isImage(name, in: folder.number) {
+        try remove(name, in: folder.number, itsPath, onRemoved)
+        hasRemoved = true
+      } else if URLPathName.mayBeFolder(name) {
+        try removeFiles(below: name, in: folder.number, itsPath, depth: depth + 1, where: isOther) {
+          hasRemoved = true
+          onRemoved($0)
+        }
+      }
+    }
+    // Fails if anything is left in it.
+    if hasRemoved { unlinkat(parent, name, AT_REMOVEDIR) }
+  }
+
+  private func remove(_ name: String, in folder: Int32, _ itsPath: String, _ onRemoved: (String) -> Void) throws(CacheError) {
+    guard unlinkat(folder, name, 0) == 0 || errno == ENOENT else {
+      throw .cannotExport(path: "\(path)/\(itsPath)", reason: errorSentence())
+    }
+    onRemoved(itsPath)
+  }
+
+  private func forEachName(in folder: Int32, _ itsPath: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
+    let number = openat(folder, ".", Self.folderFlags)
+    guard number >= 0, let stream = fdopendir(number) else {
+      let reason = errorSentence()
+      if number >= 0 { close(number) }
+      throw .cannotExport(path: itsPath, reason: reason)
+    }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      // No layout writes such names.
+      if !name.hasPrefix(".") { try body(name) }
+    }
+  }
+
+  /// Whether it is a regular file that begins as an image does.
+  private static func isImage(_ name: String, in folder: Int32) -> Bool {
+    let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard number >= 0 else { return false }
+    let file = FileDescriptor(owning: number)
+    guard let status = file.status, status.isRegular, let bytes = readAll(number, limit: ImageFormat.prefixLength) else {
+      return false
+    }
+    return bytes.withUnsafeBytes { ImageFormat(prefix: $0) } != nil
+  }
+}
