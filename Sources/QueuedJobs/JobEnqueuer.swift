@@ -99,7 +99,7 @@ public final class JobEnqueuer {
       variantCount: max(1, job.requestVariants.count),
       created: created
     )
-    if case .sealed(let size) = try beginning(writer, queued) {
+    if case .sealed(let size) = try beginning(writer, queued, follower) {
       return .wasFull(size, try follower.retrying { follower throws(QueueError) in try follower.remarks() })
     }
     let filling = QueueFilling(job: job, manifests: manifests, writer: writer, control: control) { read in
@@ -131,7 +131,7 @@ public final class JobEnqueuer {
     let progress = try follower.retrying { follower throws(QueueError) in try follower.progress() }
     guard let queue, let progress else { return .nothing }
     if progress.isDrained, progress.isReported { return .obsolete(queue) }
-    guard queue.job.digest == text.digest else { throw .queue(.holdsAnotherJob(location)) }
+    guard queue.job.digest == text.digest else { throw conflict(with: queue, progress) }
     if progress.isDrained, !options.waits { throw .unreported(location) }
     let readsStandardInput = job.manifests.contains(where: \.isStandardInput)
     if readsStandardInput, !progress.isSealed { throw .standardInputIsGone(location) }
@@ -146,12 +146,33 @@ public final class JobEnqueuer {
     }
   }
 
-  private func beginning(_ writer: QueueWriter, _ queued: QueuedJob) throws(QueueJobError) -> QueueWriter.Beginning {
+  private func beginning(
+    _ writer: QueueWriter,
+    _ queued: QueuedJob,
+    _ follower: RetryingFollower
+  ) throws(QueueJobError) -> QueueWriter.Beginning {
     do throws(QueueError) {
       return try writer.begin(queued)
     } catch {
+      // Somebody else was quicker.
+      if case .holdsAnotherJob = error,
+        let queue = try follower.retrying({ follower throws(QueueError) in try follower.open() }),
+        let progress = try follower.retrying({ follower throws(QueueError) in try follower.progress() })
+      {
+        throw conflict(with: queue, progress)
+      }
       throw error == .interrupted ? .interrupted : .queue(error)
     }
+  }
+
+  private func conflict(with queue: OpenQueue, _ progress: QueueProgress) -> QueueJobError {
+    .holdsAnotherJob(
+      location,
+      held: queue.job.title,
+      offered: text.title,
+      done: progress.finalEntries,
+      of: progress.written.entries
+    )
   }
 }
 #endif

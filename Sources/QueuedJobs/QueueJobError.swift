@@ -1,4 +1,5 @@
 #if Queue
+import Reports
 public import WarmJobs
 public import WorkQueues
 
@@ -8,6 +9,8 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
   case queue(QueueError)
   /// A manifest or a report of the job cannot be used.
   case job(JobError)
+  /// The queue holds another job, of which that many URLs of all are done.
+  case holdsAnotherJob(QueueLocation, held: JobTitle?, offered: JobTitle, done: UInt64, of: UInt64)
   /// What the queue holds is no job.
   case unreadable(QueueLocation, String)
   /// The queue holds the results of this very job, on which nobody has written reports.
@@ -26,6 +29,10 @@ public enum QueueJobError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .queue(let error): "\(error)"
     case .job(let error): "\(error)"
+    case .holdsAnotherJob(let location, let held, let offered, let done, let all):
+      "\(location) holds job \(held.map { "\($0)" } ?? "of another version"), \(grouped(done)) of \(counted(all, "URL")) done, not \(offered)"
+        + "\(held == offered ? " as it is now" : ""); wait for it (prewarm queue status), discard it with --replace, or choose another "
+        + "queue with --name"
     case .unreadable(let location, let message): "\(location): \(message); replace the queue, or use the version that wrote it"
     case .unreported(let location):
       "\(location) holds this job's results, on which no report was written; write them with --wait, or begin anew with --replace"

@@ -1,6 +1,7 @@
 #if Queue
 import CXXHash
 public import WarmJobs
+public import WorkQueues
 import YAMLDocuments
 
 /// A job as it lies in a queue: the text of its file, and what the command line set over it.
@@ -47,6 +48,13 @@ struct QueuedJobText: Equatable {
     let unused = [("manifests", "[{urls: []}]"), ("report", "[]"), ("fail-on", "{}")]
       .map { JobOverride(path: $0, value: $1, origin: "prewarm worker") }
     return try JobFile.parse(text, path: name, overrides: overrides + further + unused, environment: environment)
+  }
+
+  /// Its name and its file, for sentences and listings; variables stand as they are written.
+  var title: JobTitle {
+    let fields = try? YAMLDocument(parsing: text, name: name).root.mapping?.pairs
+    let written = fields?.first { $0.key.scalar?.text == "name" }?.value.scalar?.text
+    return JobTitle(name: written ?? name, file: name)
   }
 
   /// What tells it from other jobs.
@@ -110,6 +118,27 @@ struct QueuedJobText: Equatable {
   }
 
   static func == (left: QueuedJobText, right: QueuedJobText) -> Bool { left.encoded == right.encoded }
+}
+
+/// What a job in a queue is called.
+public struct JobTitle: Sendable, Hashable, CustomStringConvertible {
+  /// As its file names it.
+  public var name: String
+  /// The file's name without its folder.
+  public var file: String
+
+  /// `'homepage' (homepage.yaml)`.
+  public var description: String { "'\(name)' (\(file))" }
+}
+
+extension QueuedJob {
+  /// What the job is called; nil if this version of prewarm cannot read it.
+  public var title: JobTitle? { try? QueuedJobText(decoding: contents).title }
+
+  /// The job as a worker here would run it; nil if it cannot be read, as when it needs a variable that `environment` lacks.
+  public func job(environment: [String: String]) -> Job? {
+    try? QueuedJobText(decoding: contents).job([], environment: environment)
+  }
 }
 
 extension JobOverride {

@@ -76,12 +76,31 @@ final class YAMLParser {
   /// The parser's own words on what it stumbled over.
   private func failure() -> YAMLError {
     let state = parser.pointee
+    let lines = [state.context_mark, state.problem_mark].map { Int($0.line) + 1 }
+    if state.error != YAML_READER_ERROR, let error = tabError(lines[0]...max(lines[0], lines[1])) { return error }
     var words = [state.context, state.problem].compactMap { $0.map { String(cString: $0) } }
     if words.isEmpty { words = ["the text is not YAML"] }
     // The reader tells a byte, the later stages a line and column.
     let position = state.error == YAML_READER_ERROR ? position(ofByte: state.problem_offset) : SourcePosition(state.problem_mark)
     return YAMLError(words.joined(separator: ": "), in: source, at: position)
   }
+
+  /// The error of the last of these lines that a tab indents, which libyaml stumbles over in many ways; nil if none does.
+  private func tabError(_ lines: ClosedRange<Int>) -> YAMLError? {
+    for number in lines.reversed() where source.lines.indices.contains(number - 1) {
+      let line = source.lines[number - 1]
+      let indentation = line.prefix { $0 == " " || $0 == "\t" }
+      guard let tab = indentation.firstIndex(of: "\t"), indentation.endIndex < line.endIndex else { continue }
+      let column = indentation.distance(from: indentation.startIndex, to: tab) + 1
+      let written = indentation.replacing("\t", with: "  ") + line[indentation.endIndex...].prefix(Self.maximumShownCharacters)
+      let message = "a tab indents this line, and YAML takes only spaces; write '\(written)'"
+      return YAMLError(message, in: source, at: SourcePosition(line: number, column: column))
+    }
+    return nil
+  }
+
+  /// Characters of a line that a message repeats, at most.
+  private static let maximumShownCharacters = 80
 
   private func position(ofByte offset: Int) -> SourcePosition {
     let before = SourceText(name: "", bytes: bytes[..<min(offset, bytes.count)])

@@ -17,7 +17,7 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
 
 /// What and how the command prints, for every subcommand.
 struct DisplayOptions: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Print reports and errors only.")
+  @Flag(name: .shortAndLong, help: "Print only failures and errors; nothing if all is well.")
   var quiet = false
 
   @Flag(
@@ -48,7 +48,8 @@ struct DisplayOptions: ParsableArguments {
       width: terminalWidth(of: STDOUT_FILENO) ?? 80,
       hasColor: usesColor(on: STDOUT_FILENO),
       order: order,
-      isVerbose: verbose
+      isVerbose: verbose,
+      isQuiet: quiet
     )
     // What GitHub Actions and GitLab set for each job (their lists of default and of predefined variables).
     options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")

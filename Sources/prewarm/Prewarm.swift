@@ -19,7 +19,7 @@ import WarmJobs
 
   private static var queueCommands: [any ParsableCommand.Type] {
     #if Queue
-    [EnqueueCommand.self, WorkerCommand.self]
+    [EnqueueCommand.self, WorkerCommand.self, QueueCommand.self]
     #else
     []
     #endif
@@ -40,6 +40,7 @@ import WarmJobs
       Glibc.exit(ExitStatus.withinLimits.rawValue)
     }
     do {
+      try checkCommand(CommandLine.arguments.dropFirst())
       var command = try parseAsRoot()
       try command.run()
     } catch let failure as CommandError {
@@ -50,6 +51,30 @@ import WarmJobs
     } catch {
       finish(with: error)
     }
+  }
+
+  /// Throws if a word that should be a command is none.
+  private static func checkCommand(_ arguments: ArraySlice<String>) throws {
+    var command: any ParsableCommand.Type = Prewarm.self
+    var path = ""
+    for word in arguments {
+      let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+      if names.isEmpty || word.hasPrefix("-") || word == "help" { return }
+      guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
+        throw CommandError(.misused, "unknown command '\(path)\(named(word))'; \(advice(word, names, path))")
+      }
+      command = next
+      path += "\(word) "
+    }
+  }
+
+  /// What to write in place of a word that is no command.
+  private static func advice(_ word: String, _ names: [String], _ path: String) -> String {
+    if let nearest = Suggestions.nearest(to: word, among: names) { return "did you mean '\(path)\(nearest)'?" }
+    let isJob = [".yaml", ".yml"].contains(where: word.lowercased().hasSuffix)
+    if path.isEmpty, isJob { return "to run a job, write 'prewarm run \(named(word))'" }
+    if path.isEmpty, word.contains(".") { return "to check URLs, write 'prewarm check \(named(word))'" }
+    return "the commands are \(names.joined(separator: ", "))"
   }
 
   /// Whether nothing else is asked, so that the parser need not look at all commands first.

@@ -32,6 +32,44 @@ import Testing
     #expect(try follower.results().count == 2 && follower.progress()?.isReported == false)
   }
 
+  @Test("the status counts entries that wait, are held and are done, by worker") func statusCountsEntries() async throws {
+    let fixture = try await QueueFixture()
+    #expect(try QueueFollower(fixture.location).status() == nil)
+    let queue = try fixture.fill(TestEntry.many(192))
+    let consumer = try TestConsumer(queue)
+    try await consumer.take(64, messages: 1)
+    let held = try #require(try QueueFollower(fixture.location).status())
+    #expect(held.progress.written.entries == 192 && held.progress.finalEntries == 0)
+    #expect(held.heldEntries == 64 && held.waitingEntries == 128)
+    #expect(held.workers.count == 1 && held.workers[0].heldEntries == 64)
+    try await consumer.drain()
+    let keys = RateKeys(fixture.location.name)
+    let connection = try fixture.connection()
+    var worker = try ScriptedWorker("worker", fixture)
+    try worker.beat(lease: 6000, returning: 6000)
+    for milliseconds in [1, 60_000] {
+      _ = try connection.run(
+        MembershipScripts.pause,
+        keys: [keys.pause("https://a\(milliseconds)"), keys.pauses],
+        [RedisArgument(milliseconds), 429, "worker", RedisArgument("https://a\(milliseconds)")]
+      )
+    }
+    let done = try #require(try QueueFollower(fixture.location).status())
+    #expect(done.progress.isDrained && done.heldEntries == 0 && done.waitingEntries == 0 && done.progress.finalEntries == 192)
+    #expect(done.pauses.last?.origin == "https://a60000" && done.pauses.last?.status == 429)
+    #expect((.zero...Duration.seconds(60)).contains(done.pauses.last?.left ?? .zero))
+  }
+
+  @Test("the queues of a server are listed by name") func queuesAreListed() async throws {
+    let fixture = try await QueueFixture()
+    #expect(try QueueFollower.names(at: fixture.location.address).isEmpty)
+    _ = try fixture.fill(TestEntry.many(1))
+    let other = QueueLocation(fixture.location.address, name: .standard)
+    _ = try QueueWriter(other) { _ in true }.begin(.test)
+    _ = try fixture.connection().command(["SET", "{prewarm:no name}:job", "x"])
+    #expect(try QueueFollower.names(at: fixture.location.address).map(\.description) == ["default", "test"])
+  }
+
   @Test("only the given filling is deleted") func onlyTheFillingThatIsMeantIsDeleted() async throws {
     let fixture = try await QueueFixture()
     let first = try fixture.fill(TestEntry.many(64))

@@ -59,7 +59,6 @@ import YAMLDocuments
       ("a: [1\nb: 2\n", "job.yaml:2:2: while parsing a flow sequence: did not find expected ',' or ']'"),
       ("a: *x\n", "job.yaml:1:4: found undefined alias"),
       ("a: 1\nb: \u{1}\n", "job.yaml:2:4: control characters are not allowed"),
-      ("a:\n\t- 1\n", "job.yaml:2:1: while scanning for the next token: found character that cannot start any token"),
       ("a: 1\n---\nb: 2\n", "job.yaml:3:1: a second document starts here, where one is expected"),
       ("# nothing\n", "job.yaml:1:1: the text holds no document"),
       ("", "job.yaml:1:1: the text holds no document"),
@@ -68,6 +67,26 @@ import YAMLDocuments
   func mistakesHaveAPlaceAndTheLibrarysWords(text: String, description: String) {
     #expect(throws: YAMLError.self) { try parse(text) }
     #expect(message(text) == description)
+  }
+
+  @Test(
+    "a tab that indents a line is named, with the line to write",
+    arguments: [
+      ("a:\n\t- 1\n", "job.yaml:2:1: ", "write '  - 1'"),
+      ("a:\n  b: 1\n\tc: 2\n", "job.yaml:3:1: ", "write '  c: 2'"),
+      ("a:\n  b: x\n  \tc: 2\n", "job.yaml:3:3: ", "write '    c: 2'"),
+      ("a:\n  - b: x\n\t  c: [1]\n", "job.yaml:3:1: ", "write '    c: [1]'"),
+      ("a:\n  - b: 'x'\n\tc: 'y'\nd: 1\n", "job.yaml:3:1: ", "write '  c: 'y''"),
+    ]
+  )
+  func tabsThatIndentAreNamed(text: String, location: String, advice: String) {
+    let found = message(text) ?? ""
+    #expect(found.hasPrefix(location) && found.hasSuffix(advice), "\(found)")
+  }
+
+  @Test("a tab elsewhere is no error") func tabsElsewhereAreFine() throws {
+    #expect(try parse("a:\t1 # x\ty\nb: \"\t\"\n").root.mapping?["a"]?.scalar?.text == "1")
+    #expect(message("a: |\n  x\n  \ty\nb: [1\nc: 2\n")?.contains("tab") == false)
   }
 
   @Test("malformed bytes have a location") func malformedBytesHaveAPlace() {

@@ -64,9 +64,15 @@ extension JSONTreeConvertible where Self: BinaryInteger {
 }
 
 extension Int: JSONTreeConvertible {}
+extension Int64: JSONTreeConvertible {}
 extension UInt16: JSONTreeConvertible {}
 extension UInt32: JSONTreeConvertible {}
 extension UInt64: JSONTreeConvertible {}
+
+extension Double: JSONTreeConvertible {
+  /// JSON has no infinity (RFC 8259, section 6).
+  package var jsonTree: JSONTree { .number(isFinite ? "\(self)" : "null") }
+}
 
 extension String: JSONTreeConvertible {
   package var jsonTree: JSONTree { .string(self) }

@@ -19,6 +19,27 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   /// For the node exporter's text-file collector.
   case prometheus
 
+  /// The form of files with this extension, in lower case, without the dot; nil if it is none's.
+  public init?(fileExtension: some StringProtocol) {
+    switch fileExtension {
+    case "txt", "text": self = .text
+    case "json": self = .json
+    case "jsonl", "ndjson": self = .jsonl
+    case "csv": self = .csv
+    case "xml": self = .junit
+    case "md", "markdown": self = .markdown
+    case "html", "htm": self = .html
+    case "prom": self = .prometheus
+    default: return nil
+    }
+  }
+
+  /// The form of a file by the extension of its name.
+  public init?(path: String) {
+    guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
+    self.init(fileExtension: path[path.index(after: dot)...].lowercased())
+  }
+
   /// Opens a report of this form at `path`, where `-` is standard output; makes the folders above it, and touches nothing that
   /// is there already.
   public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {

@@ -24,18 +24,28 @@ public struct TextReport: ReportForm {
   /// Whether all failures that are listed are shown (the first 1,000, and ten of each kind), not two of each kind, each with a curl line
   /// that makes its request again, and what the run's time went to; no by default.
   public var isVerbose: Bool
+  /// Whether only failures are shown, and the verdict if the exit status isn't 0; no by default.
+  public var isQuiet: Bool
 
-  public init(width: Int = 80, hasColor: Bool = false, order: Order = .verdictFirst, isVerbose: Bool = false) {
+  public init(
+    width: Int = 80,
+    hasColor: Bool = false,
+    order: Order = .verdictFirst,
+    isVerbose: Bool = false,
+    isQuiet: Bool = false
+  ) {
     self.width = width
     self.hasColor = hasColor
     self.order = order
     self.isVerbose = isVerbose
+    self.isQuiet = isQuiet
   }
 
   /// The same for a file: 80 columns without colours.
   var forFile: TextReport { TextReport(order: order, isVerbose: isVerbose) }
 
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
+    if isQuiet { return writeQuietly(report, to: &output) }
     switch order {
     case .verdictFirst:
       var page = makePage()
@@ -54,6 +64,16 @@ public struct TextReport: ReportForm {
       // The blank line above the first part parts it from nothing.
       output.append(String(page.text.drop { $0 == "\n" }))
     }
+  }
+
+  private func writeQuietly(_ report: FinishedReport, to output: inout OutputBuffer) {
+    var page = makePage()
+    if report.totals.bad > 0 { page.writeFailures(report) }
+    if report.exitStatus != .withinLimits {
+      if !page.text.isEmpty { page.line() }
+      page.writeHeadline(report)
+    }
+    output.append(String(page.text.drop { $0 == "\n" }))
   }
 
   private func makePage() -> TextPage {

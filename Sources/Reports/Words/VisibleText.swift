@@ -60,7 +60,7 @@ extension String {
   package func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns(of: self))) }
 
   /// This text with spaces before it up to `width` columns.
-  func rightAligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - columns(of: self))) + self }
+  package func rightAligned(to width: Int) -> String { String(repeating: " ", count: max(0, width - columns(of: self))) + self }
 
   /// This text, or as much of it as fits `width` columns with an ellipsis at the end.
   func cut(to width: Int) -> String {

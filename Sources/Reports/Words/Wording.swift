@@ -33,7 +33,7 @@ private func short(_ value: Double) -> String {
 }
 
 /// A share in percent with one decimal; what rounds to 0 or 100 and is not says so.
-func percent(_ part: UInt64, of whole: UInt64) -> String {
+package func percent(_ part: UInt64, of whole: UInt64) -> String {
   guard whole > 0 else { return "0.0 %" }
   let share = Double(part) / Double(whole) * 100
   if part > 0, share < 0.05 { return "<0.1 %" }
@@ -69,7 +69,7 @@ package func byteCount(_ bytes: Double) -> String {
 }
 
 /// A rate of events, such as `1,240/s` or `0.4/s`.
-func rate(_ perSecond: Double) -> String {
+package func rate(_ perSecond: Double) -> String {
   if perSecond > 0, perSecond < 0.05 { return "<0.1/s" }
   return fixed(perSecond, decimals: perSecond < 9.95 && perSecond > 0 ? 1 : 0) + "/s"
 }

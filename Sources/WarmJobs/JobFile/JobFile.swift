@@ -12,7 +12,7 @@ public enum JobFile {
   ///
   /// - Parameters:
   ///   - overrides: what the command line sets, in order; a later one wins.
-  ///   - environment: where `${NAME}` comes from, and the cache's folder by default.
+  ///   - environment: where `${NAME}` comes from, and values of some keys that are not set otherwise, such as PREWARM_CONCURRENCY.
   /// - Throws: ``JobFileErrors`` with every mistake, or the one of syntax that makes the rest unreadable.
   public static func load(
     path: String,
@@ -69,7 +69,7 @@ public enum JobFile {
     overrides: [JobOverride],
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
-    let merge = JobOverrideMerge(overrides, over: root)
+    let merge = JobOverrideMerge(JobOverride.defaults(in: environment) + overrides, over: root)
     let errors = JobFileErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
     for problem in merge.problems { errors.add(problem.message, at: problem.location) }
     var reader = JobReader(environment: environment, folder: folder, errors: errors)

@@ -89,7 +89,29 @@ public struct JobOverride: Sendable {
     let isSecret =
       ["request", "request.auth"].contains(path) || typed.contains("@")
       || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env"].contains { path.hasPrefix($0) }
-    return "\(origin)\(origin.contains(" ") ? "=" : " ")\(isSecret ? "***" : typed)"
+    let isOptionAlone = origin.hasPrefix("-") && !origin.contains(" ")
+    return "\(origin)\(isOptionAlone ? " " : "=")\(isSecret ? "***" : typed)"
+  }
+}
+
+extension JobOverride {
+  /// Variables that set keys which neither the job file nor the command line sets; beside PREWARM_CACHE_DIR, which is part of the default of
+  /// `cache.directory`.
+  private static let variables = [
+    ("PREWARM_CONCURRENCY", "prefetch.concurrency"), ("PREWARM_TIMEOUT", "request.timeout"),
+    ("PREWARM_USER_AGENT", "request.user-agent"), ("PREWARM_PROXY", "request.proxy"),
+  ]
+
+  /// What the environment sets below the job file; a variable that is empty sets nothing.
+  static func defaults(in environment: [String: String]) -> [JobOverride] {
+    variables.compactMap { name, path in
+      guard let value = environment[name], !value.isEmpty else { return nil }
+      var override = JobOverride(path: path, text: value, origin: name)
+      // What is a number in quotes would be text.
+      if path == "prefetch.concurrency", Quantities.count(value) != nil { override.value = value }
+      override.yields = true
+      return override
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Reports
 internal import YAMLDocuments
 
 /// Reads a tree of nodes by the description of the keys into a job, and collects every mistake on the way.
@@ -95,15 +96,29 @@ struct JobReader {
     minimum: Int
   ) -> Bool {
     guard let items = node.sequence else {
-      errors.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)", at: node)
+      let advice = bareEntry(node, of: key).map { "; write \(key.name): [{\($0)}]" } ?? ""
+      errors.add("'\(key.name)' needs \(key.type.expectation), not \(node.kindPhrase)\(advice)", at: node)
       return false
     }
     if items.count < minimum { errors.add("'\(key.name)' needs at least one entry", at: node) }
     key.clear(&job)
     for (index, item) in items.enumerated() {
-      let chosen = (item.mapping?.pairs ?? []).map(\.key).filter { names.contains($0.scalar?.text ?? "") }
+      if let written = bareEntry(item, of: key) {
+        errors.add("an entry of '\(key.name)' needs a key before its value; write {\(written)}", at: item)
+        continue
+      }
+      let pairs = item.mapping?.pairs ?? []
+      let chosen = pairs.map(\.key).filter { names.contains($0.scalar?.text ?? "") }
       if item.mapping != nil, chosen.isEmpty {
-        errors.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
+        if let (place, error) = formatError(pairs, of: key) {
+          errors.add(error, at: place)
+          continue
+        }
+        // Of a key that is none, its own error names those that there are.
+        let known = Set((JobKeys.bySection[key.path + "[]"] ?? []).map(\.name))
+        if pairs.allSatisfy({ known.contains($0.key.scalar?.text ?? "") }) {
+          errors.add("an entry of '\(key.name)' needs \(JobValueType.alternatives(names))", at: item)
+        }
       }
       if let first = chosen.first?.scalar?.text, let other = chosen.first(where: { $0.scalar?.text != first }) {
         errors.add("'\(other.scalar?.text ?? "")' stands beside '\(first)'; an entry has one of them", at: other)
@@ -112,6 +127,39 @@ struct JobReader {
       section(item, at: key.path + "[]", "\(location)[\(index)]")
     }
     return true
+  }
+
+  /// What to write for a text that stands where an entry belongs, such as `path: urls.txt`; nil for anything else.
+  private func bareEntry(_ node: YAMLNode, of key: JobKey) -> String? {
+    guard let scalar = node.scalar, !scalar.isNull else { return nil }
+    let text = scalar.text
+    // What may be a secret, or is too long to repeat, stands for itself by an example.
+    let isShown = !text.contains("@") && !text.contains("\n") && text.count <= 60
+    guard key.name == "report" else {
+      guard isShown else { return "path: urls.txt" }
+      let value = Self.flowText(text)
+      guard text.contains("://") else { return "path: \(value)" }
+      let isSitemap = [".xml", ".xml.gz"].contains(where: text.lowercased().hasSuffix)
+      return isSitemap ? "url: \(value)" : "urls: [\(value)]"
+    }
+    if text == "-" { return "text: \"-\"" }
+    if let format = ReportFormat(rawValue: text) { return "\(format.rawValue): \"-\"" }
+    guard isShown, let format = ReportFormat(path: text) else { return "json: report.json" }
+    return "\(format.rawValue): \(Self.flowText(text))"
+  }
+
+  /// A text as it is written within brackets: in quotes if YAML would take it for anything else.
+  private static func flowText(_ text: String) -> String {
+    let isPlain = text.utf8.allSatisfy { $0.isLetter || $0.isDigit || "/._-+~=?&%:".utf8.contains($0) }
+    let isSafe = isPlain && !text.hasPrefix("-") && !text.hasPrefix("?") && !text.hasPrefix(":") && !text.hasSuffix(":")
+    return isSafe ? text : "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+  }
+
+  /// The error of a report whose only key is no format; nil for anything else.
+  private func formatError(_ pairs: [YAMLMapping.Pair], of key: JobKey) -> (YAMLNode, String)? {
+    guard key.name == "report", pairs.count == 1, let pair = pairs.first, let word = pair.key.scalar?.text else { return nil }
+    let path = pair.value.scalar.flatMap { $0.isNull || $0.text.contains("@") || $0.text.count > 60 ? nil : $0.text } ?? "report.json"
+    return (pair.key, ReportFormat.error(word, path: path) { "\($0.rawValue): \(Self.flowText($1))" })
   }
 
   /// `unknown key 'per-hst'; did you mean 'per-host'?`, also for a key that belongs to another section.

@@ -225,13 +225,24 @@ struct JobValueReader {
     } else if case .integer = whole.innermost, !written.isPlain, Quantities.count(written.text) != nil {
       errors.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
     } else {
-      errors.add("'\(name)' needs \(whole.expectation), not \(shown)", at: node)
+      let isShownWhole = shown == "'\(written.text)'" && !written.text.contains { ",[]{}#\"'".contains($0) }
+      let advice = whole.isList && isShownWhole ? "; write \(name): [\(written.text)]" : ""
+      errors.add("'\(name)' needs \(whole.expectation), not \(shown)\(advice)", at: node)
     }
     return nil
   }
 }
 
 extension JobValueType {
+  /// Whether it is written in brackets.
+  fileprivate var isList: Bool {
+    switch self {
+    case .list, .statuses: true
+    case .either(_, let inner): inner.isList
+    default: false
+    }
+  }
+
   /// The type of a single value in a list or beside a word.
   fileprivate var innermost: JobValueType {
     switch self {

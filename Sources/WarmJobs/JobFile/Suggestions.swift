@@ -1,10 +1,12 @@
+public import Reports
+
 /// Finds the known word that a mistyped one is nearest to.
-enum Suggestions {
+public enum Suggestions {
   /// Longer words are no slips of the finger.
   private static let maximumLength = 40
 
   /// The candidate that is at most a third of its letters away; nil if none is that near.
-  static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
+  public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     let word = Array(word.lowercased())
     guard word.count <= maximumLength else { return nil }
     var best: (candidate: String, distance: Int)?
@@ -33,5 +35,15 @@ enum Suggestions {
       (beforeLast, last) = (last, current)
     }
     return last[right.count]
+  }
+}
+
+extension ReportFormat {
+  /// Why `word` names no form of reports, and what to write for a report to `path`; ends without a full stop.
+  public static func error(_ word: String, path: String, written: (ReportFormat, String) -> String) -> String {
+    let names = allCases.map(\.rawValue)
+    let meant = ReportFormat(fileExtension: word.lowercased()) ?? Suggestions.nearest(to: word, among: names).flatMap { ReportFormat(rawValue: $0) }
+    guard let meant else { return "'\(word)' is not a report format; use \(JobValueType.alternatives(names))" }
+    return "'\(word)' is not a report format; write \(written(meant, path))"
   }
 }

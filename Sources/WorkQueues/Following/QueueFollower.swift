@@ -96,6 +96,11 @@ public final class QueueFollower {
     _ = try asking { connection throws(RedisError) in try connection.run(script, keys: keys, [RedisArgument(filling)]) }
   }
 
+  /// Runs a script that writes nothing.
+  func run(_ script: RedisScript, keys: [RedisArgument]) throws(QueueError) -> RedisReply {
+    try asking { connection throws(RedisError) in try connection.run(script, keys: keys) }
+  }
+
   func command(_ arguments: [RedisArgument]) throws(QueueError) -> RedisReply {
     try asking { connection throws(RedisError) in try connection.command(arguments) }
   }

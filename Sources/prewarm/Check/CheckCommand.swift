@@ -45,6 +45,9 @@ struct CheckCommand: ParsableCommand {
   @OptionGroup(visibility: .hidden)
   var cache: CacheKeyOptions
 
+  @Flag(help: "Print a JSON report instead of text.")
+  var json = false
+
   @OptionGroup var shards: ShardOptions
 
   @Flag(help: "Read lists, print the URLs that would be requested, and request no image.")
@@ -63,8 +66,19 @@ struct CheckCommand: ParsableCommand {
         )
       }
       let checking = CheckedJobs(overrides: overrides)
-      return try shards.parts(of: try lists.jobs(of: sources, name: "check", display: display, checking.job))
+      let jobs = try shards.parts(of: try lists.jobs(of: sources, name: "check", display: display, checking.job))
+      return json ? jobs.map(\.printingJSON) : jobs
     }
+  }
+}
+
+extension Job {
+  /// The job with a JSON report on standard output in place of any other there.
+  fileprivate var printingJSON: Job {
+    var job = self
+    job.reports.removeAll { $0.destination == .standardOutput }
+    job.reports.append(Job.ReportTarget(format: .json, destination: .standardOutput))
+    return job
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Reports
+import WarmJobs
 
 /// Where reports go that are made of earlier ones.
 struct ReportOutputs: ParsableArguments {
@@ -26,11 +27,8 @@ struct ReportOutputs: ParsableArguments {
       guard let equals = text.firstIndex(of: "="), equals != text.indices.last else {
         throw CommandError(.misused, "--report \(text): write it as --report json=report.json")
       }
-      guard let format = ReportFormat(rawValue: String(text[..<equals])) else {
-        let names = ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        throw CommandError(.misused, "--report \(text): '\(text[..<equals])' is no format; use one of \(names)")
-      }
-      targets.append(Target(format: format, path: String(text[text.index(after: equals)...])))
+      let path = String(text[text.index(after: equals)...])
+      targets.append(Target(format: try Self.format(String(text[..<equals]), path: path), path: path))
     }
     let paths = targets.map(\.path)
     for path in paths where paths.count(where: { $0 == path }) > 1 {
@@ -38,6 +36,13 @@ struct ReportOutputs: ParsableArguments {
     }
     if !paths.contains("-") { targets.insert(Target(format: .text, path: "-"), at: 0) }
     return targets
+  }
+
+  /// The format that an option names for the report at `path`; throws status 3 for any other word.
+  static func format(_ word: String, path: String) throws -> ReportFormat {
+    if let format = ReportFormat(rawValue: word) { return format }
+    let error = ReportFormat.error(named(word), path: named(path)) { "--report \($0.rawValue)=\($1)" }
+    throw CommandError(.misused, "--report \(named(word))=\(named(path)): \(error)")
   }
 
   /// Throws status 3 where a report of `targets` would be written over the file at `path`, which is to be read.

@@ -69,6 +69,16 @@ struct RequestOptions: ParsableArguments {
   )
   var report: [String] = []
 
+  @Option(
+    name: [.customShort("o"), .long],
+    help: ArgumentHelp(
+      "A further report in the form of the file's extension, such as report.html (txt, json, jsonl, csv, xml for JUnit, md, html, prom); may be repeated.",
+      valueName: "file"
+    ),
+    completion: .file()
+  )
+  var output: [String] = []
+
   @OptionGroup var settings: SettingOptions
 
   /// What they set; `--set` last, since it is the most exact.
@@ -101,17 +111,26 @@ struct RequestOptions: ParsableArguments {
       overrides.append(JobOverride(path: "fail-on.\(name)", value: value, origin: "--fail-on \(name)"))
     }
     for report in report {
-      let (format, file) = try Self.pair(report, option: "--report", example: "json=report.json")
-      overrides.append(
-        JobOverride(
-          path: "report",
-          value: "{\(JobOverride.quoted(format)): \(JobOverride.quoted(file))}",
-          origin: "--report \(format)",
-          appends: true
-        )
-      )
+      let (word, file) = try Self.pair(report, option: "--report", example: "json=report.json")
+      overrides.append(Self.report(try ReportOutputs.format(word, path: file), file, origin: "--report \(word)"))
+    }
+    for file in output {
+      guard let format = ReportFormat(path: file) else {
+        let advice = "write --report FORMAT=\(named(file)), such as --report json=\(named(file))"
+        throw CommandError(.misused, "-o \(named(file)): no report format has this extension; \(advice)")
+      }
+      overrides.append(Self.report(format, file, origin: "-o \(file)"))
     }
     return try overrides + settings.overrides()
+  }
+
+  private static func report(_ format: ReportFormat, _ file: String, origin: String) -> JobOverride {
+    JobOverride(
+      path: "report",
+      value: "{\(format.rawValue): \(JobOverride.quoted(file))}",
+      origin: origin,
+      appends: true
+    )
   }
 
   private static func pair(_ text: String, option: String, example: String) throws -> (String, String) {
@@ -167,7 +186,10 @@ struct CacheKeyOptions: ParsableArguments {
 
 /// The limits on transfers, which each machine has for itself.
 struct LimitOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count"))
+  @Option(
+    name: [.customShort("j", allowingJoined: true), .long],
+    help: ArgumentHelp("prefetch.concurrency: transfers in flight.", valueName: "count")
+  )
   var concurrency: String?
 
   @Option(help: ArgumentHelp("prefetch.per-host: transfers in flight to one host.", valueName: "count"))

@@ -29,6 +29,27 @@ import WarmJobs
     #expect(job.description == "")
   }
 
+  @Test("variables set what neither the command line nor the file sets") func variablesAreDefaults() throws {
+    let variables = [
+      "HOME": "/home/user", "PREWARM_CONCURRENCY": "5", "PREWARM_TIMEOUT": "7s", "PREWARM_USER_AGENT": "bot: 1",
+      "PREWARM_PROXY": "http://p:3128",
+    ]
+    let plain = try job(shortestJob, environment: variables)
+    #expect(plain.prefetch.limits.concurrency == 5 && plain.request.download.timeout == .seconds(7))
+    #expect(plain.request.download.userAgent == "bot: 1")
+    let said = shortestJob + "prefetch: {concurrency: 6}\nrequest: {timeout: 9s, user-agent: own}\n"
+    let own = try job(said, environment: variables)
+    #expect(own.prefetch.limits.concurrency == 6 && own.request.download.timeout == .seconds(9))
+    #expect(own.request.download.userAgent == "own")
+    let option = JobOverride(path: "prefetch.concurrency", value: "7", origin: "--concurrency")
+    #expect(try job(shortestJob, [option], environment: variables).prefetch.limits.concurrency == 7)
+    #expect(try job(shortestJob, environment: ["HOME": "/", "PREWARM_CONCURRENCY": ""]).prefetch.limits.concurrency == 32)
+    let wrong = ["HOME": "/", "PREWARM_CONCURRENCY": "many", "PREWARM_TIMEOUT": "5", "PREWARM_PROXY": "ftp://me:secret@p"]
+    let found = mistakes(in: shortestJob, environment: wrong)
+    #expect(found.count == 3 && !found.contains { $0.contains("secret") })
+    expectGolden(found.joined(separator: "\n"))
+  }
+
   @Test("an option replaces an invalid value of the file") func aSettingCorrectsAMistakeOfTheFile() {
     #expect(mistakes(in: shortestJob + "prefetch: {order: sideways}\n", [JobOverride(setting: "prefetch.order=lifo")!]) == [])
   }
