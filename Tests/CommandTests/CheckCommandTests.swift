@@ -9,6 +9,52 @@ import Testing
   /// The paths that were asked for, each once.
   private func paths(_ origin: Origin) -> [String] { Set(origin.requests.map(\.path)).sorted() }
 
+  @Test("--json prints a JSON report, -o writes reports by extension, and -j sets the concurrency")
+  func shortOptions() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/gone.jpg")])
+    let result = try await job.prewarm(
+      "check", "urls.txt", "--json", "-j2", "-o", "out/report.xml", "-o", "report.html", "--set", "request.retries=0"
+    )
+    #expect(result.status == 2, "\(result.errorText)")
+    let report = try JSONSerialization.jsonObject(with: Data(result.output)) as? [String: Any]
+    #expect((report?["totals"] as? [String: Int])?["checked"] == 3)
+    #expect(job.folder.read("out/report.xml")?.starts(with: "<?xml".utf8) == true)
+    #expect(job.folder.read("report.html") != nil)
+    let other = try await job.prewarm("check", "urls.txt", "-j", "0")
+    #expect(other.status == 3 && other.errorText.contains("concurrency"))
+  }
+
+  @Test("--quiet prints failures only") func quiet() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<3))
+    let good = try await job.prewarm("check", "urls.txt", "--quiet")
+    #expect(good.status == 0 && good.output.isEmpty && good.error.isEmpty, "\(good.outputText)\(good.errorText)")
+    job.write(urls: imageURLs(origin, 0..<3) + [origin.url("/gone.jpg")])
+    let bad = try await job.prewarm("check", "urls.txt", "-q")
+    #expect(bad.status == 2 && bad.error.isEmpty)
+    expectGolden(bad.outputText.timeless.replacing(":\(origin.port)", with: ":PORT"))
+    let allowed = try await job.prewarm("check", "urls.txt", "-q", "--fail-on", "failures=1")
+    #expect(allowed.status == 0 && allowed.outputText.contains("/gone.jpg"))
+    #expect(!allowed.outputText.contains("check:"))
+  }
+
+  @Test("variables of the environment are defaults, below options") func variables() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    let environment = job.environment.merging(["PREWARM_USER_AGENT": "bot/1"]) { $1 }
+    for options in [[], ["--set", "request.user-agent=bot/2"]] {
+      let command = try Command(
+        BuiltCommand.path,
+        ["check", "urls.txt"] + options,
+        environment: environment,
+        workingDirectory: job.folder.path
+      )
+      #expect(try await command.wait().status == 0)
+    }
+    #expect(origin.requests.map { $0.headers["User-Agent"] } == ["bot/1", "bot/2"])
+  }
+
   @Test("check probes URLs and stores nothing") func urlsAreProbedAndNothingIsKept() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder("")

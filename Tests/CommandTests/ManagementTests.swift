@@ -109,13 +109,30 @@ import Testing
     let job = try await JobFolder.filled(from: origin, keys: "cache: {directory: elsewhere, namespace: shop}")
     let elsewhere = job.folder.file("elsewhere")
     #expect(try await job.statistics("--job", "job.yaml").entries == 5)
-    #expect(try await job.statistics("--directory", elsewhere, "--namespace", "shop").entries == 5)
+    #expect(try await job.statistics("--cache-directory", elsewhere, "--namespace", "shop").entries == 5)
     #expect(try await job.statistics("--directory", "elsewhere", "--namespace", "shop").entries == 5)
     #expect(try await job.expectTrueTotals("--job", "job.yaml").count == 5)
     #expect(try await job.prewarm("cache", "stats").status == 1)
-    #expect(try await job.prewarm("cache", "stats", "--directory", elsewhere).status == 1)
+    #expect(try await job.prewarm("cache", "list", "--cache-directory", elsewhere).status == 1)
     #expect(try await job.prewarm("cache", "stats", "--job", "job.yaml", "--namespace", "other").status == 1)
     #expect(try await job.prewarm("blacklist", "clear", "--job", "job.yaml").outputText.hasPrefix("2 URLs"))
+  }
+
+  @Test("cache stats lists the namespaces if none is named") func statisticsOfAllNamespaces() async throws {
+    let origin = try makeImageOrigin()
+    let job = try await JobFolder.filled(from: origin, keys: "cache: {namespace: shop}")
+    let one = try await job.prewarm("cache", "stats")
+    #expect(one.status == 0 && one.outputText.contains("shop"), "\(one.errorText)")
+    #expect(try await job.runJob("--namespace", "default").totals["downloaded"] == 5)
+    let both: [CacheStatistics] = try await job.prewarm("cache", "stats", "--json").rows()
+    #expect(both.map(\.namespace) == ["default", "shop"] && both.allSatisfy { $0.entries == 5 && $0.blacklistEntries == 2 })
+    let text = try await job.prewarm("cache", "stats")
+    expectGolden(text.outputText.replacing(job.cacheDirectory, with: "CACHE").replacing(/[0-9.]+ kB/, with: "SIZE"))
+    #expect(try await job.statistics("--namespace", "shop").entries == 5)
+    job.folder.write("99\n", to: "cache/shop/VERSION")
+    let broken = try await job.prewarm("cache", "stats", "--json")
+    let rest: [CacheStatistics] = try broken.rows()
+    #expect(broken.status == 1 && rest.map(\.namespace) == ["default"] && broken.errorText.contains("cache/shop"))
   }
 }
 

@@ -49,6 +49,29 @@ import Testing
   }
 
   @Test(
+    "a word that is no command gets a suggestion",
+    arguments: [
+      ["chekc", "urls.txt"], ["cache", "lst"], ["report", "shwo"], ["job.yaml"], ["https://h.example/1.jpg"], ["frobnicate"],
+      ["queue", "stauts"],
+    ]
+  )
+  func misspeltCommands(arguments: [String]) async throws {
+    let result = try await JobFolder(urls: []).start(arguments).wait()
+    #expect(result.status == 3 && result.output.isEmpty)
+    expectGolden(result.errorText, for: arguments.joined(separator: " "))
+  }
+
+  @Test(
+    "a report format that isn't one gets the format to write",
+    arguments: [["--report", "xml=out.xml"], ["--report", "jsn=a"], ["--report", "pdf=a"], ["-o", "report.pdf"], ["-o", "-"]]
+  )
+  func misspeltFormats(options: [String]) async throws {
+    let result = try await JobFolder(urls: []).start(["run", "job.yaml"] + options).wait()
+    #expect(result.status == 3)
+    expectGolden(result.errorText, for: options.joined(separator: " "))
+  }
+
+  @Test(
     "help goes to standard output and exits with 0",
     arguments: [["--help"], ["--version"], ["run", "--help"], ["cache", "--help"], ["validate", "--list-keys"]]
   )

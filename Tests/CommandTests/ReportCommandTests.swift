@@ -64,7 +64,7 @@ import Testing
     let shown = try await job.prewarm("report", "show", "-", "--report", "json=-", input: .bytes(report))
     #expect(shown.status == 0 && Array(shown.outputText.utf8) == report)
     let rows = try #require(job.folder.read("rows.jsonl"))
-    let text = try await job.prewarm("report", "show", "-", "--quiet", input: .bytes(rows))
+    let text = try await job.prewarm("report", "show", "-", input: .bytes(rows))
     #expect(
       text.status == 0 && text.outputText.contains("2 URLs") && text.errorText.isEmpty,
       "\(text.outputText)\(text.errorText)"

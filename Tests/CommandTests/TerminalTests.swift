@@ -85,7 +85,7 @@ import Testing
 
   @Test(
     "without a bar a terminal shows only the report",
-    arguments: [["--quiet"], ["--progress", "none"], ["--progress", "lines"]]
+    arguments: [["--progress", "none"], ["--progress", "lines"]]
   )
   func withoutABarATerminalShowsTheReportOnly(options: [String]) async throws {
     let origin = try makeImageOrigin()
@@ -98,11 +98,20 @@ import Testing
     #expect(origin.requests.count == 40)
   }
 
+  @Test("a quiet run in which all is well prints nothing, on a terminal or elsewhere", arguments: [true, false])
+  func aQuietRunPrintsNothing(isTerminal: Bool) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    let result = try await job.start(["run", "job.yaml", "--quiet"], terminal: isTerminal ? Command.Terminal() : nil).wait()
+    #expect(result.status == 0 && result.output.isEmpty && result.error.isEmpty, "\(result.outputText)\(result.errorText)")
+    #expect(origin.requests.count == 4)
+  }
+
   // MARK: Elsewhere
 
   @Test(
     "without a terminal a line appears every 10 s, so a short run has none",
-    arguments: [[], ["--quiet"], ["--progress", "lines"]]
+    arguments: [[], ["--progress", "lines"]]
   )
   func aShortRunHasNoProgressElsewhere(options: [String]) async throws {
     let origin = try makeImageOrigin()

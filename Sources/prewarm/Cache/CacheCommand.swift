@@ -25,10 +25,11 @@ struct CacheCommand: ParsableCommand {
 /// Which cache a command is about.
 struct CacheOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The cache's folder; by default that of jobs that name none.", valueName: "folder"),
+    name: [.long, .customLong("directory")],
+    help: ArgumentHelp("cache.directory; by default that of jobs that name none.", valueName: "folder"),
     completion: .directory
   )
-  var directory: String?
+  var cacheDirectory: String?
 
   @Option(help: ArgumentHelp("The namespace in it; by default 'default'.", valueName: "name"))
   var namespace: String?
@@ -72,9 +73,19 @@ struct CacheOptions: ParsableArguments {
     }
   }
 
+  /// The namespaces to choose from, if none is named by an option or a job; the default one alone counts as named.
+  func choices() throws -> (job: Job, namespaces: [String])? {
+    guard namespace == nil, job == nil else { return nil }
+    let loaded = try load([])
+    let names = try withCacheErrors { () throws(CacheError) in try ImageCache.namespaces(in: loaded.cache.disk.directory) }
+    return names.isEmpty || names == [loaded.cache.disk.namespace] ? nil : (loaded, names)
+  }
+
   private func load(_ further: [JobOverride]) throws -> Job {
     var overrides = further
-    if let directory { overrides.append(JobOverride(path: "cache.directory", text: directory, origin: "--directory")) }
+    if let cacheDirectory {
+      overrides.append(JobOverride(path: "cache.directory", text: cacheDirectory, origin: "--cache-directory"))
+    }
     if let namespace { overrides.append(JobOverride(path: "cache.namespace", text: namespace, origin: "--namespace")) }
     let environment = JobLoading.environment()
     do throws(JobFileErrors) {

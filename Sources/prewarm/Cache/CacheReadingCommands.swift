@@ -10,43 +10,92 @@ extension CacheCommand {
   struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "stats",
-      abstract: "Say how much is in the cache, and until when it is fresh."
+      abstract: "Show how much is in the cache, and until when it is fresh.",
+      discussion: "Without --namespace and --job, lists the namespaces of the folder if there are others than 'default'."
     )
 
     @OptionGroup var options: CacheOptions
 
     func run() throws {
-      let cache = try options.open(.readOnly).cache
-      let configuration = cache.configuration
-      // By the server's word each entry has a time of its own; to find the first, all of them would have to be read.
-      let isByAge = configuration.freshness == .age
-      let (totals, diskBytes, freshUntil) = try withCacheErrors { () throws(CacheError) in
-        (try cache.totals(), try cache.diskBytes(), isByAge ? try cache.freshUntil() : nil)
+      guard let (job, names) = try options.choices() else {
+        let figures = try Figures(try options.open(.readOnly).cache)
+        return try options.json ? printJSON(figures.json) : printData(figures.text)
       }
-      if options.json {
-        return try printJSON([
-          "directory": configuration.directory,
-          "namespace": configuration.namespace,
+      if !options.json { try printData("cache      \(escapedForTerminal(job.cache.disk.directory))\n\n\(Figures.columnNames)\n") }
+      var isAllRead = true
+      for name in names {
+        var job = job
+        job.cache.disk.namespace = name
+        do {
+          let figures = try Figures(reading: try job.openCache(access: .readOnly))
+          try options.json ? printJSON(figures.json) : printData("\(figures.row)\n")
+        } catch let error as CacheError {
+          Note.error(error.jobSentence)
+          isAllRead = false
+        }
+      }
+      if !isAllRead { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+    }
+
+    /// What is told of one namespace.
+    private struct Figures {
+      private let cache: ImageCache
+      private let totals: CacheTotals
+      private let diskBytes: Int
+      /// By the server's word each entry has a time of its own; to find the first, all of them would have to be read.
+      private let isByAge: Bool
+      private let freshUntil: Timestamp?
+
+      static let columnNames =
+        "namespace".padded(to: 20) + ["entries", "bodies", "on disk", "blacklist"].map { $0.rightAligned(to: 12) }.joined()
+
+      init(_ cache: ImageCache) throws {
+        self = try withCacheErrors { () throws(CacheError) in try Figures(reading: cache) }
+      }
+
+      init(reading cache: ImageCache) throws(CacheError) {
+        self.cache = cache
+        totals = try cache.totals()
+        diskBytes = try cache.diskBytes()
+        isByAge = cache.configuration.freshness == .age
+        freshUntil = isByAge ? try cache.freshUntil() : nil
+      }
+
+      var json: JSONTree {
+        .sorted([
+          "directory": cache.configuration.directory,
+          "namespace": cache.configuration.namespace,
           "entries": totals.entries,
           "body_bytes": totals.bodyBytes,
           "disk_bytes": diskBytes,
-          "max_bytes": configuration.maxSize,
+          "max_bytes": cache.configuration.maxSize,
           "fresh_until": freshUntil?.iso8601,
           "blacklist_entries": totals.blacklistEntries,
         ])
       }
-      let limit = configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
-      var lines = [
-        "cache      \(escapedForTerminal(cache.path))",
-        "entries    \(grouped(UInt64(clamping: totals.entries)))",
-        "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
-        "on disk    \(byteCount(Double(diskBytes)))",
-      ]
-      if totals.entries > 0, isByAge {
-        lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")")
+
+      var text: String {
+        let limit = cache.configuration.maxSize.map { " of \(byteCount(Double($0)))" } ?? ""
+        var lines = [
+          "cache      \(escapedForTerminal(cache.path))",
+          "entries    \(grouped(UInt64(clamping: totals.entries)))",
+          "bodies     \(byteCount(Double(totals.bodyBytes)))\(limit)",
+          "on disk    \(byteCount(Double(diskBytes)))",
+        ]
+        if totals.entries > 0, isByAge {
+          lines.append("fresh      \(freshUntil.map { "all until \($0.shortText)" } ?? "for ever")")
+        }
+        lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
+        return lines.map { "\($0)\n" }.joined()
       }
-      lines.append("blacklist  \(counted(UInt64(clamping: totals.blacklistEntries), "URL"))")
-      try printData(lines.map { "\($0)\n" }.joined())
+
+      var row: String {
+        let cells = [
+          grouped(UInt64(clamping: totals.entries)), byteCount(Double(totals.bodyBytes)), byteCount(Double(diskBytes)),
+          grouped(UInt64(clamping: totals.blacklistEntries)),
+        ]
+        return escapedForTerminal(cache.configuration.namespace).padded(to: 20) + cells.map { $0.rightAligned(to: 12) }.joined()
+      }
     }
   }
 

@@ -18,7 +18,7 @@ import Testing
       ["cache", "remove"], ["cache", "trim"], ["cache", "clear"], ["cache", "verify"], ["cache", "compact"],
       ["cache", "export"], ["cache", "import"], ["blacklist"], ["blacklist", "list"], ["blacklist", "remove"],
       ["blacklist", "clear"], ["report"], ["report", "show"], ["report", "merge"], ["report", "diff"], ["enqueue"],
-      ["worker"], ["schema"],
+      ["worker"], ["queue"], ["queue", "status"], ["schema"],
     ]
   )
   func help(command: [String]) async throws {

@@ -263,11 +263,57 @@ import Testing
     #expect(try await scene.enqueue().wait().status == 0)
     let other = try await scene.enqueue("--order", "lifo").wait()
     #expect(other.status == 1, "\(other.errorText)")
-    expectGolden(other.errorText)
+    expectGolden(other.errorText, for: "same file")
+    scene.job.folder.write("version: 1\nname: catalog\nmanifests: [{path: urls.txt}]\n", to: "catalog.yaml")
+    let third = try await scene.job.prewarm("enqueue", "catalog.yaml", "--queue", scene.redis.url)
+    #expect(third.status == 1 && third.errorText.contains("'test' (job.yaml)") && third.errorText.contains("'catalog' (catalog.yaml)"))
+    expectGolden(third.errorText, for: "another file")
     scene.job.write(urls: [origin.url("/images/2.jpg")])
     #expect(try await scene.enqueue("--order", "lifo", "--replace").wait().status == 0)
     #expect(try await scene.worker().wait().status == 0)
     #expect(origin.count(of: "/images/2.jpg") == 1 && origin.count(of: "/images/1.jpg") == 0)
+  }
+
+  @Test("queue status shows each queue's job and how far it is") func queueStatus() async throws {
+    let origin = try makeOrigin()
+    let scene = try await QueueScene(urls: makeURLs(origin, 20), keys: Self.keys)
+    let none = try await scene.job.prewarm("queue", "status", "--queue", scene.redis.url)
+    #expect(none.status == 1)
+    expectGolden(none.errorText, for: "none")
+    #expect(try await scene.enqueue().wait().status == 0)
+    let filled = try await scene.job.prewarm("queue", "status", "--queue", scene.redis.url)
+    #expect(filled.status == 0, "\(filled.errorText)")
+    expectGolden(filled.outputText.replacing(/enqueued .*/, with: "enqueued TIME"), for: "filled")
+    #expect(try await scene.worker().wait().status == 0)
+    #expect(try await scene.enqueue("--name", "other").wait().status == 0)
+    let rows: [QueueRow] = try await scene.job.prewarm("queue", "status", "--queue", scene.redis.url, "--json").rows()
+    #expect(rows.map(\.queue) == ["default", "other"] && rows.map(\.state) == ["done", "filled"])
+    #expect(rows.allSatisfy { $0.job == "test" && $0.jobFile == "job.yaml" && $0.entries.total == 22 })
+    #expect(rows[0].entries == .init(total: 22, waiting: 0, held: 0, done: 22) && rows[0].outcomes["failed"] == 4)
+    #expect(rows[1].entries == .init(total: 22, waiting: 22, held: 0, done: 0) && rows[1].workers.isEmpty)
+    let one = try await scene.job.prewarm("queue", "status", "--queue", scene.redis.url, "--name", "other", "--json")
+    #expect(try one.row(QueueRow.self).queue == "other")
+  }
+
+  private struct QueueRow: Decodable {
+    struct Entries: Decodable, Equatable {
+      let total: Int
+      let waiting: Int
+      let held: Int
+      let done: Int
+    }
+
+    struct Worker: Decodable {
+      let name: String
+    }
+
+    let queue: String
+    let job: String?
+    let jobFile: String?
+    let state: String
+    let entries: Entries
+    let outcomes: [String: Int]
+    let workers: [Worker]
   }
 
   @Test("a worker with --keep waits for the next job") func aWorkerThatKeepsWaitsForTheNextJob() async throws {
