@@ -60,7 +60,7 @@ struct ManifestFile {
   }
 
   /// Folders are left out: a pattern means the files.
-  private static func paths(matching pattern: String, in manifest: Manifest) throws(ManifestError) -> [String] {
+  fileprivate static func paths(matching pattern: String, in manifest: Manifest) throws(ManifestError) -> [String] {
     var matches = glob_t()
     defer { globfree(&matches) }
     // Sorted by us, since glob(3) sorts by the locale.
@@ -86,6 +86,17 @@ struct ManifestFile {
     guard pattern.hasSuffix(manifest.name) else { return path }
     let folder = pattern.dropLast(manifest.name.count)
     return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+  }
+}
+
+extension Manifest {
+  /// The paths of the files that have its entries; none where that are no files, or they cannot be found.
+  package var files: [String] {
+    switch source {
+    case .file(let path): [path]
+    case .glob(let pattern): (try? ManifestFile.paths(matching: pattern, in: self)) ?? []
+    case .standardInput, .inline, .url: []
+    }
   }
 }
 

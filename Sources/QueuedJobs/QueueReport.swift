@@ -54,6 +54,7 @@ public final class QueueReport {
       startedAt: queue.job.created,
       journals: reports.journals,
       judge: reports.baseline,
+      listedFailures: reports.listedFailures,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let replay = try makeReplay(into: report)

@@ -15,6 +15,36 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, bar, lines, none
 }
 
+/// How many failures text reports list.
+struct FailureCount: ExpressibleByArgument {
+  /// `.max`: all.
+  let limit: Int
+
+  static let standard = FailureCount(limit: TextReport.defaultFailureLimit)
+
+  private init(limit: Int) { self.limit = limit }
+
+  init?(argument: String) {
+    if argument == "all" {
+      limit = .max
+    } else {
+      guard let count = Int(argument), count >= 0 else { return nil }
+      limit = count
+    }
+  }
+
+  var defaultValueDescription: String { "\(limit)" }
+}
+
+/// What text reports have, for the subcommands that print them.
+struct TextOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("How many failures text reports list: a number or all.", valueName: "count"),
+    completion: .list(["all"])
+  )
+  var failures = FailureCount.standard
+}
+
 /// What and how the command prints, for every subcommand.
 struct DisplayOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print only failures and errors; nothing if all is well.")
@@ -22,7 +52,7 @@ struct DisplayOptions: ParsableArguments {
 
   @Flag(
     name: .shortAndLong,
-    help: "Say what each job opened, and how it ended; in text reports, how to make failed requests again."
+    help: "Say what each job opened, and how it ended; add hosts, speed and curl lines to text reports."
   )
   var verbose = false
 
@@ -42,14 +72,15 @@ struct DisplayOptions: ParsableArguments {
   }
 
   /// What reports have to know of this terminal and its surroundings; `order` is that of text reports.
-  func reportOptions(_ order: TextReport.Order = .verdictFirst) -> ReportOptions {
+  func reportOptions(_ text: TextOptions, _ order: TextReport.Order = .verdictFirst) -> ReportOptions {
     var options = ReportOptions()
     options.terminal = TextReport(
-      width: terminalWidth(of: STDOUT_FILENO) ?? 80,
+      width: pageWidth(of: STDOUT_FILENO),
+      isCut: isatty(STDOUT_FILENO) == 1,
       hasColor: usesColor(on: STDOUT_FILENO),
       order: order,
-      isVerbose: verbose,
-      isQuiet: quiet
+      detail: quiet ? .failures : verbose ? .all : .normal,
+      failureLimit: text.failures.limit
     )
     // What GitHub Actions and GitLab set for each job (their lists of default and of predefined variables).
     options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")
@@ -106,7 +137,7 @@ final class ProgressPrinter: JobProgress, Sendable {
     switch form {
     case .none: break
     case .bar:
-      let renderer = ProgressRenderer(width: terminalWidth(of: STDERR_FILENO) ?? 80, hasColor: hasColor)
+      let renderer = ProgressRenderer(width: terminalWidth(of: STDERR_FILENO) ?? TextReport.defaultWidth, hasColor: hasColor)
       let lines = renderer.bar(snapshot)
       screen.withLock { screen in
         let eraser = screen.eraser

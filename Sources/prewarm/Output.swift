@@ -2,6 +2,7 @@ import Glibc
 import ImagePrimitives
 import ImageURLs
 import Reports
+import WarmJobs
 
 /// Messages for people beside the data: lines on standard error.
 enum Note {
@@ -19,6 +20,20 @@ struct CommandError: Error, CustomStringConvertible {
     self.status = status
     self.description = description
   }
+}
+
+extension CommandError {
+  /// The end of a command over a job that cannot begin.
+  init(_ error: JobError, of job: Job) {
+    var status = ExitStatus.couldNotFinish
+    if case .report(let error) = error { status = error.exitStatus }
+    self.init(status, "\(job.name): \(error)")
+  }
+}
+
+extension ReportError {
+  /// The status of a command that cannot open a report: another run that has it does no harm, and neither does this one.
+  var exitStatus: ExitStatus { step == .lock ? .misused : .couldNotFinish }
 }
 
 /// Lines written to a descriptor in large pieces.
@@ -60,6 +75,12 @@ func terminalWidth(of descriptor: Int32) -> Int? {
   var size = winsize()
   guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
   return Int(size.ws_col)
+}
+
+/// The columns that a page on a descriptor is laid out for: those that COLUMNS says, else the terminal's, else 80.
+func pageWidth(of descriptor: Int32) -> Int {
+  if let text = getenv("COLUMNS"), let columns = Int(String(cString: text)), (1...10_000).contains(columns) { return columns }
+  return terminalWidth(of: descriptor) ?? TextReport.defaultWidth
 }
 
 /// Prints an object as one line of JSON (RFC 8259), in which nothing steers a terminal.

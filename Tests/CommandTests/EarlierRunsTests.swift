@@ -8,18 +8,24 @@ import Testing
     imageURLs(origin, 0..<3) + bad.map { origin.url("/\($0).jpg") }
   }
 
-  @Test("only new failures count, even if the baseline is the report being replaced")
+  @Test("only failures that the baseline lacks count")
   func newFailures() async throws {
     let origin = try makeImageOrigin()
     let job = JobFolder(
       urls: urls(origin, bad: ["a", "b"]),
-      keys: "fail-on: {baseline: last.jsonl}\nreport: [{jsonl: last.jsonl}]"
+      keys: "fail-on: {baseline: last.jsonl}\nreport: [{text: '-'}]"
     )
     let first = try await job.runJob()
     #expect(first.status == 2)
-    expectGolden((first.report["warnings"] as? [String])?.joined(separator: "\n"))
+    let warning = try #require((first.report["warnings"] as? [String])?.first)
+    #expect(first.result.errorText.contains(warning))
+    expectGolden(first.result.errorText)
+    func keep() throws { job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl") }
+    try keep()
     let second = try await job.runJob()
     #expect(second.section("standings")["known"] as? Int == 2 && second.section("standings")["counting"] as? Int == 0)
+    #expect(second.result.error.isEmpty)
+    try keep()
     job.write(urls: urls(origin, bad: ["a", "b", "c"]))
     let third = try await job.runJob()
     #expect(third.section("standings")["known"] as? Int == 2 && third.section("standings")["counting"] as? Int == 1)
@@ -36,6 +42,21 @@ import Testing
     #expect(origin.requests.isEmpty)
     expectGolden(result.errorText)
     #expect(job.folder.read("report.json") == nil)
+  }
+
+  @Test("a baseline that is missing is said in every form, and on standard error also with --quiet")
+  func missingBaseline() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: urls(origin, bad: []), keys: "fail-on: {baseline: no.jsonl}\ndescription: What the shop shows <b>")
+    let forms = ["text", "json", "junit", "markdown", "html", "github"]
+    for options in [[], ["--quiet"]] {
+      let result = try await job.start(["run", "job.yaml"] + forms.flatMap { ["--report", "\($0)=out.\($0)"] } + options).wait()
+      #expect(result.status == 0 && result.errorText.contains("no.jsonl does not exist"), "\(result.errorText)")
+      for form in forms {
+        let text = String(decoding: try #require(job.folder.read("out.\(form)")), as: UTF8.self)
+        #expect(text.contains("no.jsonl does not exist"), "\(form): \(text)")
+      }
+    }
   }
 
   @Test("a dry run doesn't count invalid lines that the baseline has")

@@ -16,7 +16,7 @@ import Testing
     #expect(origin.requests.dropFirst(20).allSatisfy { $0.headers["If-None-Match"] == "\"v1\"" })
     #expect(refreshed.section("bytes")["downloaded"] as? Int == 0)
     #expect(refreshed.rows("revalidated").count == 20)
-    expectGolden(refreshed.result.outputText.timeless.lines(with: "test: "))
+    expectGolden(refreshed.result.outputText.timeless.lines(with: "test  "))
     #expect(try await job.runJob().totals["hit_disk"] == 20)
     #expect(try await job.expectTrueTotals().count == 20)
   }

@@ -30,7 +30,7 @@ import Testing
       "--report",
       "jsonl=again.jsonl"
     )
-    #expect(shown.status == 0 && shown.outputText.contains("404 Not Found"), "\(shown.outputText)\(shown.errorText)")
+    #expect(shown.status == 0 && shown.outputText.contains("http-status 404"), "\(shown.outputText)\(shown.errorText)")
     expectGolden(shown.errorText)
     let again = try Run(shown, renaming("again", in: job.folder))
     #expect(again.totals == run.totals && again.failuresByKind == run.failuresByKind)
@@ -69,6 +69,8 @@ import Testing
       text.status == 0 && text.outputText.contains("2 URLs") && text.errorText.isEmpty,
       "\(text.outputText)\(text.errorText)"
     )
+    let quiet = try await job.prewarm("report", "show", "-", "--quiet", input: .bytes(rows))
+    #expect(quiet.status == 0 && quiet.output.isEmpty && quiet.error.isEmpty)
   }
 
   @Test("an invalid call exits with 3 and an unreadable file with 1")
@@ -140,7 +142,10 @@ import Testing
     _ = try await job.runJob()
     let text = try await job.prewarm("report", "diff", "old-rows.jsonl", "rows.jsonl")
     #expect(text.status == 0 && text.outputText.contains("1 broke, 1 healed, 1 changed"), "\(text.outputText)\(text.errorText)")
-    #expect(text.outputText.contains("410 Gone") && text.outputText.contains("was 500") && text.outputText.contains("jpeg → png"))
+    #expect(
+      text.outputText.contains("http-status 410") && text.outputText.contains("was http-status 500")
+        && text.outputText.contains("jpeg → png")
+    )
     let rows = try await job.prewarm("report", "diff", "--json", "--exit-code", "old-rows.jsonl", "rows.jsonl")
     #expect(rows.status == 2)
     let objects = try rows.outputText.split(separator: "\n").map { line in

@@ -30,7 +30,7 @@ import Testing
     #expect(result.status == 0 && origin.requests.count == 40)
     let after = Screen(result.outputText)
     #expect(!after.text.contains("50 %"), "\(after.text)")
-    expectGolden(after.text.timeless.lines(with: "test: "))
+    expectGolden(after.text.timeless.lines(with: "test  "))
   }
 
   @Test("the bar follows the terminal's width") func theBarFollowsTheWidthOfTheTerminal() async throws {
@@ -59,7 +59,7 @@ import Testing
     gate.open()
     let result = try await command.wait()
     #expect(result.status == 0)
-    expectGolden(result.outputText.timeless.lines(with: "test: "))
+    expectGolden(result.outputText.timeless.lines(with: "test  "))
     #expect(!result.outputText.contains("\u{1B}") && !result.outputText.contains("20 of 40"))
     let screen = Screen(result.errorText)
     #expect(!screen.text.contains("test") && origin.requests.count == 40, "\(screen.text)")
@@ -93,7 +93,7 @@ import Testing
     gate.open()
     let result = try await job.start(["run", "job.yaml"] + options, terminal: Command.Terminal()).wait()
     #expect(result.status == 0)
-    expectGolden(result.outputText.timeless.lines(with: "test: "))
+    expectGolden(result.outputText.timeless.lines(with: "test  "))
     #expect(!result.outputText.contains("of 40") && !result.outputText.contains("\u{1B}[J"))
     #expect(origin.requests.count == 40)
   }
@@ -118,7 +118,7 @@ import Testing
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
     let result = try await job.start(["run", "job.yaml"] + options).wait()
     #expect(result.status == 0)
-    expectGolden(result.outputText.timeless.lines(with: "test: "))
+    expectGolden(result.outputText.timeless.lines(with: "test  "))
     #expect(result.error.isEmpty, "\(result.errorText)")
   }
 

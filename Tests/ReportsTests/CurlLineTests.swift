@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test("verbose text has all listed failures with their curl lines") func verboseTextHasAllListedFailuresWithTheirLines() {
-    let text = TextReport(isVerbose: true).text(makeReport())
+    let text = TextReport(detail: .all, failureLimit: .max).text(makeReport())
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("      curl --location https://img.example.com/") }.count == 12)
     #expect(!text.contains("more\n") && !TextReport().text(makeReport()).contains("curl"))
   }
@@ -52,7 +52,7 @@ import Testing
     let run = makeRun()
     for line in 1...1005 { run.record(.failed(Failure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
     for line in 1...12 { run.record(.failed(Failure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
-    let text = TextReport(isVerbose: true).text(run.finish(makeEnd(after: .seconds(1))))
+    let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1))))
     let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
     #expect(urls.count { $0.contains("/a/") } == 1000 && urls.count { $0.contains("/b/") } == 10)
     #expect(text.contains("    … 5 more\n") && text.contains("    … 2 more\n"))

@@ -12,9 +12,9 @@ import Testing
     let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
     let run = makeRun(journals: [journal])
     body(run)
-    try run.flushJournals()
+    try journal.finish(run.finish(makeEnd()))
     let text = String(decoding: try #require(folder.read("rows.jsonl")), as: UTF8.self)
-    #expect(text.isEmpty || text.hasSuffix("}\n"))
+    #expect(text == "\n" || text.hasSuffix("}\n"))
     return text.split(separator: "\n").map(String.init)
   }
 

@@ -9,7 +9,8 @@ import Testing
   private let folder = TemporaryDirectory()
 
   private func names(in path: String = "") -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: folder.file(path))) ?? []).sorted()
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.file(path))) ?? []).filter { !$0.hasPrefix(".prewarm-lock-") }
+      .sorted()
   }
 
   private func write(_ text: String, to file: ReportFile) throws {
@@ -42,6 +43,76 @@ import Testing
     try second.commit()
     #expect(names() == ["new.json", "report.json"] && folder.read("report.json") == Array("half".utf8))
   }
+
+  @Test("a report that is open cannot be opened again, whatever its path, until it is closed")
+  func lock() throws {
+    mkdir(folder.file("d"), 0o755)
+    symlink("d", folder.file("e"))
+    for growsInPlace in [false, true] {
+      var file: ReportFile? = try ReportFile(path: folder.file("d/o"), growsInPlace: growsInPlace)
+      for (path, grows) in [("d/o", false), ("d/o", true), ("e/o", false), ("d/../e/./o", true)] {
+        #expect(throws: ReportError(.lock, path: folder.file(path), code: EWOULDBLOCK)) {
+          try ReportFile(path: folder.file(path), growsInPlace: grows)
+        }
+      }
+      _ = try ReportFile(path: folder.file("d/p"))
+      try file?.commit()
+      #expect(throws: ReportError.self) { try ReportFile(path: folder.file("d/o")) }
+      file = nil
+      try ReportFile(path: folder.file("d/o")).commit()
+    }
+    expectGolden(ReportError(.lock, path: "reports/a.json", code: EWOULDBLOCK).description)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("d")) == ["o"])
+  }
+
+  @Test("what a killed run left of its lock keeps no other run") func leftLock() throws {
+    try ReportFile(path: folder.file("o")).commit()
+    var file: ReportFile? = try ReportFile(path: folder.file("o"))
+    let left = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.hasPrefix(".prewarm-lock-") }
+    )
+    _ = file
+    file = nil
+    folder.write("", to: left)
+    chmod(folder.file(left), 0o444)
+    try ReportFile(path: folder.file("o")).commit()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["o"])
+  }
+
+  @Test("a link to nothing yet is followed") func danglingLink() throws {
+    symlink("real.json", folder.file("latest.json"))
+    try ReportFile(path: folder.file("latest.json")).commit()
+    #expect(names() == ["latest.json", "real.json"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("latest.json")) == "real.json")
+  }
+
+  @Test("paths to one file have one identity, also before it is there") func identities() throws {
+    mkdir(folder.file("d"), 0o755)
+    folder.write("", to: "d/a")
+    symlink("d", folder.file("e"))
+    symlink("d/later", folder.file("l"))
+    link(folder.file("d/a"), folder.file("b"))
+    func identity(_ path: String) -> FileIdentity { FileIdentity(folder.file(path)) }
+    for (path, other) in [
+      ("d/a", "e/a"), ("d/a", "b"), ("d/a", "d/./a"), ("d/o", "e/o"), ("d/later", "l"), ("e/later", "l"), ("d/x/y", "e//x/./y"),
+      ("d/x/../y", "d/y"),
+    ] {
+      #expect(identity(path) == identity(other), "\(path) \(other)")
+    }
+    for (path, other) in [("d/a", "d/o"), ("d/o", "o"), ("d/x/y", "d/y"), ("d/o", "d/p"), ("d", "d/o")] {
+      #expect(identity(path) != identity(other), "\(path) \(other)")
+    }
+    #expect(
+      FileIdentity.isInside(folder.file("e/x/y"), folder.file("d")) && FileIdentity.isInside(folder.file("b"), folder.file("d"))
+    )
+    #expect(
+      !FileIdentity.isInside(folder.file("o"), folder.file("d")) && FileIdentity.isInside(folder.file("n/o"), folder.file("n"))
+    )
+    let current = currentFolderIdentity()
+    #expect(FileIdentity(".") == current && FileIdentity("./") == current)
+  }
+
+  private func currentFolderIdentity() -> FileIdentity { FileIdentity(FileManager.default.currentDirectoryPath) }
 
   @Test("an uncommitted report leaves no file") func aReportThatIsNotCommittedLeavesNothing() throws {
     do {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SameWordsTests {
   private func texts(_ report: FinishedReport) -> [(form: String, text: String)] {
     [
-      ("text", TextReport(width: 120).text(report)), ("html", HTMLReport().text(report)),
+      ("text", TextReport(width: 120, detail: .all).text(report)), ("html", HTMLReport().text(report)),
       ("markdown", MarkdownReport().text(report)),
     ]
   }
@@ -33,7 +33,7 @@ import Testing
     let report = run.finish(makeEnd(after: .seconds(1)))
     #expect(report.hostsByFailures.map(\.host) == ["b.example.com", "c.example.com", "a.example.com"])
     #expect(report.worstHost?.host == "b.example.com")
-    let (text, html) = (TextReport().text(report), HTMLReport().text(report))
+    let (text, html) = (TextReport(detail: .all).text(report), HTMLReport().text(report))
     expectGolden(text.lines(with: "b.example.com"), for: "text")
     expectGolden(html.firstMatch(of: #/[\w ]+<b class="host">b\.example\.com</b>[^<]*/#).map { "\($0.output)" }, for: "HTML")
   }
@@ -46,7 +46,7 @@ import Testing
     var report = run.finish(makeEnd(after: .seconds(1)))
     report.hosts[0].totals.failed = 9
     report.failureGroups[0].hosts.append(HostCount(host: "hidden.example.com", count: 10))
-    let (text, html) = (TextReport().text(report), HTMLReport().text(report))
+    let (text, html) = (TextReport(detail: .all).text(report), HTMLReport().text(report))
     expectGolden(text.lines(with: "hidden.example.com"), for: "text")
     expectGolden(html.firstMatch(of: #/[\w ]+<b class="host">hidden\.example\.com</b>[^<]*/#).map { "\($0.output)" }, for: "HTML")
   }

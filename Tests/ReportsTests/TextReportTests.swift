@@ -51,7 +51,7 @@ import Testing
       }
     )
     #expect(!text(report).contains("71 %"))
-    #expect(TextReport(isVerbose: true).text(report).hasSuffix("\nTime       71 % network, 16 % disk\n"))
+    #expect(TextReport(detail: .all, failureLimit: .max).text(report).hasSuffix("\nTime       71 % network, 16 % disk\n"))
   }
 
   @Test("a run of hits only shows no network speed") func hitsAloneSayNothingOfTheNetworksSpeed() {
@@ -59,7 +59,7 @@ import Testing
     run.record(EntryResult(.hitDisk), count: 10_000)
     let report = run.finish(makeEnd(after: .milliseconds(20)) { $0.bottleneck = "cpu: one core was busy" })
     expectGolden(text(report))
-    expectGolden(TextReport(isVerbose: true).text(report))
+    expectGolden(TextReport(detail: .all, failureLimit: .max).text(report))
   }
 
   @Test("one URL is singular") func oneURLIsNotPlural() {

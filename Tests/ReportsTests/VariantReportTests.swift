@@ -41,7 +41,7 @@ import Testing
   func rows() throws {
     let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
     let results = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, .unknown)]
-    try run(results, journals: [journal]).flushJournals()
+    try journal.finish(run(results, journals: [journal]).finish(makeEnd()))
     let start = #"{"url":"https://img.example.com/a.png","manifest":"urls.txt","line":1,"priority":"normal","outcome":"checked""#
     let text = String(decoding: try #require(folder.read("rows.jsonl")), as: UTF8.self)
     #expect(

@@ -17,7 +17,8 @@ struct GitHubReport: ReportForm {
 
   func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     if report.exitStatus != .withinLimits {
-      let message = report.headline.text
+      let about = report.job.description.isEmpty ? "" : " (\(report.job.description))"
+      let message = report.headline.sentence + about
       WorkflowCommand(level: .error, title: "prewarm \(report.job.title)", message: message).write(to: &output)
     }
     let files = files(of: report)

@@ -106,7 +106,7 @@ extension HTMLPage {
     section("speed", "Speed") { page in
       page.element("div", ["class": "charts"]) { page in
         page.writeLatency(report.traffic.latency)
-        if hasTimeline, let timeline = report.timeline { page.writeTimeline(timeline, of: report.end.duration) }
+        if hasTimeline, let timeline = report.timeline { page.writeTimeline(timeline, of: report) }
       }
     }
   }
@@ -137,7 +137,7 @@ extension HTMLPage {
         )
       }
       page.mark("median \(latency(chart.median))", at: chart.x(milliseconds: chart.median), in: chart.frame, row: 0)
-      page.mark("99 % \(latency(chart.late))", at: chart.x(milliseconds: chart.late), in: chart.frame, row: 1)
+      page.mark("p99 \(latency(chart.late))", at: chart.x(milliseconds: chart.late), in: chart.frame, row: 1)
     }
   }
 
@@ -174,7 +174,7 @@ private struct LatencyChart {
     let ninety = latency(histogram.percentile(0.9) ?? 0)
     let longest = latency(histogram.maximumMilliseconds)
     sentence =
-      "\(counted(histogram.count, "transfer")): \(latency(median)) median, \(ninety) at 90 %, \(latency(late)) at 99 %, "
+      "\(counted(histogram.count, "transfer")): \(latency(median)) median, \(ninety) p90, \(latency(late)) p99, "
       + "\(longest) the longest"
     let first = log2(buckets.first?.upperBound ?? 1) - 0.25
     let last = log2(buckets.last?.upperBound ?? 1)
@@ -201,8 +201,8 @@ private func tickLatency(_ milliseconds: Double) -> String {
 
 extension HTMLPage {
   /// URLs a second in each step of the run, the bad ones in another colour, and bytes a second below.
-  mutating func writeTimeline(_ timeline: Timeline, of duration: Duration) {
-    let chart = TimelineChart(timeline, duration: duration)
+  mutating func writeTimeline(_ timeline: Timeline, of report: FinishedReport) {
+    let chart = TimelineChart(timeline, of: report)
     self.chart(
       "Throughput over time",
       chart.sentence,
@@ -271,28 +271,29 @@ private struct TimelineChart {
   private(set) var byteFrame: ChartFrame
   private let seconds: Double
 
-  init(_ timeline: Timeline, duration: Duration) {
+  init(_ timeline: Timeline, of report: FinishedReport) {
+    let duration = report.end.duration
     let step = timeline.step.inSeconds
     let count = timeline.steps.count
-    // The last step may have been cut; one that hardly began would show a rate of nothing but chance.
-    let last = min(max(duration.inSeconds - Double(count - 1) * step, step / 4), step)
+    // The last step may have been cut; one that hardly began would show a rate of nothing but chance, unless it is the whole run.
+    let shortest = count == 1 ? min(step / 4, max(duration.inSeconds, 1e-6)) : step / 4
+    let last = min(max(duration.inSeconds - Double(count - 1) * step, shortest), step)
     let seconds = Double(count - 1) * step + last
     spans = (0..<count).map { Span(start: Double($0) * step, end: $0 == count - 1 ? seconds : Double($0 + 1) * step) }
     self.seconds = seconds
     let lengths = spans.map { $0.end - $0.start }
     let rates = zip(timeline.steps, lengths).map { Double($0.urls) / $1 }
     let byteRates = zip(timeline.steps, lengths).map { Double($0.receivedBytes) / $1 }
-    let (urls, bytes) = (timeline.steps.reduce(0) { $0 + $1.urls }, timeline.steps.reduce(0) { $0 + $1.receivedBytes })
-    hasBytes = bytes > 0
+    hasBytes = timeline.steps.contains { $0.receivedBytes > 0 }
     frame = ChartFrame(upTo: rates.max() ?? 1)
     byteFrame = ChartFrame(upTo: byteRates.max() ?? 1)
     if hasBytes {
       frame.bottom -= Self.byteStripHeight + 8
       byteFrame.top = byteFrame.bottom - Self.byteStripHeight
     }
-    let mean = rate(Double(urls) / seconds)
-    let traffic = hasBytes ? "; \(byteCount(Double(bytes) / seconds))/s, at most \(byteCount(byteRates.max() ?? 0))/s" : ""
-    sentence = "\(mean) on average, at most \(rate(rates.max() ?? 0))\(traffic)"
+    let (mean, meanBytes) = (report.urlsPerSecond, report.bytesPerSecond)
+    let traffic = hasBytes ? "; \(byteCount(meanBytes))/s, at most \(byteCount(max(byteRates.max() ?? 0, meanBytes)))/s" : ""
+    sentence = "\(rate(mean)) on average, at most \(rate(max(rates.max() ?? 0, mean)))\(traffic)"
     let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1200, 3600, 7200, 18_000, 36_000, 86_400]
     tickStep = steps.first { seconds / $0 <= 5 } ?? roundStep(seconds)
   }

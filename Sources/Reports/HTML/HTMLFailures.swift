@@ -138,8 +138,8 @@ extension FailureRecord {
   var facts: [String] {
     var facts: [String] = []
     if let title = variant.title { facts.append(title) }
-    if let failure, failure.isTransient { facts.append("may heal by itself") }
-    if isBlacklisted { facts.append(outcome == .blacklisted ? "blacklisted, not asked" : "blacklisted now") }
+    if let failure, failure.isTransient { facts.append("may be temporary") }
+    if isBlacklisted { facts.append(outcome == .blacklisted ? "blacklisted, not requested" : "blacklisted now") }
     if let remoteCache { facts.append("remote cache: \(remoteCache.rawValue)") }
     if let phrase = standing.phrase { facts.append(phrase) }
     return facts

@@ -45,7 +45,7 @@ extension HTMLPage {
       page.open("meta", ["name": "referrer", "content": "no-referrer"])
       page.open("meta", ["name": "robots", "content": "noindex, nofollow"])
       page.open("meta", ["name": "generator", "content": "prewarm \(report.version)"])
-      page.element("title") { $0.text(report.headline.text, limit: 200) }
+      page.element("title") { $0.text("\(report.job.title): \(report.headline.sentence)", limit: 200) }
       // Without it browsers ask the server of the page for one.
       page.open("link", ["rel": "icon", "href": "data:,"])
       page.element("style") { $0.markup(verbatim: HTMLStyle.source) }
@@ -62,7 +62,8 @@ extension HTMLPage {
 extension HTMLPage {
   /// The first screen's upper half: the verdict, what became of the entries, and four figures.
   mutating func writeVerdict(_ report: FinishedReport) {
-    let (headline, style) = report.headline
+    let headline = report.headline
+    let style = headline.style
     let state: StaticString = style == .failure ? "bad" : style == .warning ? "warn" : "good"
     element("header", ["class": "\(state)"]) { page in
       page.element("p", ["class": "over"]) { page in
@@ -72,7 +73,10 @@ extension HTMLPage {
       }
       page.element("h1") { page in
         page.verdictMark(style)
-        page.element("span") { $0.text(headline, limit: 600) }
+        page.element("span") { $0.text("\(report.job.title): \(headline.sentence)", limit: 600) }
+      }
+      if !report.job.description.isEmpty {
+        page.element("p", ["class": "about"]) { $0.text(report.job.description, limit: 600) }
       }
       page.writeOutcomeBar(report.totals)
       page.writeFigures(report)
@@ -134,8 +138,7 @@ extension HTMLPage {
       let blacklisted = totals.blacklisted > 0 ? "\(grouped(totals.blacklisted)) blacklisted" : nil
       let bad = [percent(totals.bad, of: totals.urls), blacklisted].compactMap(\.self).joined(separator: ", ")
       page.figure("bad", grouped(totals.bad), bad, isBad: totals.bad > 0)
-      let speed = "\(rate(report.urlsPerSecond)), \(byteCount(report.bytesPerSecond))/s"
-      page.figure("time", elapsed(report.end.duration), speed)
+      page.figure("time", elapsed(report.end.duration), report.speedPhrase ?? "")
     }
   }
 

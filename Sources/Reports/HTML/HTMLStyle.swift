@@ -51,6 +51,7 @@ enum HTMLStyle {
     .bad { color: var(--bad) }
 
     /* The verdict, the outcomes, the figures. */
+    header .about { margin: 0 0 1.2rem; color: var(--dim); overflow-wrap: anywhere }
     header .over { margin-bottom: .4rem; overflow-wrap: anywhere }
     h1 {
       display: flex; gap: .7rem; font-size: 1.5rem; font-weight: 650; line-height: 1.3; letter-spacing: -.01em;

@@ -5,7 +5,7 @@ extension HTMLPage {
   mutating func writeHosts(_ report: FinishedReport) {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
-    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#99 %"]
+    let titles = ["Host", "#URLs", "#Bad", "#Share", report.totals.hitsTitle, "#New", "#Received", "#Median", "#p99"]
     section("hosts", "Hosts") { page in
       let sorted = report.totals.bad > 0 ? 2 : 1
       let shown = page.table("Hosts", titles, sorted: sorted, hosts, limit: 1000, bytes: 400_000) { page, host in
@@ -44,8 +44,7 @@ extension HTMLPage {
         page.number(row.count.hits)
         page.number(row.count.misses)
         page.number(row.count.unknown)
-        let ratio = row.count.total > 0 ? Double(row.count.hits) / Double(row.count.total) : 0
-        page.number(ratio * 1000) { _ in percent(row.count.hits, of: row.count.total) }
+        page.number(row.count.known > 0 ? Double(row.count.hits) / Double(row.count.known) : nil) { _ in row.count.hitShare }
       }
       page.omission(UInt64(counts.count - shown), "more", plural: "more")
     }
@@ -106,12 +105,12 @@ extension HTMLPage {
         page.fact("Began", report.startedAt?.iso8601)
         page.fact("Ended", end.finishedAt?.iso8601)
         page.fact("Took", elapsed(end.duration))
-        page.fact("Requests", traffic.attempts > 0 ? traffic.requestWords : nil)
+        page.fact("Requests", traffic.attempts > 0 ? traffic.requestPhrase : nil)
         page.fact("Received", traffic.receivedBytes > 0 ? byteCount(Double(traffic.receivedBytes)) : nil)
         page.fact("From the cache", traffic.cachedBytes > 0 ? byteCount(Double(traffic.cachedBytes)) : nil)
         let formats = report.formats.map { "\(grouped($0.count)) \($0.format.name)" }
         page.fact("Formats", formats.isEmpty ? nil : formats.joined(separator: ", "))
-        page.fact("Bounded by", end.bottleneck)
+        page.fact("Bottleneck", end.bottleneck)
         page.fact("Of its time", end.bottleneckPhrase)
         page.fact("Most memory", end.peakMemoryBytes.map { byteCount(Double($0)) })
         page.fact("Not finished by workers", count: end.outstanding)
@@ -146,14 +145,5 @@ extension FinishedReport {
       case .terminated: "interrupted by SIGTERM"
       }
     return "\(exitStatus.rawValue): \(meaning)"
-  }
-}
-
-extension Traffic {
-  /// `3,042, 60 of them again, 45.0 s waited in all`.
-  fileprivate var requestWords: String {
-    guard retries > 0 else { return grouped(attempts) }
-    let waited = elapsed(.nanoseconds(Int64(clamping: waitedNanoseconds)))
-    return "\(grouped(attempts)), \(grouped(retries)) of them again, \(waited) waited in all"
   }
 }

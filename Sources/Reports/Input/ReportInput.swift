@@ -50,7 +50,9 @@ public final class ReportInput {
     }
   }
 
-  /// Calls `body` with each row in turn, valid for the call; to be called once. A last line that was cut is left out.
+  /// Calls `body` with each row in turn, valid for the call; to be called once.
+  ///
+  /// A last line without its feed is of a report that is not whole, and throws.
   ///
   /// What `body` throws ends the reading, with the place of its row; where `isStopped` says so, asked before each row, the rest is not read.
   func rows(
@@ -64,7 +66,10 @@ public final class ReportInput {
         try file.withBytes { bytes throws(JSONError) in
           let text = UnsafeRawBufferPointer(rebasing: bytes[..<line.length])
           guard text.contains(where: { $0 > UInt8(ascii: " ") }) else { return }
-          try Self.read(text, isWhole: line.isWhole, body)
+          guard line.isWhole else {
+            throw JSONError("the report ends here, but isn't complete: its run was killed, or is still writing it")
+          }
+          try Self.read(text, body)
         }
       } catch {
         throw ReportReadingError(path: path, line: number, message: error.message)
@@ -75,15 +80,12 @@ public final class ReportInput {
 
   private static func read(
     _ text: UnsafeRawBufferPointer,
-    isWhole: Bool,
     _ body: (ReportRow) throws(JSONError) -> Void
   ) throws(JSONError) {
     let document: JSONDocument
     do {
       document = try JSONDocument(text)
     } catch {
-      // A killed run may leave a part of its last row.
-      guard isWhole else { return }
       throw JSONError("the row \(error.message)")
     }
     guard document.root.isObject else { throw JSONError("the row is no object") }
@@ -100,7 +102,7 @@ extension ReportInput {
     let beginning = file.withBytes { bytes -> Beginning in
       let line = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count)])
       if bytes.starts(with: [0x1F, 0x8B]) { return .compressed }
-      guard let first = bytes.first(where: { $0 > UInt8(ascii: " ") }) else { return .nothing }
+      guard let first = bytes.first(where: { $0 > UInt8(ascii: " ") }) else { return .nothing(isWhole: !bytes.isEmpty) }
       guard first == UInt8(ascii: "{") else { return .foreign }
       return .object(isRow: isRow(line, mayLackURL: !file.path.hasSuffix(".json")))
     }
@@ -108,16 +110,17 @@ extension ReportInput {
     case .object(let isRow): return isRow ? .rows : .report
     case .compressed: throw ReportReadingError(path: file.path, message: "is compressed with gzip; uncompress it first")
     case .foreign: throw ReportReadingError(path: file.path, message: "is no report of prewarm: neither JSON nor JSON Lines")
-    case .nothing:
-      // A run over an empty list leaves no row.
-      if file.path.hasSuffix(".jsonl") || file.path.hasSuffix(".ndjson") { return .rows }
+    case .nothing(let isWhole):
+      // A run over an empty list leaves no row, but a feed.
+      if isWhole, file.path.hasSuffix(".jsonl") || file.path.hasSuffix(".ndjson") { return .rows }
       throw ReportReadingError(path: file.path, message: "is empty; a run may have been killed before it could write its report")
     }
   }
 
   private enum Beginning {
     case object(isRow: Bool)
-    case compressed, foreign, nothing
+    case nothing(isWhole: Bool)
+    case compressed, foreign
   }
 
   private static func isRow(_ line: UnsafeRawBufferPointer, mayLackURL: Bool) -> Bool {

@@ -65,6 +65,14 @@ struct TrafficAttempts: JSONFieldGroup {
   }
 }
 
+extension OutcomeTraffic: JSONSection {
+  mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
+    try json.field("bytes", &receivedBytes)
+    try json.field("shared", &shared)
+    try json.field("latency_ms", &latency, as: { LatencyFields($0, of: .host) }, from: \.histogram)
+  }
+}
+
 /// Some points of a distribution for people, then all that it takes to make it again.
 struct LatencyFields: JSONSection {
   enum Owner { case run, host }

@@ -18,6 +18,8 @@ import ImagePrimitives
 /// - `failure_groups` are failures by kind and status with their first examples, the largest group first.
 /// - `bounded_by` says what held the run up longest and what to do; `bound_shares` for how much of the run each part did, the largest
 ///   first. The rest are its start and its end.
+/// - `outcomes` has what of `bytes.downloaded` and `latency_ms` is of entries with that outcome, and how many of these `shared` the request
+///   of another entry.
 /// - `timeline` has what was done in each step of the run; `requests` what repeats the request of an entry, by variant and edge.
 public struct JSONReport: ReportForm {
   static let schema = "prewarm.report/1"
@@ -81,6 +83,11 @@ extension FinishedReport: JSONSection {
     var attempts = TrafficAttempts(traffic: bytes.traffic)
     try json.group("attempts", &attempts)
     traffic = attempts.traffic
+    try json.field("outcomes", &traffic.outcomes) { outcomes in
+      JSONMap(Outcome.allCases.compactMap { outcome in outcomes[outcome].map { (outcome, $0) } })
+    } from: { map in
+      Dictionary(uniqueKeysWithValues: map.members.map { ($0.key, $0.value) })
+    }
     try json.field("formats", &formats) { formats in
       JSONMap(formats.map { ($0.format, $0.count) })
     } from: { map in
@@ -93,8 +100,11 @@ extension FinishedReport: JSONSection {
     try json.list("hosts", &hosts, .lines)
     try json.field("hosts_omitted", &hostsOmitted)
     try json.list("failure_groups", &failureGroups, .lines)
-    try json.list("failures", &failures, .lines)
-    json.derived("failures_omitted", failuresOmitted)
+    // A text report may list more of a run than it is wise to keep.
+    var listed = Fields.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
+    try json.list("failures", &listed, .lines)
+    if Fields.isReading { failures = listed }
+    json.derived("failures_omitted", totals.bad - UInt64(listed.count))
     try json.list("placeholders", &placeholders, .lines)
     try json.list("requests", &requests, .lines)
     // A line is there to be copied, and a report may come from anyone.
@@ -133,6 +143,11 @@ extension JSONReport {
     try checkSum(report.manifests, \.totals.urls, atMost: totals.urls, "has manifests with more entries than its totals count")
     try checkSum(report.hosts, \.totals.urls, atMost: totals.urls, "has hosts with more entries than its totals count")
     let bytes = report.traffic.receivedBytes
+    let outcomes = Array(report.traffic.outcomes.values)
+    try checkSum(outcomes, \.receivedBytes, atMost: bytes, "has outcomes with more bytes than it downloaded")
+    for (outcome, traffic) in report.traffic.outcomes {
+      try check(traffic.shared <= totals[outcome], "has more shared entries than there are of their outcome")
+    }
     try checkSum(report.hosts, \.receivedBytes, atMost: bytes, "has hosts with more bytes than it downloaded")
     for host in report.hosts {
       let counts = host.remoteCaches.flatMap { [$0.hits, $0.misses, $0.unknown] }

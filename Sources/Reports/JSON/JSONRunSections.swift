@@ -8,6 +8,7 @@ extension JobIdentity: JSONSection {
   mutating func code<Fields: JSONFields & ~Copyable>(_ json: inout Fields) throws(Fields.Failure) {
     try json.field("name", &name)
     try json.field("file", &file)
+    try json.field("description", &description, isOmitted: true, as: { $0.isEmpty ? nil : $0 }, from: { $0 ?? "" })
     try json.field("shard", &shard)
     try json.field("digest", &digest)
   }

@@ -4,7 +4,7 @@ import ImagePrimitives
 ///
 /// The suite that is named like the job has a case for each failed and blacklisted entry, timeouts included, and for all others
 /// where successes are asked for. Its counts are those of the run, listed or not. The suite `JOB: verdict` has a case for the run itself and
-/// for each rule of `fail-on` that is switched on, so that there always is a case, as Jenkins wants it, and one fails whenever the exit
+/// for each rule of `fail-on` that is switched on, beside the job's description and the run's warnings, so that there always is a case, as Jenkins wants it, and one fails whenever the exit
 /// status is not 0. A failure that does not count in the verdict is `skipped`, with its sentence.
 ///
 /// Cases are spooled as they come, since the counts stand above them. The file stays below 30 MB, GitLab's limit: what is beyond is counted
@@ -83,6 +83,8 @@ final class JUnitWriter: ReportWriter, ReportJournal {
 
 /// The text around the cases of entries.
 extension OutputBuffer {
+  private static let warningLimit = 100
+
   mutating func appendJUnitStart(_ report: FinishedReport) {
     let rules = report.verdictCases
     let failedRules = UInt64(rules.count { $0.reason != nil })
@@ -98,7 +100,20 @@ extension OutputBuffer {
     appendXML(attribute: "name", "\(report.job.title): verdict")
     appendJUnitCounts(tests: UInt64(rules.count), failures: failedRules, skipped: 0, report)
     appendLiteral(">\n")
+    if !report.job.description.isEmpty {
+      appendLiteral("    <properties><property name=\"description\"")
+      appendXML(attribute: "value", report.job.description)
+      appendLiteral("/></properties>\n")
+    }
     for rule in rules { appendJUnit(rule) }
+    if !report.warnings.isEmpty {
+      appendLiteral("    <system-out>")
+      for warning in report.warnings.prefix(Self.warningLimit) {
+        appendXML(warning, limit: JUnitCases.textLimit)
+        appendLiteral("\n")
+      }
+      appendLiteral("</system-out>\n")
+    }
     appendLiteral("  </testsuite>\n  <testsuite")
     appendXML(attribute: "name", report.job.title)
     appendJUnitCounts(

@@ -40,8 +40,7 @@ extension OutputBuffer {
     appendLiteral("## ")
     appendCode(report.job.title)
     appendLiteral("\n\n")
-    let name = "\(escapedForTerminal(report.job.title)): "
-    let sentence = String(decoding: report.headline.text.utf8.dropFirst(name.utf8.count), as: UTF8.self)
+    let sentence = report.headline.sentence
     if report.end.breakage == nil, report.verdict == report.failOn.verdict(of: report) {
       appendLiteral("**")
       appendMarkdown(sentence)
@@ -51,6 +50,10 @@ extension OutputBuffer {
       appendCode(sentence, limit: 2000)
       appendLiteral("\n")
     }
+    guard !report.job.description.isEmpty else { return }
+    appendLiteral("\n")
+    appendCode(report.job.description, limit: 600)
+    appendLiteral("\n")
   }
 
   fileprivate mutating func appendMarkdownOutcomes(_ report: FinishedReport) {
@@ -142,7 +145,7 @@ extension OutputBuffer {
     guard !report.hosts.isEmpty else { return }
     let hosts = report.hostsByFailures
     let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
-    append("\n### Hosts\n\n| Host | URLs | \(hits) | New | Bad | Median | 99 % |\n|:--|--:|--:|--:|--:|--:|--:|\n")
+    append("\n### Hosts\n\n| Host | URLs | \(hits) | New | Bad | Median | p99 |\n|:--|--:|--:|--:|--:|--:|--:|\n")
     for host in hosts.prefix(Self.hostLimit) {
       appendLiteral("| ")
       appendCode(host.host)

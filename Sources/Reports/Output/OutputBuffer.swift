@@ -7,6 +7,7 @@ public struct OutputBuffer: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
   public private(set) var count = 0
+  var isEmpty: Bool { count == 0 }
 
   public init(capacity: Int = 4096) {
     self.capacity = max(capacity, 64)

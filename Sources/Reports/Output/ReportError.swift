@@ -5,6 +5,8 @@ import Glibc
 public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Step: Sendable, Hashable {
     case makeFolder, open, write, commit
+    /// Keeping other runs from it, of which one writes it.
+    case lock
     /// Keeping parts of it in the folder for temporary files.
     case spool
   }
@@ -34,6 +36,7 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
       }
     return switch step {
     case .makeFolder: "cannot make the folder of the report \(place): \(reason)\(advice)"
+    case .lock: "cannot open the report \(place): another run is writing it; wait until that ends, or name another file"
     case .open: "cannot open the report \(place): \(reason)\(advice)"
     case .write: "cannot write the report \(place): \(reason)\(advice)"
     case .spool:

@@ -5,7 +5,7 @@ import ImagePrimitives
 ///
 /// A regular file has no name in its folder until ``commit()`` gives it one, so that readers see the old report or the new one,
 /// never half of one, and a killed run leaves nothing; where the file system knows no such files it has a temporary name until
-/// then. A link is followed. Anything but a regular file (`-`, a pipe, a device) is written as is.
+/// then. A link is followed. While it is open, no other run can open a report at the same path. Anything but a regular file (`-`, a pipe, a device) is written as is.
 final class ReportFile {
   /// The path as the job names it; `-` is standard output.
   let path: String
@@ -15,6 +15,8 @@ final class ReportFile {
   /// The name it has until then; nil if it has none.
   private var temporaryName: String?
   private let growsInPlace: Bool
+  /// Keeps other runs from the same file; nil for what is none.
+  private let lock: ReportLock?
 
   /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
   ///
@@ -24,6 +26,7 @@ final class ReportFile {
     self.growsInPlace = growsInPlace
     if path == "-" {
       descriptor = OutputDescriptor()
+      lock = nil
       return
     }
     do {
@@ -31,13 +34,15 @@ final class ReportFile {
     } catch {
       throw ReportError(.makeFolder, path: path, code: error.code)
     }
+    let isSpecial = isSpecialFile(path)
+    let target = resolvedPath(path)
+    lock = isSpecial ? nil : try ReportLock(target: target, path: path)
     do {
       if growsInPlace {
         descriptor = try OutputDescriptor(opening: path, flags: O_CREAT)
-      } else if isSpecialFile(path) {
+      } else if isSpecial {
         descriptor = try OutputDescriptor(opening: path, flags: 0)
       } else {
-        let target = resolvedPath(path)
         if let unnamed = OutputDescriptor(unnamedIn: folder(of: target)) {
           descriptor = unnamed
         } else {
@@ -114,20 +119,8 @@ private func isSpecialFile(_ path: String) -> Bool {
   return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
 }
 
-/// Where a link leads, so that renaming replaces the file and not the link; `path` itself where nothing is there yet.
-private func resolvedPath(_ path: String) -> String {
-  guard let resolved = realpath(path, nil) else { return path }
-  defer { free(resolved) }
-  return String(cString: resolved)
-}
-
 private func renameFile(_ path: String, to target: String) throws(SystemError) {
   guard rename(path, target) == 0 else { throw SystemError(code: errno) }
-}
-
-/// The folder of `path`, with a slash at its end.
-private func folder(of path: String) -> String {
-  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "./"
 }
 
 /// A name that no other run of ours takes; short, since the report's own name may be as long as names can be.

@@ -32,7 +32,7 @@ public struct ProgressSnapshot: Sendable, Equatable {
     note: String? = nil
   ) {
     self.name = name
-    done = totals.urls
+    done = totals.done
     self.total = total
     hits = totals.hits
     new = totals.downloaded + totals.revalidated + totals.checked

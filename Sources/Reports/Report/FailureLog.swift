@@ -25,6 +25,8 @@ struct FailureLog {
     }
   }
 
+  /// How many entries are kept whole.
+  var listedLimit = FailureRecord.listedLimit
   private(set) var records: [FailureRecord] = []
   private(set) var standings = FailureStandings()
   private var groups: [FailureGroup.Key: Group] = [:]
@@ -41,7 +43,7 @@ struct FailureLog {
   ) {
     let key = FailureGroup.Key(result.failure)
     let isExample = groups[key].map { $0.summary.examples.count < FailureGroup.exampleLimit } ?? true
-    let isRecorded = records.count < FailureRecord.listedLimit
+    let isRecorded = records.count < listedLimit
     if isExample || isRecorded {
       let record = FailureRecord(
         url: String(decoding: entry.url, as: UTF8.self),

@@ -2,8 +2,8 @@ public import ImagePrimitives
 
 /// A failed or blacklisted entry, as the report lists it.
 public struct FailureRecord: Sendable, Equatable {
-  /// How many a report lists.
-  static let listedLimit = 1000
+  /// How many a JSON report lists, and any other that is not asked for more.
+  public static let listedLimit = 1000
 
   /// The URL as written and resolved, credentials masked; bytes that aren't UTF-8 became U+FFFD.
   public var url = ""

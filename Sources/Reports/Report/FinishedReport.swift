@@ -25,7 +25,7 @@ public struct FinishedReport: Sendable {
   public var hostsOmitted: UInt64 = 0
   /// Failed and blacklisted entries by kind and status, the largest group first.
   public var failureGroups: [FailureGroup] = []
-  /// The first 1,000 failed and blacklisted entries.
+  /// The first failed and blacklisted entries, of which a JSON report has 1,000.
   public var failures: [FailureRecord] = []
   public var standings = FailureStandings()
   /// What repeats the request of an entry, by variant; empty if that is unknown.
@@ -67,7 +67,7 @@ public struct FinishedReport: Sendable {
   public var failuresOmitted: UInt64 { totals.bad - UInt64(failures.count) }
 
   /// Entries brought to an end a second; 0 if the run took no time.
-  public var urlsPerSecond: Double { perSecond(totals.urls - totals.cancelled) }
+  public var urlsPerSecond: Double { perSecond(totals.done) }
 
   /// Received bytes a second; 0 if the run took no time.
   public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
@@ -98,6 +98,18 @@ public struct Traffic: Sendable, Equatable {
   public var transientFailures: UInt64 = 0
   /// How long transfers took, waiting between attempts not counted.
   public var latency = LatencyHistogram()
+  /// What of ``receivedBytes`` and ``latency`` is of entries that ended so; empty if that is unknown.
+  public var outcomes: [Outcome: OutcomeTraffic] = [:]
+}
+
+/// What the entries of one outcome cost.
+public struct OutcomeTraffic: Sendable, Equatable {
+  /// Bytes of bodies received, failed attempts included.
+  public var receivedBytes: UInt64 = 0
+  /// How long their transfers took; none is there of cancelled ones.
+  public var latency = LatencyHistogram()
+  /// How many of the entries shared the request of another one, which alone counts in the figures above.
+  public var shared: UInt64 = 0
 }
 
 /// How many images had a format.

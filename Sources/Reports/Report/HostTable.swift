@@ -88,6 +88,9 @@ public struct RemoteCacheCount: Sendable, Equatable {
 
   public var total: UInt64 { hits + misses + unknown }
 
+  /// Responses that say what the cache had.
+  public var known: UInt64 { hits + misses }
+
   mutating func add(_ status: RemoteCacheStatus) {
     switch status {
     case .hit: hits += 1

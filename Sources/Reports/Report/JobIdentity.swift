@@ -3,6 +3,8 @@ public struct JobIdentity: Sendable, Equatable {
   public var name: String
   /// The job file's path; nil if the job came from the command line alone.
   public var file: String?
+  /// A sentence on what it is for; empty: there is none.
+  public var description: String
   /// The part of the job's entries that the report covers; nil: all of them.
   public var shard: ReportedShard?
   /// 32 hexadecimal digits that follow from what decides which entries the job has and how they are judged; nil if that is not
@@ -11,9 +13,10 @@ public struct JobIdentity: Sendable, Equatable {
   /// Two reports of one job with different digests are of different lists, or were judged by different rules.
   public var digest: String?
 
-  public init(name: String, file: String?, shard: ReportedShard? = nil, digest: String? = nil) {
+  public init(name: String, file: String?, description: String = "", shard: ReportedShard? = nil, digest: String? = nil) {
     self.name = name
     self.file = file
+    self.description = description
     self.shard = shard
     self.digest = digest
   }

@@ -26,6 +26,7 @@ public final class RunReport {
   ///   - startedAt: nil if that is unknown.
   ///   - journals: begin now, and get a row for each entry, in order.
   ///   - judge: decides which failures count; nil: all do.
+  ///   - listedFailures: how many failures the report lists.
   ///   - listsPlaceholders: whether images that at least ten URLs of a host share are listed.
   public init(
     version: String,
@@ -36,6 +37,7 @@ public final class RunReport {
     startedAt: Timestamp?,
     journals: [any ReportJournal] = [],
     judge: (any FailureJudge)? = nil,
+    listedFailures: Int = FailureRecord.listedLimit,
     listsPlaceholders: Bool = true
   ) {
     self.version = version
@@ -46,6 +48,7 @@ public final class RunReport {
     for journal in journals { journal.begin() }
     for manifest in manifests { addManifest(manifest) }
     tally.judge = judge
+    tally.failures.listedLimit = max(listedFailures, FailureRecord.listedLimit)
     if !listsPlaceholders { tally.sameImages = SameImagesLog(listsPlaceholders: false) }
     for variant in variants { addVariant(variant) }
   }

@@ -61,7 +61,11 @@ struct Tally {
       traffic.originalBytes += result.bytes
       traffic.storedBytes += stored
     }
-    if result.attempts > 0, !result.isShared { recordTransfer(result, host: host) }
+    if result.isShared {
+      traffic.outcomes[outcome, default: OutcomeTraffic()].shared += 1
+    } else if result.attempts > 0 {
+      recordTransfer(result, host: host)
+    }
     if let status = result.remoteCache, let host, !result.isShared {
       remoteCaches.record(status, host: host, edge: variants[entry.variant].edge)
     }
@@ -80,6 +84,7 @@ struct Tally {
 
   private mutating func recordTransfer(_ result: EntryResult, host: Int?) {
     traffic.receivedBytes += result.receivedBytes
+    traffic.outcomes[result.outcome, default: OutcomeTraffic()].receivedBytes += result.receivedBytes
     traffic.attempts += UInt64(result.attempts)
     traffic.retries += UInt64(result.attempts - 1)
     traffic.waitedNanoseconds += result.waitedNanoseconds
@@ -89,6 +94,7 @@ struct Tally {
     // A cancelled transfer was as long as the run let it be, which says nothing of the host.
     guard duration > 0, result.outcome != .cancelled else { return }
     traffic.latency.record(nanoseconds: duration)
+    traffic.outcomes[result.outcome]!.latency.record(nanoseconds: duration)
     if let host { hosts.update(host) { $0.latency.record(nanoseconds: duration) } }
   }
 }

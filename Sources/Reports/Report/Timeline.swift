@@ -38,11 +38,12 @@ struct TimelineRecorder {
   /// What was noted so far.
   private var noted = Timeline.Step()
 
-  /// Takes the counts of the whole run, so long after its start; one that is earlier than the last counts as that.
+  /// Takes the counts of the whole run, so long after its start; one that is earlier than the last counts as that. Cancelled entries did
+  /// not end.
   mutating func sample(_ totals: Totals, receivedBytes: UInt64, elapsed: Duration) {
     let index = max(index(of: elapsed), steps.count - 1)
     if index >= steps.count { steps.append(contentsOf: repeatElement(Timeline.Step(), count: index + 1 - steps.count)) }
-    let sum = Timeline.Step(urls: totals.urls, bad: totals.bad, receivedBytes: receivedBytes)
+    let sum = Timeline.Step(urls: totals.done, bad: totals.bad, receivedBytes: receivedBytes)
     guard sum != noted else { return }
     steps[index].urls += sum.urls - noted.urls
     steps[index].bad += sum.bad - noted.bad

@@ -34,6 +34,9 @@ public struct Totals: Sendable, Hashable {
   /// Failed or known bad.
   public var bad: UInt64 { failed + blacklisted }
 
+  /// Brought to an end: all but the cancelled.
+  public var done: UInt64 { urls - cancelled }
+
   /// Neither skipped nor cancelled: what the percentages of rules are of.
   public var considered: UInt64 { urls - skipped - cancelled }
 

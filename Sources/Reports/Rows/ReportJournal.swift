@@ -23,7 +23,8 @@ public protocol ReportJournal: AnyObject {
 /// A report of a row an entry, written to a file as the run goes.
 ///
 /// An older report in the file stays until the run begins. After an error nothing more is written: the file then ends with a cut row at
-/// worst, never with a gap.
+/// worst, never with a gap. The feed behind the last row is written when the report is whole, so that its readers know one that a killed
+/// run has left, or that a run still writes. A file without rows has the feed alone.
 final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
   private var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
   private var pieces = RowPieces()
@@ -56,11 +57,20 @@ final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
 
   func finish(_ report: FinishedReport) throws(ReportError) {
     try flush()
+    if !rows.buffer.isEmpty || file.path != "-" {
+      rows.buffer.removeAll()
+      rows.buffer.append(UInt8(ascii: "\n"))
+      pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
+      try pieces.check()
+    }
     try file.commit()
   }
 
   private func writeOut() {
+    guard rows.buffer.count > 1 else { return }
+    rows.buffer.removeLast(1)
     pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }
+    rows.buffer.append(UInt8(ascii: "\n"))
   }
 }
 

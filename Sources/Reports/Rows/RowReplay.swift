@@ -28,8 +28,23 @@ public final class RowReplay {
   public private(set) var remarks = RemarkCounts()
 
   /// Rows that are counted for a report on a job of that name; `journals` get every row again.
-  public convenience init(version: String, job: JobIdentity, words: ReportWords, journals: [any ReportJournal] = []) {
-    self.init(into: RunReport(version: version, job: job, words: words, startedAt: nil, journals: journals))
+  public convenience init(
+    version: String,
+    job: JobIdentity,
+    words: ReportWords,
+    journals: [any ReportJournal] = [],
+    listedFailures: Int = FailureRecord.listedLimit
+  ) {
+    self.init(
+      into: RunReport(
+        version: version,
+        job: job,
+        words: words,
+        startedAt: nil,
+        journals: journals,
+        listedFailures: listedFailures
+      )
+    )
   }
 
   /// Rows that are counted for `report`, which its owner finishes. It begins without manifests and variants.

@@ -5,44 +5,24 @@ extension TextPage {
   static let groupLimit = 40
   private static let hostLimit = 3
 
-  /// Whether failures take an overview, so that all kinds stand on the first screen, and examples below it.
-  static func needsOverview(_ report: FinishedReport) -> Bool { report.failureGroups.count > 4 }
-
-  /// Failed and blacklisted entries, grouped by kind and status, with hosts and examples.
+  /// Failed and blacklisted entries by kind and status, each with its hosts and its first URLs.
   mutating func writeFailures(_ report: FinishedReport) {
-    let groups = report.failureGroups
+    let groups = report.failureGroups.prefix(failureLimit == .max ? .max : Self.groupLimit)
     guard !groups.isEmpty else { return }
     line()
     line("Failures")
     let widths = GroupWidths(groups)
-    for group in groups {
-      write(group, report, widths)
-      writeExamples(group, report)
+    let lists = ListedFailures(report, groups: groups.count, limit: failureLimit)
+    for (index, group) in groups.enumerated() {
+      let records = lists.records(index)
+      write(group, records, report, widths)
+      write(records, report)
+      if !records.isEmpty, records.count < group.count { line(styled("    …", .detail)) }
     }
-  }
-
-  /// A line for each kind, below one that names the host with most failures.
-  mutating func writeOverview(_ report: FinishedReport) {
-    let shown = Array(report.failureGroups.prefix(Self.groupLimit))
-    let widths = GroupWidths(shown)
-    line()
-    let count = grouped(report.totals.bad).rightAligned(to: widths.count)
-    let start = "Failures".padded(to: widths.title + 2) + " "
-    let room = width - columns(of: start) - widths.count - 3
-    line(start + styled(count, .failure) + "   " + (worstHost(report).map { $0.cut(to: room) } ?? ""))
-    for group in shown { write(group, report, widths, isAlone: true) }
-    let others = report.failureGroups.dropFirst(Self.groupLimit)
-    if !others.isEmpty {
-      let count = others.reduce(0) { $0 + $1.count }
-      line(styled("  … \(counted(UInt64(others.count), "more kind")) with \(counted(count, "URL"))", .detail))
-    }
-  }
-
-  /// `worst: img.example.com, 612 of 8,120 URLs`; nil if no entry with a host failed.
-  private func worstHost(_ report: FinishedReport) -> String? {
-    guard let worst = report.worstHost else { return nil }
-    let share = worst.urls.map { "\(grouped(worst.bad)) of \(counted($0, "URL"))" } ?? "\(grouped(worst.bad)) bad"
-    return "worst: \(escapedForTerminal(worst.host)), \(share)"
+    let more = report.totals.bad - min(lists.count, report.totals.bad)
+    guard more > 0 else { return }
+    let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report does not list"
+    line(styled("  … \(grouped(more)) more\(advice)", .detail))
   }
 
   /// The widths of the columns of groups.
@@ -50,34 +30,39 @@ extension TextPage {
     var title: Int
     var count: Int
 
-    init(_ groups: [FailureGroup]) {
-      title = max(18, groups.map { columns(of: $0.title) }.max() ?? 0)
-      count = max(6, groups.map { grouped($0.count).count }.max() ?? 0)
+    init(_ groups: some Collection<FailureGroup>) {
+      title = max(16, groups.map { columns(of: $0.title) }.max() ?? 0)
+      count = max(5, groups.map { grouped($0.count).count }.max() ?? 0)
     }
   }
 
-  /// Title, count and hosts; the reason behind them, or on a line of its own unless the group `isAlone` on its line.
-  private mutating func write(_ group: FailureGroup, _ report: FinishedReport, _ widths: GroupWidths, isAlone: Bool = false) {
+  /// Title, count and hosts, and the reason that all `records` have, behind them or on a line of its own.
+  private mutating func write(
+    _ group: FailureGroup,
+    _ records: ArraySlice<FailureRecord>,
+    _ report: FinishedReport,
+    _ widths: GroupWidths
+  ) {
     let count = grouped(group.count).rightAligned(to: widths.count)
     let start = "  \(group.title.padded(to: widths.title)) "
-    let letOff = report.letOffPhrase(of: group).map { "   (\($0))" } ?? ""
-    let hosts = hostList(group, room: max(16, width - columns(of: start + letOff) - widths.count - 3))
-    let reason = isAlone ? nil : examples(of: group, report).sharedReason
-    var rest = "   " + hosts + styled(letOff, .detail)
+    let known = report.knownPhrase(of: group).map { "   (\($0))" } ?? ""
+    let hosts = hostList(group, room: max(16, width - columns(of: start + known) - widths.count - 3))
+    let reason = records.sharedReason
+    var rest = "   " + hosts + styled(known, .detail)
     var isReasonShown = reason == nil
-    if let reason, columns(of: start + count + "   " + hosts + letOff + reason) + 3 <= width {
+    if let reason, columns(of: start + count + "   " + hosts + known + reason) + 3 <= width {
       rest += "   " + styled(reason, .detail)
       isReasonShown = true
     }
     line(start + styled(count, group.counting > 0 ? .failure : .detail) + rest)
-    if let reason, !isReasonShown { line("    " + styled(reason.cut(to: width - 4), .detail)) }
+    if let reason, !isReasonShown { line("    " + styled(fitted(reason, to: width - 4), .detail)) }
   }
 
-  /// As many hosts as there is room for, and how many failures are elsewhere; a name that is too long alone is cut.
+  /// As many hosts as there is room for, and how many failures are elsewhere; a name that is too long alone is cut on a terminal.
   private func hostList(_ group: FailureGroup, room: Int) -> String {
     var count = min(Self.hostLimit, group.hosts.count)
     while count > 1, columns(of: hostList(group, count: count)) > room { count -= 1 }
-    return hostList(group, count: count).cut(to: room)
+    return fitted(hostList(group, count: count), to: room)
   }
 
   private func hostList(_ group: FailureGroup, count: Int) -> String {
@@ -88,9 +73,48 @@ extension TextPage {
   }
 }
 
+/// Which failures a text report lists of each group.
+///
+/// Groups get even parts of the limit, and what one leaves, the others get. Those that count in the verdict come first.
+private struct ListedFailures {
+  private var known: [[FailureRecord]]
+  private var shares: [Int]
+
+  init(_ report: FinishedReport, groups count: Int, limit: Int) {
+    var listed: [FailureGroup.Key: [FailureRecord]] = [:]
+    for record in report.failures { listed[FailureGroup.Key(record.failure), default: []].append(record) }
+    known = report.failureGroups.prefix(count).map { group in
+      // Both begin with the first of the group; a group that others left no room in the list has more examples.
+      let records = listed[group.key] ?? []
+      let all = records.count > group.examples.count ? records : group.examples
+      return all.filter { $0.standing == .counts } + all.filter { $0.standing != .counts }
+    }
+    shares = known.map { _ in 0 }
+    var left = limit
+    var open = known.indices.filter { !known[$0].isEmpty }
+    while left > 0, !open.isEmpty {
+      let share = max(1, left / open.count)
+      for index in open {
+        let taken = min(share, known[index].count - shares[index], left)
+        shares[index] += taken
+        left -= taken
+      }
+      open.removeAll { shares[$0] == known[$0].count }
+    }
+  }
+
+  func records(_ group: Int) -> ArraySlice<FailureRecord> { known[group].prefix(shares[group]) }
+
+  /// How many are listed.
+  var count: UInt64 { UInt64(shares.reduce(0, +)) }
+
+  /// Whether more are known than are listed.
+  var isCut: Bool { zip(known, shares).contains { $0.count > $1 } }
+}
+
 extension FinishedReport {
   /// How many of a group do not count, such as `50 known`; nil if all do.
-  func letOffPhrase(of group: FailureGroup) -> String? {
+  func knownPhrase(of group: FailureGroup) -> String? {
     guard group.count > group.counting else { return nil }
     return group.counting == 0 ? "all known" : "\(grouped(group.count - group.counting)) known"
   }
@@ -104,7 +128,7 @@ extension FailureRecord {
   }
 }
 
-extension [FailureRecord] {
+extension ArraySlice<FailureRecord> {
   /// The sentence that all of them have; nil if they differ.
   var sharedReason: String? {
     guard let reason = first?.reason, allSatisfy({ $0.failure?.message == first?.failure?.message }) else { return nil }
@@ -113,8 +137,6 @@ extension [FailureRecord] {
 }
 
 extension TextPage {
-  private static let exampleLimit = 2
-
   private struct Row {
     var url: String
     var place: String
@@ -124,34 +146,10 @@ extension TextPage {
     var curl: String?
   }
 
-  /// The examples of all groups, each below its title.
-  mutating func writeExamples(_ report: FinishedReport) {
-    line()
-    line("Examples")
-    for group in report.failureGroups.prefix(isVerbose ? .max : Self.groupLimit) {
-      let title = "  \(group.title)"
-      let reason = examples(of: group, report).sharedReason?.cut(to: max(16, width - columns(of: title) - 3))
-      line(title + (reason.map { "   " + styled($0, .detail) } ?? ""))
-      writeExamples(group, report)
-    }
-  }
-
-  /// What is known of a group entry by entry: its examples, or, in a verbose report, all that are listed.
-  func examples(of group: FailureGroup, _ report: FinishedReport) -> [FailureRecord] {
-    guard isVerbose else { return group.examples }
-    let listed = report.failures.filter {
-      $0.failure?.kind == group.kind && (group.status == nil || $0.failure?.status == group.status)
-    }
-    // Both begin with the first of the group; a group that others left no room in the list has more examples.
-    return listed.count > group.examples.count ? listed : group.examples
-  }
-
-  /// URL and place side by side where both fit; a longer URL has its place below it. Those that count come first.
-  mutating func writeExamples(_ group: FailureGroup, _ report: FinishedReport) {
-    let known = examples(of: group, report)
-    let examples = known.filter { $0.standing == .counts } + known.filter { $0.standing != .counts }
-    let isReasonShared = known.sharedReason != nil
-    let rows = examples.prefix(isVerbose ? .max : Self.exampleLimit).map { row($0, report, isReasonShared: isReasonShared) }
+  /// URL and place side by side where both fit; a longer URL has its place below it.
+  fileprivate mutating func write(_ records: ArraySlice<FailureRecord>, _ report: FinishedReport) {
+    let isReasonShared = records.sharedReason != nil
+    let rows = records.map { row($0, report, isReasonShared: isReasonShared) }
     let placeWidth = rows.map { columns(of: $0.place) }.max() ?? 0
     let room = width - placeWidth - 6
     let urlWidth = max(min(54, room), rows.map { columns(of: $0.url) }.filter { $0 <= room }.max() ?? 0)
@@ -162,20 +160,18 @@ extension TextPage {
         line("    \(row.url)  \(styled(row.place, .detail))")
       } else {
         line("    \(row.url)")
-        line("      \(styled(row.place.cut(to: width - 6), .detail))")
+        line("      \(styled(fitted(row.place, to: width - 6), .detail))")
       }
-      if let reason = row.reason { line("      " + styled(reason.cut(to: width - 6), .detail)) }
+      if let reason = row.reason { line("      " + styled(fitted(reason, to: width - 6), .detail)) }
       if let curl = row.curl { line("      " + styled(curl, .detail)) }
     }
-    let more = group.count - min(group.count, UInt64(rows.count))
-    if more > 0 { line(styled("    … \(grouped(more)) more", .detail)) }
   }
 
-  private func row(_ example: FailureRecord, _ report: FinishedReport, isReasonShared: Bool) -> Row {
-    let place = escapedForTerminal(example.location) + (example.standing.phrase.map { " (\($0))" } ?? "")
-    let variant = example.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
-    let curl = isVerbose ? report.curlLine(of: example).map(escapedForTerminal) : nil
-    let url = escapedForTerminal(example.url).cut(to: 3 * width) + variant
-    return Row(url: url, place: place, reason: isReasonShared ? nil : example.reason, curl: curl)
+  private func row(_ record: FailureRecord, _ report: FinishedReport, isReasonShared: Bool) -> Row {
+    let place = escapedForTerminal(record.location) + (record.standing.phrase.map { " (\($0))" } ?? "")
+    let variant = record.variant.title.map { " (\(escapedForTerminal($0)))" } ?? ""
+    let curl = detail == .all ? report.curlLine(of: record).map(escapedForTerminal) : nil
+    let url = fitted(escapedForTerminal(record.url), to: 3 * width) + variant
+    return Row(url: url, place: place, reason: isReasonShared ? nil : record.reason, curl: curl)
   }
 }

@@ -1,10 +1,9 @@
 import ImagePrimitives
 
-/// The report for a person: the verdict in one sentence, then what they need to act on it, the most urgent first.
+/// The report for a person: the verdict in one line, then what they need to act on it, the most urgent first.
 ///
-/// A run in which all is well takes a line, with the cache and the speed below it. Failures of a few kinds stand each with its first
-/// examples; of more kinds an overview comes first, so that a screen of 24 lines shows them all and the worst host. Text from outside
-/// is escaped; URLs longer than three lines are cut, since the JSON report has them whole.
+/// A run in which all is well takes a line. Otherwise outcomes come first, then failures by kind, each with its first URLs. Text from
+/// outside is escaped; on a terminal, what does not fit its width is cut.
 public struct TextReport: ReportForm {
   public enum Order: Sendable, Hashable {
     /// The verdict, as a run's report is read from its top.
@@ -13,108 +12,117 @@ public struct TextReport: ReportForm {
     case failuresFirst
   }
 
-  /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
-  static let minimumWidth = 80
+  public enum Detail: Sendable, Hashable {
+    /// The verdict and the failures of a run that failed, or has failures that count; nothing of another one.
+    case failures
+    case normal
+    /// Hosts, speed, bottleneck, and a curl line for each failure, too.
+    case all
+  }
 
-  /// Columns to lay out for; at least 80, which is the default.
+  /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
+  static let minimumWidth = 40
+  /// The width of a page where no terminal has one.
+  public static let defaultWidth = 80
+  /// How many failures are listed by default.
+  public static let defaultFailureLimit = 20
+
+  /// Columns to lay out for.
   public var width: Int
+  /// Whether texts that are wider are cut, as on a terminal; what reads a pipe or a file gets them whole.
+  public var isCut: Bool
   /// Whether ANSI colours underline what the words say; no by default.
   public var hasColor: Bool
   public var order: Order
-  /// Whether all failures that are listed are shown (the first 1,000, and ten of each kind), not two of each kind, each with a curl line
-  /// that makes its request again, and what the run's time went to; no by default.
-  public var isVerbose: Bool
-  /// Whether only failures are shown, and the verdict if the exit status isn't 0; no by default.
-  public var isQuiet: Bool
+  public var detail: Detail
+  /// How many failures are listed; `.max`: all.
+  public var failureLimit: Int
 
   public init(
-    width: Int = 80,
+    width: Int = defaultWidth,
+    isCut: Bool = false,
     hasColor: Bool = false,
     order: Order = .verdictFirst,
-    isVerbose: Bool = false,
-    isQuiet: Bool = false
+    detail: Detail = .normal,
+    failureLimit: Int = defaultFailureLimit
   ) {
     self.width = width
+    self.isCut = isCut
     self.hasColor = hasColor
     self.order = order
-    self.isVerbose = isVerbose
-    self.isQuiet = isQuiet
+    self.detail = detail
+    self.failureLimit = failureLimit
   }
 
-  /// The same for a file: 80 columns without colours.
-  var forFile: TextReport { TextReport(order: order, isVerbose: isVerbose) }
+  /// The same for a file: 80 columns, nothing cut, no colours.
+  var forFile: TextReport { TextReport(order: order, detail: detail == .all ? .all : .normal, failureLimit: failureLimit) }
 
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
-    if isQuiet { return writeQuietly(report, to: &output) }
+    if detail == .failures, report.exitStatus == .withinLimits, report.standings.counting == 0 { return }
+    var findings = makePage()
+    findings.writeFindings(report)
+    var page = makePage()
     switch order {
     case .verdictFirst:
-      var page = makePage()
       page.writeHeadline(report)
-      if !report.isAllGood { page.writeOutcomes(report) }
-      page.writeFindings(report)
-      page.writeFooter(report)
-      output.append(page.text)
+      page.append(findings)
     case .failuresFirst:
-      var page = makePage()
-      page.writeFindings(report)
-      if !report.isAllGood { page.writeOutcomes(report) }
-      page.writeFooter(report)
-      if !report.isAllGood || report.hasFindings { page.line() }
-      page.writeHeadline(report)
       // The blank line above the first part parts it from nothing.
-      output.append(String(page.text.drop { $0 == "\n" }))
-    }
-  }
-
-  private func writeQuietly(_ report: FinishedReport, to output: inout OutputBuffer) {
-    var page = makePage()
-    if report.totals.bad > 0 { page.writeFailures(report) }
-    if report.exitStatus != .withinLimits {
+      page.append(String(findings.text.drop { $0 == "\n" }))
       if !page.text.isEmpty { page.line() }
       page.writeHeadline(report)
     }
-    output.append(String(page.text.drop { $0 == "\n" }))
+    output.append(page.text)
   }
 
   private func makePage() -> TextPage {
-    TextPage(width: max(width, Self.minimumWidth), hasColor: hasColor, isVerbose: isVerbose)
+    TextPage(width: max(width, Self.minimumWidth), isCut: isCut, hasColor: hasColor, detail: detail, failureLimit: failureLimit)
   }
-}
-
-extension FinishedReport {
-  /// Whether there is more to tell than a line where all is well.
-  fileprivate var hasFindings: Bool { asksRemoteCaches || !placeholders.isEmpty }
 }
 
 extension TextPage {
+  /// `homepage  FAILED  102 of 10,000 URLs are bad (limit 0)  8.1 s`, and the job's description below it.
   fileprivate mutating func writeHeadline(_ report: FinishedReport) {
-    let (headline, style) = report.headline
-    paragraph("", [headline], indent: 0, style: style)
+    let headline = report.headline
+    let name = escapedForTerminal(report.job.title)
+    let start = "\(name)  \(headline.word)  "
+    let parts = [headline.detail, headline.time].compactMap(\.self).joined(separator: "  ")
+    if columns(of: start + parts) <= width {
+      line(styled(start + parts, headline.style))
+    } else {
+      paragraph("", [start + parts], indent: 0, style: headline.style)
+    }
+    if !report.job.description.isEmpty { paragraph("", [escapedForTerminal(report.job.description)], indent: 0, style: .detail) }
   }
 
-  /// What was found at the URLs and their hosts.
+  /// All but the verdict, with a blank line above each part.
   fileprivate mutating func writeFindings(_ report: FinishedReport) {
-    if Self.needsOverview(report) {
-      writeOverview(report)
-      writeHosts(report, worstFirst: true)
-      writeExamples(report)
-    } else if !report.isAllGood {
+    if detail == .failures {
       writeFailures(report)
-      writeHosts(report)
+      return writeFooter { $0.writeWarnings(report.warnings) }
     }
+    let isWhole = !report.isAllGood || detail == .all
+    if isWhole { writeOutcomes(report) }
+    writeFailures(report)
+    if detail == .all { writeHosts(report) }
     writePlaceholders(report)
     writeRemoteCaches(report)
+    writeFooter { page in
+      page.writeWarnings(report.warnings)
+      guard isWhole else { return }
+      page.writeDuplicates(report.duplicates)
+      page.writeCache(report.end)
+      if page.detail == .all { page.writeSpeed(report) }
+    }
   }
 
-  /// The paragraphs at the end; a blank line above them where the report is more than a line.
-  fileprivate mutating func writeFooter(_ report: FinishedReport) {
-    var footer = TextPage(width: width, hasColor: hasColor, isVerbose: isVerbose)
-    footer.writeWarnings(report.warnings)
-    footer.writeDuplicates(report.duplicates)
-    footer.writeCache(report.end)
-    footer.writeSpeed(report)
-    let isMoreThanALine = !report.isAllGood || report.hasFindings
-    if isMoreThanALine, !footer.text.isEmpty { line() }
+  /// Paragraphs with labels.
+  private mutating func writeFooter(_ write: (inout TextPage) -> Void) {
+    var footer = self
+    footer.removeAll()
+    write(&footer)
+    guard !footer.text.isEmpty else { return }
+    line()
     append(footer)
   }
 
@@ -131,23 +139,22 @@ extension TextPage {
     }
   }
 
-  /// Hits alone say nothing of the speed of a network, so a run without a transfer has no such line but for who wants to know more.
   private mutating func writeSpeed(_ report: FinishedReport) {
-    guard report.end.duration > .zero, report.traffic.attempts > 0 || isVerbose else { return }
-    var clauses = [rate(report.urlsPerSecond)]
-    if report.traffic.attempts > 0 { clauses[0] += ", \(byteCount(report.bytesPerSecond))/s" }
-    if report.isAllGood, let summary = report.traffic.latency.summary { clauses[0] += ", " + summary }
-    if let bound = report.end.bottleneck { clauses.append("bounded by \(escapedForTerminal(bound))") }
-    paragraph("Speed", clauses)
-    if isVerbose, let shares = report.end.bottleneckPhrase { paragraph("Time", [escapedForTerminal(shares)]) }
+    let traffic = report.traffic
+    if traffic.attempts > 0 { paragraph("Requests", [traffic.requestPhrase]) }
+    if let latency = traffic.latency.summary { paragraph("Latency", [latency]) }
+    if !report.formats.isEmpty { paragraph("Formats", report.formats.map { "\(grouped($0.count)) \($0.format.name)" }) }
+    if let speed = report.speedPhrase { paragraph("Speed", [speed]) }
+    if let bound = report.end.bottleneck { paragraph("Bottleneck", [escapedForTerminal(bound)]) }
+    if let shares = report.end.bottleneckPhrase { paragraph("Time", [escapedForTerminal(shares)]) }
   }
 }
 
 extension LatencyHistogram {
-  /// `12 ms median, 310 ms at 99 %`; nil if nothing was measured.
+  /// `12 ms median, 310 ms p99`; nil if nothing was measured.
   var summary: String? {
     guard let median = percentile(0.5), let late = percentile(0.99) else { return nil }
-    return "\(latency(median)) median, \(latency(late)) at 99 %"
+    return "\(latency(median)) median, \(latency(late)) p99"
   }
 }
 
@@ -162,16 +169,32 @@ struct TextPage {
   }
 
   let width: Int
+  /// Whether texts wider than the page are cut.
+  let isCut: Bool
   let hasColor: Bool
-  /// Whether all listed failures are shown, each with what makes its request again.
-  let isVerbose: Bool
+  let detail: TextReport.Detail
+  /// How many failures are listed.
+  let failureLimit: Int
   private(set) var text = ""
 
-  init(width: Int, hasColor: Bool, isVerbose: Bool = false) {
+  init(
+    width: Int,
+    isCut: Bool = true,
+    hasColor: Bool,
+    detail: TextReport.Detail = .normal,
+    failureLimit: Int = TextReport.defaultFailureLimit
+  ) {
     self.width = width
+    self.isCut = isCut
     self.hasColor = hasColor
-    self.isVerbose = isVerbose
+    self.detail = detail
+    self.failureLimit = failureLimit
   }
+
+  /// This text, cut where that is asked for.
+  func fitted(_ text: String, to width: Int) -> String { isCut ? text.cut(to: max(width, 1)) : text }
+
+  mutating func removeAll() { text = "" }
 
   func styled(_ text: String, _ style: Style) -> String {
     hasColor && style != .plain && !text.isEmpty ? style.rawValue + text + "\u{1B}[0m" : text
@@ -186,9 +209,11 @@ struct TextPage {
 
   mutating func append(_ other: TextPage) { text += other.text }
 
-  /// Writes clauses after a label, separated by `; `, with line breaks between words where the width ends, aligned after the label.
+  mutating func append(_ other: String) { text += other }
+
+  /// Writes clauses after a label, separated by commas, with line breaks between words where the width ends, aligned after the label.
   mutating func paragraph(_ label: String, _ clauses: [String], indent: Int = 11, style: Style = .plain) {
-    let words = clauses.joined(separator: "; ").split(separator: " ")
+    let words = clauses.joined(separator: ", ").split(separator: " ")
     var prefix = label.padded(to: indent)
     var current = ""
     for word in words {

@@ -1,47 +1,55 @@
 import ImagePrimitives
 
+/// The verdict on a run as every form for people has it: a word, what it follows from, and how long the run took.
+struct Headline {
+  /// `OK`, `FAILED` or `INTERRUPTED`.
+  var word: String
+  /// Why, such as `102 of 10,000 URLs are bad (limit 0)`.
+  var detail: String
+  /// How long the run took; nil if ``detail`` says so, or it is unknown.
+  var time: String?
+  var style: TextPage.Style
+
+  /// `FAILED: 102 of 10,000 URLs are bad (limit 0), 8.1 s`.
+  var sentence: String { "\(word): \(detail)" + (time.map { ", \($0)" } ?? "") }
+}
+
 extension FinishedReport {
   /// Whether the run went to its end and nothing in it was bad or left out.
   var isAllGood: Bool { exitStatus == .withinLimits && totals.bad == 0 && totals.cancelled == 0 && end.areManifestsRead }
 
-  /// The verdict in one sentence: what went wrong with the run as a whole first, then how much was done, then why it ends as it does.
-  var headline: (text: String, style: TextPage.Style) {
-    let name = escapedForTerminal(job.title)
-    let duration = end.duration > .zero ? elapsed(end.duration) : "an unknown time"
-    let urls = counted(totals.urls, "URL")
+  /// The verdict: what went wrong with the run as a whole first, then which rules it broke.
+  var headline: Headline {
+    let time = end.duration > .zero ? elapsed(end.duration) : nil
+    func headline(_ word: String, _ parts: [String?], _ style: TextPage.Style) -> Headline {
+      Headline(word: word, detail: parts.compactMap(\.self).joined(separator: "; "), time: time, style: style)
+    }
+    let bad = totals.bad > 0 ? badPhrase : nil
     if let interruption = end.interruption {
-      let done = totals.urls - totals.cancelled
       let known = counted(totals.urls + end.outstanding, "URL")
-      let bad = totals.bad > 0 ? ", \(badPhrase)" : ""
-      let progress = "\(grouped(done)) of \(known) done in \(duration)\(bad)"
-      return ("\(name): interrupted by \(interruption.signalName): \(progress), so exit status \(exitStatus.rawValue)", .failure)
+      return headline("INTERRUPTED", ["\(grouped(totals.done)) of \(known) done (\(interruption.signalName))", bad], .failure)
     }
     if let breakage = end.breakage {
-      let bad = totals.bad > 0 ? ", \(badPhrase)" : ""
-      let sentence = escapedForTerminal(breakage)
-      return ("\(name): \(sentence); \(urls) in \(duration)\(bad), so exit status \(exitStatus.rawValue)", .failure)
+      return headline("FAILED", [escapedForTerminal(breakage), bad ?? counted(totals.urls, "URL")], .failure)
     }
     if !verdict.reasons.isEmpty {
       // Of a report that was read, they are in the words of others.
-      let reasons = verdict.reasons.map { escapedForTerminal($0) }.joined(separator: "; ")
-      let isUnfinished = end.isPastDeadline && failOn.unfinished
+      let reasons = verdict.reasons.map { escapedForTerminal($0) }
       // What is bad is part of its own reason.
-      let bad = totals.bad > 0 && failOn.reason(.failures, in: self) == nil ? ", \(badPhrase)" : ""
-      let done = "\(urls) in \(duration)\(bad)"
-      let sentence = isUnfinished ? "\(reasons); \(done)" : "\(done)\(bad.isEmpty ? "," : ";") \(reasons)"
-      return ("\(name): \(sentence), so exit status \(exitStatus.rawValue)", .failure)
+      let isSaid = bad == nil || failOn.reason(.failures, in: self) != nil
+      return headline("FAILED", reasons + [isSaid ? nil : bad], .failure)
     }
-    if isAllGood { return ("\(name): \(urls) in \(duration), all good\(goodParts)", .plain) }
-    let unfinished = totals.cancelled > 0 ? ", \(grouped(totals.cancelled)) not finished" : ""
-    let allowed = standings.counting > 0 ? ", which \(words.key(.failures)) allows" : ""
-    let bad = totals.bad > 0 ? ", \(badPhrase)\(allowed)" : ""
-    let deadline = end.isPastDeadline ? "the deadline passed; " : ""
-    return ("\(name): \(deadline)\(urls) in \(duration)\(unfinished)\(bad)", .warning)
+    if isAllGood {
+      let duration = time.map { " in \($0)" } ?? ""
+      return Headline(word: "OK", detail: counted(totals.urls, "URL") + duration + goodParts, time: nil, style: .plain)
+    }
+    let unfinished = totals.cancelled > 0 ? "\(counted(totals.cancelled, "URL")) not finished" : nil
+    return headline("OK", [end.isPastDeadline ? "the deadline passed" : nil, unfinished, bad], .warning)
   }
 
-  /// `30 bad, 25 of them known`.
+  /// `30 of 10,000 URLs are bad, 25 of them known`.
   var badPhrase: String {
-    let bad = "\(grouped(totals.bad)) bad"
+    let bad = "\(grouped(totals.bad)) of \(counted(totals.urls, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
     let known = standings.known
     guard known > 0 else { return bad }
     if known == totals.bad { return known == 1 ? "\(bad), known" : "\(bad), all of them known" }

@@ -23,6 +23,50 @@ extension Placeholder {
   var imagePhrase: String { Reports.imagePhrase(format: format, width: width, height: height, bytes: bytes) }
 }
 
+extension RemoteCacheCount {
+  /// Hits among the responses that say what the cache had, `80.0 %`; a dash if none does.
+  var hitShare: String { known > 0 ? percent(hits, of: known) : "–" }
+
+  /// `8 of 10 hit, 2 unknown`.
+  var phrase: String {
+    let counts = known > 0 ? "\(grouped(hits)) of \(grouped(known)) hit" : nil
+    let silent = unknown > 0 ? "\(grouped(unknown)) unknown" : nil
+    return [counts, silent].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+extension FinishedReport {
+  /// What the entries of an outcome cost, `71.2 MB, 12 ms median, 310 ms p99`; empty if that is unknown.
+  func costs(of outcome: Outcome) -> String {
+    guard let traffic = traffic.outcomes[outcome] else { return "" }
+    let isTransfer = traffic.receivedBytes > 0 || traffic.latency.count > 0
+    let bytes = isTransfer ? byteCount(Double(traffic.receivedBytes)) : nil
+    return [bytes, traffic.latency.summary, sharedPhrase(of: outcome)].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// `12 shared a request`, where an outcome counts more entries than requests.
+  func sharedPhrase(of outcome: Outcome) -> String? {
+    guard let shared = traffic.outcomes[outcome]?.shared, shared > 0 else { return nil }
+    return "\(grouped(shared)) shared a request"
+  }
+
+  /// `709 URLs/s, 3.6 MB/s`; nil if the run took no time.
+  var speedPhrase: String? {
+    guard end.duration > .zero else { return nil }
+    let urls = "\(rate(urlsPerSecond).dropLast(2)) URLs/s"
+    return traffic.receivedBytes > 0 ? "\(urls), \(byteCount(bytesPerSecond))/s" : urls
+  }
+}
+
+extension Traffic {
+  /// `3,042 (60 retries, 45.0 s waiting)`.
+  var requestPhrase: String {
+    guard retries > 0 else { return grouped(attempts) }
+    let waited = elapsed(.nanoseconds(Int64(clamping: waitedNanoseconds)))
+    return "\(grouped(attempts)) (\(counted(retries, "retry", plural: "retries")), \(waited) waiting)"
+  }
+}
+
 extension CacheSummary {
   /// `1.1 GB of 2 GB`, or `1.1 GB` where there is no limit.
   var sizePhrase: String {
@@ -31,8 +75,8 @@ extension CacheSummary {
 
   /// What it holds, until when that is fresh, and what was removed.
   var clauses: [String] {
-    var clauses = ["\(counted(entries, "entry", plural: "entries")), \(sizePhrase)"]
-    if let moment = freshUntil, entries > 0 { clauses.append("all fresh until \(moment.shortText)") }
+    var clauses = ["\(counted(entries, "image")), \(sizePhrase)"]
+    if let moment = freshUntil, entries > 0 { clauses.append("fresh until \(moment.shortText)") }
     if expiredEntries > 0 { clauses.append("\(grouped(expiredEntries)) expired and removed") }
     if trimmedEntries > 0 { clauses.append("\(grouped(trimmedEntries)) trimmed") }
     if evictedFromThisRun > 0 { clauses.append("\(grouped(evictedFromThisRun)) of them from this run") }
@@ -60,26 +104,13 @@ extension RunEnd {
 }
 
 extension FailureGroup {
-  /// What people call it, such as `404 Not Found` and `not an image`.
+  /// The word of its kind that `fail-on` and JSON use, with the status: `http-status 404`, `not-an-image`.
   var title: String { key.title }
 }
 
 extension FailureGroup.Key {
   var title: String {
-    if let status { return HTTPPhrases.phrase(of: status).map { "\(status) \($0)" } ?? "HTTP status \(status)" }
-    return switch kind {
-    case nil: "known bad"
-    case .dns: "DNS"
-    case .tls: "TLS"
-    case .httpStatus: "HTTP status"
-    case .invalidURL: "invalid URL"
-    case .internal: "internal error"
-    case .size: "bytes out of bounds"
-    case .reset: "connection reset"
-    case .connect: "cannot connect"
-    case .truncated: "cut body"
-    case .empty: "empty body"
-    case let kind?: String(kind.name.map { $0 == "-" ? " " : $0 })
-    }
+    guard let kind else { return Outcome.blacklisted.name }
+    return status.map { "\(kind.name) \($0)" } ?? kind.name
   }
 }

@@ -1,30 +1,51 @@
 import Glibc
+import ImageCaching
+import Manifests
 import Reports
 
-/// Why jobs cannot be run one after another, as one sentence: what one of them leaves behind, another one would write over.
+/// Why the reports of jobs cannot be written where the jobs say, as one sentence: one would replace another, or what a job reads.
 public struct JobClash: Error, Sendable, Hashable, CustomStringConvertible {
   public let description: String
 }
 
 extension [Job] {
-  /// Throws if two of the jobs write one file: a report.
+  /// Throws if a report goes to a file that one of the jobs reads, into its cache, or to the file of another report.
   ///
-  /// Paths are compared by their letters. What is no regular file, such as a pipe, may get several reports. So may standard
-  /// output, where they are text, for GitHub or JSON Lines, which can follow one another.
+  /// Files are compared by what they are, whatever links lead there. What is no regular file, such as a pipe, may get several reports. So
+  /// may standard output, where they are text, for GitHub or JSON Lines, which can follow one another.
   public func checkOutputs() throws(JobClash) {
-    var writers: [String: JobOutput] = [:]
-    for output in flatMap(\.outputs) where !isSpecialFile(output.path.absolute) {
-      guard let other = writers.updateValue(output, forKey: output.path.normalized) else { continue }
-      throw JobClash(
-        description: "'\(output.path.written)' is \(other.title) and \(output.title); \(advice)"
-      )
+    var writers: [FileIdentity: JobOutput] = [:]
+    let outputs = flatMap(\.outputs).filter { !isSpecialFile($0.path.absolute) }
+    for output in outputs {
+      guard let other = writers.updateValue(output, forKey: FileIdentity(output.path.absolute)) else { continue }
+      throw JobClash(description: "\(output.title) and \(other.title) go to one file, '\(output.path.written)'; \(advice)")
     }
+    for output in outputs { try check(output) }
     let printed = flatMap { job in job.reports.filter { $0.destination == .standardOutput }.map { (job, $0.format) } }
     guard printed.count > 1, let (job, format) = printed.first(where: { !$0.1.canFollowOthers }) else { return }
     throw JobClash(
       description: "the \(format.rawValue) report of \(job.title) goes to standard output, and so does that of another job; "
         + advice
     )
+  }
+
+  /// Throws if a report would replace what one of the jobs reads, or lie in its cache.
+  private func check(_ output: JobOutput) throws(JobClash) {
+    let identity = FileIdentity(output.path.absolute)
+    func refuse(_ reason: String) -> JobClash {
+      JobClash(
+        description: "\(output.title) would replace '\(output.path.written)', which is \(reason); name another file for it"
+      )
+    }
+    for job in self {
+      if let input = job.inputs.first(where: { FileIdentity($0.path) == identity }) { throw refuse(input.title) }
+      if job.manifests.contains(where: \.isStandardInput), FileIdentity(descriptor: STDIN_FILENO) == identity {
+        throw refuse("read from standard input")
+      }
+      if let folder = job.cacheFolders.first(where: { FileIdentity.isInside(output.path.absolute, $0) }) {
+        throw refuse("in the cache \(folder)")
+      }
+    }
   }
 }
 
@@ -45,6 +66,23 @@ extension Job {
         nil
       }
     }
+  }
+
+  /// The files that a run reads, and what each is.
+  fileprivate var inputs: [(path: String, title: String)] {
+    let others = [
+      (baseline?.absolute, "fail-on.baseline"), (request.tls.caFile?.absolute, "request.tls.ca-file"),
+      (request.tls.clientCertificate?.absolute, "request.tls.client-certificate"),
+      (request.tls.clientKey?.absolute, "request.tls.client-key"),
+    ]
+    return [(absoluteFile, "a job file")].compactMap { path, title in path.map { ($0, title) } }
+      + manifests.flatMap(\.list.files).map { ($0, "a list of URLs") }
+      + others.compactMap { path, title in path.map { ($0, title) } }
+  }
+
+  /// The folders of the caches that the job names, whether or not this run uses them.
+  fileprivate var cacheFolders: [String] {
+    [cache.disk.directory] + cache.readOnly.map(\.absolute)
   }
 
   /// Its name and file: two jobs may have one name.

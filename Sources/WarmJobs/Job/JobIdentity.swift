@@ -24,7 +24,9 @@ extension Job {
   /// The shard that an entry of that URL is in, of those that the job is cut into; nil if it is not cut.
   public func reportedShard(of url: BaseURL) -> ReportedShard? { shard.map { ReportedShard($0.holder(of: url)) } }
 
-  package var identity: JobIdentity { JobIdentity(name: name, file: file, shard: reportedShard, digest: digest) }
+  package var identity: JobIdentity {
+    JobIdentity(name: name, file: file, description: description, shard: reportedShard, digest: digest)
+  }
 }
 
 extension ReportedShard {

@@ -6,11 +6,13 @@ public final class JobReports {
   /// The failures of an earlier run, which do not count; nil: all count.
   package let baseline: FailureBaseline?
   /// Sentences for the report.
-  package let warnings: [String]
+  public let warnings: [String]
+  /// How many failures reports list.
+  package let listedFailures: Int
   /// The job's reports, in its order.
   let writers: [any ReportWriter]
 
-  /// Reads the baseline, then opens the reports, which may be the same file; nothing that is there already is touched.
+  /// Reads the baseline, then opens the reports; nothing that is there already is touched.
   ///
   /// - Parameters:
   ///   - options: what reports have to know of the place where they are written.
@@ -28,10 +30,11 @@ public final class JobReports {
     }
     warnings =
       if let path, baseline == nil {
-        ["fail-on.baseline: there is no \(path.written) yet, so every failure counts as new"]
+        ["fail-on.baseline: \(path.written) does not exist, so every failure counts"]
       } else {
         []
       }
+    listedFailures = options.terminal.failureLimit
     do throws(ReportError) {
       var writers: [any ReportWriter] = []
       for target in isDryRun ? [] : job.reports {

@@ -54,6 +54,7 @@ public final class JobRunner {
       startedAt: session.startedAt,
       journals: prepared.reports.journals,
       judge: prepared.reports.baseline,
+      listedFailures: prepared.reports.listedFailures,
       listsPlaceholders: job.verify.placeholders != .ignore
     )
     let meter = session.meter()

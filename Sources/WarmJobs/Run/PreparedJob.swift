@@ -44,6 +44,9 @@ public final class PreparedJob {
     ["manifests \(manifests.reader.manifestNames.joined(separator: ", "))"] + stores.notes + reports.notes
   }
 
+  /// What is odd about the job but keeps no run from it, a sentence each; the report has them, too.
+  public var warnings: [String] { reports.warnings }
+
   /// Finishes the reports; returns why some could not be written, the others are.
   public func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }
 }

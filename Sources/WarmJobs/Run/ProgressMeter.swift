@@ -40,14 +40,14 @@ package final class ProgressMeter {
     note: String?,
     now: MonotonicInstant
   ) -> ProgressSnapshot {
-    let done = totals.urls
+    let done = totals.done
     while samples.count > 1, now.since(samples[1].moment) >= Self.window { samples.removeFirst() }
     let first = samples[0]
     samples.append(Sample(moment: now, done: done, bytes: receivedBytes))
     let seconds = now.since(first.moment).inSeconds
     let rate = seconds > 0 ? Double(done - first.done) / seconds : 0
     // An estimate is never less than what is done already.
-    let total = expected.map { max(UInt64(clamping: $0), done) }
+    let total = expected.map { max(UInt64(clamping: $0), totals.urls) }
     return ProgressSnapshot(
       name: jobName,
       totals: totals,

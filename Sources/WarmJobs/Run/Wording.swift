@@ -58,6 +58,7 @@ extension ReportWords {
     rules: "fail-on",
     filters: "include and exclude",
     evictionAdvice: "raise cache.max-size",
-    blacklistAdvice: "prewarm blacklist list"
+    blacklistAdvice: "prewarm blacklist list",
+    failuresAdvice: "--failures all, or report: [{html: …}]"
   )
 }

@@ -54,10 +54,13 @@ struct CheckCommand: ParsableCommand {
   var dryRun = false
 
   @OptionGroup(title: "Display")
+  var text: TextOptions
+
+  @OptionGroup(title: "Display")
   var display: DisplayOptions
 
   func run() throws {
-    try JobsRun(display: display, isDryRun: dryRun, order: .failuresFirst).run {
+    try JobsRun(display: display, text: text, isDryRun: dryRun, order: .failuresFirst).run {
       let overrides = try keys.overrides()
       if let kept = (cache.overrides + overrides).first(where: CheckedJobs.isAboutKeeping) {
         throw CommandError(

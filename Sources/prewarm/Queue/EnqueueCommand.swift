@@ -37,6 +37,9 @@ struct EnqueueCommand: ParsableCommand {
   var keys: KeyOptions
 
   @OptionGroup(title: "Display")
+  var text: TextOptions
+
+  @OptionGroup(title: "Display")
   var display: DisplayOptions
 
   func run() throws {
@@ -102,10 +105,17 @@ struct EnqueueCommand: ParsableCommand {
   }
 
   private func openReports(_ job: Job, _ control: RunControl) throws -> JobReports {
-    do throws(JobError) {
-      return try JobReports(job, options: display.reportOptions()) { control.signal != nil }
+    do throws(JobClash) {
+      try [job].checkOutputs()
     } catch {
-      throw CommandError(.couldNotFinish, "\(job.name): \(error)")
+      throw CommandError(.misused, "\(error)")
+    }
+    do throws(JobError) {
+      let reports = try JobReports(job, options: display.reportOptions(text)) { control.signal != nil }
+      reports.warnings.forEach { Note.error("\(job.name): \($0)") }
+      return reports
+    } catch {
+      throw CommandError(error, of: job)
     }
   }
 

@@ -43,7 +43,7 @@ extension ReportCommand {
     }
 
     private func printText() throws -> ReportComparison {
-      var page = ComparisonText(limit: limit, width: terminalWidth(of: STDOUT_FILENO) ?? 80)
+      var page = ComparisonText(limit: limit, width: pageWidth(of: STDOUT_FILENO))
       let comparison = try withReadingErrors { () throws(ReportReadingError) in
         try ReportComparison(from: before, to: after) { page.add($0) }
       }

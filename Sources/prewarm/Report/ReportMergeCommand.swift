@@ -25,6 +25,9 @@ extension ReportCommand {
     @OptionGroup var outputs: ReportOutputs
 
     @OptionGroup(title: "Display")
+    var text: TextOptions
+
+    @OptionGroup(title: "Display")
     var display: DisplayOptions
 
     func run() throws {
@@ -36,7 +39,7 @@ extension ReportCommand {
       var rows: [ReportInput] = []
       let parts = try files.map { try read($0, targets, &rows) }
       if let merged = FinishedReport(mergingShards: parts) {
-        try ReportOutputs.finish(try ReportOutputs.open(targets, display), merged)
+        try ReportOutputs.finish(try ReportOutputs.open(targets, text, display), merged)
         if let breakage = merged.end.breakage { Note.error("\(merged.job.name): \(breakage)") }
         throw ExitCode(merged.exitStatus.rawValue)
       }
@@ -48,7 +51,7 @@ extension ReportCommand {
         case .unreadable(let error): throw CommandError(.couldNotFinish, "\(error)")
         }
       }
-      let writers = try ReportOutputs.open(targets, display)
+      let writers = try ReportOutputs.open(targets, text, display)
       if !rows.isEmpty {
         reports.append(try count(rows, name: name(of: reports, rows), writers.compactMap(\.journal)))
       }
@@ -80,7 +83,8 @@ extension ReportCommand {
         version: PrewarmVersion.current,
         job: JobIdentity(name: name, file: nil),
         words: .job,
-        journals: journals
+        journals: journals,
+        listedFailures: text.failures.limit
       )
       for input in rows {
         noteRows(input.path, display)

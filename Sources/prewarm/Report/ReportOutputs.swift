@@ -31,7 +31,8 @@ struct ReportOutputs: ParsableArguments {
       targets.append(Target(format: try Self.format(String(text[..<equals]), path: path), path: path))
     }
     let paths = targets.map(\.path)
-    for path in paths where paths.count(where: { $0 == path }) > 1 {
+    var files: Set<FileIdentity> = []
+    for path in paths where path == "-" ? paths.count(where: { $0 == "-" }) > 1 : !files.insert(FileIdentity(path)).inserted {
       throw CommandError(.misused, "--report: two reports go to \(path); give each a file of its own")
     }
     if !paths.contains("-") { targets.insert(Target(format: .text, path: "-"), at: 0) }
@@ -47,7 +48,7 @@ struct ReportOutputs: ParsableArguments {
 
   /// Throws status 3 where a report of `targets` would be written over the file at `path`, which is to be read.
   static func check(_ targets: [Target], against path: String) throws {
-    for target in targets where isSameFile(target.path, path) {
+    for target in targets where target.path != "-" && FileIdentity(target.path) == Self.identity(ofInput: path) {
       let message = "that is the file that is read; name another one"
       throw CommandError(.misused, "--report \(target.format.rawValue)=\(target.path): \(message)")
     }
@@ -66,21 +67,22 @@ struct ReportOutputs: ParsableArguments {
     }
   }
 
-  private static func isSameFile(_ left: String, _ right: String) -> Bool {
-    var (first, second) = (stat(), stat())
-    guard left != "-", stat(left, &first) == 0 else { return false }
-    guard (right == "-" ? fstat(STDIN_FILENO, &second) : stat(right, &second)) == 0 else { return false }
-    // A terminal may be read and written, and loses nothing by it.
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino && first.st_mode & S_IFMT == S_IFREG
+  /// A terminal may be read and written, and loses nothing by it.
+  private static func identity(ofInput path: String) -> FileIdentity? {
+    if path == "-" { return FileIdentity(descriptor: STDIN_FILENO) }
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return FileIdentity(descriptor: descriptor)
   }
 
-  /// Opens the reports; one that cannot be opened ends the command with status 1.
-  static func open(_ targets: [Target], _ display: DisplayOptions) throws -> [any ReportWriter] {
+  /// Opens the reports; one that cannot be opened ends the command with status 1, or 3 while another run writes it.
+  static func open(_ targets: [Target], _ text: TextOptions, _ display: DisplayOptions) throws -> [any ReportWriter] {
     try targets.map { target in
       do throws(ReportError) {
-        return try target.format.open(target.path, options: display.reportOptions())
+        return try target.format.open(target.path, options: display.reportOptions(text))
       } catch {
-        throw CommandError(.couldNotFinish, "\(error)")
+        throw CommandError(error.exitStatus, "\(error)")
       }
     }
   }

@@ -51,6 +51,9 @@ extension ReportCommand {
     @OptionGroup var outputs: ReportOutputs
 
     @OptionGroup(title: "Display")
+    var text: TextOptions
+
+    @OptionGroup(title: "Display")
     var display: DisplayOptions
 
     func run() throws {
@@ -61,15 +64,16 @@ extension ReportCommand {
       switch input.kind {
       case .report:
         let report = try withReadingErrors { () throws(ReportReadingError) in try input.report(words: .job) }
-        try ReportOutputs.finish(try ReportOutputs.open(targets, display), report)
+        try ReportOutputs.finish(try ReportOutputs.open(targets, text, display), report)
       case .rows:
         noteRows(file, display)
-        let writers = try ReportOutputs.open(targets, display)
+        let writers = try ReportOutputs.open(targets, text, display)
         let replay = RowReplay(
           version: PrewarmVersion.current,
           job: JobIdentity(name: RowReplay.name(ofFile: file), file: nil),
           words: .job,
-          journals: writers.compactMap(\.journal)
+          journals: writers.compactMap(\.journal),
+          listedFailures: text.failures.limit
         )
         try withReadingErrors { () throws(ReportReadingError) in try replay.add(input) }
         try ReportOutputs.finish(writers, try replay.finished())

@@ -18,12 +18,13 @@ struct RunCommand: ParsableCommand {
       job file, over the cache in the default folder. 'prewarm init' writes a job file to begin with.
 
       Jobs run one after another over one shared manager and cache. All of them are checked, and everything they need is \
-      opened, before the first request; two of them may not write one file. Of several jobs the worst exit status counts:
+      opened, before the first request. A report may not go to the file of another one, to a file that a job reads, or into its \
+      cache, and no other run may be writing it. Of several jobs the worst exit status counts:
 
         0          done, within fail-on
         1          could not run or finish: cache unusable, report unwritable, a manifest unreadable or broken midway
         2          done, but beyond fail-on
-        3          the job file or the command line is wrong; nothing was fetched
+        3          the job file or the command line is wrong, or another run writes the same report; nothing was fetched
         130, 143   interrupted by SIGINT, SIGTERM; a re-run goes on from the cache
       """
   )
@@ -51,10 +52,13 @@ struct RunCommand: ParsableCommand {
   var dryRun = false
 
   @OptionGroup(title: "Display")
+  var text: TextOptions
+
+  @OptionGroup(title: "Display")
   var display: DisplayOptions
 
   func run() throws {
-    try JobsRun(display: display, isDryRun: dryRun).run {
+    try JobsRun(display: display, text: text, isDryRun: dryRun).run {
       let overrides = try keys.overrides()
       return try shards.parts(
         of: try lists.jobs(of: sources, name: "run", display: display) { load throws(JobFileErrors) in try load(overrides) }
@@ -66,6 +70,7 @@ struct RunCommand: ParsableCommand {
 /// Runs jobs for the commands that do, one after another over one shared manager.
 struct JobsRun {
   let display: DisplayOptions
+  let text: TextOptions
   /// Whether it only prints what would be fetched.
   var isDryRun = false
   /// The order of text reports.
@@ -113,15 +118,16 @@ struct JobsRun {
     var prepared: [PreparedJob] = []
     for job in jobs {
       do throws(JobError) {
-        let options = display.reportOptions(order)
+        let options = display.reportOptions(text, order)
         prepared.append(
           try PreparedJob(job, reportOptions: options, isDryRun: isDryRun) { control.signal != nil }
         )
       } catch {
         // Manifests that no job file names, the command line does.
         if case .manifest = error, job.file == nil { throw CommandError(.misused, "\(error)") }
-        throw CommandError(.couldNotFinish, "\(job.name): \(error)")
+        throw CommandError(error, of: job)
       }
+      if !isDryRun { prepared.last?.warnings.forEach { Note.error("\(job.name): \($0)") } }
       if display.verbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
     }
     return prepared

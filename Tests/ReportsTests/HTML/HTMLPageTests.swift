@@ -45,7 +45,8 @@ import Testing
 
   private func expectContent(_ content: Content, of report: FinishedReport) {
     let totals = report.totals
-    #expect(content.title == report.headline.text && content.headline == report.headline.text)
+    let headline = "\(report.job.title): \(report.headline.sentence)"
+    #expect(content.title == headline && content.headline == headline)
     let outcomes = [
       ("hits", totals.hitDisk), ("downloaded", totals.downloaded), ("blacklisted", totals.blacklisted), ("failed", totals.failed),
     ]

@@ -18,7 +18,8 @@ import Testing
   /// Each form in which a report is shown.
   private func forms(_ report: FinishedReport) -> [String] {
     let forms: [any ReportForm] = [
-      TextReport(isVerbose: true), MarkdownReport(), GitHubReport(), HTMLReport(), JSONReport(), PrometheusReport(),
+      TextReport(detail: .all, failureLimit: .max), MarkdownReport(), GitHubReport(), HTMLReport(), JSONReport(),
+      PrometheusReport(),
     ]
     return forms.map { $0.text(report) }
   }
@@ -96,7 +97,7 @@ import Testing
     )
     let shown = try #require(report.failures.first.map { report.curlLine(of: $0) })
     #expect(line.map { shown?.hasPrefix($0) == true } ?? (shown == nil), "\(shown ?? "none")")
-    #expect(TextReport(isVerbose: true).text(report).contains("curl ") == (line != nil))
+    #expect(TextReport(detail: .all, failureLimit: .max).text(report).contains("curl ") == (line != nil))
   }
 
   @Test("the options of requests are written one word each")

@@ -187,7 +187,7 @@ extension TemporaryDirectory {
   /// Writes the rows of a run.
   func writeRows(_ samples: [Sample], to name: String) throws {
     let journal = try RowJournal<JSONRow>(path: file(name))
-    try makeRun(samples, journals: [journal]).flushJournals()
+    try journal.finish(makeRun(samples, journals: [journal]).finish(makeEnd()))
   }
 
   /// Counts the rows that a file holds.

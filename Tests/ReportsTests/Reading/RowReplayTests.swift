@@ -11,7 +11,7 @@ import Testing
   func theSameCounts() throws {
     let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
     let run = makeRun(makeSamples(), journals: [journal])
-    try run.flushJournals()
+    try journal.finish(run.finish(makeEnd()))
     let (original, again) = (run.finish(makeEnd()), try folder.replay("rows.jsonl"))
     #expect(again.totals == original.totals)
     #expect(again.hosts.map(\.host) == original.hosts.map(\.host))
@@ -31,35 +31,33 @@ import Testing
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let text = TextReport().text(try folder.replay("rows.jsonl"))
     #expect(!text.contains("0/s"), "\(text)")
-    expectGolden(text.lines(with: "homepage: "))
+    expectGolden(text.lines(with: "homepage  "))
   }
 
   @Test("rows that are written again have the same bytes")
   func theSameRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let journal = try RowJournal<JSONRow>(path: folder.file("again.jsonl"))
-    _ = try folder.replay("rows.jsonl", journals: [journal])
+    try journal.finish(try folder.replay("rows.jsonl", journals: [journal]))
     let areTheSame = folder.read("again.jsonl") == folder.read("rows.jsonl")
     #expect(areTheSame)
   }
 
-  @Test("a truncated last row is ignored")
+  @Test("rows that break off anywhere are no report, not even at the end of a row")
   func cutRows() throws {
-    try folder.writeRows(Array(makeSamples().prefix(3)), to: "rows.jsonl")
+    try folder.writeRows(makeSamples(), to: "rows.jsonl")
     let bytes = try #require(folder.read("rows.jsonl"))
-    let start = try #require(bytes.dropLast().lastIndex(of: UInt8(ascii: "\n"))) + 1
-    for end in start...bytes.count {
+    for end in 0..<bytes.count where end == 0 || end > bytes.count - 400 || end % 37 == 0 {
+      // The feed of a row is there with the next row only.
+      guard end == 0 || bytes[end - 1] != UInt8(ascii: "\n") else { continue }
       folder.write(bytes[..<end], to: "cut.jsonl")
-      #expect(try folder.replay("cut.jsonl").totals.urls == (end >= bytes.count - 1 ? 3 : 2), "cut to \(end)")
+      #expect(throws: ReportReadingError.self, "cut to \(end)") { try folder.replay("cut.jsonl") }
     }
-    // The very first row, too.
-    folder.write(bytes.prefix(20), to: "cut.jsonl")
-    #expect(try folder.replay("cut.jsonl").totals.urls == 0)
   }
 
   @Test("a file without rows, or with blank lines only, is an empty run")
   func noRows() throws {
-    folder.write("", to: "rows.jsonl")
+    try RowJournal<JSONRow>(path: folder.file("rows.jsonl")).finish(makeRun().finish(makeEnd()))
     #expect(try folder.replay("rows.jsonl").totals.urls == 0)
     folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\r\n\n  \n", to: "rows.jsonl")
     #expect(try folder.replay("rows.jsonl").totals.checked == 1)

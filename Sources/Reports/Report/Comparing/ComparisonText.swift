@@ -23,10 +23,10 @@ public struct ComparisonText {
   ///
   /// - Parameters:
   ///   - limit: how many of each group are listed.
-  ///   - width: columns to lay out for, at least 80.
+  ///   - width: columns to lay out for.
   public init(limit: Int, width: Int = 80) {
     self.limit = limit
-    self.width = max(width, 80)
+    self.width = max(width, TextReport.minimumWidth)
   }
 
   public mutating func add(_ difference: ReportDifference) {

@@ -83,21 +83,17 @@ extension FailOn {
       return empty && end.isEmpty ? "no URL was left after \(report.words.filters)" : nil
     case .evicted:
       guard evicted, let count = end.cache?.evictedFromThisRun, count > 0 else { return nil }
-      return "trimming removed \(counted(count, "image")) that this run had stored; \(report.words.evictionAdvice)"
+      return
+        "trimming removed \(counted(count, "image")) that this run had downloaded or revalidated; \(report.words.evictionAdvice)"
     case .failures:
-      let (counting, bad) = (report.standings.counting, totals.bad)
-      guard let excess = failures.excess(of: counting, in: totals.considered) else { return nil }
-      let count =
-        counting < bad
-        ? "\(report.badPhrase), \(grouped(counting)) counting\(excess.share)" : "\(grouped(bad)) bad\(excess.share)"
-      return "\(count): more than \(report.words.key(rule)) (\(excess.limit))"
+      guard let excess = failures.excess(of: report.standings.counting, in: totals.considered) else { return nil }
+      return "\(report.badPhrase) (\(excess))"
     case .kind(let kind):
       let counting = report.standings.countingByKind[kind] ?? 0
       guard let excess = kinds[kind]?.excess(of: counting, in: totals.considered) else { return nil }
       let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
-      let count =
-        counting < all ? "\(grouped(all)) \(kind.name), \(grouped(counting)) counting" : "\(grouped(counting)) \(kind.name)"
-      return "\(count)\(excess.share): more than \(report.words.key(rule)) (\(excess.limit))"
+      let known = counting < all ? ", \(grouped(all - counting)) of them known" : ""
+      return "\(counted(all, "URL")) failed with \(kind.name)\(known) (\(excess))"
     case .latency(let percentile):
       guard let limit = latency[percentile]?.inSeconds, let value = report.traffic.latency.percentile(percentile.fraction)
       else { return nil }
@@ -106,8 +102,8 @@ extension FailOn {
       // As many digits as tell them apart.
       var texts = (Reports.latency(value), Reports.latency(allowed))
       if texts.0 == texts.1 { texts = (fixed(value, decimals: 3) + " ms", fixed(allowed, decimals: 3) + " ms") }
-      let name = percentile == .max ? "longest transfer" : "\(percentile.rawValue) of transfers"
-      return "\(name) \(texts.0): more than \(report.words.key(rule)) (\(texts.1))"
+      let name = percentile == .max ? "the longest transfer" : "\(percentile.rawValue) of transfers"
+      return "\(name) took \(texts.0) (limit \(texts.1))"
     }
   }
 }
@@ -125,16 +121,16 @@ extension FailOn.Percentile {
 }
 
 extension FailOn.Limit {
-  /// What sentences say of a count above the limit; its share is empty if the limit is a count.
-  fileprivate func excess(of count: UInt64, in whole: UInt64) -> (share: String, limit: String)? {
+  /// What sentences say of a count above the limit: `limit 5`, or `3.1 %, limit 1 %`; nil if it is not.
+  fileprivate func excess(of count: UInt64, in whole: UInt64) -> String? {
     switch self {
     case .never: return nil
-    case .count(let limit): return count > limit ? ("", grouped(limit)) : nil
+    case .count(let limit): return count > limit ? "limit \(grouped(limit))" : nil
     case .fraction(let limit):
       // 0.29 × 100 is a little less than 29 in binary; a limit that is just reached is not broken.
       let allowed = (limit + 1e-9) * Double(whole)
       guard Double(count) > allowed else { return nil }
-      return (" (\(percent(count, of: whole, beyond: limit)))", percent(limit))
+      return "\(percent(count, of: whole, beyond: limit)), limit \(percent(limit))"
     }
   }
 }
@@ -149,12 +145,15 @@ public struct ReportWords: Sendable, Hashable {
   var evictionAdvice: String
   /// How to see what is blacklisted.
   var blacklistAdvice: String
+  /// How to see all failures.
+  var failuresAdvice: String
 
-  public init(rules: String, filters: String, evictionAdvice: String, blacklistAdvice: String) {
+  public init(rules: String, filters: String, evictionAdvice: String, blacklistAdvice: String, failuresAdvice: String) {
     self.rules = rules
     self.filters = filters
     self.evictionAdvice = evictionAdvice
     self.blacklistAdvice = blacklistAdvice
+    self.failuresAdvice = failuresAdvice
   }
 
   /// Words without a configuration.
@@ -162,7 +161,8 @@ public struct ReportWords: Sendable, Hashable {
     rules: "limits",
     filters: "filtering",
     evictionAdvice: "use a larger cache",
-    blacklistAdvice: "on the blacklist"
+    blacklistAdvice: "on the blacklist",
+    failuresAdvice: "in a report of rows"
   )
 
   func key(_ rule: FailOn.Rule) -> String { "\(rules).\(rule.name)" }

@@ -4,7 +4,7 @@ extension FinishedReport {
   /// One report of several runs, such as those of a week; see ``init(mergingShards:)`` for those of a job's shards.
   ///
   /// - Counts, bytes, requests and histograms are added up exactly; manifests of the same path and hosts of the same name are joined.
-  ///   The 1,000 hosts with most entries, the first 1,000 failures and ten examples of each group are kept, the others counted as omitted:
+  ///   The 1,000 hosts with most entries and ten examples of each group are kept, the others counted as omitted:
   ///   a host that several of them omit as often.
   /// - It begins with the first of them and ends with the last. The duration is the sum of theirs, so that rates are those of a run,
   ///   whether they ran at once or one after another; it is unknown, zero, where one of theirs is.
@@ -22,6 +22,7 @@ extension FinishedReport {
       job: JobIdentity(
         name: reports.common(\.job.name) ?? "merged",
         file: reports.common(\.job.file).flatMap { $0 },
+        description: reports.common(\.job.description) ?? "",
         digest: reports.common(\.job.digest).flatMap { $0 }
       ),
       words: reports[0].words,
@@ -41,7 +42,7 @@ extension FinishedReport {
     hosts = Array(allHosts.prefix(RunReport.reportedHostLimit))
     hostsOmitted = reports.reduce(UInt64(allHosts.count - hosts.count)) { $0 + $1.hostsOmitted }
     failureGroups = FailureGroup.merged(reports.flatMap(\.failureGroups))
-    failures = Array(reports.lazy.flatMap(\.failures).prefix(FailureRecord.listedLimit))
+    failures = reports.flatMap(\.failures)
     placeholders = Placeholder.merged(reports.flatMap(\.placeholders))
     requests = reports[0].requests.filter { request in reports.allSatisfy { $0.requests.contains(request) } }
     let breakages = reports.sentences { $0.end.breakage.map { [$0] } ?? [] }
@@ -155,6 +156,17 @@ extension Traffic {
     waitedNanoseconds &+= other.waitedNanoseconds
     transientFailures += other.transientFailures
     latency.merge(other.latency)
+    outcomes.merge(other.outcomes) { $0.adding($1) }
+  }
+}
+
+extension OutcomeTraffic {
+  fileprivate func adding(_ other: OutcomeTraffic) -> OutcomeTraffic {
+    var sum = self
+    sum.receivedBytes += other.receivedBytes
+    sum.latency.merge(other.latency)
+    sum.shared += other.shared
+    return sum
   }
 }
 

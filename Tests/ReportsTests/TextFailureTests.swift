@@ -33,68 +33,111 @@ private func makeBrokenRun() -> RunReport {
   return run
 }
 
-@Suite struct TextOverviewTests {
+@Suite struct TextFailureTests {
   private func lines(_ text: String) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
   private static let titles = [
-    "404 Not Found", "410 Gone", "503 Service Unavailable", "timeout", "DNS", "cannot connect", "TLS", "not an image",
-    "undecodable", "empty body", "cut body", "dimensions",
+    "http-status 404", "http-status 410", "http-status 503", "timeout", "dns", "connect", "tls", "not-an-image", "undecodable",
+    "empty", "truncated", "dimensions",
   ]
 
-  @Test("the first screen shows twelve kinds and the worst host", arguments: [TextReport.Order.verdictFirst, .failuresFirst])
-  func theFirstScreenShowsTwelveKindsAndTheWorstHost(order: TextReport.Order) throws {
+  @Test("failures have the words of fail-on, each kind with its even part of the listed ones")
+  func evenParts() throws {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
-    let page = lines(TextReport(order: order).text(report))
-    let screen = page.prefix(24)
+    let page = lines(TextReport().text(report))
     #expect(page.allSatisfy { $0.count <= 80 })
     for title in Self.titles {
-      #expect(screen.contains { $0.hasPrefix("  \(title) ") }, "no \(title) in\n\(screen.joined(separator: "\n"))")
+      let row = try #require(page.firstIndex { $0.hasPrefix("  \(title) ") }, "no \(title) in\n\(page.joined(separator: "\n"))")
+      #expect(page[row + 1].contains("https://") || page[row + 2].contains("https://"))
     }
-    expectGolden(screen.first { $0.contains("404 Not Found") }, for: "404")
-    expectGolden(screen.first { $0.contains("img7.example.com, 517") }, for: "Failures")
-    #expect(screen.contains { $0.hasPrefix("Hosts") } || order == .verdictFirst)
+    #expect(page.count { $0.contains("https://") } == 20)
+    expectGolden(page.filter { $0.contains("… ") }.joined(separator: "\n"))
+    expectGolden(page.dropFirst().prefix { !$0.hasPrefix("  http-status 410") }.joined(separator: "\n"), for: "first")
+  }
+
+  @Test("as many failures are listed as asked for", arguments: [0, 1, 5, 13, 999, 1000, .max])
+  func limit(count: Int) {
+    let run = makeRun()
+    let missing = Failure(.httpStatus, status: 404, message: "no")
+    for number in 1...700 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
+    for number in 1...500 { run.record(.failed(Failure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
+    let text = TextReport(failureLimit: count).text(run.finish(makeEnd(after: .seconds(1))))
+    let listed = min(count, 1000)
+    #expect(text.split(separator: "https://").count - 1 == listed)
+    // The report has 1,000 of them.
+    #expect(text.contains("  … \(grouped(UInt64(1200 - listed))) more"))
+    #expect(text.contains("--failures all") == (count < 1000))
+  }
+
+  @Test("all failures are listed of a run that keeps them")
+  func allFailures() {
+    let run = RunReport(
+      version: "",
+      job: JobIdentity(name: "homepage", file: nil),
+      words: .job,
+      manifests: ["urls.txt"],
+      startedAt: nil,
+      listedFailures: .max
+    )
+    for number in 1...1200 { run.record(.failed(Failure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    let text = TextReport(failureLimit: .max).text(report)
+    #expect(text.split(separator: "https://").count - 1 == 1200 && !text.contains("…"))
+    let json = JSONReport().text(report)
+    #expect(json.contains("\"failures_omitted\": 200"))
+  }
+
+  @Test("nothing is cut unless it goes to a terminal", arguments: [60, 80, 120])
+  func cutting(width: Int) {
+    let run = makeRun()
+    let message = String(repeating: "a long reason ", count: 40)
+    let url = "https://img.example.com/" + String(repeating: "long/", count: 100) + "a.png"
+    run.record(.failed(Failure(.undecodable, message: message)), url: url)
+    run.record(.failed(Failure(.undecodable, message: message + "!")), url: url + "?2")
+    let report = run.finish(makeEnd(after: .seconds(1)))
+    let piped = TextReport(width: width).text(report)
+    #expect(
+      piped.contains(url) && piped.contains(url + "?2") && piped.contains("(\(message))") && piped.contains("(\(message)!)")
+    )
+    let shown = lines(TextReport(width: width, isCut: true).text(report))
+    #expect(shown.allSatisfy { $0.count <= max(width, 4 + 3 * width) } && shown.contains { $0.hasSuffix("…") })
   }
 
   @Test("the verdict of a check is its last line") func theVerdictOfACheckIsItsLastLine() {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(order: .failuresFirst).text(report)).dropLast()
-    #expect(page.first?.hasPrefix("Failures") == true)
-    expectGolden(page.suffix(2).joined(separator: " "))
-    #expect(page.suffix(2).first?.hasPrefix("homepage: ") == true || page.last?.hasPrefix("homepage: ") == true)
+    #expect(page.first?.isEmpty == false)
+    expectGolden(page.last)
+    #expect(page.last?.hasPrefix("homepage  FAILED  ") == true)
   }
 
-  @Test("the worst hosts and examples follow the overview") func anOverviewIsFollowedByTheWorstHostsAndExamples() {
-    let text = TextReport().text(makeBrokenRun().finish(makeEnd(after: .seconds(40))))
-    let page = lines(text)
+  @Test("quiet text has the failures that count, and nothing of another run") func quiet() {
+    let run = makeRun()
+    run.record(EntryResult(.hitDisk), count: 3)
+    let quiet = TextReport(detail: .failures)
+    #expect(quiet.text(run.finish(makeEnd(after: .seconds(1)))) == "")
+    run.record(.failed(Failure(.dns, message: "no such host")))
+    expectGolden(quiet.text(run.finish(makeEnd(after: .seconds(1)))))
+  }
+
+  @Test("verbose text shows the hosts, those with most failures first") func hosts() {
+    let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
+    let page = lines(TextReport(detail: .all).text(report))
     let hosts = page.firstIndex { $0.hasPrefix("Hosts") }!
     #expect(page[hosts + 1].hasPrefix("  img7.example.com "))
-    let examples = page.firstIndex(of: "Examples")!
-    #expect(examples > hosts)
-    #expect(page[examples + 1] == "  404 Not Found")
-    #expect(page[examples + 2].hasPrefix("    https://img7.example.com/catalog/0/0.jpg "))
-    #expect(page[examples + 2].hasSuffix("  urls/catalog.csv:1"))
-    expectGolden(page[examples + 4])
-    expectGolden(page.filter { $0.contains("(no answer in 60 s)") }.joined(separator: "\n"))
+    #expect(!TextReport().text(report).contains("Hosts"))
   }
 
   @Test("every kind is shown, and many statuses are counted") func everyKindIsShownAndManyStatusesAreCounted() {
     let run = makeRun()
     for kind in FailureKind.allCases where kind != .httpStatus { run.record(.failed(Failure(kind, message: "so"))) }
     let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
-    #expect(kinds.filter { $0.hasSuffix("   img.example.com 1") }.count == FailureKind.allCases.count - 1)
+    for kind in FailureKind.allCases where kind != .httpStatus { #expect(kinds.contains { $0.hasPrefix("  \(kind.name) ") }) }
     for status in 500..<550 { run.record(.failed(Failure(.httpStatus, status: status, message: "no"))) }
     let all = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
-    let others = FailureKind.allCases.count - 1 + 50 - 40
-    expectGolden(all.lines(with: " \(others) "))
-  }
-
-  @Test("up to four kinds need no overview") func fourKindsTakeNoOverview() {
-    let run = makeRun()
-    for kind in [FailureKind.dns, .timeout, .reset, .empty] { run.record(.failed(Failure(kind, message: "so"))) }
-    let text = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
-    #expect(!text.contains("Examples") && !text.contains("worst:"))
+    expectGolden(all.lines(with: "more"))
   }
 
   @Test("a good run ends with its verdict too") func aRunInWhichAllIsWellEndsWithItsVerdictToo() {
@@ -104,11 +147,9 @@ private func makeBrokenRun() -> RunReport {
     expectGolden(text)
   }
 
-  @Test("a message heads a kind only if all of its failures share it", arguments: [false, true])
-  func aSentenceStandsOverAKindOnlyWhereAllOfItHaveIt(hasOverview: Bool) {
+  @Test("a message heads a kind only if all of its failures share it")
+  func sharedMessages() {
     let run = makeRun()
-    let kinds: [FailureKind] = hasOverview ? [.dns, .timeout, .reset, .empty] : []
-    for kind in kinds { run.record(.failed(Failure(kind, message: "so"))) }
     run.record(.failed(Failure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
     run.record(.failed(Failure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
     run.record(.failed(Failure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
@@ -135,12 +176,14 @@ private func makeBrokenRun() -> RunReport {
     let missing = Failure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for number in 1...6 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
     let text = TextReport(width: 120).text(run.finish(makeEnd(after: .seconds(1))))
-    expectGolden(text.lines(with: "homepage: "))
+    expectGolden(text.lines(with: "homepage  "))
     expectGolden(text.lines(with: "img.example.com 6"))
     // Those that count come first.
     let examples = lines(text).filter { $0.contains("https://") }
-    #expect(examples.allSatisfy { !$0.contains("(known)") } && examples.count == 2)
-    #expect(TextReport(isVerbose: true).text(run.finish(makeEnd(after: .seconds(1)))).contains("urls.txt:1 (known)\n"))
+    #expect(examples.prefix(3).allSatisfy { !$0.contains("(known)") } && examples.count == 6)
+    #expect(
+      TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1)))).contains("urls.txt:1 (known)\n")
+    )
   }
 
   /// Every other failure is known.

@@ -1,0 +1,98 @@
+import Glibc
+
+/// Which file a path leads to, whatever it is called: paths of one identity are one file, or would become one.
+///
+/// Symbolic links are followed, also those that lead to nothing yet. Hard links of a file have its identity.
+package struct FileIdentity: Hashable {
+  private var device: UInt64
+  private var inode: UInt64
+  /// The names below it that nothing has yet.
+  private var missing: [Substring] = []
+
+  private init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
+
+  /// The file at `path`, or that will be there.
+  package init(_ path: String) { self = Self.chain(path)[0] }
+
+  /// The open file; nil unless it is a regular one.
+  package init?(descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    self.init(status)
+  }
+
+  /// Whether a path leads to `folder`, or to something in it, also by another hard link.
+  package static func isInside(_ path: String, _ folder: String) -> Bool {
+    if chain(path).contains(FileIdentity(folder)) { return true }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink > 1 else { return false }
+    return hasLink(to: FileIdentity(status), in: folder)
+  }
+
+  /// A path's own identity, then those of the folders that it lies in.
+  private static func chain(_ path: String) -> [FileIdentity] {
+    var path = resolvedPath(path)
+    var missing: [Substring] = []
+    var status = stat()
+    while stat(path, &status) != 0 {
+      guard let name = path.split(separator: "/").last else { break }
+      let isRelative = !path.hasPrefix("/")
+      path = String(path[..<name.startIndex])
+      if path.isEmpty, isRelative { path = "." }
+      if name == ".." {
+        missing.insert(name, at: 0)
+      } else if name != "." {
+        if missing.first == ".." { missing.removeFirst() } else { missing.insert(name, at: 0) }
+      }
+    }
+    var found = FileIdentity(status)
+    var chain = stride(from: missing.count, through: 0, by: -1).map { count in
+      found.missing = Array(missing.prefix(count))
+      return found
+    }
+    var folder = resolvedPath(path)
+    while folder != "/", let slash = folder.lastIndex(of: "/") {
+      folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
+      if stat(folder, &status) == 0 { chain.append(FileIdentity(status)) }
+    }
+    return chain
+  }
+
+  private static func hasLink(to file: FileIdentity, in folder: String) -> Bool {
+    guard let entries = opendir(folder) else { return false }
+    defer { closedir(entries) }
+    while let entry = readdir(entries) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name == "." || name == ".." { continue }
+      if entry.pointee.d_type == UInt8(DT_DIR) {
+        if hasLink(to: file, in: "\(folder)/\(name)") { return true }
+      } else if UInt64(entry.pointee.d_ino) == file.inode, FileIdentity("\(folder)/\(name)") == file {
+        return true
+      }
+    }
+    return false
+  }
+}
+
+/// Where a link leads, also to what is not there yet, so that renaming replaces the file and not the link; else `path` itself.
+func resolvedPath(_ path: String) -> String {
+  var path = path
+  // As many links as Linux follows (path_resolution(7)).
+  for _ in 0..<40 {
+    if let resolved = realpath(path, nil) {
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let length = bytes.withUnsafeMutableBytes { readlink(path, $0.baseAddress!, $0.count) }
+    guard length > 0 else { return path }
+    let target = String(decoding: bytes[..<length], as: UTF8.self)
+    path = target.hasPrefix("/") ? target : folder(of: path) + target
+  }
+  return path
+}
+
+/// The folder of `path`, with a slash at its end.
+func folder(of path: String) -> String {
+  path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "./"
+}

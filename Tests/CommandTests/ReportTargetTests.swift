@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Where reports may not go: to what a job reads, to one another, or to where another run writes.
+@Suite struct ReportTargetTests {
+  /// A job over lists, with a certificate, a baseline and further caches, and links to all of them.
+  private func makeJob(_ origin: Origin) throws -> JobFolder {
+    let job = JobFolder(
+      """
+      manifests: [{path: urls.txt}, {path: "lists/*.txt"}]
+      request: {tls: {ca-file: ca.pem}}
+      fail-on: {baseline: before.jsonl}
+      cache: {directory: own, read-only: [other]}
+      report: [{text: '-'}]
+      """
+    )
+    job.write(urls: [origin.url("/no.jpg")])
+    job.write(urls: [origin.url("/no.jpg")], to: "lists/a.txt")
+    job.folder.write("pem", to: "ca.pem")
+    job.folder.write("", to: "before.jsonl")
+    for name in ["own/default/index.mdb", "own/default/VERSION", "other/a.jpg"] { job.folder.write("cache", to: name) }
+    for (name, target) in [("l-urls", "urls.txt"), ("l-lists", "lists"), ("l-own", "own"), ("l-l", "l-urls")] {
+      symlink(target, job.folder.file(name))
+    }
+    link(job.folder.file("urls.txt"), job.folder.file("h-urls"))
+    link(job.folder.file("own/default/index.mdb"), job.folder.file("h-index"))
+    return job
+  }
+
+  private static let refused = [
+    "urls.txt", "./urls.txt", "l-urls", "l-l", "h-urls", "lists/a.txt", "l-lists/a.txt", "job.yaml", "ca.pem", "before.jsonl",
+    "own/default/index.mdb", "own/default/VERSION", "l-own/default/index.mdb", "h-index", "own/default/new", "other/a.jpg",
+  ]
+
+  @Test("a report does not replace what the job reads or has cached", arguments: ["json", "jsonl"])
+  func inputs(form: String) async throws {
+    let origin = try makeImageOrigin()
+    let job = try makeJob(origin)
+    func contents() -> [[UInt8]?] { Self.refused.map { job.folder.read($0) } }
+    let before = contents()
+    for path in Self.refused {
+      let result = try await job.prewarm("run", "job.yaml", "--report", "\(form)=\(path)")
+      #expect(result.status == 3 && result.output.isEmpty, "\(path): \(result.status ?? -1) \(result.errorText)")
+      expectGolden(result.errorText, for: "\(form) \(path)")
+    }
+    #expect(contents() == before && origin.requests.isEmpty)
+  }
+
+  @Test("check replaces none of its sources, standard input among them")
+  func sources() async throws {
+    let origin = try makeImageOrigin()
+    let job = try makeJob(origin)
+    for (arguments, target) in [
+      (["urls.txt"], "l-urls"), (["lists/*.txt"], "lists/a.txt"), (["job.yaml"], "own/default/index.mdb"),
+    ] {
+      let result = try await job.start(["check"] + arguments + ["--report", "json=\(target)"]).wait()
+      #expect(result.status == 3, "\(target): \(result.errorText)")
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test("two reports of a job do not go to one file, by whatever path")
+  func links() async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<1))
+    mkdir(job.folder.file("d"), 0o755)
+    symlink("d", job.folder.file("e"))
+    symlink("d/o", job.folder.file("l"))
+    for (first, second) in [("d/o", "e/o"), ("d/o", "l"), ("l", "e/o"), ("e/x/o", "d/x/o")] {
+      let result = try await job.prewarm("run", "job.yaml", "--report", "json=\(first)", "--report", "html=\(second)")
+      #expect(result.status == 3, "\(first) \(second): \(result.errorText)")
+      expectGolden(result.errorText, for: "\(first) \(second)")
+      job.folder.write("{}", to: "in.json")
+      let shown = try await job.prewarm("report", "show", "in.json", "--report", "json=\(first)", "--report", "html=\(second)")
+      #expect(shown.status == 3, "\(shown.errorText)")
+    }
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test(
+    "of two runs that write one report the second ends with 3 before it fetches anything",
+    arguments: ["json", "jsonl", "csv"]
+  )
+  func twoRuns(form: String) async throws {
+    let origin = try makeImageOrigin()
+    let job = JobFolder(urls: imageURLs(origin, 0..<4))
+    let gate = origin.holdAll()
+    let first = try job.start(["run", "job.yaml", "--report", "\(form)=out"] + JobFolder.patience)
+    try await origin.waitForRequests(1)
+    let second = try await job.prewarm("run", "job.yaml", "--report", "\(form)=out", "--set", "cache.namespace=second")
+    #expect(second.status == 3 && second.output.isEmpty, "\(second.errorText)")
+    expectGolden(second.errorText)
+    gate.open()
+    #expect(try await first.wait().status == 0)
+    // A killed run keeps nobody from it.
+    let third = origin.holdAll()
+    job.write(urls: imageURLs(origin, 4..<8))
+    let killed = try job.start(["run", "job.yaml", "--report", "\(form)=out"] + JobFolder.patience)
+    try await origin.waitForRequests(5)
+    killed.send(SIGKILL)
+    _ = try await killed.wait()
+    third.open()
+    #expect(try await job.prewarm("run", "job.yaml", "--report", "\(form)=out").status == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: job.folder.path)
+    #expect(!names.contains { $0.hasPrefix(".prewarm") }, "\(names)")
+  }
+}
