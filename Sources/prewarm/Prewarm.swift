@@ -9,6 +9,10 @@ import WarmJobs
   static let configuration = CommandConfiguration(
     commandName: "prewarm",
     abstract: "Warm image caches and check image URLs.",
+    discussion: """
+      These variables set what neither the job file nor an option sets: PREWARM_CACHE_DIR (cache.directory), PREWARM_CONCURRENCY \
+      (prefetch.concurrency), PREWARM_TIMEOUT (request.timeout), PREWARM_USER_AGENT (request.user-agent) and PREWARM_PROXY (request.proxy).
+      """,
     version: PrewarmVersion.current,
     subcommands: [
       RunCommand.self, CheckCommand.self, InitCommand.self, ValidateCommand.self, ExplainCommand.self, CacheCommand.self,

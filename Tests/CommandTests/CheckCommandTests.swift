@@ -14,7 +14,16 @@ import Testing
     let origin = try makeImageOrigin()
     let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/gone.jpg")])
     let result = try await job.prewarm(
-      "check", "urls.txt", "--json", "-j2", "-o", "out/report.xml", "-o", "report.html", "--set", "request.retries=0"
+      "check",
+      "urls.txt",
+      "--json",
+      "-j2",
+      "-o",
+      "out/report.xml",
+      "-o",
+      "report.html",
+      "--set",
+      "request.retries=0"
     )
     #expect(result.status == 2, "\(result.errorText)")
     let report = try JSONSerialization.jsonObject(with: Data(result.output)) as? [String: Any]

@@ -63,7 +63,9 @@ import Testing
 
   @Test(
     "a report format that isn't one gets the format to write",
-    arguments: [["--report", "xml=out.xml"], ["--report", "jsn=a"], ["--report", "pdf=a"], ["-o", "report.pdf"], ["-o", "-"]]
+    arguments: [
+      ["--report", "xml=out.xml"], ["--report", "jsn=a"], ["--report", "pdf=a"], ["-o", "report.pdf"], ["-o", "-"],
+    ]
   )
   func misspeltFormats(options: [String]) async throws {
     let result = try await JobFolder(urls: []).start(["run", "job.yaml"] + options).wait()

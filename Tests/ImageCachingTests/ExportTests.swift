@@ -162,7 +162,9 @@ import Testing
   @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
     let cache = try makeCache(directory, clock: clock)
     // The format of all is PNG.
-    for url in ["https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif"] {
+    for url in [
+      "https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif",
+    ] {
       clock.advance(by: .seconds(1))
       try cache.put(url, body(10))
       try cache.put("\(url)#transform=resize", body(11), url: url)
@@ -216,10 +218,14 @@ import Testing
     symlink(directory.file("elsewhere/6.png"), directory.file("out/h/6.png"))
 
     var asked = 0
-    let spared = try cache.export(to: target, layout: .urlPath, removesOthers: { _ in
-      asked += 1
-      return false
-    })
+    let spared = try cache.export(
+      to: target,
+      layout: .urlPath,
+      removesOthers: { _ in
+        asked += 1
+        return false
+      }
+    )
     #expect(asked == 1 && spared.removed == 0)
     var removed: [String] = []
     let result = try cache.export(to: target, layout: .urlPath) { event in

@@ -5,7 +5,8 @@ public import Testing
 /// `Tests/Goldens/<Module>/sentences.txt`.
 ///
 /// ``String/masked`` masks ports, temporary folders and process numbers; `⋯` in the file stands for any text. If `PREWARM_UPDATE_GOLDENS`
-/// is set, the sentences of each test that runs are written instead; look at the difference before committing it.
+/// is set, what isn't in the file is written under the heading of each test that runs, and what wasn't seen is removed; look at the
+/// difference before committing it.
 ///
 /// - Parameters:
 ///   - text: A sentence, or a text of several lines.
@@ -34,8 +35,8 @@ private let goldenSentences = Mutex<[String: GoldenModule]>([:])
 private struct GoldenModule {
   let name: String
   var file: SentenceFile
-  /// The headings that an update has written anew.
-  var renewed: Set<String> = []
+  /// The lines before an update of the headings that it has written anew.
+  var renewed: [String: Set<String>] = [:]
 
   init(name: String) {
     self.name = name
@@ -46,8 +47,10 @@ private struct GoldenModule {
     guard Golden.isUpdating else {
       return file.problem(with: sentence, under: heading).map { "Tests/Goldens/\(name)/sentences.txt: \($0)" }
     }
-    if renewed.insert(heading).inserted { file.sections[heading] = [] }
-    guard file.sections[heading, default: []].insert(sentence.line).inserted else { return nil }
+    if renewed[heading] == nil { renewed[heading] = file.sections.updateValue([], forKey: heading) ?? [] }
+    // A line that holds the sentence stays as it is: what varies in it is known.
+    let line = renewed[heading]!.first(where: sentence.isHeld) ?? sentence.line
+    guard file.sections[heading, default: []].insert(line).inserted else { return nil }
     return Golden.write(file.text, to: "\(name)/sentences.txt")
   }
 }

@@ -18,7 +18,7 @@ package struct Sentence {
   fileprivate var start: String { String(line.dropLast(escaped(text).count)) }
 
   /// Whether `golden`, a line of a golden file, is this sentence; `⋯` in it stands for any text.
-  fileprivate func isHeld(by golden: String) -> Bool {
+  package func isHeld(by golden: String) -> Bool {
     if golden == line { return true }
     guard golden.contains("⋯"), golden.hasPrefix(start) else { return false }
     let parts = golden.dropFirst(start.count).split(separator: "⋯", omittingEmptySubsequences: false)

@@ -85,7 +85,8 @@ struct URLPathName {
     guard let tilde = name.lastIndex(of: "~") else { return name.contains(".") }
     let digits = name[name.index(after: tilde)...].utf8
     let rest = digits.dropFirst(AppFileName.digitCount)
-    return digits.count - rest.count == AppFileName.digitCount && digits.prefix(AppFileName.digitCount).allSatisfy(isHexadecimalDigit)
+    return digits.count - rest.count == AppFileName.digitCount
+      && digits.prefix(AppFileName.digitCount).allSatisfy(isHexadecimalDigit)
       && (rest.isEmpty || rest.first == UInt8(ascii: "."))
   }
 

@@ -136,7 +136,7 @@ struct JobReader {
     // What may be a secret, or is too long to repeat, stands for itself by an example.
     let isShown = !text.contains("@") && !text.contains("\n") && text.count <= 60
     guard key.name == "report" else {
-      guard isShown else { return "path: urls.txt" }
+      guard isShown else { return text.contains("://") ? "urls: [https://img.example.com/a.jpg]" : "path: urls.txt" }
       let value = Self.flowText(text)
       guard text.contains("://") else { return "path: \(value)" }
       let isSitemap = [".xml", ".xml.gz"].contains(where: text.lowercased().hasSuffix)
@@ -158,7 +158,8 @@ struct JobReader {
   /// The error of a report whose only key is no format; nil for anything else.
   private func formatError(_ pairs: [YAMLMapping.Pair], of key: JobKey) -> (YAMLNode, String)? {
     guard key.name == "report", pairs.count == 1, let pair = pairs.first, let word = pair.key.scalar?.text else { return nil }
-    let path = pair.value.scalar.flatMap { $0.isNull || $0.text.contains("@") || $0.text.count > 60 ? nil : $0.text } ?? "report.json"
+    let path =
+      pair.value.scalar.flatMap { $0.isNull || $0.text.contains("@") || $0.text.count > 60 ? nil : $0.text } ?? "report.json"
     return (pair.key, ReportFormat.error(word, path: path) { "\($0.rawValue): \(Self.flowText($1))" })
   }
 

@@ -24,10 +24,10 @@ struct JobValueReader {
       if let scalar = node.scalar, EnvironmentExpansion(scalar.text, environment: environment).text == word { return .word(word) }
       return value(node, inner)
     case .list(let inner):
-      guard let items = node.sequence else { return refuse(node) }
+      guard let items = node.sequence else { return refuse(node, isList: true) }
       return .list(items.compactMap { item in value(item, inner).map { ($0, item.location.range.start.line) } })
     case .statuses(let bounds):
-      guard let items = node.sequence else { return refuse(node) }
+      guard let items = node.sequence else { return refuse(node, isList: true) }
       return .ranges(items.compactMap { statuses($0, bounds) })
     case .headers(let ofVariant):
       guard let mapping = node.mapping else { return refuse(node) }
@@ -213,7 +213,9 @@ struct JobValueReader {
   }
 
   /// Reports what stands there instead of what the key needs.
-  private func refuse<Value>(_ node: YAMLNode) -> Value? {
+  ///
+  /// - Parameter isList: whether that is a list, of which a single value may be an item.
+  private func refuse<Value>(_ node: YAMLNode, isList: Bool = false) -> Value? {
     guard let written = node.scalar, !written.isNull else {
       errors.add("'\(name)' needs \(whole.expectation), not \(node.kindPhrase)", at: node)
       return nil
@@ -226,7 +228,7 @@ struct JobValueReader {
       errors.add("'\(name)' needs \(whole.expectation), not text; remove the quotes", at: node)
     } else {
       let isShownWhole = shown == "'\(written.text)'" && !written.text.contains { ",[]{}#\"'".contains($0) }
-      let advice = whole.isList && isShownWhole ? "; write \(name): [\(written.text)]" : ""
+      let advice = isList && isShownWhole ? "; write \(name): [\(written.text)]" : ""
       errors.add("'\(name)' needs \(whole.expectation), not \(shown)\(advice)", at: node)
     }
     return nil
@@ -234,15 +236,6 @@ struct JobValueReader {
 }
 
 extension JobValueType {
-  /// Whether it is written in brackets.
-  fileprivate var isList: Bool {
-    switch self {
-    case .list, .statuses: true
-    case .either(_, let inner): inner.isList
-    default: false
-    }
-  }
-
   /// The type of a single value in a list or beside a word.
   fileprivate var innermost: JobValueType {
     switch self {

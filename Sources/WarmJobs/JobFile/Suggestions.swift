@@ -42,7 +42,9 @@ extension ReportFormat {
   /// Why `word` names no form of reports, and what to write for a report to `path`; ends without a full stop.
   public static func error(_ word: String, path: String, written: (ReportFormat, String) -> String) -> String {
     let names = allCases.map(\.rawValue)
-    let meant = ReportFormat(fileExtension: word.lowercased()) ?? Suggestions.nearest(to: word, among: names).flatMap { ReportFormat(rawValue: $0) }
+    let meant =
+      ReportFormat(fileExtension: word.lowercased())
+      ?? Suggestions.nearest(to: word, among: names).flatMap { ReportFormat(rawValue: $0) }
     guard let meant else { return "'\(word)' is not a report format; use \(JobValueType.alternatives(names))" }
     return "'\(word)' is not a report format; write \(written(meant, path))"
   }

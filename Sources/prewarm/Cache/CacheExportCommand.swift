@@ -34,10 +34,10 @@ extension CacheCommand {
         """
     )
 
-    @Option(help: "How files are named: url-path or sdwebimage (default: url-path).")
+    @Option(help: "How files are named; url-path by default.")
     var layout: Layout?
 
-    @Flag(help: "With sdwebimage, its default here: add the extension of the URL's path to the name, as SDWebImage does.")
+    @Flag(help: "Add the extension of the URL's path to the name, as SDWebImage does; implies --layout sdwebimage.")
     var withExtension = false
 
     @Flag(help: "Export resized images instead of those stored as they came.")
@@ -168,7 +168,9 @@ extension CacheCommand {
         (result.superseded, "older image", " of the same URL"), (result.collisions, "image", ": same path as another URL"),
         (result.transformed, "resized image", " (use --transformed to export them)"),
       ]
-      var clauses = ["\(counted(UInt64(result.exported), "image")), \(byteCount(Double(result.bytes))) to \(escapedForTerminal(to))"]
+      var clauses = [
+        "\(counted(UInt64(result.exported), "image")), \(byteCount(Double(result.bytes))) to \(escapedForTerminal(to))"
+      ]
       clauses += skipped.filter { $0.0 > 0 }.map { "\(counted(UInt64($0.0), $0.1)) skipped\($0.2)" }
       if result.missing > 0 { clauses.append("\(counted(UInt64(result.missing), "image")) of the job not cached") }
       if result.removed > 0 { clauses.append("\(counted(UInt64(result.removed), "file")) deleted") }

@@ -26,6 +26,8 @@ struct RunCommand: ParsableCommand {
         2          done, but beyond fail-on
         3          the job file or the command line is wrong, or another run writes the same report; nothing was fetched
         130, 143   interrupted by SIGINT, SIGTERM; a re-run goes on from the cache
+
+      PREWARM_CONCURRENCY, PREWARM_TIMEOUT, PREWARM_USER_AGENT and PREWARM_PROXY set what neither the job file nor an option sets.
       """
   )
 

@@ -266,7 +266,9 @@ import Testing
     expectGolden(other.errorText, for: "same file")
     scene.job.folder.write("version: 1\nname: catalog\nmanifests: [{path: urls.txt}]\n", to: "catalog.yaml")
     let third = try await scene.job.prewarm("enqueue", "catalog.yaml", "--queue", scene.redis.url)
-    #expect(third.status == 1 && third.errorText.contains("'test' (job.yaml)") && third.errorText.contains("'catalog' (catalog.yaml)"))
+    #expect(
+      third.status == 1 && third.errorText.contains("'test' (job.yaml)") && third.errorText.contains("'catalog' (catalog.yaml)")
+    )
     expectGolden(third.errorText, for: "another file")
     scene.job.write(urls: [origin.url("/images/2.jpg")])
     #expect(try await scene.enqueue("--order", "lifo", "--replace").wait().status == 0)
