@@ -114,7 +114,7 @@ import Testing
     run.record(.failed(Failure(.empty, status: 203, message: "no bytes")))
     run.record(EntryResult(.blacklisted))
     let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
-    #expect(groups.map(\.title) == ["404 Not Found", "empty body", "410 Gone", "known bad"])
+    #expect(groups.map(\.title) == ["http-status 404", "empty", "http-status 410", "blacklisted"])
     #expect(groups[0].failed == 3)
     #expect(groups[0].blacklisted == 4)
     #expect(groups[0].hosts == [HostCount(host: "b.example.com", count: 4), HostCount(host: "img.example.com", count: 3)])

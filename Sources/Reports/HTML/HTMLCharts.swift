@@ -120,7 +120,8 @@ extension HTMLPage {
       columns: ["up to", "transfers"],
       rows: histogram.buckets.map { [latency($0.upperBound), grouped($0.count)] }
     ) { page in
-      page.grid(chart.frame) { grouped(UInt64($0)) }
+      // Half a transfer is none.
+      page.grid(chart.frame) { $0 == $0.rounded() ? grouped(UInt64($0)) : "" }
       for tick in chart.ticks {
         page.label(tickLatency(tick), x: chart.x(milliseconds: tick), y: chart.frame.bottom + 18)
       }

@@ -213,10 +213,10 @@ struct TextPage {
 
   /// Writes clauses after a label, separated by commas, with line breaks between words where the width ends, aligned after the label.
   mutating func paragraph(_ label: String, _ clauses: [String], indent: Int = 11, style: Style = .plain) {
-    let words = clauses.joined(separator: ", ").split(separator: " ")
+    let words = clauses.joined(separator: ", ").split(separator: " ", omittingEmptySubsequences: false)
     var prefix = label.padded(to: indent)
     var current = ""
-    for word in words {
+    for word in words where !(word.isEmpty && current.isEmpty) {
       if !current.isEmpty, indent + columns(of: current) + 1 + columns(of: String(word)) > width {
         line(prefix + styled(current, style))
         prefix = String(repeating: " ", count: indent)
