@@ -49,7 +49,7 @@ import Testing
     }
     let job = JobFolder(urls: [origin.url("/long.jpg"), origin.url("/short.jpg")], keys: "cache: {freshness: http}")
     for outcome in ["downloaded", "hit_disk"] {
-      let run = try await job.runJob()
+      let run = try await job.runJob("--verbose")
       #expect(run.totals[outcome] == 2)
       let end = try #require(run.section("cache")["fresh_until"] as? String)
       #expect(try moment(end) <= moment(run.report["finished_at"]) + 3600)

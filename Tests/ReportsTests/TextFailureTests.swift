@@ -108,7 +108,7 @@ private func makeBrokenRun() -> RunReport {
   @Test("the verdict of a check is its last line") func theVerdictOfACheckIsItsLastLine() {
     let report = makeBrokenRun().finish(makeEnd(after: .seconds(40)))
     let page = lines(TextReport(order: .failuresFirst).text(report)).dropLast()
-    #expect(page.first?.isEmpty == false)
+    #expect(page.first == "Failures")
     expectGolden(page.last)
     #expect(page.last?.hasPrefix("homepage  FAILED  ") == true)
   }

@@ -21,7 +21,7 @@ public struct TextReport: ReportForm {
   }
 
   /// The narrowest page that is laid out for; a narrower terminal breaks lines by itself.
-  static let minimumWidth = 40
+  static let minimumWidth = 20
   /// The width of a page where no terminal has one.
   public static let defaultWidth = 80
   /// How many failures are listed by default.
@@ -60,7 +60,7 @@ public struct TextReport: ReportForm {
   public func write(_ report: FinishedReport, to output: inout OutputBuffer) {
     if detail == .failures, report.exitStatus == .withinLimits, report.standings.counting == 0 { return }
     var findings = makePage()
-    findings.writeFindings(report)
+    findings.writeFindings(report, order)
     var page = makePage()
     switch order {
     case .verdictFirst:
@@ -96,14 +96,15 @@ extension TextPage {
   }
 
   /// All but the verdict, with a blank line above each part.
-  fileprivate mutating func writeFindings(_ report: FinishedReport) {
+  fileprivate mutating func writeFindings(_ report: FinishedReport, _ order: TextReport.Order) {
     if detail == .failures {
       writeFailures(report)
       return writeFooter { $0.writeWarnings(report.warnings) }
     }
     let isWhole = !report.isAllGood || detail == .all
-    if isWhole { writeOutcomes(report) }
+    if isWhole, order == .verdictFirst { writeOutcomes(report) }
     writeFailures(report)
+    if isWhole, order == .failuresFirst { writeOutcomes(report) }
     if detail == .all { writeHosts(report) }
     writePlaceholders(report)
     writeRemoteCaches(report)

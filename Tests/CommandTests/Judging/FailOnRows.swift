@@ -3,34 +3,41 @@ import TestSupport
 
 extension FailOnRow {
   static let failures: [FailOnRow] = [
-    FailOnRow(name: "all good", good: 3, status: 0, says: "all good"),
-    FailOnRow(name: "one bad, none borne", good: 9, missing: 1, status: 2, says: "1 bad: more than fail-on.failures (0)"),
+    FailOnRow(name: "all good", good: 3, status: 0, says: "OK"),
+    FailOnRow(name: "one bad, none borne", good: 9, missing: 1, status: 2, says: "FAILED 1 of 10 URLs is bad (limit 0)"),
     FailOnRow(
       name: "as many as borne",
       good: 3,
       missing: 2,
       rules: ["failures=2"],
       status: 0,
-      says: "which fail-on.failures allows"
+      says: "OK"
     ),
-    FailOnRow(name: "one more than borne", good: 3, missing: 3, rules: ["failures=2"], status: 2, says: "3 bad: more than"),
-    FailOnRow(name: "the very percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "allows"),
+    FailOnRow(
+      name: "one more than borne",
+      good: 3,
+      missing: 3,
+      rules: ["failures=2"],
+      status: 2,
+      says: "3 of 6 URLs are bad (limit 2)"
+    ),
+    FailOnRow(name: "the very percentage", good: 9, missing: 1, rules: ["failures=10%"], status: 0, says: "OK"),
     FailOnRow(
       name: "above the percentage",
       good: 8,
       missing: 2,
       rules: ["failures=10%"],
       status: 2,
-      says: "2 bad (20.0 %): more"
+      says: "2 of 10 URLs are bad (20.0 %, limit"
     ),
-    FailOnRow(name: "just above it", good: 9, missing: 1, rules: ["failures=9.9%"], status: 2, says: "(10.0 %): more than"),
+    FailOnRow(name: "just above it", good: 9, missing: 1, rules: ["failures=9.9%"], status: 2, says: "(10.0 %, limit 9.9 %)"),
     FailOnRow(
       name: "29 %, which is less than 29 / 100 in binary",
       good: 71,
       missing: 29,
       rules: ["failures=29%"],
       status: 0,
-      says: "allows"
+      says: "OK"
     ),
     FailOnRow(
       name: "what is left out is no part of the whole",
@@ -39,7 +46,7 @@ extension FailOnRow {
       lines: (0..<95).map { "http://img.example.com/left/out/\($0).jpg" },
       options: ["--set", "manifests.0.exclude=[/left/**]"],
       status: 2,
-      says: "1 bad"
+      says: "is bad"
     ),
     FailOnRow(
       name: "a percentage of what was not left out",
@@ -49,12 +56,12 @@ extension FailOnRow {
       rules: ["failures=10%"],
       options: ["--set", "manifests.0.exclude=[/left/**]"],
       status: 2,
-      says: "1 bad (20.0 %)"
+      says: "(20.0 %, limit"
     ),
-    FailOnRow(name: "0 % of nothing bad", good: 3, rules: ["failures=0%"], status: 0, says: "all good"),
-    FailOnRow(name: "never", missing: 5, rules: ["failures=never"], status: 0, says: "5 bad, which fail-on.failures allows"),
-    FailOnRow(name: "a line that is no URL", good: 1, lines: ["ftp://img.example.com/a.jpg"], status: 2, says: "1 bad"),
-    FailOnRow(name: "known bad is bad", good: 1, missing: 2, earlierRuns: 1, status: 2, says: "2 bad"),
+    FailOnRow(name: "0 % of nothing bad", good: 3, rules: ["failures=0%"], status: 0, says: "OK"),
+    FailOnRow(name: "never", missing: 5, rules: ["failures=never"], status: 0, says: "OK 5 of 5 URLs are bad"),
+    FailOnRow(name: "a line that is no URL", good: 1, lines: ["ftp://img.example.com/a.jpg"], status: 2, says: "is bad"),
+    FailOnRow(name: "known bad is bad", good: 1, missing: 2, earlierRuns: 1, status: 2, says: "2 of"),
   ]
 
   static let kinds: [FailOnRow] = [
@@ -64,7 +71,7 @@ extension FailOnRow {
       missing: 2,
       rules: ["failures=never", "kinds.http-status=1"],
       status: 2,
-      says: "2 http-status: more than fail-on.kinds.http-status (1)"
+      says: "2 URLs failed with http-status (limit 1)"
     ),
     FailOnRow(
       name: "a kind at its count",
@@ -86,7 +93,7 @@ extension FailOnRow {
       pages: 1,
       rules: ["failures=never", "kinds.not-an-image=0", "kinds.http-status=2"],
       status: 2,
-      says: "1 not-an-image: more than fail-on.kinds.not-an-image (0)"
+      says: "1 URL failed with not-an-image (limit 0)"
     ),
     FailOnRow(name: "a kind at its percentage", good: 9, missing: 1, rules: ["failures=1", "kinds.http-status=10%"], status: 0),
     FailOnRow(
@@ -95,30 +102,30 @@ extension FailOnRow {
       missing: 2,
       rules: ["failures=never", "kinds.http-status=10%"],
       status: 2,
-      says: "2 http-status (20.0 %): more than fail-on.kinds.http-status (10 %)"
+      says: "2 URLs failed with http-status (20.0 %, limit 10 %)"
     ),
     FailOnRow(
       name: "a rule on a kind beside the one on all",
       missing: 1,
       rules: ["kinds.http-status=5"],
       status: 2,
-      says: "1 bad"
+      says: "is bad"
     ),
-    FailOnRow(name: "a kind that is never too much", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "1 bad"),
+    FailOnRow(name: "a kind that is never too much", missing: 1, rules: ["kinds.http-status=never"], status: 2, says: "is bad"),
     FailOnRow(
       name: "known bad counts as its kind",
       missing: 1,
       rules: ["failures=never", "kinds.http-status=0"],
       earlierRuns: 1,
       status: 2,
-      says: "1 http-status"
+      says: "1 URL failed with http-status"
     ),
     FailOnRow(
       name: "by keys of the job file",
       missing: 2,
       keys: "fail-on: {failures: never, kinds: {http-status: 1, dns: 0}, latency: {p99: 10m}}",
       status: 2,
-      says: "2 http-status"
+      says: "2 URLs failed with http-status"
     ),
   ]
 
@@ -129,10 +136,10 @@ extension FailOnRow {
       rules: ["latency.p99=1ms"],
       run: slowly,
       status: 2,
-      says: "more than fail-on.latency.p99 (1.0 ms)"
+      says: "(limit 1.0 ms)"
     ),
     FailOnRow(name: "transfers within their limits", good: 3, rules: ["latency.p50=10m", "latency.max=10m"], status: 0),
-    FailOnRow(name: "no transfer at all", good: 3, rules: ["latency.max=1ms"], earlierRuns: 1, status: 0, says: "all good"),
+    FailOnRow(name: "no transfer at all", good: 3, rules: ["latency.max=1ms"], earlierRuns: 1, status: 0, says: "OK"),
     FailOnRow(name: "a limit that is off", good: 1, rules: ["latency.max=never"], run: slowly, status: 0),
   ]
 
@@ -191,7 +198,7 @@ extension FailOnRow {
         try await job.prewarm("check", "urls.txt", "--fail-on", "kinds.http-status=0", "--fail-on", "failures=50%")
       },
       status: 2,
-      says: "1 http-status: more than"
+      says: "1 URL failed with http-status"
     ),
     FailOnRow(
       name: "the worst of several jobs",
@@ -201,7 +208,7 @@ extension FailOnRow {
         return try await job.prewarm("run", "bad.yaml", "job.yaml")
       },
       status: 2,
-      says: "bad: 1 URL"
+      says: "1 URL"
     ),
     FailOnRow(
       name: "what cannot finish, before what is beyond a limit",
@@ -210,7 +217,7 @@ extension FailOnRow {
         try await job.prewarm("run", "job.yaml", "--report", "json=/dev/full")
       },
       status: 1,
-      says: "1 bad"
+      says: "is bad"
     ),
     FailOnRow(name: "a kind that there is not", good: 1, rules: ["kinds.http-stats=0"], status: 3, says: "http-status"),
     FailOnRow(name: "a percentile that there is not", good: 1, rules: ["latency.p75=2s"], status: 3, says: "p90"),
@@ -228,7 +235,7 @@ extension FailOnRow {
       options: ["--retry-blacklisted"],
       run: afterReport,
       status: 0,
-      says: "1 bad, known"
+      says: "is bad, known"
     ),
     FailOnRow(
       name: "new since an earlier report",
@@ -238,7 +245,7 @@ extension FailOnRow {
       rules: ["baseline=old.jsonl"],
       run: afterReport,
       status: 2,
-      says: "2 bad, 1 of them known, 1 counting"
+      says: "are bad, 1 of them known"
     ),
   ]
 

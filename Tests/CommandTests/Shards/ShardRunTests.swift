@@ -159,7 +159,7 @@ import Testing
       let merged = try await job.start(["report", "merge"] + files + ["--report", "json=merged.json"]).wait()
       #expect(merged.status == 1, "\(files): \(merged.errorText)")
       expectGolden(merged.errorText, for: files.joined(separator: " "))
-      #expect(merged.outputText.hasPrefix("test: "))
+      #expect(merged.outputText.hasPrefix("test "))
       let report = String(decoding: job.folder.read("merged.json") ?? [], as: UTF8.self)
       expectGolden(report.lines(with: #""breakage""#), for: files.joined(separator: " "))
     }
