@@ -95,7 +95,7 @@ import Testing
     func identity(_ path: String) -> FileIdentity { FileIdentity(folder.file(path)) }
     for (path, other) in [
       ("d/a", "e/a"), ("d/a", "b"), ("d/a", "d/./a"), ("d/o", "e/o"), ("d/later", "l"), ("e/later", "l"), ("d/x/y", "e//x/./y"),
-      ("d/x/../y", "d/y"),
+      ("d/x/../y", "d/y"), ("d/x/../a", "d/a"), ("x/y/../../d/a", "b"), ("d/x/y/../../z", "d/z"),
     ] {
       #expect(identity(path) == identity(other), "\(path) \(other)")
     }

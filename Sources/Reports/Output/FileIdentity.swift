@@ -42,7 +42,12 @@ package struct FileIdentity: Hashable {
       if name == ".." {
         missing.insert(name, at: 0)
       } else if name != "." {
-        if missing.first == ".." { missing.removeFirst() } else { missing.insert(name, at: 0) }
+        missing.insert(name, at: 0)
+        guard missing.dropFirst().first == ".." else { continue }
+        // The folder will be made, so that this leads back to the one above it, where the rest may be there.
+        let rest = missing.dropFirst(2).joined(separator: "/")
+        path = resolvedPath(path == "." && !rest.isEmpty ? rest : path + rest)
+        missing = []
       }
     }
     var found = FileIdentity(status)
