@@ -77,7 +77,7 @@ let package = Package(
       ]
     ),
     library("ImageCaching", ["ImagePrimitives", "Threads", "CLMDB", "CXXHash", "CCrypto", "CLinux"]),
-    library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", heap]),
+    library("ImageDownloading", ["ImagePrimitives", "Threads", "ImageURLs", "CCurl", "CLinux", "CZlib", heap]),
     library("ImageManaging", ["ImagePrimitives", "Threads", "ImageURLs", "ImageCoding", "ImageCaching", "ImageDownloading"]),
     // All that a program over the library imports.
     library("PrewarmImages", ["ImagePrimitives", "ImageCoding", "ImageCaching", "ImageDownloading", "ImageManaging"]),

@@ -34,13 +34,16 @@ static inline CURLcode curl_set_prerequest_callback(CURL *easy, curl_prereq_call
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call);
 }
 
-// What is known of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), text (libcurl's own), the
-// pointer kept with it.
+// What is known of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), text (libcurl's own), lists
+// (the caller's to free), the pointer kept with it.
 static inline CURLcode curl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);
 }
 static inline CURLcode curl_get_text(CURL *easy, CURLINFO info, char **value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode curl_get_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
 static inline CURLcode curl_get_pointer(CURL *easy, CURLINFO info, void **value) { return curl_easy_getinfo(easy, info, value); }
 
 // Options of a multi handle: numbers, and the two callbacks of its socket interface.

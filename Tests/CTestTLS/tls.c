@@ -2,11 +2,12 @@
 
 #include <openssl/ssl.h>
 
-static int choose_http2(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered, unsigned int count,
-                        void *context) {
-  static const unsigned char http2[] = {2, 'h', '2'};
+// HTTP/2 where the client speaks it, else HTTP/1.1.
+static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
+                           unsigned int count, void *context) {
+  static const unsigned char known[] = {2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
   unsigned char *found = NULL;
-  int status = SSL_select_next_proto(&found, length, http2, sizeof http2, offered, count);
+  int status = SSL_select_next_proto(&found, length, known, sizeof known, offered, count);
   *chosen = found;
   return status == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
@@ -16,7 +17,7 @@ void *test_tls_accept(int descriptor, const char *certificate, const char *key) 
   SSL *ssl = NULL;
   if (SSL_CTX_use_certificate_chain_file(context, certificate) == 1 &&
       SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1) {
-    SSL_CTX_set_alpn_select_cb(context, choose_http2, NULL);
+    SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
     ssl = SSL_new(context);
     SSL_set_fd(ssl, descriptor);
     if (SSL_accept(ssl) != 1) {

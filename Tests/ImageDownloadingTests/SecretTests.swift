@@ -63,6 +63,28 @@ struct SecretTests {
     #expect(other.forOtherOrigin == other && PreparedOptions(other) != PreparedOptions(own))
   }
 
+  @Test("a server that sets cookies without end loses them, and other servers keep theirs")
+  func manyCookies() async throws {
+    let flood = try Origin(
+      fallback: .computed { request in
+        let fields = (0..<49).map {
+          ("Set-Cookie", "c\(request.path.dropFirst())-\($0)=\(String(repeating: "x", count: 20)); Path=/")
+        }
+        return .body([1], headers: HeaderFields(fields))
+      }
+    )
+    let other = try Origin(fallback: .body([1], headers: ["Set-Cookie": "id=7; Path=/"]), addresses: [.ipv6])
+    let options = DownloadOptions.forTests(handlesCookies: true)
+    let fetcher = try Fetcher()
+    let urls = [other.url("/a")] + (1...7).map { flood.url("/\($0)") } + [other.url("/a")]
+    let ends = try await fetcher.fetchInTurn(urls.map { ($0, options) })
+    #expect(ends.count { $0.image != nil } == 9)
+    #expect(other.requests.map { $0.headers["Cookie"] } == [nil, "id=7"])
+    let sent = flood.requests.map { $0.headers["Cookie"]?.split(separator: ";").count ?? 0 }
+    // The sixth response brings more than 256 in all.
+    #expect(sent == [0, 49, 98, 147, 150, 150, 0])
+  }
+
   @Test("the Authorization header is known before sending, for Vary")
   func authorizationIsKnown() throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])

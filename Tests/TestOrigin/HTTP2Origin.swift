@@ -24,6 +24,8 @@ public final class HTTP2Origin: Sendable {
     case reset(UInt32, code: UInt32)
     /// GOAWAY without an error: later streams than `last` were not looked at.
     case goAway(last: UInt32)
+    /// Bytes that need not be a frame.
+    case bytes([UInt8])
     /// The connection's end.
     case close
 
@@ -130,6 +132,7 @@ public final class HTTP2Origin: Sendable {
       return frames
     case .reset(let stream, let code): return self.frame(type: 3, stream: stream, bytes(of: code))
     case .goAway(let last): return self.frame(type: 7, stream: 0, bytes(of: last) + bytes(of: UInt32(0)))
+    case .bytes(let bytes): return bytes
     case .close: return []
     }
   }

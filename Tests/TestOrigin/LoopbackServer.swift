@@ -36,7 +36,7 @@ final class LoopbackStream: @unchecked Sendable {
   private let descriptor: Int32
   private let tls: UnsafeMutableRawPointer?
 
-  /// With certificates it speaks TLS and HTTP/2 alone; nil where the client does not.
+  /// With certificates it speaks TLS, with HTTP/2 if the client does; nil where the client speaks neither that nor HTTP/1.1.
   init?(_ descriptor: Int32, _ certificates: Certificates?) {
     self.descriptor = descriptor
     tls = certificates.flatMap { test_tls_accept(descriptor, $0.server, $0.serverKey) }

@@ -6,7 +6,7 @@ import ImagePrimitives
 struct ResponseFields {
   enum Name: UInt8 {
     case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
-      retryAfter, vary
+      retryAfter, transferEncoding, vary
     // The status of caches on the way.
     case bunnyCache, cacheStatus, cloudflareCacheStatus, serverTiming, xCache, xCacheStatus, xProxyCache
   }
@@ -60,6 +60,7 @@ struct ResponseFields {
       if !lastIsOurs { add(line, .location, "location:") }
     case UInt8(ascii: "r"): add(line, .retryAfter, "retry-after:")
     case UInt8(ascii: "s"): add(line, .serverTiming, "server-timing:")
+    case UInt8(ascii: "t"): add(line, .transferEncoding, "transfer-encoding:")
     case UInt8(ascii: "v"): add(line, .vary, "vary:")
     case UInt8(ascii: "x"):
       add(line, .xCache, "x-cache:")
@@ -116,6 +117,23 @@ struct ResponseFields {
   func joined(_ name: Name) -> String? {
     let all = values.lazy.filter { $0.name == name }.map { String(decoding: bytes[$0.range], as: UTF8.self) }
     return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+
+  /// The codings of the body in the order in which they were applied (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,
+  /// without `identity` and the `chunked` that libcurl undoes.
+  var codings: [String] {
+    var transfer = names(.transferEncoding)
+    if transfer.last == "chunked" { transfer.removeLast() }
+    return (names(.contentEncoding) + transfer).filter { $0 != "identity" }
+  }
+
+  /// Whether the body shows its own end (RFC 9112, section 7.1).
+  var isChunked: Bool { names(.transferEncoding).last == "chunked" }
+
+  /// All of that name, split at commas, in lower case.
+  private func names(_ name: Name) -> [String] {
+    guard let joined = joined(name) else { return [] }
+    return joined.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
   }
 
   /// The headers that set the freshness.

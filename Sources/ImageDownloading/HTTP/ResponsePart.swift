@@ -14,18 +14,20 @@ enum ResponsePart {
 
   /// What an answer brings that has that status and those headers, to a request that goes on from `continuation`.
   init(status: Int, _ fields: ResponseFields, after continuation: BodyContinuation?) {
-    let start = continuation?.start ?? 0
+    let start = continuation?.partStart ?? 0
     let range = fields.bytes(.contentRange).flatMap { ContentRange($0) }
     switch status {
     case 206:
       // What is decoded of a later part of a coded body is none of the image.
-      let isUsable = start == 0 || !fields.has(.contentEncoding)
+      let isUsable = start == 0 || fields.codings.isEmpty
       guard let range, let bytes = range.bytes, bytes.lowerBound == start, isUsable else {
         self = .mismatch(.otherRange)
         return
       }
       if let continuation, continuation.isContradicted(byTotal: range.total, fields) {
-        self = .mismatch(.transient(.truncated, "the image changed after its first \(start) bytes had come"))
+        self = .mismatch(.transient(.truncated, "the image changed after its first \(continuation.start) bytes had come"))
+      } else if let continuation, continuation.wantedBytes == nil, !continuation.canTake(bytes, total: range.total, fields) {
+        self = .mismatch(.otherRange)
       } else {
         self = .part(bytes, total: range.total)
       }

@@ -80,6 +80,8 @@ public struct DownloadOptions: Sendable, Hashable {
   public var decryptor: Decryptor?
   /// Whether nothing of the job's own is sent, since a server named the URL: see ``forOtherOrigin``.
   var isForOtherOrigin = false
+  /// Whether a text is fetched, whose end no image's marks.
+  var isText = false
 
   /// The defaults of a job file.
   public init() {}
@@ -162,6 +164,7 @@ extension DownloadOptions {
   /// Requests a whole text, whatever its type, in place of an image.
   private mutating func fetchText(accept: String) {
     method = .get
+    isText = true
     headers.removeAll { $0.name.equalsIgnoringCase("Accept") || $0.name.equalsIgnoringCase("Range") }
     self.accept = accept
     acceptContentTypes = nil

@@ -5,10 +5,15 @@ import ImagePrimitives
 ///
 /// A class, so that jobs stay small, few of which have one.
 final class BodyContinuation {
+  /// How much of what is here is asked for again, so that the bytes themselves show a part of another version.
+  static let seamBytes = 4096
+
   /// The bytes from the start, or from where the last chunk ended; empty once they have been taken.
   private(set) var prefix: [UInt8]
-  /// How much of the body is here, with what left in chunks: where the request goes on.
+  /// How much of the body is here, with what left in chunks: where the body goes on.
   let start: Int
+  /// The last of these bytes, which the request asks for again; empty for a probe.
+  let seam: [UInt8]
   /// How many bytes from the start a probe wants; nil: all.
   let wantedBytes: Int?
   /// How many requests of the attempt have brought some of them, for a probe.
@@ -36,22 +41,28 @@ final class BodyContinuation {
     hasHandedOver = false
     condition = fields.rangeCondition
     kept = nil
+    seam = []
   }
 
-  /// Of a body that broke off after `start` bytes, the last of which are `prefix`; nil where the server cannot tell whether the rest
-  /// is of the same version, or bytes of others fill what may be kept.
+  /// Of a body that broke off after `start` bytes, the last of which are `prefix` and `seam`; nil where the server cannot tell whether
+  /// the rest is of the same version, so little is here that the seam is no less, or bytes of others fill what may be kept.
   init?(
     _ prefix: [UInt8],
     endingAt start: Int,
+    seam: [UInt8],
     hasHandedOver: Bool,
     totalBytes: Int?,
     status: Int,
     _ fields: ResponseFields,
     counting kept: KeptBytes
   ) {
-    guard let condition = fields.rangeCondition, start > 0, kept.add(prefix.count) else { return nil }
+    guard let condition = fields.rangeCondition, start > Self.seamBytes, seam.count == Self.seamBytes, kept.add(prefix.count)
+    else {
+      return nil
+    }
     self.prefix = prefix
     self.start = start
+    self.seam = seam
     self.totalBytes = totalBytes
     self.hasHandedOver = hasHandedOver
     self.status = status
@@ -64,12 +75,32 @@ final class BodyContinuation {
 
   deinit { kept?.remove(prefix.count) }
 
-  var request: RangeRequest { RangeRequest(from: start, to: wantedBytes, condition: condition) }
+  /// Where the part begins that the request asks for.
+  var partStart: Int { start - seam.count }
+
+  var request: RangeRequest { RangeRequest(from: partStart, to: wantedBytes, condition: condition) }
 
   /// Forgets its bytes, which another has.
   func releasePrefix() {
     kept?.remove(prefix.count)
     prefix = []
+  }
+
+  /// Whether a part can be added to a body that is wanted whole.
+  func canTake(_ bytes: Range<Int>, total: Int?, _ fields: ResponseFields) -> Bool {
+    guard let whole = total ?? totalBytes, bytes.upperBound > start, bytes.upperBound <= whole else { return false }
+    return isShownSame(byTotal: total, fields)
+  }
+
+  /// Whether a part of that total and with those headers is shown to be of the prefix's version, if its first bytes are the seam: by a
+  /// validator, or by the length of the whole.
+  func isShownSame(byTotal total: Int?, _ other: ResponseFields) -> Bool {
+    let agree = { (name: ResponseFields.Name) in
+      guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
+      return own == other
+    }
+    if let total, total == totalBytes { return true }
+    return fields.has(.etag) ? agree(.etag) : agree(.lastModified)
   }
 
   /// Whether a part of that total and with those headers is of another version than the prefix.

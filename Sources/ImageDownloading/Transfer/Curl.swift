@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// libcurl as a whole.
 enum Curl {
@@ -56,6 +57,12 @@ final class CurlList {
 ///
 /// A handle takes part in all that its share has, so there are two shares: only one of them has cookies.
 final class CurlShares {
+  /// RFC 6265, section 6.1, asks for as many at least, and for 50 per domain; browsers keep 180 (Chrome, Firefox).
+  private static let maximumCookies = 3000
+  private static let maximumDomainCookies = 180
+  /// The jar is looked at after so many `Set-Cookie` headers.
+  static let checkedCookies = 256
+
   private let plain: UnsafeMutableRawPointer
   private let withCookies: UnsafeMutableRawPointer
 
@@ -82,9 +89,36 @@ final class CurlShares {
 
   /// Empties the jar.
   func clearCookies() {
+    withJar { curl_set_text($0, CURLOPT_COOKIELIST, "ALL") }
+  }
+
+  /// Forgets the cookies of each domain that has more than a browser would keep, and all if there still are too many.
+  func boundCookies() {
+    withJar { easy in
+      var list: UnsafeMutablePointer<curl_slist>?
+      curl_get_list(easy, CURLINFO_COOKIELIST, &list)
+      defer { curl_slist_free_all(list) }
+      let cookies = sequence(first: list, next: { $0?.pointee.next }).compactMap { $0?.pointee.data }
+      var counts: [String: Int] = [:]
+      for cookie in cookies { counts[Self.domain(of: cookie), default: 0] += 1 }
+      guard cookies.count > Self.maximumCookies || counts.values.contains(where: { $0 > Self.maximumDomainCookies }) else {
+        return
+      }
+      let kept = cookies.filter { counts[Self.domain(of: $0), default: 0] <= Self.maximumDomainCookies }
+      curl_set_text(easy, CURLOPT_COOKIELIST, "ALL")
+      if kept.count <= Self.maximumCookies { for cookie in kept { curl_set_text(easy, CURLOPT_COOKIELIST, cookie) } }
+    }
+  }
+
+  /// In the format of Netscape's cookie files it comes first.
+  private static func domain(of cookie: UnsafePointer<CChar>) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: cookie, count: strcspn(cookie, "\t")), as: UTF8.self)
+  }
+
+  private func withJar(_ body: (UnsafeMutableRawPointer) -> Void) {
     guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
     attach(easy, cookies: true)
-    curl_set_text(easy, CURLOPT_COOKIELIST, "ALL")
+    body(easy)
     curl_easy_cleanup(easy)
   }
 }

@@ -21,9 +21,18 @@ final class CurlMulti {
   /// What the system would not watch as libcurl wants, for lack of memory or of watches: asked for again until it does. Without that, a
   /// transfer would wait for what nobody tells it, to the end of its time.
   private var unwatched: [Int32: Int32] = [:]
-  /// By socket: whether libcurl watches it no more, and epoll still does. A connection that is kept goes out of use and into it again with
-  /// every request: that costs one call this way, and three by the book.
-  private var isIdle: [Bool] = []
+  /// Whether a socket is used by transfers.
+  private enum Use: UInt8 {
+    case used
+    /// libcurl watches it no more, and epoll still does. A connection that is kept goes out of use and into it again with every request:
+    /// that costs two calls this way, and three by the book.
+    case idle
+    /// The same for one of HTTP/2, which brings frames that belong to no answer.
+    case idleHTTP2
+  }
+
+  /// By socket.
+  private var uses: [Use] = []
   private let iteration: LoopIteration
 
   /// Watches `wakeDescriptor` beside libcurl's sockets.
@@ -60,7 +69,7 @@ final class CurlMulti {
   /// Sleeps until something happens, at most `milliseconds` (below 0: without end), and lets libcurl work on what did; true where
   /// the wake descriptor can be read.
   func poll(milliseconds: Int32, time: TimeSource, meter: PipelineMeter) -> Bool {
-    for (socket, what) in unwatched { watch(socket, for: what) }
+    for (socket, what) in unwatched { watch(socket, of: nil, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
     let count = epoll_wait(epoll, events, Int32(Self.eventLimit), isLate ? Self.retryMilliseconds : milliseconds)
     iteration.now = time.monotonic()
@@ -70,9 +79,10 @@ final class CurlMulti {
       let event = events[index]
       if event.data.fd == wakeDescriptor {
         isWoken = true
-      } else if isIdle(event.data.fd) {
-        // Its server has ended it, which libcurl sees before it uses it.
-        setIdle(event.data.fd, false)
+      } else if use(of: event.data.fd) != .used {
+        // Its server has ended it, which libcurl sees before it uses it, or has sent what nobody asked for.
+        endIfUnasked(event.data.fd)
+        setUse(of: event.data.fd, .used)
         _ = setWatch(of: event.data.fd, for: CURL_POLL_REMOVE)
       } else {
         act(on: event.data.fd, flags(of: event.events))
@@ -110,23 +120,39 @@ final class CurlMulti {
     return flags
   }
 
-  fileprivate func watch(_ socket: Int32, for what: Int32) {
+  /// - Parameter easy: whose connection it is.
+  fileprivate func watch(_ socket: Int32, of easy: UnsafeMutableRawPointer?, for what: Int32) {
     let isUnwatched = !unwatched.isEmpty && unwatched.removeValue(forKey: socket) != nil
     // Whether it is about to be closed nobody knows; that ends the watch too.
-    setIdle(socket, what == CURL_POLL_REMOVE && !isUnwatched)
-    if what == CURL_POLL_REMOVE && !isUnwatched { return }
+    if what == CURL_POLL_REMOVE {
+      var version = 0
+      if let easy { curl_get_long(easy, CURLINFO_HTTP_VERSION, &version) }
+      let use = version == CURL_HTTP_VERSION_2_0 ? Use.idleHTTP2 : .idle
+      setUse(of: socket, use)
+      endIfUnasked(socket)
+      if !isUnwatched { return }
+    }
+    setUse(of: socket, .used)
     if !setWatch(of: socket, for: what) { unwatched[socket] = what }
   }
 
-  private func isIdle(_ socket: Int32) -> Bool { Int(socket) < isIdle.count && isIdle[Int(socket)] }
+  /// Ends an idle connection on which there is something to read: behind the answer that was asked for, it would be taken for the next
+  /// one's. libcurl sees that it has ended before it uses it.
+  private func endIfUnasked(_ socket: Int32) {
+    guard use(of: socket) == .idle else { return }
+    var byte: UInt8 = 0
+    if recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
+  }
 
-  private func setIdle(_ socket: Int32, _ idle: Bool) {
+  private func use(of socket: Int32) -> Use { Int(socket) < uses.count ? uses[Int(socket)] : .used }
+
+  private func setUse(of socket: Int32, _ use: Use) {
     let index = Int(socket)
-    if index >= isIdle.count {
-      guard idle else { return }
-      isIdle.append(contentsOf: repeatElement(false, count: index + 1 - isIdle.count))
+    if index >= uses.count {
+      guard use != .used else { return }
+      uses.append(contentsOf: repeatElement(.used, count: index + 1 - uses.count))
     }
-    isIdle[index] = idle
+    uses[index] = use
   }
 
   /// Says whether the system does as it is told; a socket that is closed needs no watch.
@@ -149,13 +175,13 @@ final class CurlMulti {
 }
 
 private func socketChanged(
-  _: UnsafeMutableRawPointer?,
+  _ easy: UnsafeMutableRawPointer?,
   _ socket: Int32,
   _ what: Int32,
   _ context: UnsafeMutableRawPointer?,
   _: UnsafeMutableRawPointer?
 ) -> Int32 {
-  Unmanaged<CurlMulti>.fromOpaque(context!).takeUnretainedValue().watch(socket, for: what)
+  Unmanaged<CurlMulti>.fromOpaque(context!).takeUnretainedValue().watch(socket, of: easy, for: what)
   return 0
 }
 

@@ -5,7 +5,7 @@ import ImageURLs
 /// What the requests of one job have in common, set on a handle once and kept until another job's request uses the handle.
 final class RequestTemplate {
   /// libcurl reads from a socket in pieces of this size, at most.
-  static let bufferBytes = 64 << 10
+  private static let bufferBytes = 64 << 10
   /// The same for probes: what lies beyond the prefix is read in vain.
   private static let probeBufferBytes = 16 << 10
 
@@ -53,8 +53,9 @@ final class RequestTemplate {
     curl_easy_reset(easy)
     curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
     if kind.method == .head { curl_set_long(easy, CURLOPT_NOBODY, 1) }
-    // This has libcurl decode a body that comes coded nevertheless.
     curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
+    // What comes coded nevertheless is decoded here: libcurl takes a stream that is cut for a whole one.
+    curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))
     curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     curl_set_long(easy, CURLOPT_NETRC, 0)

@@ -14,7 +14,13 @@ extension Transfer {
     drainLimit = bodyBytes + Self.drainedBytes
     hasHandedOver = continuation?.hasHandedOver == true
     isStreamed = hasHandedOver
+    isChunked = false
     isCoded = false
+    decoder = nil
+    imageEnd = nil
+    hasCleanEnd = true
+    expectedSeam = []
+    handedOverTail = continuation.map { Array($0.seam.dropLast($0.prefix.count)) } ?? []
     isResumable = false
     mustStartOver = false
     totalBytes = nil
@@ -32,6 +38,7 @@ extension Transfer {
     guard continuation != nil else { return }
     if hasHandedOver, let job { iteration.streamed.append(.restart(slot: job)) }
     continuation = nil
+    handedOverTail = []
     body = []
     bodyBytes = 0
     drainLimit = Self.drainedBytes
@@ -56,10 +63,27 @@ extension Transfer {
       isNoted = true
       iteration.progressed.append(index)
     }
-    return method == .probe ? receivePrefix(bytes) : receiveWhole(bytes)
+    guard let decoder else { return take(bytes) }
+    if decoder.decode(bytes, take) { return true }
+    if let problem = decoder.problem { refusal = .coding(problem, status: status) }
+    return false
   }
 
+  /// Takes bytes as they are decoded; false stops the transfer.
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool { method == .probe ? receivePrefix(bytes) : receiveWhole(bytes) }
+
   private func receiveWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var bytes = bytes
+    if !expectedSeam.isEmpty {
+      let overlap = bytes.prefix(expectedSeam.count)
+      guard overlap.elementsEqual(expectedSeam.prefix(overlap.count)) else {
+        mustStartOver = true
+        return false
+      }
+      expectedSeam = expectedSeam.dropFirst(overlap.count)
+      bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(overlap.count))
+      if bytes.isEmpty { return true }
+    }
     if continuation != nil, let declaredBytes, bytes.count > declaredBytes - bodyBytes {
       refusal = .otherRange
       return false
@@ -78,10 +102,7 @@ extension Transfer {
       refusal = .tooLarge(limit: options.maxBytes, status: status)
       return false
     }
-    if isCoded, unpacksTooFar {
-      refusal = .bomb(status: status)
-      return false
-    }
+    imageEnd?.add(UnsafeRawBufferPointer(rebasing: bytes))
     body.append(contentsOf: bytes)
     return true
   }
@@ -100,11 +121,17 @@ extension Transfer {
   func handOver() {
     let isLast = bodyBytes == declaredBytes
     guard let job else { return }
+    if isResumable, !isLast { handedOverTail = lastBytes(BodyContinuation.seamBytes) }
     iteration.streamed.append(.chunk(slot: job, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
     // The beginning is gone.
     plan.settle()
     if !isLast { body.reserveCapacity(min(options.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
+  }
+
+  /// The last `count` bytes of what has come of the body.
+  private func lastBytes(_ count: Int) -> [UInt8] {
+    body.count >= count ? body.suffix(count) : (handedOverTail + body).suffix(count)
   }
 
   /// The body, or what is left of it where it is streamed.
@@ -191,28 +218,70 @@ extension Transfer {
 }
 
 /// Bodies that come coded though none was asked for.
-extension Transfer {
-  /// Up to this size a body may unpack from anything.
-  private static let freeBytes = 1 << 20
-  /// Beyond it, to so many times what came at most: about what deflate does at its best (RFC 1951), and more than images have room for.
-  static let maximumRatio = 1000
+extension Failure {
+  /// A body whose codings can't be undone. Not `undecodable`, which says that an image is broken for good: here no image was seen.
+  static func coding(_ problem: ContentDecoder.Problem, status: Int?) -> Failure {
+    let coded = "the body came with a Content-Encoding that was not asked for"
+    switch problem {
+    case .damaged(let detail):
+      return Failure(.contentType, status: status, message: "\(coded) and could not be undone: \(detail)")
+    case .contradicted(let detail):
+      return .transient(.truncated, "\(coded), and its end doesn't fit the bytes before it: \(detail)")
+    case .excess:
+      return Failure(.contentType, status: status, message: "\(coded), and has more bytes behind the end of the coded ones")
+    case .bomb:
+      return Failure(
+        .tooLarge,
+        status: status,
+        message: "the body comes coded, and unpacks to more than \(ContentDecoder.maximumRatio) times the bytes that came"
+      )
+    }
+  }
 
-  /// Whether it unpacks to more than any image would. Where no length was told, libcurl counts what came only after it is decoded.
-  var unpacksTooFar: Bool {
-    guard bodyBytes > Self.freeBytes else { return false }
-    let uncounted = contentLength == nil ? RequestTemplate.bufferBytes : 0
-    return bodyBytes / Self.maximumRatio > Int(clamping: receivedBytes) + uncounted
+  static func unknownCoding(_ name: String, status: Int?) -> Failure {
+    Failure(
+      .contentType,
+      status: status,
+      message: "the body came with a Content-Encoding that was not asked for and is not known here: \(name.quotable)"
+    )
   }
 }
 
-extension Failure {
-  /// A body that unpacks to far more than came.
-  static func bomb(status: Int?) -> Failure {
-    Failure(
-      .tooLarge,
-      status: status,
-      message: "the body comes coded, and unpacks to more than \(Transfer.maximumRatio) times the bytes that came"
-    )
+/// Bodies whose length nobody told.
+extension Transfer {
+  /// Why a body that has ended well by libcurl's word is not whole, or can't be shown to be; nil if it is whole.
+  ///
+  /// libcurl 7.88 takes streams of HTTP/2 that were reset, and connections of TLS that were cut, for the end of a body.
+  func missingEnd() -> Failure? {
+    if let decoder {
+      guard endsWithPart, decoder.codedBytes > 0, !decoder.isAtEnd else { return nil }
+      return .transient(.truncated, "the coded body ended after \(decoder.codedBytes) bytes, before the end of its coding")
+    }
+    guard var imageEnd else { return nil }
+    return missingEnd(imageEnd.verdict())
+  }
+
+  /// The same for a body that only a decryptor could read.
+  func missingEnd(ofDecrypted body: [UInt8]) -> Failure? {
+    guard options.decryptor != nil, decoder == nil, needsImageEnd else { return nil }
+    var imageEnd = ImageEnd()
+    body.withUnsafeBytes { imageEnd.add($0) }
+    return missingEnd(imageEnd.verdict())
+  }
+
+  /// Whether neither a length nor the coding of the transfer shows where the body ends.
+  var needsImageEnd: Bool {
+    declaredBytes == nil && contentLength == nil && !options.isText && (!isChunked || isHTTP2)
+  }
+
+  private func missingEnd(_ verdict: ImageEnd.Verdict) -> Failure? {
+    switch verdict {
+    case .reached: return nil
+    case .unknowable where hasCleanEnd: return nil
+    case .missing, .unknowable:
+      let end = verdict == .missing ? "before the end of the image" : "and nothing shows that it is whole"
+      return .transient(.truncated, "the body ended after \(bodyBytes) bytes, without a declared length \(end)")
+    }
   }
 }
 
@@ -226,9 +295,11 @@ extension Transfer {
     guard method == .get, failure.isTransient, refusal == nil else { return nil }
     guard disposition == .kept else { return continuation }
     guard isResumable, [.reset, .truncated, .stalled, .timeout].contains(failure.kind) else { return nil }
+    let seam = lastBytes(BodyContinuation.seamBytes)
     return BodyContinuation(
       takeBody(),
       endingAt: bodyBytes,
+      seam: seam,
       hasHandedOver: hasHandedOver,
       totalBytes: totalBytes,
       status: continuation?.status ?? status,

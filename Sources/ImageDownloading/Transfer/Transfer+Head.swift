@@ -13,7 +13,9 @@ extension Transfer {
     }
     // By the answer as it came: what a modifier changes is for who takes the image.
     let length = contentLength
-    isCoded = fields.has(.contentEncoding)
+    let codings = fields.codings
+    isCoded = !codings.isEmpty
+    isChunked = fields.isChunked
     let part = method == .probe || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
     // Where it leads elsewhere, nobody but us sees it.
     if isRedirect { return }
@@ -28,6 +30,7 @@ extension Transfer {
       guard try accepts(part) else { return }
       goOn(with: part)
       try options.checkContentType(fields.last(.contentType), status: status)
+      if method != .head { try makeDecoder(codings) }
     } catch {
       rejection = error
       return
@@ -50,6 +53,7 @@ extension Transfer {
   private func goOn(with part: ResponsePart) {
     guard case .part = part else { return startOver() }
     guard let continuation else { return }
+    expectedSeam = continuation.seam[...]
     fields.inherit([.contentType, .etag, .lastModified, .vary, .acceptRanges], from: continuation.fields)
     // The body has them.
     continuation.releasePrefix()
@@ -89,6 +93,14 @@ extension Transfer {
     }
   }
 
+  private func makeDecoder(_ codings: [String]) throws(Failure) {
+    do throws(ContentDecoder.UnknownCoding) {
+      decoder = try ContentDecoder(codings)
+    } catch {
+      throw .unknownCoding(error.name, status: status)
+    }
+  }
+
   /// Notes how many bytes are to come, and refuses too many.
   private func expect(_ part: ResponsePart, contentLength: Int?) {
     var end = contentLength
@@ -96,14 +108,21 @@ extension Transfer {
     if case .part(let bytes, let told) = part {
       let whole = told ?? (method == .get ? continuation?.totalBytes : nil)
       (end, total) = (bytes.upperBound, whole)
-      endsWithPart = bytes.upperBound == whole || method == .get && whole == nil
+      endsWithPart = bytes.upperBound == whole
     }
     if let total, total > options.maxBytes { refusal = .tooLarge(limit: options.maxBytes, declared: total, status: status) }
     guard !isCoded else { return }
     declaredBytes = end
     totalBytes = total
-    if method != .head { reserve() }
+    if method == .head { return }
+    reserve()
+    guard needsImageEnd else { return }
+    hasCleanEnd = !isHTTP2 && !url.starts(with: "https:".utf8)
+    if options.decryptor == nil { imageEnd = ImageEnd() }
   }
+
+  /// Whether the answer comes in frames, whose last need not have come.
+  var isHTTP2: Bool { number(CURLINFO_HTTP_VERSION) == CURL_HTTP_VERSION_2_0 }
 
   /// The Content-Length, coded or not; nil where it is not told.
   var contentLength: Int? {

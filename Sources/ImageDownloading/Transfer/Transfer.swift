@@ -92,12 +92,24 @@ final class Transfer {
   var plan = PrefixPlan(isJudged: false)
   /// What the request goes on from; nil where the answer begins anew.
   var continuation: BodyContinuation?
+  /// What the next bytes have to be if they are of the same version as those of ``continuation``.
+  var expectedSeam: ArraySlice<UInt8> = []
+  /// The last bytes of the body before ``body``, as many as a further request may need.
+  var handedOverTail: [UInt8] = []
   /// The length of the whole body, as far as it is told.
   var totalBytes: Int?
   /// Whether the whole body ends with the answer's part of it.
   var endsWithPart = true
-  /// Whether the body comes coded, and is decoded by libcurl.
+  /// Whether the body comes in chunks, the last of which ends it.
+  var isChunked = false
+  /// Whether the body comes coded.
   var isCoded = false
+  /// Undoes its codings, if it is kept.
+  var decoder: ContentDecoder?
+  /// Follows the image to its end, if nothing else shows that; nil for other bodies.
+  var imageEnd: ImageEnd?
+  /// Whether a connection's end may be a sign that the body is whole: it is with plain TCP alone.
+  var hasCleanEnd = true
   /// Whether a later request may go on from where the body breaks off.
   var isResumable = false
   /// Whether the request has to be made again for the whole body.
@@ -209,6 +221,10 @@ final class Transfer {
     job = nil
     body = []
     continuation = nil
+    decoder = nil
+    imageEnd = nil
+    expectedSeam = []
+    handedOverTail = []
     isObserved = false
   }
 
@@ -238,6 +254,7 @@ final class Transfer {
       return false
     }
     fields.add(line)
+    if template?.kind.handlesCookies == true, ByteView(line).matchesIgnoringCase("set-cookie:") { iteration.cookiesSet += 1 }
     return true
   }
 

@@ -83,6 +83,7 @@ final class TransferLoop: @unchecked Sendable {
     notifyProgress()
     if isWoken { takeMessages() }
     concludeEnded()
+    boundCookies()
     checkTimeLimits()
     let limit = startWaiting()
     for client in clients.values { client.deliver() }
@@ -165,6 +166,13 @@ final class TransferLoop: @unchecked Sendable {
     for latch in closed { latch.open() }
   }
 
+  /// What a server sets is kept by libcurl, which searches all cookies of a domain for each.
+  private func boundCookies() {
+    guard iteration.cookiesSet >= CurlShares.checkedCookies else { return }
+    iteration.cookiesSet = 0
+    shares.boundCookies()
+  }
+
   private func limitsChanged() {
     monitor.forgetPeak()
     multi.setMaximumConnections(queue.concurrency * 2)
@@ -194,6 +202,8 @@ final class LoopIteration {
   var advanced: [Int] = []
   /// The indices of transfers whose progress is to be reported.
   var progressed: [Int] = []
+  /// `Set-Cookie` headers since the jar was looked at last.
+  var cookiesSet = 0
   /// Connections opened so far, in all iterations.
   var openedConnections = 0
 

@@ -31,11 +31,13 @@ extension Transfer {
     }
     if method == .head { return .response(response(body: [], time, totalBytes: totalBytes, isPrefix: true)) }
     if let declaredBytes, declaredBytes != bodyBytes { return .failure(truncated) }
+    if let failure = missingEnd() { return .failure(failure) }
     if method == .probe { return endOfProbe(time) }
     if !endsWithPart { return .failure(truncated) }
     if isStreamed, bodyBytes > 0 { handOver() }
     do throws(Failure) {
       let body = try options.decrypted(takeBody())
+      if let failure = missingEnd(ofDecrypted: body) { throw failure }
       return .response(response(body: body, time, totalBytes: isStreamed ? bodyBytes : body.count))
     } catch {
       return .failure(error)

@@ -5,7 +5,7 @@ import Testing
 extension FaultRow {
   /// Bodies that break off, and go on in a retry or cannot.
   static let interrupted: [FaultRow] = [
-    resumed("cuts a body once", [whole.brokenOff(afterBytes: 100_000), whole], ranges: [nil, "bytes=100000-"]),
+    resumed("cuts a body once", [whole.brokenOff(afterBytes: 100_000), whole], ranges: [nil, "bytes=95904-"]),
     resumed(
       "resets a body again and again",
       [100_000, 60_000, 1].map { whole.brokenOff(afterBytes: $0, by: .reset) } + [whole],
@@ -14,7 +14,7 @@ extension FaultRow {
     resumed(
       "cuts a body, and has another image by then",
       [whole.brokenOff(afterBytes: 100_000), .ranged(image, type: "image/jpeg", headers: validators("\"2\""))],
-      ranges: [nil, "bytes=100000-"],
+      ranges: [nil, "bytes=95904-"],
       isCountedOnce: false
     ),
     resumed(
@@ -64,7 +64,8 @@ extension FaultRow {
       if let ranges { #expect(requests.map { $0.headers["Range"] } == ranges) }
       for request in requests { #expect((request.headers["Range"] == nil) == (request.headers["If-Range"] == nil)) }
       let downloaded = run.section("bytes")["downloaded"] as? Int ?? 0
-      #expect(isCountedOnce ? downloaded == image.count : downloaded > image.count)
+      // A part begins with the last bytes of the one before.
+      #expect(downloaded >= image.count && (downloaded < image.count + 50_000) == isCountedOnce)
     }
   }
 }

@@ -1,0 +1,199 @@
+import Glibc
+
+/// Follows the structure of an image as its bytes arrive, to tell whether it has come to its end.
+///
+/// It proves nothing else: what it takes for whole may still be undecodable. Bytes behind the end don't matter.
+package struct ImageEnd {
+  /// What is known of the end.
+  package enum Verdict: Sendable, Hashable {
+    /// All bytes up to the image's end are here, or they are text, which is no image.
+    case reached
+    /// The format marks its end, and it isn't here.
+    case missing
+    /// The format doesn't mark its end, or isn't known.
+    case unknowable
+  }
+
+  private enum State {
+    /// The format isn't known yet.
+    case beginning
+    case jpegData, jpegMarker, jpegSegment
+    case pngChunk
+    case gifHeader, gifBlock, gifExtension, gifImage, gifData
+    case webpHeader, bmpHeader
+    case box, largeBox
+    case svg
+    /// Once nothing is left to skip.
+    case ended
+    /// It isn't as the format has it.
+    case broken
+    case unknowable
+  }
+
+  private var state = State.beginning
+  /// What comes next, and doesn't matter.
+  private var skipped = 0
+  /// The bytes of the next part so far, of which ``needed`` are read at once.
+  private var part: [UInt8] = []
+  private var needed = ImageFormat.prefixLength
+  /// Boxes of ISO 14496-12 that were read.
+  private var (hasItems, hasData) = (false, false)
+
+  package init() {}
+
+  /// Adds the next bytes.
+  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      if skipped > 0 {
+        let count = min(skipped, rest.count)
+        skipped -= count
+        rest = rest.dropFirst(count)
+        continue
+      }
+      switch state {
+      case .ended, .broken, .unknowable: return
+      case .jpegData:
+        guard let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, let found = memchr(base, 0xFF, rest.count) else {
+          return
+        }
+        rest = rest.dropFirst(UnsafeRawPointer(found) - base + 1)
+        state = .jpegMarker
+      case .jpegMarker:
+        readMarker(rest.removeFirst())
+      case .svg:
+        part = Array((part + rest).suffix(64))
+        return
+      default:
+        let taken = rest.prefix(needed - part.count)
+        part.append(contentsOf: taken)
+        rest = rest.dropFirst(taken.count)
+        if part.count == needed { read() }
+      }
+    }
+  }
+
+  /// What is known now that no more bytes come.
+  package mutating func verdict() -> Verdict {
+    if case .beginning = state { read() }
+    switch state {
+    case .ended: return skipped == 0 ? .reached : .missing
+    case .box: return skipped == 0 && part.isEmpty && hasItems && hasData ? .reached : .missing
+    // What comes after a root's end is rare, and white space and comments alone.
+    case .svg: return String(decoding: part, as: UTF8.self).trimmedEnd.hasSuffix("svg>") ? .reached : .unknowable
+    case .unknowable: return .unknowable
+    default: return .missing
+    }
+  }
+
+  private mutating func expect(_ next: State, _ count: Int, afterSkipping gap: Int = 0) {
+    state = next
+    needed = count
+    skipped = gap
+    part.removeAll(keepingCapacity: true)
+  }
+
+  /// Reads the part that has come.
+  private mutating func read() {
+    if case .beginning = state { return begin() }
+    let bytes = part
+    bytes.withUnsafeBytes { read(ByteView($0)) }
+  }
+
+  /// Chooses the format by the first bytes, and reads them again.
+  private mutating func begin() {
+    let first = part
+    let sniff = first.withUnsafeBytes { ContentSniff(prefix: $0) }
+    switch sniff {
+    case .image(.jpeg): expect(.jpegData, 0, afterSkipping: 2)
+    case .image(.png): expect(.pngChunk, 8, afterSkipping: 8)
+    case .image(.gif): expect(.gifHeader, 13)
+    case .image(.webp): expect(.webpHeader, 12)
+    case .image(.bmp): expect(.bmpHeader, 6)
+    case .image(.avif), .image(.heic): expect(.box, 8)
+    case .image(.svg): expect(.svg, 0)
+    case .html, .xml, .json, .text: expect(.ended, 0)
+    case .image(.tiff), .image(.ico), .image(.jpegXL), .unknown, .empty: expect(.unknowable, 0)
+    }
+    first.withUnsafeBytes { add($0) }
+  }
+
+  private mutating func read(_ bytes: ByteView) {
+    switch state {
+    case .jpegSegment:
+      let length = bytes.bigEndian16(at: 0) ?? 0
+      expect(.jpegData, 0, afterSkipping: max(0, length - 2))
+    case .pngChunk:
+      let length = (bytes.bigEndian32(at: 0) ?? 0) + 4
+      bytes.matches("IEND", at: 4) ? expect(.ended, 0, afterSkipping: length) : expect(.pngChunk, 8, afterSkipping: length)
+    case .webpHeader:
+      expect(.ended, 0, afterSkipping: max(0, (bytes.littleEndian32(at: 4) ?? 0) - 4))
+    case .bmpHeader:
+      let length = bytes.littleEndian32(at: 2) ?? 0
+      // Some writers leave the size out.
+      expect(length > 6 ? .ended : .unknowable, 0, afterSkipping: max(0, length - 6))
+    case .box, .largeBox: readBox(bytes)
+    default: readGIF(bytes)
+    }
+  }
+
+  /// A marker of JPEG (ITU-T T.81, section B.1.1): what comes between segments is searched as entropy-coded data is.
+  private mutating func readMarker(_ code: UInt8) {
+    switch code {
+    case 0xFF: break
+    case 0x00, 0x01, 0xD0...0xD8: state = .jpegData
+    case 0xD9: expect(.ended, 0)
+    default: expect(.jpegSegment, 2)
+    }
+  }
+
+  /// Blocks of GIF (GIF89a, sections 18 to 27).
+  private mutating func readGIF(_ bytes: ByteView) {
+    let first = Int(bytes.byte(at: 0) ?? 0)
+    let colors = { (flags: UInt8?) in (flags ?? 0) & 0x80 == 0 ? 0 : 3 << (Int((flags ?? 0) & 7) + 1) }
+    switch state {
+    case .gifHeader: expect(.gifBlock, 1, afterSkipping: colors(bytes.byte(at: 10)))
+    case .gifBlock:
+      switch first {
+      case 0x21: expect(.gifExtension, 1)
+      case 0x2C: expect(.gifImage, 9)
+      case 0x3B: expect(.ended, 0)
+      // Decoders pass over stray terminators.
+      case 0x00: expect(.gifBlock, 1)
+      default: expect(.broken, 0)
+      }
+    case .gifExtension: expect(.gifData, 1)
+    // The color table, and the size of the first codes.
+    case .gifImage: expect(.gifData, 1, afterSkipping: colors(bytes.byte(at: 8)) + 1)
+    default: first == 0 ? expect(.gifBlock, 1) : expect(.gifData, 1, afterSkipping: first)
+    }
+  }
+
+  /// Boxes of ISO 14496-12, section 4.2: an image has its items or tracks, and their data.
+  private mutating func readBox(_ bytes: ByteView) {
+    if bytes.matches("meta", at: 4) || bytes.matches("moov", at: 4) { hasItems = true }
+    if bytes.matches("mdat", at: 4) { hasData = true }
+    let length = bytes.bigEndian32(at: 0) ?? 0
+    switch (state, length) {
+    case (.box, 0): expect(.unknowable, 0)
+    case (.box, 1):
+      needed = 16
+      state = .largeBox
+    case (.box, 8...): expect(.box, 8, afterSkipping: length - 8)
+    case (.largeBox, _):
+      let (high, low) = (bytes.bigEndian32(at: 8) ?? 0, bytes.bigEndian32(at: 12) ?? 0)
+      // Sizes beyond what an `Int` holds, and too small ones, are none.
+      guard high < 1 << 31, high << 32 | low >= 16 else { return expect(.broken, 0) }
+      expect(.box, 8, afterSkipping: (high << 32 | low) - 16)
+    default: expect(.broken, 0)
+    }
+  }
+}
+
+extension String {
+  fileprivate var trimmedEnd: Substring {
+    var rest = self[...]
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return rest
+  }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import ImageDownloading
+import ImagePrimitives
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Bodies of which neither a length nor the transfer tells whether they are whole.
+struct BodyEndTests {
+  private static let image = SampleImages.jpeg(1, padding: 3000)
+  private static let half = Array(image.prefix(image.count / 2))
+
+  /// What libcurl 7.88 takes for the end of a body.
+  enum Break: CaseIterable, Sendable {
+    case reset, padding, compression, goAway
+
+    func frames(_ stream: UInt32) -> [HTTP2Origin.Frame] {
+      let id = withUnsafeBytes(of: stream.bigEndian) { Array($0) }
+      return switch self {
+      case .reset: [.reset(stream, code: 0)]
+      // More padding than the frame has bytes, and an index that no table has (RFC 9113, section 6.1; RFC 7541, section 6.1).
+      case .padding: [.bytes([0, 0, 2, 0, 8] + id + [200, 1])]
+      case .compression: [.bytes([0, 0, 2, 1, 5] + id + [0xFF, 0xFF])]
+      case .goAway: [.goAway(last: 0), .close]
+      }
+    }
+  }
+
+  @Test("half an image over HTTP/2 without a length is truncated, however the stream ends", arguments: Break.allCases)
+  func halfOverHTTP2(way: Break) async throws {
+    let certificates = try await Certificates()
+    let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half)] + way.frames($0.stream) }
+    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
+    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).failure)
+    #expect([.truncated, .reset].contains(failure.kind) && failure.isTransient, "\(failure)")
+    if way == .reset { expectGolden(failure.message) }
+  }
+
+  @Test("a whole image over HTTP/2 without a length is good", arguments: [true, false])
+  func wholeOverHTTP2(ends: Bool) async throws {
+    let certificates = try await Certificates()
+    let origin = HTTP2Origin(certificates) {
+      [.head($0.stream), .data($0.stream, Self.image, ends: ends)] + (ends ? [] : [.reset($0.stream, code: 0)])
+    }
+    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.body == Self.image)
+    // Texts have no end of their own.
+    let text = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Array("a\n".utf8), ends: ends)] }
+    let list = options.fetchingText(accept: "*/*", maxBytes: 100)
+    if ends { #expect(try await Fetcher().fetch(text.url("/a"), options: list).image?.body == Array("a\n".utf8)) }
+  }
+
+  @Test("a probe of half an image over HTTP/2 without a length is truncated")
+  func probed() async throws {
+    let certificates = try await Certificates()
+    let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half), .reset($0.stream, code: 0)] }
+    let options = DownloadOptions.forTests(method: .probe, connection: .with(.http2, caFile: certificates.authority))
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).failure?.kind == .truncated)
+  }
+
+  @Test("a TLS connection that ends without an alert ends no image", arguments: [true, false])
+  func cutTLS(isWhole: Bool) async throws {
+    let certificates = try await Certificates()
+    let body = isWhole ? Self.image : Self.half
+    let origin = RawOrigin(certificates) { _ in .init("HTTP/1.1 200 OK\nContent-Type: image/jpeg", body, closes: true) }
+    let options = DownloadOptions.forTests(connection: .with(.http1, caFile: certificates.authority))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options)
+    #expect(end.image?.body == (isWhole ? body : nil))
+    #expect(end.failure?.kind == (isWhole ? nil : .truncated) && end.failure?.isTransient != false)
+  }
+
+  @Test("a closed connection ends an image only where its format does")
+  func closed() throws {
+    let unknown = pattern(5000)
+    let origin = try Origin(["/whole": .noLength(Self.image), "/half": .noLength(Self.half), "/unknown": .noLength(unknown)])
+    #expect(try Fetcher().fetch(origin.url("/whole")).image?.body == Self.image)
+    #expect(try Fetcher().fetch(origin.url("/unknown")).image?.body == unknown)
+    let failure = try Fetcher().fetch(origin.url("/half")).failure
+    #expect(failure?.kind == .truncated && failure?.isTransient == true)
+  }
+
+  @Test("the end of what a decryptor makes counts")
+  func decrypted() throws {
+    let origin = try Origin([
+      "/whole": .noLength(Self.image.map { ~$0 }), "/half": .noLength(Self.half.map { ~$0 }),
+    ])
+    let options = DownloadOptions.forTests().with { $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } } }
+    #expect(try Fetcher().fetch(origin.url("/whole"), options: options).image?.body == Self.image)
+    #expect(try Fetcher().fetch(origin.url("/half"), options: options).failure?.kind == .truncated)
+  }
+
+  // MARK: Coded bodies
+
+  /// As zlib's format codes them, in one stored block.
+  private static func zlib(_ bytes: [UInt8]) -> [UInt8] { [0x78, 0x01] + deflated(bytes) + checksum(bytes) }
+
+  private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+    let count = UInt16(bytes.count)
+    return [1, UInt8(count & 255), UInt8(count >> 8), UInt8(~count & 255), UInt8(~count >> 8)] + bytes
+  }
+
+  /// Adler-32 (RFC 1950, section 8.2).
+  private static func checksum(_ bytes: [UInt8]) -> [UInt8] {
+    var (low, high): (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      low = (low + UInt32(byte)) % 65_521
+      high = (high + low) % 65_521
+    }
+    return withUnsafeBytes(of: (high << 16 | low).bigEndian) { Array($0) }
+  }
+
+  private func fetch(_ body: [UInt8], coding: String, _ options: DownloadOptions = .forTests()) throws -> End {
+    let origin = try Origin(["/a": .body(body, type: "image/jpeg", headers: ["Content-Encoding": coding])])
+    return try Fetcher().fetch(origin.url("/a"), options: options)
+  }
+
+  @Test("a coded body is decoded", arguments: ["gzip", "x-gzip", "GZIP", "deflate", "raw", "identity", "gzip, deflate"])
+  func coded(coding: String) throws {
+    let image = Self.image
+    let body =
+      switch coding {
+      case "deflate": Self.zlib(image)
+      case "raw": Self.deflated(image)
+      case "identity": image
+      case "gzip, deflate": Self.zlib(try gzip(image))
+      default: try gzip(image)
+      }
+    #expect(try fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == image)
+  }
+
+  @Test("a coded body that is cut is truncated, wherever", arguments: ["gzip", "deflate", "raw", "gzip, gzip"])
+  func cut(coding: String) throws {
+    let image = Self.image
+    let body = coding == "deflate" ? Self.zlib(image) : coding == "raw" ? Self.deflated(image) : try gzip(image)
+    let coded = coding == "gzip, gzip" ? try gzip(body) : body
+    for left in [1, 2, 3, 11, coded.count / 2, coded.count - 9, coded.count - 8, coded.count - 1] {
+      for method in [DownloadOptions.Method.get, .probe] {
+        let end = try fetch(Array(coded.prefix(left)), coding: coding == "raw" ? "deflate" : coding, .forTests(method: method))
+        #expect(end.failure?.kind == .truncated && end.failure?.isTransient == true, "\(coding) \(left): \(end)")
+      }
+    }
+  }
+
+  @Test("a coded body must have the checksum and the length that it says")
+  func contradicted() throws {
+    for offset in [1, 5] {
+      var coded = try gzip(Self.image)
+      coded[coded.count - offset] ^= 1
+      let failure = try #require(try fetch(coded, coding: "gzip").failure)
+      #expect(failure.kind == .truncated && failure.isTransient)
+      expectGolden(failure.message)
+    }
+  }
+
+  @Test("bytes behind a coded body fail as content-type", arguments: ["garbage", "member"])
+  func excess(what: String) throws {
+    let coded = try gzip(Self.image)
+    let failure = try #require(try fetch(coded + (what == "member" ? coded : [1, 2, 3]), coding: "gzip").failure)
+    #expect(failure.kind == .contentType && !failure.isTransient)
+    if what == "member" { expectGolden(failure.message) }
+  }
+
+  @Test(
+    "a coding that is not known fails as content-type",
+    arguments: ["br", "zstd", "gzip, br", "gzip,gzip,gzip,gzip,gzip,gzip"]
+  )
+  func unknown(coding: String) throws {
+    let failure = try #require(try fetch(try gzip(Self.image), coding: coding).failure)
+    #expect(failure.kind == .contentType && !failure.isTransient)
+    if coding == "br" { expectGolden(failure.message) }
+  }
+
+  @Test("a coding of the transfer is undone, and has to end too")
+  func transferCoding() throws {
+    let coded = try gzip(Self.image)
+    for count in [coded.count, coded.count - 8] {
+      let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + coded.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
+      let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked", chunk) }
+      let end = try Fetcher().fetch(origin.url("/a"))
+      #expect(end.image?.body == (count == coded.count ? Self.image : nil))
+      #expect(end.failure?.kind == (count == coded.count ? nil : .truncated))
+    }
+  }
+
+  @Test("a text that is coded and cut is truncated, too")
+  func text() throws {
+    let coded = try gzip(Array("http://example.com/a.jpg\n".utf8))
+    let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 1000)
+    #expect(try fetch(coded, coding: "gzip", list).image?.bodyBytes == 25)
+    #expect(try fetch(coded.dropLast(8), coding: "gzip", list).failure?.kind == .truncated)
+  }
+
+  // MARK: Bytes behind an answer
+
+  @Test("bytes behind a complete response are not the next one's", arguments: [100, 65_536, 300_000])
+  func unaskedBytes(padding: Int) async throws {
+    let (first, second) = (SampleImages.jpeg(1, padding: padding), SampleImages.jpeg(2))
+    let evil = SampleImages.jpeg(666)
+    let head = { @Sendable (count: Int) in "HTTP/1.1 200 OK\nContent-Type: image/jpeg\nContent-Length: \(count)" }
+    let origin = RawOrigin { path in
+      let body = path == "/1" ? first : second
+      let unasked = Array((head(evil.count) + "\n\n").replacing("\n", with: "\r\n").utf8) + evil
+      return .init(head(body.count), body + (path == "/1" ? unasked : []))
+    }
+    let fetcher = try Fetcher(concurrency: 1)
+    fetcher.submit([origin.url("/1"), origin.url("/2"), origin.url("/3")])
+    let ends = try await fetcher.recorder.waitForEnds(3)
+    for end in ends { #expect(fetcher.recorder.body(of: end) == (end.id == 1 ? first : second)) }
+    #expect(fetcher.downloader.statistics.openedConnections == 2)
+  }
+}
+
+extension [UInt8] {
+  fileprivate func dropLast(_ count: Int) -> [UInt8] { Array(self[..<(self.count - count)]) }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import ImagePrimitives
+import TestSupport
+import Testing
+
+/// Where images end.
+struct ImageEndTests {
+  private func verdict(_ bytes: some Collection<UInt8>, pieces: Int = .max) -> ImageEnd.Verdict {
+    var end = ImageEnd()
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(pieces)
+      piece.withUnsafeBytes { end.add($0) }
+      rest = rest.dropFirst(piece.count)
+    }
+    return end.verdict()
+  }
+
+  @Test("good images of all formats have reached their ends, and no part of them has")
+  func fixtures() throws {
+    let folder = Fixtures.path("images/good")
+    var counts: [ImageFormat: Int] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() {
+      let bytes = Fixtures.bytes("images/good/\(name)")
+      guard let format = bytes.withUnsafeBytes({ ImageFormat(prefix: $0) }) else { continue }
+      counts[format, default: 0] += 1
+      #expect(verdict(bytes) == .reached, "\(name)")
+      #expect(verdict(bytes, pieces: 7) == .reached, "\(name)")
+      #expect(verdict(bytes + [1, 2, 3]) == .reached || format == .avif, "\(name)")
+      for part in 1..<200 {
+        let count = max(12, bytes.count * part / 200)
+        if count < bytes.count { #expect(verdict(bytes[..<count]) == .missing, "\(name), \(count) of \(bytes.count) bytes") }
+      }
+      #expect(verdict(bytes.dropLast()) == .missing, "\(name)")
+    }
+    print("ends of images: \(counts.map { "\($0.key.name) \($0.value)" }.sorted())")
+    #expect(Set(counts.keys).isSuperset(of: [.jpeg, .png, .gif, .webp, .avif]))
+  }
+
+  @Test("a JPEG ends at its own end, not at its thumbnail's")
+  func thumbnail() {
+    let inner = SampleImages.baseJPEG
+    let length = inner.count + 2
+    let whole = inner[..<2] + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 255)] + inner + inner[2...]
+    #expect(verdict(whole) == .reached)
+    #expect(verdict(whole.prefix(4 + length)) == .missing)
+  }
+
+  @Test("text is no image, and some formats don't mark their end")
+  func others() {
+    #expect(verdict(Array("<html>".utf8)) == .reached)
+    #expect(verdict(Array("<svg xmlns='x'><g/></svg>\n".utf8)) == .reached)
+    #expect(verdict(Array("<svg xmlns='x'><g/>".utf8)) == .unknowable)
+    #expect(verdict([UInt8]()) == .unknowable)
+    #expect(verdict([1, 2, 3] as [UInt8]) == .unknowable)
+    #expect(verdict(Array("II*\0".utf8) + [UInt8](repeating: 0, count: 600)) == .unknowable)
+  }
+
+  @Test("whatever bytes come, it ends", arguments: 0..<20)
+  func noise(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let beginnings: [[UInt8]] = [
+      [0xFF, 0xD8, 0xFF], Array("GIF89a".utf8), [0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10],
+      Array("RIFF\u{0}\u{0}\u{0}\u{0}WEBP".utf8),
+      [0, 0, 0, 24] + Array("ftypavif".utf8), [0, 0, 0, 1] + Array("ftypavif".utf8) + [UInt8](repeating: 0xFF, count: 8),
+    ]
+    for beginning in beginnings {
+      let noise = (0..<3000).map { _ in UInt8.random(in: 0...255, using: &random) }
+      _ = verdict(beginning + noise, pieces: Int.random(in: 1...100, using: &random))
+    }
+  }
+}
