@@ -31,6 +31,9 @@ extension FaultRow {
     .http2("closes midway", kind: "truncated", "the body ended after 2 of") { request in
       [.head(request.stream, length: image.count), .data(request.stream, [0xFF, 0xD8]), .close]
     },
+    .http2("ends half an image, and told no length", kind: "truncated", "before the end of the image") { request in
+      [.head(request.stream), .data(request.stream, Array(image.prefix(1500)), ends: true)]
+    },
     .http2("sends less than it said", kind: "reset", "broke the connection off") { request in
       [.head(request.stream, length: image.count), .data(request.stream, Array(image.dropLast()), ends: true)]
     },

@@ -127,7 +127,7 @@ extension FaultRow {
     .server(
       "a coding that no one knows",
       "content-type",
-      "Unrecognized content encoding",
+      "snappy",
       .body(image, type: "image/jpeg", headers: ["Content-Encoding": "snappy"])
     ),
   ]
