@@ -280,7 +280,7 @@ extension Transfer {
     case .unknowable where hasCleanEnd: return nil
     case .missing, .unknowable:
       let end = verdict == .missing ? "before the end of the image" : "and nothing shows that it is whole"
-      return .transient(.truncated, "the body ended after \(bodyBytes) bytes, without a declared length \(end)")
+      return .transient(.truncated, "the body, whose length was not declared, ended after \(bodyBytes) bytes, \(end)")
     }
   }
 }
