@@ -162,10 +162,10 @@ import Testing
   }
 
   @Test("a mode that makes no request rejects fetched manifests") func whatMakesNoRequestRefusesThem() throws {
-    var job = try job("http://127.0.0.1:9/list.txt")
-    job.cache.mode = .only
+    var only = try job("http://127.0.0.1:9/list.txt")
+    only.cache.mode = .only
     for isDryRun in [false, true] {
-      let error = #expect(throws: JobError.self) { [job] in try PreparedJob(job, isDryRun: isDryRun) }
+      let error = #expect(throws: JobError.self) { try PreparedJob(only, isDryRun: isDryRun) }
       expectGolden(error?.description)
     }
   }
