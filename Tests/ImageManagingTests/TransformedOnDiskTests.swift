@@ -168,6 +168,7 @@ import Testing
   @Test("an outdated original doesn't outlive a new one that isn't kept") func oldOriginals() async throws {
     _ = try await loader.load(url)
     loader.clock.advance(by: .seconds(8 * 86_400))
+    origin.set("/a.jpg", Album.versioned(SampleImages.jpeg(2), etag: "\"2\""))
     #expect(try await loader.load(url, context()).outcome == .downloaded)
     #expect(try identities() == [transformed])
   }

@@ -32,8 +32,8 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// The longest pause of a host that can't be reached.
   private static let longestUnreachablePause = Duration.seconds(2)
 
-  /// The same for a host that can't be reached, whose downloads have so many retries after such waits.
-  func forUnreachable(_ retries: Int, _ backoff: Backoff, try number: Int) -> CircuitBreaker {
+  /// The same for a host that can't be reached, whose downloads have so many retries after such waits; `number` pauses were before.
+  func forUnreachable(_ retries: Int, _ backoff: Backoff, pause number: Int) -> CircuitBreaker {
     var rules = self
     rules.rounds = min(rounds, retries)
     rules.pause = min(pause, backoff.limit(beforeRetry: number), Self.longestUnreachablePause)
@@ -85,11 +85,11 @@ struct BreakerState {
     }
   }
 
-  /// Tries since the breaker opened that have failed.
-  var failedTries: Int {
+  /// Pauses since its last response.
+  var pausesSoFar: Int {
     switch state {
     case .closed: 0
-    case .open(_, let failedTries), .trying(let failedTries), .down(_, let failedTries): failedTries
+    case .open(_, let failedTries), .trying(let failedTries), .down(_, let failedTries): failedTries + 1
     }
   }
 

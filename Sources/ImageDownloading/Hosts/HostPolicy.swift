@@ -66,7 +66,7 @@ struct HostPolicy {
       if rules.isAdaptive { adaptive.fail(running: running) }
     case .failed(let failure): return fail(failure, by: rules.breaker, running: running, rules, now: now)
     case .unreachable(let failure, let retries, let backoff):
-      let breaker = rules.breaker.forUnreachable(retries, backoff, try: breaker.failedTries)
+      let breaker = rules.breaker.forUnreachable(retries, backoff, pause: breaker.pausesSoFar)
       return fail(failure, by: breaker, running: running, rules, now: now)
     case .nothing:
       if rules.isAdaptive { adaptive.pass() }
