@@ -206,6 +206,15 @@ final class Environment: @unchecked Sendable {
     return fstat(index, &status) == 0 ? Int(status.st_blocks) * 512 : 0
   }
 
+  /// A descriptor of the index, for reading at offsets; nil if the system has none left, or the environment is closed.
+  func duplicateOfIndex() -> FileDescriptor? {
+    gate.lockShared()
+    defer { gate.unlock() }
+    guard handle != nil else { return nil }
+    let number = fcntl(index, F_DUPFD_CLOEXEC, 0)
+    return number < 0 ? nil : FileDescriptor(owning: number)
+  }
+
   /// Calls `body` while no other process has the folder open; throws `inUse` where one has.
   func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     guard let useLock else { throw .readOnly(path: folder.path) }

@@ -52,6 +52,7 @@ final class FlightDispatcher: Sendable {
     receiver: any LoadReceiver,
     decided: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
+    context.readAhead?.note(batch.entries.count)
     var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
     var indices = Array(batch.entries.indices)
     var isTold = [Bool](repeating: false, count: batch.entries.count)

@@ -39,6 +39,8 @@ package final class LoadContext: Sendable {
   /// What tells images in memory apart that are made of the same one.
   let processing: String
   private let notes = Mutex(Notes())
+  /// Reads the cache's index ahead; nil unless a run looks up there.
+  let readAhead: RunReadAhead?
 
   private struct Notes {
     var trimmed = TrimResult()
@@ -61,6 +63,7 @@ package final class LoadContext: Sendable {
     )
     self.cache = usesDisk ? cache : nil
     self.options = options
+    readAhead = cache.flatMap { options.isOfRun && options.mode.reads ? RunReadAhead($0) : nil }
     transform = TransformIdentity(options)
     placeholders = options.verification.placeholderURLs.map { PlaceholderJudge(threshold: $0) }
     self.startedAt = startedAt
@@ -132,6 +135,9 @@ package final class LoadContext: Sendable {
   package var warnings: [String] {
     notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
   }
+
+  /// The run looks nothing up any more.
+  package func endLookUps() { readAhead?.end() }
 
   /// Adds what a trim removed.
   package func recordTrim(_ result: TrimResult) {

@@ -75,6 +75,7 @@ package final class JobSession {
   ) -> PrefetchRun.Summary {
     let prefetch = PrefetchRun(manager: manager, context: context, window: window, deadline: deadline, time: time)
     let summary = control.running(prefetch) { prefetch.run(delegate) }
+    context.endLookUps()
     sampleMemory()
     return summary
   }

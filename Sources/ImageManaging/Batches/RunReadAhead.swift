@@ -1,0 +1,43 @@
+import ImageCaching
+import Synchronization
+
+/// Reads the cache's index ahead for a run, once it has looked up enough to be worth it.
+final class RunReadAhead: Sendable {
+  /// A run of fewer look-ups is done before reading ahead helps.
+  private static let leastLookUps = 1024
+  /// A run that looks up only few of the entries would not use most of what is read.
+  private static let entriesPerLookUp = 256
+
+  private struct State {
+    var lookUps = 0
+    /// So many look-ups begin it; nil: not known yet.
+    var beginning: Int?
+    var reading: IndexReadAhead?
+  }
+
+  private let cache: ImageCache
+  private let state = Mutex(State())
+
+  init(_ cache: ImageCache) { self.cache = cache }
+
+  /// The run looks up so many more.
+  func note(_ count: Int) {
+    state.withLock { state in
+      let before = state.lookUps
+      state.lookUps += count
+      guard state.lookUps >= Self.leastLookUps else { return }
+      let beginning = state.beginning ?? Self.beginning(for: cache)
+      state.beginning = beginning
+      if before < beginning, state.lookUps >= beginning { state.reading = cache.readAhead() }
+    }
+  }
+
+  /// The run looks nothing up any more.
+  func end() { state.withLock { $0.reading = nil } }
+
+  private static func beginning(for cache: ImageCache) -> Int {
+    // An index that can't be read is found by the look-ups.
+    let entries = (try? cache.totals().entries) ?? 0
+    return max(leastLookUps, entries / entriesPerLookUp)
+  }
+}

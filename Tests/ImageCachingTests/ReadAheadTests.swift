@@ -1,0 +1,57 @@
+import CLMDB
+import ImagePrimitives
+import TestSupport
+import Testing
+
+@testable import ImageCaching
+
+/// The pages of the index that are read ahead.
+@Suite struct ReadAheadTests {
+  let directory = TemporaryDirectory()
+
+  private func statistics(_ cache: ImageCache) throws -> MDB_stat {
+    try cache.environment.read { (transaction, tables, _) throws(CacheError) in
+      var statistics = MDB_stat()
+      mdb_stat(transaction.handle, tables.entries, &statistics)
+      return statistics
+    }
+  }
+
+  private func leaves(_ cache: ImageCache) throws -> [UInt64] {
+    guard let file = cache.environment.duplicateOfIndex() else {
+      Issue.record("the index has no descriptor")
+      return []
+    }
+    return try cache.environment.read { (transaction, _, _) throws(CacheError) in
+      IndexPages(file).leaves(of: "entries", in: transaction)
+    }
+  }
+
+  @Test("the pages of the records are found, each once, after changes too", arguments: [0, 1, 100, 6000])
+  func leavesAreFound(count: Int) throws {
+    let cache = try makeCache(directory)
+    for round in 0..<2 {
+      try cache.write { (writer) throws(CacheError) in
+        for number in 0..<count { try writer.put("\(round)/\(number)", body(300)) }
+      }
+    }
+    let found = try leaves(cache)
+    #expect(found.count == Int(try statistics(cache).ms_leaf_pages))
+    #expect(Set(found).count == found.count && found == found.sorted())
+    #expect(count < 6000 || found.count > 400)
+  }
+
+  @Test("a small index isn't read ahead, a large one to its end or until nobody needs it")
+  func readsAhead() throws {
+    let cache = try makeCache(directory)
+    try cache.put("a", body(10))
+    #expect(cache.readAhead() == nil)
+    for batch in 0..<4 {
+      try cache.write { (writer) throws(CacheError) in
+        for number in 0..<64 { try writer.put("\(batch)/\(number)", body(100_000, seed: UInt8(number))) }
+      }
+    }
+    #expect(cache.readAhead() != nil)
+    #expect(try cache.counted().0 == 257)
+  }
+}
