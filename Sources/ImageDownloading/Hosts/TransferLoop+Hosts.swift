@@ -54,14 +54,8 @@ extension TransferLoop {
   }
 
   private func noteFailing(_ host: Int) {
-    let failure = queue.lastFailure(of: host)
-    monitor.note(
-      hosts.origin(host).written,
-      until: queue.pausedUntil(host),
-      status: nil,
-      failure: failure,
-      isDown: queue.isDown(host)
-    )
+    let (until, failure) = queue.stop(of: host)
+    monitor.note(hosts.origin(host).written, until: until, status: nil, failure: failure, isDown: queue.isDown(host))
   }
 
   /// Pauses a host until `time`, and fails downloads that may not wait for so long.

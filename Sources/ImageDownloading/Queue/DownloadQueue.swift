@@ -370,11 +370,10 @@ extension DownloadQueue {
     hosts[host].policy.refusal(patience, now: now)
   }
 
-  /// Until when `host` is paused.
-  func pausedUntil(_ host: Int) -> MonotonicInstant { hosts[host].policy.pausedUntil }
-
-  /// The failure after which requests to `host` last stopped.
-  func lastFailure(of host: Int) -> Failure? { hosts[host].policy.lastFailure }
+  /// Until when `host` is paused, and the failure after which requests to it last stopped.
+  func stop(of host: Int) -> (until: MonotonicInstant, failure: Failure?) {
+    (hosts[host].policy.pausedUntil, hosts[host].policy.lastFailure)
+  }
 
   /// Forgets the failures of all hosts.
   mutating func forgetFailures() {
