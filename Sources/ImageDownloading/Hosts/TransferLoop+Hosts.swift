@@ -54,8 +54,14 @@ extension TransferLoop {
   }
 
   private func noteFailing(_ host: Int) {
-    let (until, failure) = queue.stop(of: host)
-    monitor.note(hosts.origin(host).written, until: until, status: nil, failure: failure, isDown: queue.isDown(host))
+    let policy = queue.policy(of: host)
+    monitor.note(
+      hosts.origin(host).written,
+      until: policy.pausedUntil,
+      status: nil,
+      failure: policy.lastFailure,
+      isDown: policy.breaker.isDown
+    )
   }
 
   /// Pauses a host until `time`, and fails downloads that may not wait for so long.

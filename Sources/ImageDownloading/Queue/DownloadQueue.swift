@@ -370,10 +370,8 @@ extension DownloadQueue {
     hosts[host].policy.refusal(patience, now: now)
   }
 
-  /// Until when `host` is paused, and the failure after which requests to it last stopped.
-  func stop(of host: Int) -> (until: MonotonicInstant, failure: Failure?) {
-    (hosts[host].policy.pausedUntil, hosts[host].policy.lastFailure)
-  }
+  /// What holds for `host` by itself.
+  func policy(of host: Int) -> HostPolicy { hosts[host].policy }
 
   /// Forgets the failures of all hosts.
   mutating func forgetFailures() {
