@@ -31,7 +31,8 @@ import Testing
   }
 
   private static let refused = [
-    "urls.txt", "./urls.txt", "x/../urls.txt", "l-urls", "l-l", "h-urls", "lists/a.txt", "l-lists/a.txt", "job.yaml", "ca.pem", "before.jsonl",
+    "urls.txt", "./urls.txt", "x/../urls.txt", "l-urls", "l-l", "h-urls", "lists/a.txt", "l-lists/a.txt", "job.yaml", "ca.pem",
+    "before.jsonl",
     "own/default/index.mdb", "own/default/VERSION", "l-own/default/index.mdb", "h-index", "own/default/new", "other/a.jpg",
   ]
 
