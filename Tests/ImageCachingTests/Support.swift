@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ImageCaching
 import ImagePrimitives
@@ -208,9 +209,8 @@ extension TemporaryDirectory {
 
   /// The time of modification of a file; nil where there is none.
   func modified(_ name: String) -> Timestamp? {
-    var status = stat()
-    guard stat(file(name), &status) == 0 else { return nil }
-    return Timestamp(milliseconds: Int64(status.st_mtim.tv_sec) * 1000 + Int64(status.st_mtim.tv_nsec) / 1_000_000)
+    let date = try? FileManager.default.attributesOfItem(atPath: file(name))[.modificationDate] as? Date
+    return date.map { Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded())) }
   }
 }
 
