@@ -65,7 +65,7 @@ import WarmJobs
       let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
       if names.isEmpty || word.hasPrefix("-") || word == "help" { return }
       guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
-        throw CommandError(.misused, "unknown command '\(path)\(named(word))'; \(advice(word, names, path))")
+        throw CommandError(.misused, "'\(path)\(named(word))' is not a command; \(advice(word, names, path))")
       }
       command = next
       path += "\(word) "
@@ -75,9 +75,9 @@ import WarmJobs
   /// What to write in place of a word that is no command.
   private static func advice(_ word: String, _ names: [String], _ path: String) -> String {
     if let nearest = Suggestions.nearest(to: word, among: names) { return "did you mean '\(path)\(nearest)'?" }
-    let isJob = [".yaml", ".yml"].contains(where: word.lowercased().hasSuffix)
-    if path.isEmpty, isJob { return "to run a job, write 'prewarm run \(named(word))'" }
-    if path.isEmpty, word.contains(".") { return "to check URLs, write 'prewarm check \(named(word))'" }
+    if path.isEmpty, Source.isLikely(word) {
+      return "check its images with 'prewarm check \(named(word))', or warm a cache with 'prewarm run \(named(word))'"
+    }
     return "the commands are \(names.joined(separator: ", "))"
   }
 
@@ -94,25 +94,9 @@ import WarmJobs
       writeToStandardOutput(message + "\n")
       Glibc.exit(ExitStatus.withinLimits.rawValue)
     }
-    if let hintOfSource {
-      Note.error(hintOfSource)
-    } else {
-      // The parser quotes arguments, which may be URLs.
-      let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
-      writeToStandardError(pieces.joined(separator: "'") + "\n")
-    }
+    // The parser quotes arguments, which may be URLs.
+    let pieces = message.split(separator: "'", omittingEmptySubsequences: false).map { maskingCredentials(String($0)) }
+    writeToStandardError(pieces.joined(separator: "'") + "\n")
     Glibc.exit(ExitStatus.misused.rawValue)
-  }
-
-  /// What to write where a source stands in place of a command; nil elsewhere.
-  private static var hintOfSource: String? {
-    let first = CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") || $0 == "-" }
-    guard let first, !configuration.subcommands.contains(where: { $0.configuration.commandName == first }), Source.isLikely(first)
-    else {
-      return nil
-    }
-    let source = named(first)
-    return
-      "'\(source)' is not a command; check its images with 'prewarm check \(source)', or warm a cache with 'prewarm run \(source)'"
   }
 }

@@ -163,7 +163,7 @@ import Testing
     )
     let result = try await job.prewarm("check", "job.yaml", "--report", "json=report.json")
     #expect(result.status == 0, "\(result.errorText)")
-    #expect(result.outputText.contains("test: 3 URLs"), "\(result.outputText)")
+    #expect(result.outputText.contains("test  OK  1 of 3 URLs"), "\(result.outputText)")
     #expect(job.folder.read("rows.jsonl") == nil)
     let report = try JSONSerialization.jsonObject(with: Data(job.folder.read("report.json") ?? [])) as? [String: any Sendable]
     #expect(report?["exit_status"] as? Int == 0)

@@ -59,14 +59,14 @@ import Testing
   @Test(
     "a signal ends a run that waits for a job, a list, a baseline or a report's reader",
     arguments: [
-      ["run", "pipe"], ["run", "/dev/stdin"], ["check", "pipe"], ["check", "-"],
+      ["run", "pipe.yaml"], ["run", "pipe"], ["run", "/dev/stdin"], ["check", "pipe"], ["check", "-"],
       ["run", "job.yaml", "--set", "fail-on.baseline=pipe"],
     ],
     [SIGINT, SIGTERM]
   )
   func aSignalEndsEachWait(_ arguments: [String], signal: Int32) async throws {
     let job = JobFolder(urls: [])
-    #expect(mkfifo(job.folder.file("pipe"), 0o600) == 0)
+    for name in ["pipe", "pipe.yaml"] { #expect(mkfifo(job.folder.file(name), 0o600) == 0) }
     let command = try job.start(arguments, input: .open)
     try await poll("signals to be watched") { command.watchesSignals }
     command.send(signal)

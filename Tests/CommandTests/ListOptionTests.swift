@@ -54,7 +54,7 @@ import Testing
         input: source == "-" ? .bytes(Array(text.utf8)) : .none
       )
       #expect(
-        result.status == 0 && result.outputText.contains("check: 2 URLs"),
+        result.status == 0 && result.outputText.contains("check  OK  2 URLs"),
         "\(source): \(result.outputText)\(result.errorText)"
       )
     }

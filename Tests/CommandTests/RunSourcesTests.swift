@@ -22,13 +22,13 @@ import Testing
     let input = Command.Input.bytes(Array("\(origin.url("/images/4.jpg"))\n".utf8))
     let first = try await job.start(["run"] + sources, input: input).wait()
     #expect(first.status == 0, "\(first.outputText)\(first.errorText)")
-    expectGolden(first.outputText.timeless.lines(with: "run: 6 URLs"))
+    expectGolden(first.outputText.timeless.lines(with: "6 URLs"))
     // They are in the default cache, of which every job knows them.
     job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
     let requests = origin.requests.count
     let second = try await job.start(["run", "job.yaml"] + sources, input: input).wait()
     #expect(second.status == 0 && origin.requests.count == requests + 1, "\(second.outputText)")
-    let names = second.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: /^(\w+): \d+ URL/)?.1 }
+    let names = second.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: /^(\w+)  OK  \d+ URL/)?.1 }
     #expect(names == ["run", "test"], "\(second.outputText)")
   }
 

@@ -44,9 +44,9 @@ struct ReadCommand: Equatable {
     let commands = try commands(RichRun.report())
     #expect(commands.allSatisfy { $0.name == "error" || $0.name == "warning" })
     expectGolden(commands[0].message)
-    let missing = commands.filter { $0.properties["title"] == "404 Not Found" }
+    let missing = commands.filter { $0.properties["title"] == "http-status 404" }
     #expect(missing.count == 11)
-    #expect(missing[0].properties == ["title": "404 Not Found", "file": "urls/hero.txt", "line": "30"])
+    #expect(missing[0].properties == ["title": "http-status 404", "file": "urls/hero.txt", "line": "30"])
     expectGolden(missing[0].message)
     #expect(missing[10].properties["file"] == nil)
     expectGolden(missing[10].message)
@@ -54,7 +54,7 @@ struct ReadCommand: Equatable {
     #expect(slow.properties == ["title": "timeout"])
     expectGolden(slow.message)
     // The first of each kind come first, errors before warnings.
-    #expect(commands[1...4].map { $0.properties["title"] } == ["404 Not Found", "not an image", "timeout", "invalid URL"])
+    #expect(commands[1...4].map { $0.properties["title"] } == ["http-status 404", "not-an-image", "timeout", "invalid-url"])
     let levels = commands.map(\.name)
     #expect(levels == levels.sorted())
   }
@@ -67,7 +67,7 @@ struct ReadCommand: Equatable {
     rules.failures = .never
     let borne = try commands(RichRun.report(failOn: rules))
     #expect(!borne.contains { $0.name == "error" })
-    #expect(borne.count { $0.properties["title"] == "404 Not Found" } == 11)
+    #expect(borne.count { $0.properties["title"] == "http-status 404" } == 11)
   }
 
   @Test("if failures are allowed, only kinds that break their own rule are errors")

@@ -46,6 +46,7 @@ extension [Job] {
         throw refuse("in the cache \(folder)")
       }
     }
+    if let cache = cacheFolder(above: output.path.absolute) { throw refuse("in the cache \(cache)") }
   }
 }
 
@@ -97,6 +98,16 @@ extension ReportFormat {
     case .json, .csv, .junit, .markdown, .html, .prometheus: false
     }
   }
+}
+
+/// The folder of a cache that `path` lies in, whichever job's it is.
+private func cacheFolder(above path: String) -> String? {
+  var folder = path[...]
+  while let slash = folder.lastIndex(of: "/"), slash > folder.startIndex {
+    folder = folder[..<slash]
+    if ["index.mdb", "VERSION"].allSatisfy({ access("\(folder)/\($0)", F_OK) == 0 }) { return String(folder) }
+  }
+  return nil
 }
 
 /// Whether something other than a regular file is at `path`.

@@ -73,18 +73,18 @@ extension FaultRow {
       part: "network",
       fault: "a host that is down, with 60 URLs",
       keys: "request: {retries: 0}\nprefetch: {deadline: 2s}",
-      outcome: "cancelled",
+      outcome: "failed",
+      kind: "host-down",
       exit: 2,
-      says: ""
+      says: "connection refused"
     ) { scene in
       let port = RefusedPort()
       scene.kept.append(port)
       scene.urls += (0..<60).map { port.url("/\($0).jpg") }
     } check: { scene, result in
       let run = try scene.job.finishedRun(result)
-      // After 20 failures in a row it is left alone, for longer than this run may take.
-      let failed = run.failuresByKind["connect"] ?? 0
-      #expect((20...28).contains(failed) && run.totals["cancelled"] == 60 - failed, "\(run.totals) \(run.failuresByKind)")
+      let kinds = run.failuresByKind
+      #expect((kinds["connect"] ?? 0) + (kinds["host-down"] ?? 0) == 60, "\(run.totals) \(kinds)")
     },
   ]
 }

@@ -26,17 +26,17 @@ struct TwelveWays {
     /// What the text report calls it.
     var title: String {
       switch self {
-      case .missing: "404 Not Found"
-      case .gone: "410 Gone"
-      case .serverError: "500 Internal Server Error"
-      case .page: "not an image"
-      case .empty: "empty body"
-      case .cut: "cut body"
+      case .missing: "http-status 404"
+      case .gone: "http-status 410"
+      case .serverError: "http-status 500"
+      case .page: "not-an-image"
+      case .empty: "empty"
+      case .cut: "truncated"
       case .undecodable: "undecodable"
-      case .wrongType: "content type"
+      case .wrongType: "content-type"
       case .tooManyPixels: "dimensions"
       case .circle: "redirects"
-      case .reset: "connection reset"
+      case .reset: "reset"
       case .bitmap: "format"
       }
     }

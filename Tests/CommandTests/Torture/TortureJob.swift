@@ -73,9 +73,9 @@ final class TortureJob: Sendable {
 
   /// Runs the job under strace with these options, which count from where the job is read.
   func run(in job: JobFolder, _ options: [String]) async throws -> Command.Result {
-    let pipe = job.folder.file("job.pipe")
+    let pipe = job.folder.file("pipe.yaml")
     guard mkfifo(pipe, 0o600) == 0 else { throw NoAnswer(description: "mkfifo: \(String(cString: strerror(errno)))") }
-    let command = try job.start(["run", "job.pipe", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"])
+    let command = try job.start(["run", "pipe.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"])
     var end: Int32 = -1
     try await poll("the command to open its job") {
       end = open(pipe, O_WRONLY | O_NONBLOCK)
