@@ -63,7 +63,8 @@ import WarmJobs
     var path = ""
     for word in arguments {
       let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
-      if names.isEmpty || word.hasPrefix("-") || word == "help" { return }
+      if path.isEmpty, ["--quiet", "-q", "--verbose", "-v"].contains(word) { continue }
+      if names.isEmpty || word.hasPrefix("-") && word != "-" || word == "help" { return }
       guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == word }) else {
         throw CommandError(.misused, "'\(path)\(named(word))' is not a command; \(advice(word, names, path))")
       }

@@ -55,7 +55,7 @@ import Testing
     let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1))))
     let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
     #expect(urls.count { $0.contains("/a/") } == 1000 && urls.count { $0.contains("/b/") } == 10)
-    #expect(text.contains("    … 5 more\n") && text.contains("    … 2 more\n"))
+    #expect(text.contains("  … 7 more"))
   }
 
   @Test("a failure has its variant's curl line") func aFailureHasTheLineOfItsVariant() {

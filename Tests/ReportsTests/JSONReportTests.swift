@@ -80,7 +80,8 @@ let hostileTexts = [
         "schema", "prewarm", "job", "started_at", "finished_at", "duration_seconds", "interrupted", "signal", "deadline_passed",
         "breakage", "manifests_read", "empty", "outstanding", "exit_status", "fail_on", "verdict", "standings", "totals",
         "hit_ratio", "failures_by_kind", "failures_by_status", "bytes", "duplicates", "throughput", "latency_ms", "attempts",
-        "formats", "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups", "failures",
+        "outcomes", "formats", "timeline", "cache", "blacklist", "manifests", "hosts", "hosts_omitted", "failure_groups",
+        "failures",
         "failures_omitted", "placeholders", "requests", "warnings", "peak_memory_bytes", "bounded_by", "bound_shares",
       ]
     )
@@ -118,7 +119,7 @@ let hostileTexts = [
           "outstanding": 0,
           "exit_status": 2,
           "fail_on": {"failures": 0, "kinds": {}, "latency_ms": {}, "empty": true, "unfinished": true, "evicted": true},
-          "verdict": {"reasons": ["1 bad: more than fail-on.failures (0)"]},
+          "verdict": {"reasons": ["1 of 10 URLs is bad (limit 0)"]},
           "standings": {"counting": 1, "known": 0, "in_grace": 0, "counting_by_kind": {"http-status": 1}},
           "totals": {"urls": 10, "hit_memory": 0, "hit_disk": 7, "downloaded": 2, "revalidated": 0, "checked": 0, "failed": 1, \
         "blacklisted": 0, "skipped": 0, "cancelled": 0},
@@ -130,6 +131,9 @@ let hostileTexts = [
           "throughput": {"urls_per_second": 4.0, "bytes_per_second": 800.0},
           "latency_ms": {"count": 2, "p50": 1.841, "p90": 2.0, "p99": 2.0, "max": 2.0, "sum": 4.0, "buckets": [[2.0, 2]]},
           "attempts": {"total": 3, "retried": 0, "waited_seconds": 0.0, "transient_failures": 0},
+          "outcomes": {"downloaded": {"bytes": 2000, "shared": 0, "latency_ms": {"p50": 1.841, "p99": 2.0, "max": 2.0, "sum": 4.0, \
+        "buckets": [[2.0, 2]]}}, "failed": {"bytes": 0, "shared": 0, "latency_ms": {"p50": null, "p99": null, "max": null, "sum": 0.0, \
+        "buckets": []}}},
           "formats": {"jpeg": 2},
           "timeline": null,
           "cache": {"directory": "/var/cache/prewarm", "namespace": "default", "entries": 9898, "body_bytes": 1111111111, \

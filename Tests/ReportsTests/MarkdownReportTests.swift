@@ -40,20 +40,20 @@ let hostileMarkdown = [
     let text = MarkdownReport().text(RichRun.report())
     let expected = [
       "## `homepage`",
-      "**48 URLs in 8.1 s",
+      "**FAILED: 20 of 48 URLs",
       "| hit-disk | 7 | 14.6 % |", "| failed | 19 | 39.6 % |", "| **all** | **48** | |",
-      "| 404 Not Found | 15 | `img.example.com` 15 |", "<details><summary>404 Not Found: 15 URLs</summary>",
+      "| http-status 404 | 15 | `img.example.com` 15 |", "<details><summary>http-status 404: 15 URLs</summary>",
       "- `https://img.example.com/old.jpg` in `urls/hero.txt:30`: `the server answered 404 Not Found`", "- … 5 more",
       "`served HTML as \"image/jpeg\"`", "| `img.example.com` | ",
       "| `cdn.example.com` | 12 |  | `https://cdn.example.com/p/1.png` |",
-      "- `the cache is on a network file system`", "- Cache: 9,898 entries",
+      "- `the cache is on a network file system`", "- Cache: 9,898 images",
     ]
     var rest = text[...]
     for part in expected {
       let range = try #require(rest.range(of: part), "\(part) in \(text)")
       rest = rest[range.upperBound...]
     }
-    expectGolden(text.lines(with: "**48 URLs"), for: "verdict")
+    expectGolden(text.lines(with: "**FAILED"), for: "verdict")
     expectGolden(text.lines(with: "18 count"), for: "standings")
     let nodes = try await nodes(RichRun.report())
     #expect(nodes.named("table").count == 4)

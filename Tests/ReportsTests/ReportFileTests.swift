@@ -167,7 +167,7 @@ import Testing
     #expect(throws: ReportError(.makeFolder, path: folder.file("file/x/report.json"), code: ENOTDIR)) {
       try ReportFile(path: folder.file("file/x/report.json"))
     }
-    #expect(throws: ReportError.self) { try RowJournal<JSONRow>(path: folder.file("folder")) }
+    #expect(throws: ReportError.self) { try JSONLinesJournal(path: folder.file("folder")) }
     #expect(throws: ReportError.self) { try ReportFile(path: "/proc/no-such/report.json") }
   }
 }

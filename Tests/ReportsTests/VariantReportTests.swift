@@ -39,7 +39,7 @@ import Testing
 
   @Test("rows name variant, edge and remote cache, if present")
   func rows() throws {
-    let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let results = [result(.checked, nil), result(.checked, .hit), result(.checked, .miss), result(.checked, .unknown)]
     try journal.finish(run(results, journals: [journal]).finish(makeEnd()))
     let start = #"{"url":"https://img.example.com/a.png","manifest":"urls.txt","line":1,"priority":"normal","outcome":"checked""#

@@ -121,7 +121,7 @@ extension HTMLPage {
       rows: histogram.buckets.map { [latency($0.upperBound), grouped($0.count)] }
     ) { page in
       // Half a transfer is none.
-      page.grid(chart.frame) { $0 == $0.rounded() ? grouped(UInt64($0)) : "" }
+      page.grid(chart.frame) { UInt64(exactly: $0).map { grouped($0) } ?? "" }
       for tick in chart.ticks {
         page.label(tickLatency(tick), x: chart.x(milliseconds: tick), y: chart.frame.bottom + 18)
       }
@@ -213,7 +213,7 @@ extension HTMLPage {
       }
     ) { page in
       page.label("URLs a second", x: chart.frame.left, y: 15, anchor: "start", style: "strong")
-      page.grid(chart.frame) { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64($0)) }
+      page.grid(chart.frame) { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
       for tick in chart.ticks {
         page.label(tickTime(tick, step: chart.tickStep), x: chart.x(seconds: tick), y: ChartFrame.height - 6)
       }

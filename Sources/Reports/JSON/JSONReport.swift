@@ -104,7 +104,7 @@ extension FinishedReport: JSONSection {
     var listed = Fields.isReading ? [] : Array(failures.prefix(FailureRecord.listedLimit))
     try json.list("failures", &listed, .lines)
     if Fields.isReading { failures = listed }
-    json.derived("failures_omitted", totals.bad - UInt64(listed.count))
+    json.derived("failures_omitted", totals.bad - Swift.min(totals.bad, UInt64(listed.count)))
     try json.list("placeholders", &placeholders, .lines)
     try json.list("requests", &requests, .lines)
     // A line is there to be copied, and a report may come from anyone.

@@ -44,10 +44,10 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   /// is there already.
   public func open(_ path: String, options: ReportOptions = ReportOptions()) throws(ReportError) -> any ReportWriter {
     switch self {
-    case .jsonl: try RowJournal<JSONRow>(path: path)
+    case .jsonl: try JSONLinesJournal(path: path)
     case .text: FormWriter(path == "-" ? options.terminal : options.terminal.forFile, file: try ReportFile(path: path))
     case .json: FormWriter(JSONReport(), file: try ReportFile(path: path))
-    case .csv: RowJournal<CSVRow>(file: try ReportFile(path: path))
+    case .csv: CSVJournal(file: try ReportFile(path: path))
     case .junit:
       try JUnitWriter(
         file: try ReportFile(path: path),

@@ -64,7 +64,7 @@ public struct FinishedReport: Sendable {
   }
 
   /// How many failed and blacklisted entries are not listed.
-  public var failuresOmitted: UInt64 { totals.bad - UInt64(failures.count) }
+  public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
 
   /// Entries brought to an end a second; 0 if the run took no time.
   public var urlsPerSecond: Double { perSecond(totals.done) }

@@ -20,42 +20,31 @@ public protocol ReportJournal: AnyObject {
   func flush() throws(ReportError)
 }
 
-/// A report of a row an entry, written to a file as the run goes.
+/// Rows on their way into a file.
 ///
-/// An older report in the file stays until the run begins. After an error nothing more is written: the file then ends with a cut row at
-/// worst, never with a gap. The feed behind the last row is written when the report is whole, so that its readers know one that a killed
-/// run has left, or that a run still writes. A file without rows has the feed alone.
-final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
-  private var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
+/// The feed behind the last row is written when the report is whole, so that its readers know one that a killed run has left, or that a
+/// run still writes. A file without rows has the feed alone.
+struct RowOutput<Syntax: RowSyntax>: ~Copyable {
+  var rows = JournalRows<Syntax>(capacity: RowPieces.bytes + 4096)
   private var pieces = RowPieces()
   private let file: ReportFile
 
-  /// Touches nothing that is in `file` already.
-  init(file: ReportFile) {
-    self.file = file
-    Syntax.appendHeader(to: &rows.buffer)
-  }
+  init(file: ReportFile) { self.file = file }
 
-  var journal: (any ReportJournal)? { self }
+  mutating func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
 
-  func begin() { pieces.attempt { () throws(ReportError) in try file.empty() } }
-
-  func addManifest(_ path: String, file: String?) { rows.addManifest(path) }
-
-  func addVariant(_ variant: RequestVariant) { rows.addVariant(variant) }
-
-  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {
+  mutating func append(_ result: EntryResult, of entry: ReportedEntry) {
     guard pieces.error == nil else { return }
     rows.append(result, of: entry)
     if rows.buffer.count >= RowPieces.bytes { writeOut() }
   }
 
-  func flush() throws(ReportError) {
+  mutating func flush() throws(ReportError) {
     writeOut()
     try pieces.check()
   }
 
-  func finish(_ report: FinishedReport) throws(ReportError) {
+  mutating func finish() throws(ReportError) {
     try flush()
     if !rows.buffer.isEmpty || file.path != "-" {
       rows.buffer.removeAll()
@@ -66,7 +55,7 @@ final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
     try file.commit()
   }
 
-  private func writeOut() {
+  private mutating func writeOut() {
     guard rows.buffer.count > 1 else { return }
     rows.buffer.removeLast(1)
     pieces.write(&rows.buffer) { bytes throws(ReportError) in try file.write(bytes) }

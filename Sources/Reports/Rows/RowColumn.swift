@@ -49,14 +49,9 @@ protocol RowSyntax {
   static func append(list: [String], to output: inout OutputBuffer)
 
   static func end(in output: inout OutputBuffer)
-
-  /// Appends what comes before the rows: nothing by default.
-  static func appendHeader(to output: inout OutputBuffer)
 }
 
 extension RowSyntax {
-  static func appendHeader(to output: inout OutputBuffer) {}
-
   static func append(text: String, to output: inout OutputBuffer) {
     var text = text
     text.withUTF8 { append(text: UnsafeRawBufferPointer($0), to: &output) }

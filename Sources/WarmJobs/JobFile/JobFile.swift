@@ -70,7 +70,7 @@ public enum JobFile {
     environment: [String: String]
   ) throws(JobFileErrors) -> Job {
     let merge = JobOverrideMerge(JobOverride.defaults(in: environment) + overrides, over: root)
-    let errors = JobFileErrorList(options: merge.options, secrets: JobSecrets.ranges(in: root))
+    let errors = JobFileErrorList(options: merge.options, root: root)
     for problem in merge.problems { errors.add(problem.message, at: problem.location) }
     var reader = JobReader(environment: environment, folder: folder, errors: errors)
     reader.read(merge.root)

@@ -72,13 +72,14 @@ public struct JobFileErrors: Error, Sendable, CustomStringConvertible {
 final class JobFileErrorList {
   /// What the command line set, in order: each is a text of its own.
   let options: [SourceText]
-  /// Where secrets stand in the job file.
-  let secrets: [SourceRange]
+  /// Where secrets stand in the job file; looked for with the first error.
+  private lazy var secrets = JobSecrets.ranges(in: root)
+  private let root: YAMLNode
   private var found: [(order: Int, position: SourcePosition, mistake: JobFileError)] = []
 
-  init(options: [SourceText], secrets: [SourceRange]) {
+  init(options: [SourceText], root: YAMLNode) {
     self.options = options
-    self.secrets = secrets
+    self.root = root
   }
 
   /// Those of the job file by location, then those of the options; what an alias repeats is there once.

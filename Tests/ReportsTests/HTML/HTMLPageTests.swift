@@ -183,7 +183,7 @@ import Testing
       "\(sorted.counts)"
     )
     #expect(sorted.shown == [1000, missing, 87, 0, 0])
-    #expect(sorted.kinds == ["503 Service Unavailable"])
+    #expect(sorted.kinds == ["http-status 503"])
     #expect(sorted.opened == [12, 0])
   }
 

@@ -186,7 +186,7 @@ extension TemporaryDirectory {
 
   /// Writes the rows of a run.
   func writeRows(_ samples: [Sample], to name: String) throws {
-    let journal = try RowJournal<JSONRow>(path: file(name))
+    let journal = try JSONLinesJournal(path: file(name))
     try journal.finish(makeRun(samples, journals: [journal]).finish(makeEnd()))
   }
 

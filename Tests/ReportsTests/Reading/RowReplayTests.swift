@@ -9,7 +9,7 @@ import Testing
 
   @Test("replayed rows give the run's totals, hosts, groups, formats, manifests and histogram")
   func theSameCounts() throws {
-    let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = makeRun(makeSamples(), journals: [journal])
     try journal.finish(run.finish(makeEnd()))
     let (original, again) = (run.finish(makeEnd()), try folder.replay("rows.jsonl"))
@@ -37,7 +37,7 @@ import Testing
   @Test("rows that are written again have the same bytes")
   func theSameRows() throws {
     try folder.writeRows(makeSamples(), to: "rows.jsonl")
-    let journal = try RowJournal<JSONRow>(path: folder.file("again.jsonl"))
+    let journal = try JSONLinesJournal(path: folder.file("again.jsonl"))
     try journal.finish(try folder.replay("rows.jsonl", journals: [journal]))
     let areTheSame = folder.read("again.jsonl") == folder.read("rows.jsonl")
     #expect(areTheSame)
@@ -57,7 +57,7 @@ import Testing
 
   @Test("a file without rows, or with blank lines only, is an empty run")
   func noRows() throws {
-    try RowJournal<JSONRow>(path: folder.file("rows.jsonl")).finish(makeRun().finish(makeEnd()))
+    try JSONLinesJournal(path: folder.file("rows.jsonl")).finish(makeRun().finish(makeEnd()))
     #expect(try folder.replay("rows.jsonl").totals.urls == 0)
     folder.write("{\"url\":\"https://a.example/\",\"outcome\":\"checked\"}\r\n\n  \n", to: "rows.jsonl")
     #expect(try folder.replay("rows.jsonl").totals.checked == 1)

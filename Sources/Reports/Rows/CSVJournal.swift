@@ -1,10 +1,34 @@
 import ImagePrimitives
 
-/// A row of a CSV report, with the columns of JSON Lines in their order, after a row of their names; what is not known is an empty field.
+/// A CSV report: a header row, then a row per entry with the columns of JSON Lines in their order, written as the run goes.
 ///
 /// It is RFC 4180 but for the end of a line, a line feed alone, which every reader of CSV accepts and which leaves no carriage return
 /// in the last column for those that split lines and commas. An apostrophe before a field says that it would be a formula without it;
 /// several warnings of an entry are joined by `; `. The file gets its name when the run has ended, even by a signal.
+final class CSVJournal: ReportWriter, ReportJournal {
+  private var output: RowOutput<CSVRow>
+
+  init(file: ReportFile) {
+    output = RowOutput(file: file)
+    CSVRow.appendHeader(to: &output.rows.buffer)
+  }
+
+  var journal: (any ReportJournal)? { self }
+
+  func begin() { output.begin() }
+
+  func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
+
+  func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) { output.append(result, of: entry) }
+
+  func flush() throws(ReportError) { try output.flush() }
+
+  func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
+}
+
+/// A row as RFC 4180 has it, ended by a line feed alone; what is not known is an empty field.
 enum CSVRow: RowSyntax {
   static var quote: StaticString { "" }
 

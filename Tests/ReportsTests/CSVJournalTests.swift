@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite struct CSVRowTests {
+@Suite struct CSVJournalTests {
   private let folder = TemporaryDirectory()
 
   private func csv(_ record: (RunReport) -> Void) throws -> [UInt8] {

@@ -4,12 +4,12 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite struct JSONRowTests {
+@Suite struct JSONLinesJournalTests {
   private let folder = TemporaryDirectory()
 
   /// The rows of what `body` records.
   private func rows(_ body: (RunReport) -> Void) throws -> [String] {
-    let journal = try RowJournal<JSONRow>(path: folder.file("rows.jsonl"))
+    let journal = try JSONLinesJournal(path: folder.file("rows.jsonl"))
     let run = makeRun(journals: [journal])
     body(run)
     try journal.finish(run.finish(makeEnd()))
@@ -94,7 +94,7 @@ import Testing
 
   @Test("an older report is emptied when the run starts") func anOlderReportIsEmptiedWhenTheRunBegins() throws {
     folder.write("an old row\n", to: "out/rows.jsonl")
-    let journal = try RowJournal<JSONRow>(path: folder.file("out/rows.jsonl"))
+    let journal = try JSONLinesJournal(path: folder.file("out/rows.jsonl"))
     // A later job may yet turn out to be wrong, and then this one does not run.
     #expect(folder.read("out/rows.jsonl") == Array("an old row\n".utf8))
     _ = makeRun(journals: [journal])
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test("a full device is a permanent error") func aFullDeviceIsAnErrorAndStaysOne() throws {
-    let journal = try RowJournal<JSONRow>(path: "/dev/full")
+    let journal = try JSONLinesJournal(path: "/dev/full")
     let run = makeRun(journals: [journal])
     run.record(EntryResult(.hitDisk))
     let expected = ReportError(.write, path: "/dev/full", code: ENOSPC)

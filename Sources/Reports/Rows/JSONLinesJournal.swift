@@ -1,0 +1,56 @@
+import ImagePrimitives
+
+/// A JSON Lines report: one object per entry and line, written as the run goes.
+///
+/// An older report in the file stays until the run begins. The file grows in place, so a killed run leaves its rows, the last of
+/// them perhaps cut, and without a feed. After an error nothing more is written: the file then ends with a cut row at worst, never with a gap.
+final class JSONLinesJournal: ReportWriter, ReportJournal {
+  private var output: RowOutput<JSONRow>
+
+  /// Opens the report at `path`, makes the folders above it, and touches nothing that is there already.
+  init(path: String) throws(ReportError) { output = RowOutput(file: try ReportFile(path: path, growsInPlace: true)) }
+
+  var journal: (any ReportJournal)? { self }
+
+  func begin() { output.begin() }
+
+  func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
+
+  func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
+
+  func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) { output.append(result, of: entry) }
+
+  func flush() throws(ReportError) { try output.flush() }
+
+  func finish(_ report: FinishedReport) throws(ReportError) { try output.finish() }
+}
+
+/// A row as a JSON object on a line; what is not known is left out.
+enum JSONRow: RowSyntax {
+  static var quote: StaticString { "\"" }
+
+  @inline(__always)
+  static func begin(_ column: RowColumn, in output: inout OutputBuffer) {
+    output.appendLiteral(column == .url ? "{\"" : ",\"")
+    output.appendLiteral(column.name)
+    output.appendLiteral("\":")
+  }
+
+  @inline(__always)
+  static func skip(_ column: RowColumn, in output: inout OutputBuffer) {}
+
+  @inline(__always)
+  static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer) { output.appendJSON(text) }
+
+  static func append(list: [String], to output: inout OutputBuffer) {
+    output.append(UInt8(ascii: "["))
+    for (index, text) in list.enumerated() {
+      if index > 0 { output.append(UInt8(ascii: ",")) }
+      output.appendJSON(text)
+    }
+    output.append(UInt8(ascii: "]"))
+  }
+
+  @inline(__always)
+  static func end(in output: inout OutputBuffer) { output.appendLiteral("}\n") }
+}
