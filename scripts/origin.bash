@@ -7,7 +7,8 @@
 #   stop_origin WORK                              returns when it has ended
 # shellcheck shell=bash
 
-PATH=$PATH:/usr/sbin # where Debian keeps nginx, and where a user's PATH does not look
+# Where Debian keeps nginx, and where a user's PATH does not look.
+[[ :$PATH: == *:/usr/sbin:* ]] || PATH=$PATH:/usr/sbin
 
 port_is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
