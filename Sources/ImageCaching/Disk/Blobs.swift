@@ -6,7 +6,7 @@ import Synchronization
 /// The bodies above 256 KiB, a file each.
 ///
 /// They arrive in `blobs/tmp` under a lock of their writer, and are moved to one of 256 folders inside the write transaction that
-/// commits their record. So within a write transaction every file out there has its record, or nobody needs it.
+/// commits their record. So within a write transaction every file in the folder has a record or is unused.
 struct BlobFolder {
   static let temporaryName = "blobs/tmp"
   private static let name = "blobs"
@@ -36,7 +36,7 @@ struct BlobFolder {
     if try folder.makeFolder(Self.folderName(number)) { try folder.synchronize(Self.name) }
   }
 
-  /// Removes what writers left behind that died: the temporary files that nobody has locked.
+  /// Removes temporary files of writers that crashed: those without a lock.
   func sweepTemporary() throws(CacheError) {
     try folder.forEachFile(in: Self.temporaryName) { name throws(CacheError) in
       let path = "\(Self.temporaryName)/\(name)"

@@ -199,7 +199,7 @@ func saysDiskFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUO
 /// The small files of a namespace that say what it is.
 ///
 /// - `VERSION`: the number of the format. It is there before the index, so an index without it is of no known format.
-/// - `CACHEDIR.TAG`: tells backup tools to pass the folder over (https://bford.info/cachedir/).
+/// - `CACHEDIR.TAG`: makes backup tools skip the folder (https://bford.info/cachedir/).
 /// - `KEY`: 32 random bytes, mode 0600, under which credentials are hashed into identities.
 enum FolderMarks {
   /// The one format that this program reads and writes: the layout of the folder and of every record.

@@ -85,7 +85,7 @@ public struct CacheReader {
   }
 }
 
-/// What a record tells beside its head of an answer that is to be asked for again.
+/// The fields of a record that a revalidation needs besides its head.
 public struct EntryDetails: Sendable, Hashable {
   /// What to ask with.
   public let validators: Validators
@@ -112,7 +112,7 @@ public struct CacheWriter {
     self.now = now
   }
 
-  /// Stores an image, in place of what was cached under its key.
+  /// Stores an image and replaces the one cached under its key.
   public func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
 
   /// The same for a run, from whose start the image's age counts.

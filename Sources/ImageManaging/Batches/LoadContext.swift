@@ -136,7 +136,7 @@ package final class LoadContext: Sendable {
     notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
   }
 
-  /// The run looks nothing up any more.
+  /// Ends reading ahead: the run has no further look-ups.
   package func endLookUps() { readAhead?.end() }
 
   /// Adds what a trim removed.

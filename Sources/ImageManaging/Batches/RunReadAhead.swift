@@ -10,7 +10,7 @@ final class RunReadAhead: Sendable {
 
   private struct State {
     var lookUps = 0
-    /// So many look-ups begin it; nil: not known yet.
+    /// The number of look-ups that starts it; nil: not known yet.
     var beginning: Int?
     var reading: IndexReadAhead?
   }
@@ -20,7 +20,7 @@ final class RunReadAhead: Sendable {
 
   init(_ cache: ImageCache) { self.cache = cache }
 
-  /// The run looks up so many more.
+  /// Counts further look-ups of the run.
   func note(_ count: Int) {
     state.withLock { state in
       let before = state.lookUps
@@ -32,7 +32,7 @@ final class RunReadAhead: Sendable {
     }
   }
 
-  /// The run looks nothing up any more.
+  /// Ends reading: the run has no further look-ups.
   func end() { state.withLock { $0.reading = nil } }
 
   private static func beginning(for cache: ImageCache) -> Int {

@@ -182,7 +182,7 @@ struct OutputDescriptor: ~Copyable {
 
   private static func linkPath(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-  /// Empties a regular file; what is none, such as a pipe, has nothing to be emptied of.
+  /// Empties a regular file; does nothing for others, such as a pipe.
   borrowing func truncate() throws(SystemError) {
     guard ftruncate(descriptor, 0) != 0, errno != EINVAL else { return }
     throw SystemError(code: errno)

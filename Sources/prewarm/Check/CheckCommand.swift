@@ -41,7 +41,7 @@ struct CheckCommand: ParsableCommand {
   @OptionGroup(title: "Options that set keys of the job")
   var keys: RequestOptions
 
-  /// They are known here only to be refused with a hint.
+  /// Parsed only to reject them with a hint.
   @OptionGroup(visibility: .hidden)
   var cache: CacheKeyOptions
 
