@@ -1,23 +1,25 @@
 public import ImagePrimitives
 
-/// What is wanted of a decoded image.
+/// Options for decoding an image.
 public struct DecodingOptions: Sendable, Hashable {
-  /// The box that the image has to fit in as it is shown, keeping its aspect; nil, the default: full size. A smaller image stays as it is.
+  /// The box that the displayed image must fit in, keeping its aspect ratio; nil, the default: full size. Images are never
+  /// enlarged.
   public var thumbnail: ImageSize?
-  /// How many bytes the pixels of one frame may have, 4 a pixel; a larger image is decoded smaller (SDWebImage's `scaleDownLargeImages`). Nil, the
-  /// default: as many as it has.
+  /// The maximum size of one frame's pixels in bytes, at 4 per pixel; larger images are decoded smaller (SDWebImage's
+  /// `scaleDownLargeImages`).
+  /// Nil, the default: unlimited.
   public var maximumBytes: Int?
-  /// Whether only the first frame of an animation is decoded; false by default.
+  /// Whether to decode only the first frame of an animation; false by default.
   public var firstFrameOnly: Bool
 
-  /// Options; each has its default.
   public init(thumbnail: ImageSize? = nil, maximumBytes: Int? = nil, firstFrameOnly: Bool = false) {
     self.thumbnail = thumbnail
     self.maximumBytes = maximumBytes
     self.firstFrameOnly = firstFrameOnly
   }
 
-  /// The size of the decoded pixels of an image that is shown in `size`: at least 1 × 1, at most `size`, its aspect kept to the pixel.
+  /// The size of the decoded pixels of an image with the display size `size`: at least 1 × 1, at most `size`, with its aspect ratio
+  /// to the pixel.
   public func decodedSize(of size: ImageSize) -> ImageSize {
     var scale = 1.0
     if let box = thumbnail, box.width > 0, box.height > 0 {
@@ -27,7 +29,7 @@ public struct DecodingOptions: Sendable, Hashable {
     guard let maximumBytes, result.pixels > max(1, maximumBytes / 4) else { return result }
     scale = (Double(max(1, maximumBytes / 4)) / Double(size.pixels)).squareRoot()
     result = size.scaled(by: scale)
-    // Rounding up may pass the limit by a row or a column.
+    // Rounding up may exceed the limit by a row or column.
     while result.pixels > max(1, maximumBytes / 4) {
       result =
         result.width >= result.height
@@ -39,7 +41,6 @@ public struct DecodingOptions: Sendable, Hashable {
 }
 
 extension ImageSize {
-  /// Both sides times `scale`, rounded, at least 1.
   func scaled(by scale: Double) -> ImageSize {
     guard scale < 1 else { return self }
     return ImageSize(
@@ -49,21 +50,21 @@ extension ImageSize {
   }
 }
 
-/// How an image is written.
+/// Options for encoding an image.
 public struct EncodingOptions: Sendable, Hashable {
-  /// The quality of JPEG and lossy WebP, 1…100; 85 by default. PNG has none. A value outside is a programmer's error and traps.
+  /// The quality of JPEG and lossy WebP, 1…100; 85 by default. PNG ignores it. Other values trap.
   public var quality: Int
-  /// Whether WebP is written without loss; false by default. PNG always is, JPEG never.
+  /// Whether WebP is lossless; false by default. PNG always is, JPEG never.
   public var isLossless: Bool
-  /// Bytes of the file at most; nil, the default: as many as it takes. The quality is lowered until it fits; what never does throws
-  /// ``ImageError/Kind/unencodable``.
+  /// The maximum size of the file in bytes; nil, the default: unlimited. The quality is lowered until it fits; if it never does,
+  /// encoding
+  /// throws ``ImageError/Kind/unencodable``.
   public var maximumBytes: Int?
-  /// The box that the image has to fit in, keeping its aspect; nil, the default: its own size. It is never enlarged.
+  /// The box that the image must fit in, keeping its aspect ratio; nil, the default: its own size. Images are never enlarged.
   public var maximumSize: ImageSize?
-  /// Whether only the first frame of an animation is written; false by default. Formats without animation always write that one alone.
+  /// Whether to write only the first frame of an animation; false by default. Formats without animation always do.
   public var firstFrameOnly: Bool
 
-  /// Options; each has its default.
   public init(
     quality: Int = 85,
     isLossless: Bool = false,
@@ -71,7 +72,7 @@ public struct EncodingOptions: Sendable, Hashable {
     maximumSize: ImageSize? = nil,
     firstFrameOnly: Bool = false
   ) {
-    trap(unless: (1...100).contains(quality), "a quality of \(quality); it goes from 1 to 100")
+    trap(unless: (1...100).contains(quality), "a quality of \(quality); use 1 to 100")
     self.quality = quality
     self.isLossless = isLossless
     self.maximumBytes = maximumBytes
@@ -81,10 +82,11 @@ public struct EncodingOptions: Sendable, Hashable {
 }
 
 extension EncodingOptions {
-  /// The file that `encode` makes at the best quality up to ``quality`` at which it is no larger than ``maximumBytes``; what is
-  /// too large even at the lowest cannot be written.
+  /// The file that `encode` returns at the highest quality up to ``quality`` with which it has at most ``maximumBytes``; throws if
+  /// it is too
+  /// large even at the lowest.
   ///
-  /// A larger quality is taken to give a larger file, as it nearly always does, so that 8 attempts are enough.
+  /// It assumes that higher quality means a larger file, as is nearly always true, so 8 attempts are enough.
   func fitting(_ encode: (_ quality: Int) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
     let wanted = try encode(quality)
     guard let maximumBytes, wanted.count > maximumBytes else { return wanted }
@@ -103,17 +105,17 @@ extension EncodingOptions {
       }
     }
     if let best { return best }
-    throw ImageError(.unencodable, "the image takes \(smallest) bytes at the lowest quality, and \(maximumBytes) are allowed")
+    throw ImageError(.unencodable, "the image has \(smallest) bytes at the lowest quality, but at most \(maximumBytes) are allowed")
   }
 }
 
 extension ImageFormat {
-  /// Pixels of the longest side that a file which we write can have; nil where no image gets there.
+  /// The maximum length of a side of files that prewarm writes, in pixels; nil if no image reaches it.
   package var longestWrittenSide: Int? {
     switch self {
     // JPEG_MAX_DIMENSION of libjpeg-turbo.
     case .jpeg: 65_500
-    // Sides have 14 bits in a bitstream (RFC 9649, section 2.6).
+    // Side lengths have 14 bits in the bitstream (RFC 9649, section 2.6).
     case .webp: 16_383
     default: nil
     }
@@ -121,15 +123,15 @@ extension ImageFormat {
 }
 
 extension PixelBuffer {
-  /// The image as it is to be written: reduced to the box that the options ask for.
+  /// The image as it will be written, reduced to the box of the options.
   func fitting(_ options: EncodingOptions) -> PixelBuffer {
     reduced(to: DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: size))
   }
 }
 
 extension EncodingOptions {
-  /// That a file takes more bytes than it may.
+  /// The error for a file that exceeds ``maximumBytes``.
   func tooLarge(_ what: String) -> ImageError {
-    ImageError(.unencodable, "the image takes more than \(maximumBytes ?? .max) bytes \(what)")
+    ImageError(.unencodable, "the image has more than \(maximumBytes ?? .max) bytes \(what)")
   }
 }

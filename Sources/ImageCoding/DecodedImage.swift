@@ -2,14 +2,15 @@ public import ImagePrimitives
 
 /// A decoded image.
 public struct DecodedImage: Sendable, Equatable {
-  /// The header as in the file.
+  /// The header of the file.
   public var header: ImageHeader
-  /// The pixels, upright: the orientation has been applied, so their size is ``ImageHeader/displaySize`` unless a smaller one was asked for. Of an
-  /// animation, the first frame.
+  /// The pixels, upright: the orientation has been applied, so their size is ``ImageHeader/displaySize`` unless a smaller one was
+  /// requested. For
+  /// an animation, those of the first frame.
   public var pixels: PixelBuffer
-  /// All frames of an animation; nil for a still image, and where only the first frame was asked for.
+  /// All frames of an animation; nil for a still image, or if only the first frame was requested.
   public var animation: Animation?
-  /// What the library found odd, a sentence each.
+  /// The library's warnings, one sentence each.
   public var warnings: [String]
 
   public init(header: ImageHeader, pixels: PixelBuffer, animation: Animation? = nil, warnings: [String] = []) {
@@ -19,7 +20,6 @@ public struct DecodedImage: Sendable, Equatable {
     self.warnings = warnings
   }
 
-  /// The bytes of all its pixels.
   public var byteCount: Int {
     guard let animation else { return pixels.bytes.count }
     return animation.frames.reduce(0) { $0 + $1.pixels.bytes.count }
@@ -28,11 +28,10 @@ public struct DecodedImage: Sendable, Equatable {
 
 /// The frames of an animated image.
 public struct Animation: Sendable, Equatable {
-  /// One picture of an animation, whole as it is shown: what frames before it left standing is in it.
+  /// One picture of an animation, complete as displayed, including the visible parts of earlier frames.
   public struct Frame: Sendable, Equatable {
-    /// The canvas, of the same size in all frames.
+    /// The canvas, which has the same size in all frames.
     public var pixels: PixelBuffer
-    /// How long it is shown.
     public var duration: Duration
 
     public init(pixels: PixelBuffer, duration: Duration) {
@@ -40,13 +39,15 @@ public struct Animation: Sendable, Equatable {
       self.duration = duration
     }
 
-    /// How long a frame is shown that a file gives so many milliseconds: below 11 they count as 100, as in browsers and in SDWebImage.
+    /// The display time of a frame with a duration of that many milliseconds in the file: values below 11 count as 100, as in
+    /// browsers and
+    /// SDWebImage.
     public static func duration(milliseconds: Int) -> Duration { .milliseconds(milliseconds < 11 ? 100 : milliseconds) }
   }
 
-  /// At least one.
+  /// The frames, at least one.
   public var frames: [Frame]
-  /// How often they are shown; 0: for ever.
+  /// How often they are shown; 0: forever.
   public var loopCount: Int
 
   public init(frames: [Frame], loopCount: Int) {
@@ -56,14 +57,14 @@ public struct Animation: Sendable, Equatable {
 }
 
 extension DecodedImage {
-  /// The image with its pixels, those of all its frames, made into others of one new size; its header tells of the new ones.
+  /// Transforms the pixels of all frames to one new size and adapts the header.
   ///
-  /// `addsAlpha` says that pixels may have become transparent.
+  /// `addsAlpha` means that pixels may have become transparent.
   func mapPixels(addsAlpha: Bool = false, _ transform: (PixelBuffer) -> PixelBuffer) -> DecodedImage {
     var image = self
     if let animation {
       image.animation?.frames = animation.frames.map { Animation.Frame(pixels: transform($0.pixels), duration: $0.duration) }
-      // The still picture is mostly the first frame, and then shares its memory.
+      // The still picture is usually the first frame, and then shares its memory.
       let isFirst = animation.frames.first?.pixels == pixels
       image.pixels = isFirst ? image.animation!.frames[0].pixels : transform(pixels)
     } else {
@@ -76,7 +77,7 @@ extension DecodedImage {
   }
 }
 
-/// A number as it stands in a key: without a fraction where it has none, and otherwise in as few digits as tell it from all others.
+/// A number in a key: without a fraction if it is an integer, otherwise in the fewest digits that identify it.
 func keyText(_ number: Double) -> String {
   Int(exactly: number).map(String.init) ?? "\(number)"
 }

@@ -2,28 +2,32 @@ import Glibc
 package import ImagePrimitives
 import Threads
 
-/// What a decoder may spend on one file; checked against the header before anything is allocated for the pixels.
+/// The resources that a decoder may use for one file, checked against the header before pixels are allocated.
 public struct DecodingLimits: Sendable, Hashable {
-  /// Width × height at most; 100,000,000 by default.
+  /// The maximum of width × height; 100,000,000 by default.
   public var maximumPixels: Int
-  /// Scans of a JPEG at most; 500 by default, which is TurboJPEG's own limit (`TJFLAG_LIMITSCANS`). A large image is allowed fewer: all its scans together may
-  /// pass over 32 times ``maximumPixels``.
+  /// The maximum number of scans of a JPEG; 500 by default, which is TurboJPEG's limit (`TJFLAG_LIMITSCANS`). Large images are
+  /// allowed fewer:
+  /// all scans together may cover 32 times ``maximumPixels``.
   ///
-  /// A scan of a progressive JPEG passes over the whole image and may be a few bytes short, so a small file could keep a decoder busy for
-  /// minutes. Encoders write about 10.
+  /// A scan of a progressive JPEG covers the whole image and may be a few bytes long, so a small file could keep a decoder busy for
+  /// minutes.
+  /// Encoders write about 10.
   public var maximumScans: Int
-  /// Frames of an animation at most; 5,000 by default.
+  /// The maximum number of frames of an animation; 5,000 by default.
   public var maximumFrames: Int
-  /// Chunks, blocks and segments of a file at most, those of its picture's data not counted; 10,000 by default.
+  /// The maximum number of chunks, blocks and segments of a file, except those with picture data; 10,000 by default.
   public var maximumChunks: Int
-  /// Bytes that decoding one file may hold at once, its pixels included; nil, the default: 16 a pixel of ``maximumPixels``, and 64 MiB for rows and tables.
+  /// The maximum memory for decoding one file in bytes, including pixels; nil, the default: 16 per pixel of ``maximumPixels``, plus
+  /// 64 MiB for
+  /// rows and tables.
   public var maximumBytes: Int?
-  /// Processor time for one file; 60 s by default. It is looked at between rows and frames, so that the last of them may go beyond.
+  /// The maximum processor time for one file; 60 s by default. It is checked between rows and frames, so the last one may exceed
+  /// it.
   public var maximumTime: Duration
-  /// Memory shared with others who decode at the same time; nil, the default: what ``maximumBytes`` allows is there.
+  /// The memory shared with other decoders; nil, the default: each file may use ``maximumBytes``.
   public var budget: DecodingBudget?
 
-  /// Limits; each has its default.
   public init(
     maximumPixels: Int = 100_000_000,
     maximumScans: Int = 500,
@@ -44,35 +48,35 @@ public struct DecodingLimits: Sendable, Hashable {
 }
 
 extension DecodingLimits {
-  /// Refuses an image of more pixels than are allowed.
+  /// Throws if the image has more pixels than allowed.
   package func check(_ size: ImageSize) throws(ImageError) {
     guard size.pixels > maximumPixels else { return }
     throw ImageError(
       .dimensions(maximumPixels: maximumPixels),
-      "the image is \(size.width) x \(size.height) pixels, and \(maximumPixels) pixels in all are allowed"
+      "the image is \(size.width) x \(size.height) pixels, more than the allowed total of \(maximumPixels)"
     )
   }
 
-  /// Refuses an animation of more frames than are allowed.
+  /// Throws if the animation has more frames than allowed.
   package func check(frames: Int) throws(ImageError) {
     guard frames > maximumFrames else { return }
-    throw .undecodable("the animation has \(frames) frames or more, and \(maximumFrames) are allowed")
+    throw .undecodable("the animation has at least \(frames) frames, but \(maximumFrames) are allowed")
   }
 
-  /// Calls `body`, which allocates up to `bytes`, when the shared budget has them; refuses more than one file may need.
+  /// Calls `body`, which allocates up to `bytes`, once the shared budget allows it; throws if one file may not use that much.
   package func spending<Result>(_ bytes: Int, _ body: () throws(ImageError) -> Result) throws(ImageError) -> Result {
     let allowed = allowedBytes
     guard bytes <= allowed else {
       throw ImageError(
         .memory(maximumBytes: allowed),
-        "decoding the image needs \(bytes) bytes of memory, and \(allowed) are allowed"
+        "decoding the image needs \(bytes) bytes of memory, but \(allowed) are allowed"
       )
     }
     guard let budget else { return try body() }
     return try budget.spending(bytes, body)
   }
 
-  /// Bytes for one file.
+  /// The memory allowed for one file, in bytes.
   package var allowedBytes: Int {
     if let maximumBytes { return maximumBytes }
     let (bytes, overflow) = maximumPixels.multipliedReportingOverflow(by: 16)
@@ -85,13 +89,13 @@ extension DecodingLimits {
   }
 }
 
-/// When a decoder has spent the time of its file: by the processor's clock of the calling thread, which a busy machine does not hurry.
+/// The deadline for decoding a file, measured in processor time of the calling thread, so that a busy machine doesn't shorten it.
 package struct DecodingDeadline {
-  /// The thread's clock then, in nanoseconds; 0: never.
+  /// The value of the thread's clock at the deadline, in nanoseconds; 0: none.
   package let nanoseconds: UInt64
   private let allowed: Duration
 
-  /// The deadline of a file whose decoding begins or goes on now, on this thread, after so much of its time was spent.
+  /// The deadline of a file whose decoding starts or continues now on this thread, after it has used `spent`.
   package init(_ limits: DecodingLimits, spent: Duration = .zero) {
     allowed = limits.maximumTime
     let (seconds, attoseconds) = max(.zero, allowed - spent).components
@@ -100,10 +104,10 @@ package struct DecodingDeadline {
     self.nanoseconds = overflow || further ? 0 : end
   }
 
-  /// Throws once it is over.
+  /// Throws after the deadline.
   package func check() throws(ImageError) {
     guard nanoseconds > 0, Self.now >= nanoseconds else { return }
-    throw .undecodable("decoding it took more than \(allowed) of processor time, which is what one file may take")
+    throw .undecodable("decoding it exceeded the limit of \(allowed) of processor time")
   }
 
   fileprivate static var now: UInt64 {
@@ -114,7 +118,7 @@ package struct DecodingDeadline {
 }
 
 extension DecodingLimits {
-  /// Refuses more memory than one file may need, without a share of what others have too: a decoder that waits for bytes would
+  /// Throws if one file may not use that much memory. It takes no share of the budget, since a decoder that waits for bytes would
   /// keep it.
   func check(bytes: Int) throws(ImageError) {
     var limits = self
@@ -123,14 +127,14 @@ extension DecodingLimits {
   }
 }
 
-/// The processor time that a file has taken, over calls that may come on different threads.
+/// The processor time used for a file, over calls that may come from different threads.
 struct SpentTime {
   private let limits: DecodingLimits
   private var spent = Duration.zero
 
   init(_ limits: DecodingLimits) { self.limits = limits }
 
-  /// Calls `body` with the deadline that is left.
+  /// Calls `body` with the remaining time as deadline.
   mutating func spend<Result>(_ body: (DecodingDeadline) throws(ImageError) -> Result) throws(ImageError) -> Result {
     let start = DecodingDeadline.now
     defer { spent += .nanoseconds(Int64(DecodingDeadline.now - start)) }
@@ -138,31 +142,33 @@ struct SpentTime {
   }
 }
 
-/// Memory that decoders and transforms share: each takes what its image needs before it allocates, and waits while others have too much of it.
+/// Memory shared by decoders and transformers: each reserves what its image needs before allocating it, and waits while too much is
+/// reserved.
 ///
-/// An image that needs more than the whole budget waits until nobody else has any, and then has it to itself; what one image may need at most is
-/// for ``DecodingLimits/maximumBytes`` to say. Nobody may take twice at once, or two could wait for each other.
+/// An image that needs more than the whole budget waits until nothing else is reserved and then uses all of it;
+/// ``DecodingLimits/maximumBytes``
+/// limits a single image. Reservations must not be nested, or two could wait for each other.
 public final class DecodingBudget: Sendable {
-  /// Bytes for all at once.
+  /// The total in bytes.
   public let bytes: Int
   private let taken = WaitableState(0)
 
-  /// A budget of so many bytes; fewer than 1 is a programmer's error and traps.
+  /// Creates a budget; traps if `bytes` is less than 1.
   public init(bytes: Int) {
     trap(unless: bytes > 0, "a decoding budget of \(bytes) bytes")
     self.bytes = bytes
   }
 
-  /// The budget of who names none: a quarter of the machine's memory, at least 256 MiB and at most 1 GiB.
+  /// The default budget: a quarter of the machine's memory, at least 256 MiB and at most 1 GiB.
   public static let standard: DecodingBudget = {
     let memory = sysconf(Int32(_SC_PHYS_PAGES)) * sysconf(Int32(_SC_PAGESIZE))
     return DecodingBudget(bytes: min(max(memory / 4, 256 << 20), 1 << 30))
   }()
 
-  /// Bytes that are taken now.
+  /// The number of reserved bytes.
   public var takenBytes: Int { taken.withLock(waking: .nobody) { $0 } }
 
-  /// Calls `body` while `count` bytes are taken.
+  /// Calls `body` while `count` bytes are reserved.
   package func spending<Result, Failure: Error>(_ count: Int, _ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let share = min(count, bytes)
     taken.wait { taken in
@@ -176,7 +182,6 @@ public final class DecodingBudget: Sendable {
 }
 
 extension DecodingBudget: Hashable {
-  /// Whether it is the same object.
   public static func == (left: DecodingBudget, right: DecodingBudget) -> Bool { left === right }
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,26 +1,25 @@
-/// Why bytes could not be read as an image: the kind, and one sentence that names the library and repeats its words.
+/// Why an image couldn't be decoded or encoded: the kind, and one sentence that quotes the library.
 public struct ImageError: Error, Sendable, Hashable {
-  /// The kinds of refusals.
+  /// The kind of an error.
   public enum Kind: Sendable, Hashable {
-    /// The bytes do not begin as the coder's format does.
+    /// The bytes don't start with the format's signature.
     case notAnImage
-    /// They begin so, but are cut, corrupt, or of a kind that the library cannot decode.
+    /// They do, but are truncated, corrupt, or of a variant that the library can't decode.
     case undecodable
-    /// The image is larger than ``DecodingLimits`` allow; nothing was allocated for it.
+    /// The image is larger than ``DecodingLimits`` allow; no memory was allocated for it.
     case dimensions(maximumPixels: Int)
-    /// Decoding it needs more memory than ``DecodingLimits`` allow; nothing was allocated for it.
+    /// Decoding it needs more memory than ``DecodingLimits`` allow; none was allocated for it.
     case memory(maximumBytes: Int)
-    /// The header goes on beyond the prefix: the next look needs at least that many bytes from the file's start.
+    /// The header continues beyond the prefix: the next attempt needs at least that many bytes from the start of the file.
     case needsMoreBytes(minimum: Int)
-    /// The machine had no memory for it, which says nothing about the image.
+    /// The machine has too little memory; the image may be good.
     case outOfMemory
-    /// The library that reads the format is not installed, which says nothing about the image.
+    /// The library for the format isn't installed; the image may be good.
     case unavailable
-    /// It cannot be written as that format, or not in so few bytes.
+    /// It can't be encoded in that format or within that size.
     case unencodable
   }
 
-  /// What kind of refusal it is.
   public var kind: Kind
   /// One sentence without full stop.
   public var message: String
@@ -34,24 +33,24 @@ public struct ImageError: Error, Sendable, Hashable {
 extension ImageError {
   package static func undecodable(_ message: String) -> ImageError { ImageError(.undecodable, message) }
 
-  /// The answer to a header that ends with its prefix: wait for more, or, where that was all, it is cut.
+  /// The error for a header that ends with its prefix: more bytes are needed, or the file is truncated if there are none.
   package static func endsEarly(_ format: String, needed: Int, of bytes: Int, isComplete: Bool) -> ImageError {
     isComplete
-      ? .undecodable("the \(format) file is cut: it has \(bytes) bytes, and its header needs \(needed) or more")
-      : ImageError(.needsMoreBytes(minimum: needed), "the \(format) header needs \(needed) bytes, and \(bytes) are here")
+      ? .undecodable("the \(format) file is truncated: it has \(bytes) bytes, but its header needs at least \(needed)")
+      : ImageError(.needsMoreBytes(minimum: needed), "the \(format) header needs \(needed) bytes, but \(bytes) have arrived")
   }
 }
 
-/// A text that C wrote into an array of characters, which Swift sees as a tuple.
+/// A text in a C array of characters, which Swift imports as a tuple.
 package struct LibraryText: CustomStringConvertible {
   package let description: String
 
-  /// The characters up to the first zero.
+  /// Reads the characters up to the first zero.
   package init(_ characters: some Any) {
     description = withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 
-  /// The lines, each after the library's name.
+  /// The lines, each prefixed by the library's name.
   func lines(of library: String) -> [String] {
     description.split(separator: "\n").map { "\(library): \($0)" }
   }

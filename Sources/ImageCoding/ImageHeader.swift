@@ -1,30 +1,31 @@
 public import ImagePrimitives
 
-/// What the first bytes of an image say of it.
+/// The properties of an image that its first bytes state.
 public struct ImageHeader: Sendable, Hashable {
-  /// How samples make colours, as the file says.
+  /// The colour model of the samples, as stated in the file.
   public enum ColorSpace: Sendable, Hashable {
     case gray, rgb, indexed, ycbcr, cmyk, ycck
   }
 
-  /// The format, by the bytes.
+  /// The format, detected from the bytes.
   public var format: ImageFormat
   /// Width and height as stored, before ``orientation`` is applied.
   public var size: ImageSize
-  /// Pictures in the file: 1 for a still image; for an animation those seen, so that a prefix tells fewer than the whole file.
+  /// The number of pictures: 1 for a still image; for an animation those read so far, so a prefix may have fewer than the whole
+  /// file.
   public var frames: Int
-  /// Whether it moves: the file has more than one frame, or, where only a prefix was seen, says that it will.
+  /// Whether it is animated: the file has more than one frame, or its prefix declares that it will.
   public var isAnimated: Bool
-  /// Whether pixels can be transparent by the header's word.
+  /// Whether pixels can be transparent, as declared by the header.
   public var hasAlpha: Bool
-  /// The EXIF orientation, 1…8; 1 where there is none.
+  /// The EXIF orientation, 1…8; 1 if there is none.
   public var orientation: Int
-  /// How samples make colours; nil where the prefix does not tell.
+  /// The colour model of the samples; nil if the prefix doesn't determine it.
   public var colorSpace: ColorSpace?
-  /// The embedded profile, which is not applied; nil where there is none, or none in the prefix.
+  /// The embedded profile, which isn't applied; nil if there is none, or none in the prefix.
   public var profile: ICCProfile?
 
-  /// A header of its parts; a still, opaque, upright image where no more is said.
+  /// Creates a header, by default of a still, opaque, upright image.
   public init(
     format: ImageFormat,
     size: ImageSize,
@@ -45,34 +46,33 @@ public struct ImageHeader: Sendable, Hashable {
     self.profile = profile
   }
 
-  /// Width and height as shown, after ``orientation`` is applied.
+  /// Width and height as displayed, after applying ``orientation``.
   public var displaySize: ImageSize {
     orientation >= 5 ? ImageSize(width: size.height, height: size.width) : size
   }
 }
 
-/// An embedded colour profile (ICC.1:2022), as far as it is looked at: nothing here applies it.
+/// An embedded colour profile (ICC.1:2022), which is only reported, not applied.
 public struct ICCProfile: Sendable, Hashable {
-  /// What it is called, such as `sRGB IEC61966-2.1`; nil where it does not say, or not in the prefix. Text from outside.
+  /// Its name, such as `sRGB IEC61966-2.1`; nil if it has none, or none in the prefix. The text isn't trusted.
   public var name: String?
 
-  /// A profile of that name.
   public init(name: String?) { self.name = name }
 }
 
 extension ICCProfile {
-  /// The profile whose bytes are `data`, or begin so: its name is read out of the tag `desc`, which is a textDescriptionType in
-  /// profiles of version 2 (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022,
-  /// section 10.15).
+  /// Parses a profile that `data` contains or starts with: its name is in the tag `desc`, a textDescriptionType in profiles of
+  /// version 2
+  /// (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022, section 10.15).
   ///
-  /// A profile that is cut before its name, or none at all, has no name; that is no error, as nothing here applies it.
+  /// A truncated or invalid profile has no name, which isn't an error, since profiles aren't applied.
   package init(data: UnsafeRawBufferPointer) {
     self.init(name: Self.description(in: ByteView(data)))
   }
 
-  /// Names longer than this are taken for damage.
+  /// Longer names are considered damaged.
   private static let longestNameInBytes = 1024
-  /// Profiles have about 10 tags, and the largest about 50.
+  /// Profiles have about 10 tags, the largest about 50.
   private static let mostTags = 200
 
   private static func description(in bytes: ByteView) -> String? {
@@ -88,7 +88,7 @@ extension ICCProfile {
     return nil
   }
 
-  /// ASCII behind its count, which includes the zero at its end.
+  /// ASCII text after its length, which includes the terminating zero.
   private static func plainText(in bytes: ByteView, at offset: Int) -> String? {
     guard bytes.matches("desc", at: offset), let count = bytes.bigEndian32(at: offset + 8), count <= longestNameInBytes else {
       return nil
@@ -97,7 +97,7 @@ extension ICCProfile {
     return String(decoding: Array(characters), as: UTF8.self)
   }
 
-  /// UTF-16, the first of the languages that are there.
+  /// UTF-16 text in the first of the available languages.
   private static func localizedText(in bytes: ByteView, at offset: Int) -> String? {
     guard let names = bytes.bigEndian32(at: offset + 8), names > 0,
       let count = bytes.bigEndian32(at: offset + 20), count <= longestNameInBytes,
@@ -108,18 +108,18 @@ extension ICCProfile {
   }
 }
 
-/// The first bytes of a file that arrives, kept until its header can be read from them.
+/// The first bytes of an arriving file, kept until its header can be read.
 struct ArrivingHeader {
   private(set) var bytes: [UInt8] = []
-  /// How many bytes the next try needs: fewer than 12 may not even show their format.
+  /// The number of bytes that the next attempt needs: fewer than 12 may not reveal the format.
   private var bytesForNextTry = 12
   private var tries = 0
 
-  /// So many tries on so few bytes cost next to nothing: a small file's header is read as soon as it may be there.
+  /// That many attempts with few bytes are cheap, so a small file's header is read as soon as possible.
   private static let freeTries = 64
   private static let freeBytes = 64 << 10
 
-  /// Takes the next bytes and calls `read` with all bytes so far; returns nil if it needs more.
+  /// Appends bytes and calls `read` with all bytes so far; returns nil if it needs more.
   mutating func append<Header>(
     _ more: UnsafeRawBufferPointer,
     read: (UnsafeRawBufferPointer) throws(ImageError) -> Header
@@ -131,7 +131,7 @@ struct ArrivingHeader {
       return try bytes.withRawBytes(read)
     } catch {
       guard case .needsMoreBytes(let minimum) = error.kind else { throw error }
-      // Later tries wait for an eighth more, so that all of them together cost at most nine times the whole.
+      // Later attempts wait for an eighth more, so that all of them together cost at most nine times the whole.
       let isFree = tries < Self.freeTries && bytes.count < Self.freeBytes
       bytesForNextTry = max(minimum, bytes.count + (isFree ? 1 : bytes.count / 8))
       return nil

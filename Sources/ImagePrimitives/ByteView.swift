@@ -1,58 +1,56 @@
-/// Bounds-checked reads from a file's bytes: every read is nil where the bytes end before it.
+/// Bounds-checked reads from a file's bytes: a read beyond the end returns nil.
 ///
-/// `UnsafeRawBufferPointer` checks its bounds in debug builds only, and what is read here comes from strangers.
+/// `UnsafeRawBufferPointer` checks bounds in debug builds only, and these bytes come from the network.
 package struct ByteView {
   private let bytes: UnsafeRawBufferPointer
 
-  /// A view of `bytes`, valid as long as they are.
+  /// Creates a view of `bytes`, which must outlive it.
   package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// How many bytes there are.
   package var count: Int { bytes.count }
 
-  /// One byte.
   package func byte(at offset: Int) -> UInt8? {
     offset >= 0 && offset < bytes.count ? bytes[offset] : nil
   }
 
-  /// Two bytes, the high one first.
+  /// Two bytes, most significant first.
   package func bigEndian16(at offset: Int) -> Int? {
     guard has(2, at: offset) else { return nil }
     return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
   }
 
-  /// Four bytes, the highest first.
+  /// Four bytes, most significant first.
   package func bigEndian32(at offset: Int) -> Int? {
     guard has(4, at: offset) else { return nil }
     return Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
-  /// Two bytes, the low one first.
+  /// Two bytes, least significant first.
   package func littleEndian16(at offset: Int) -> Int? {
     guard has(2, at: offset) else { return nil }
     return Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
   }
 
-  /// Three bytes, the lowest first.
+  /// Three bytes, least significant first.
   package func littleEndian24(at offset: Int) -> Int? {
     guard let low = littleEndian16(at: offset), let high = byte(at: offset + 2) else { return nil }
     return low | Int(high) << 16
   }
 
-  /// Four bytes, the lowest first.
+  /// Four bytes, least significant first.
   package func littleEndian32(at offset: Int) -> Int? {
     guard has(4, at: offset) else { return nil }
     return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
-  /// Whether `signature` stands at `offset`.
+  /// Whether the bytes at `offset` equal `signature`.
   package func matches(_ signature: StaticString, at offset: Int = 0) -> Bool {
     guard has(signature.utf8CodeUnitCount, at: offset) else { return false }
     for index in 0..<signature.utf8CodeUnitCount where signature.utf8Start[index] != bytes[offset + index] { return false }
     return true
   }
 
-  /// Whether `lowercased` stands at `offset`, in whatever case; `lowercased` is ASCII in lower case.
+  /// Whether the bytes at `offset` equal `lowercased`, ignoring ASCII case; `lowercased` is ASCII in lower case.
   package func matchesIgnoringCase(_ lowercased: StaticString, at offset: Int = 0) -> Bool {
     guard has(lowercased.utf8CodeUnitCount, at: offset) else { return false }
     for index in 0..<lowercased.utf8CodeUnitCount
@@ -60,7 +58,7 @@ package struct ByteView {
     return true
   }
 
-  /// The first offset from `start` on at which `signature` stands.
+  /// The first offset at or after `start` where `signature` occurs.
   package func firstOffset(of signature: StaticString, from start: Int) -> Int? {
     var offset = start
     while has(signature.utf8CodeUnitCount, at: offset) {
@@ -70,22 +68,21 @@ package struct ByteView {
     return nil
   }
 
-  /// Whether `length` bytes stand at `offset`.
+  /// Whether there are `length` bytes at `offset`.
   package func has(_ length: Int, at offset: Int) -> Bool {
     offset >= 0 && length <= bytes.count && offset <= bytes.count - length
   }
 }
 
 extension UInt8 {
-  /// The byte with an ASCII capital letter made small.
+  /// The byte with an ASCII capital letter converted to lower case.
   package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
-  /// Whether it is a blank, a tab or a line's end.
   package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
 }
 
 extension Array where Element == UInt8 {
-  /// Calls `body` with the bytes, valid for the call; what it throws keeps its type, as with `withUnsafeBytes` it would not.
+  /// Calls `body` with the bytes, valid during the call. Unlike `withUnsafeBytes`, it keeps the type of a thrown error.
   @inlinable
   @inline(__always)
   package func withRawBytes<Result, Failure: Error>(
@@ -110,18 +107,17 @@ extension [UInt8] {
   }
 }
 
-/// A number in hexadecimal, in lower case unless it `isUppercase`, with zeros before it up to so many digits.
+/// A number in hexadecimal, padded with zeros to `digits`.
 package func hexadecimal(_ value: UInt64, digits: Int = 16, isUppercase: Bool = false) -> String {
   let text = String(value, radix: 16, uppercase: isUppercase)
   return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
 }
 
 extension Checksum {
-  /// 32 hexadecimal digits in lower case.
   package var hexadecimal: String { ImagePrimitives.hexadecimal(high) + ImagePrimitives.hexadecimal(low) }
 }
 
-/// Traps with a sentence where a programmer uses the library wrongly, in release builds too, in which `precondition` keeps silent.
+/// Traps with a message if a programmer misuses the library, in release builds too, where `precondition` prints none.
 package func trap(
   unless isRight: Bool,
   _ sentence: @autoclosure () -> String,

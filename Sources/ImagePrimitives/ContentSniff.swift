@@ -1,23 +1,20 @@
-/// What the first bytes of a body are, so that a page behind an image's URL can be called by its name.
+/// The kind of content that a body's first bytes suggest, so that an error message can name it.
 ///
-/// A server that answers 200 with an error page, a login form or a JSON message is the usual way for an image to be missing.
+/// Servers often answer 200 with an error page, a login form or a JSON message if an image is missing.
 public enum ContentSniff: Sendable, Hashable {
-  /// An image of that format.
   case image(ImageFormat)
-  /// A page.
   case html
-  /// An XML document that is no SVG.
+  /// An XML document other than SVG.
   case xml
   /// A JSON object or array.
   case json
-  /// Other readable text.
+  /// Other text.
   case text
-  /// Binary data of no format known here.
+  /// Binary data of an unknown format.
   case unknown
-  /// No bytes at all.
   case empty
 
-  /// Looks at the first ``ImageFormat/prefixLength`` bytes of `prefix`, or at all it has.
+  /// Examines the first ``ImageFormat/prefixLength`` bytes of `prefix`, or all if there are fewer.
   public init(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(ImageFormat.prefixLength)))
     if bytes.count == 0 {
@@ -34,7 +31,7 @@ public enum ContentSniff: Sendable, Hashable {
     }
   }
 
-  /// Whether an image can follow from here: an image's signature, or nothing that speaks against one.
+  /// Whether the body can be an image: an image's signature, or binary data of an unknown format.
   public var canBeImage: Bool {
     switch self {
     case .image, .unknown: true
@@ -42,7 +39,7 @@ public enum ContentSniff: Sendable, Hashable {
     }
   }
 
-  /// What it is, to be put after "the body is": `an HTML page`, `a JPEG image`.
+  /// A phrase to follow "the body is": `an HTML page`, `an image (jpeg)`.
   public var summary: String {
     switch self {
     case .image(let format): "an image (\(format.name))"
@@ -57,9 +54,9 @@ public enum ContentSniff: Sendable, Hashable {
 }
 
 extension ByteView {
-  /// No byte that text does not have: the "binary data bytes" of the WHATWG's MIME Sniffing standard, section 3.
+  /// Whether no byte is a "binary data byte" of the WHATWG's MIME Sniffing standard, section 3.
   ///
-  /// UTF-16 has such bytes, and is told by its byte order mark.
+  /// UTF-16 contains such bytes, so its byte order mark counts as text.
   fileprivate var looksLikeText: Bool {
     if bigEndian16(at: 0) == 0xFFFE || bigEndian16(at: 0) == 0xFEFF { return true }
     return (0..<count).allSatisfy { offset in
@@ -68,7 +65,7 @@ extension ByteView {
     }
   }
 
-  /// An object or array begins, and what follows the brace can stand there.
+  /// Whether an object or array begins, followed by a character that JSON allows there.
   fileprivate var looksLikeJSON: Bool {
     var offset = textStart
     func next() -> UInt8? {
@@ -89,12 +86,13 @@ extension ByteView {
   }
 }
 
-/// What a text that looks like markup is, by what stands before and at its first element.
+/// The kind of markup, judged by the text before and at its first element.
 enum MarkupSniff {
   case svg, html, xml, none
 
-  /// Skips a byte order mark, white space, the XML declaration, processing instructions and comments, then looks at the document type or
-  /// the first tag. HTML is told by the tags that the WHATWG's MIME Sniffing standard (section 7.1) lists.
+  /// Skips a byte order mark, white space, the XML declaration, processing instructions and comments, then examines the document
+  /// type or
+  /// the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
   init(_ bytes: ByteView) {
     var offset = bytes.textStart
     var isXML = false
@@ -120,7 +118,7 @@ enum MarkupSniff {
     } else if bytes.isTag("<!doctype html", at: offset) || Self.tags.contains(where: { bytes.isTag($0, at: offset) }) {
       self = .html
     } else if bytes.matches("<!--", at: offset) {
-      // A comment longer than the prefix: pages begin so, feeds hardly ever.
+      // A comment longer than the prefix: common in pages, rare in feeds.
       self = isXML ? .xml : .html
     } else {
       self = isXML ? .xml : .none
@@ -135,10 +133,10 @@ enum MarkupSniff {
 }
 
 extension ByteView {
-  /// Where text begins: after a byte order mark of UTF-8, if there is one.
+  /// The offset of the text, after a UTF-8 byte order mark if there is one.
   var textStart: Int { bigEndian16(at: 0) == 0xEFBB && byte(at: 2) == 0xBF ? 3 : 0 }
 
-  /// Whether the tag stands there, in whatever case, and its name ends there.
+  /// Whether that tag begins at `offset`, ignoring case, and its name ends there.
   fileprivate func isTag(_ lowercased: StaticString, at offset: Int) -> Bool {
     guard matchesIgnoringCase(lowercased, at: offset) else { return false }
     guard let next = byte(at: offset + lowercased.utf8CodeUnitCount) else { return true }

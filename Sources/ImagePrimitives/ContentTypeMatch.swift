@@ -1,22 +1,23 @@
-/// How a server's declared content type fits the format that the bytes have.
+/// How a server's declared content type compares with the format of the bytes.
 public enum ContentTypeMatch: UInt8, Sendable {
-  /// It is the format's registered media type.
+  /// The format's registered media type.
   case exact
-  /// It is a usual alias, such as `image/jpg`.
+  /// A common alias, such as `image/jpg`.
   case alias
-  /// It says nothing, such as `application/octet-stream`.
+  /// A type for any data, such as `application/octet-stream`.
   case generic
-  /// There was none.
+  /// No type was declared.
   case absent
-  /// It names another format, or no image at all.
+  /// Another format, or not an image type.
   case mismatch
 }
 
 extension ContentTypeMatch {
-  /// Compares a declared `Content-Type` with the format that the bytes have.
+  /// Compares a declared `Content-Type` with the format of the bytes.
   ///
-  /// Case and parameters (`; charset=…`) do not matter (RFC 9110, section 8.3.1); of several types joined by commas, as repeated headers
-  /// are, the first counts. Nothing, or nothing but white space, is ``absent``.
+  /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
+  /// repeated
+  /// headers, the first counts. A type that is nil or only white space is ``absent``.
   public init(declared: String?, format: ImageFormat) {
     let type = declared.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") } }
     guard let type = type?.trimmed, !type.isEmpty else {
@@ -37,7 +38,7 @@ extension ContentTypeMatch {
 }
 
 extension ImageFormat {
-  /// Names that servers use for the format beside the registered one, in lower case.
+  /// Other names that servers use for the format, in lower case.
   fileprivate var mediaTypeAliases: [String] {
     switch self {
     case .jpeg: ["image/jpg", "image/pjpeg", "image/jfif"]
@@ -62,7 +63,7 @@ extension Substring.UTF8View {
     return rest[...last]
   }
 
-  /// Whether it is `lowercased`, in whatever case.
+  /// Whether the text equals `lowercased`, ignoring case.
   fileprivate func equals(_ lowercased: String) -> Bool {
     elementsEqual(lowercased.utf8) { $0.asciiLowercased == $1 }
   }

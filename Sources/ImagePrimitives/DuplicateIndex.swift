@@ -1,33 +1,37 @@
 internal import CXXHash
 
-/// Which bodies came from more than one URL, and how many URLs of a host had the same one: what duplicates and placeholders are found by.
+/// Counts the URLs per body and host, to find duplicates and placeholders.
 ///
-/// A slot of 24 bytes for each body and its first host; further hosts of a body have slots of their own, found by body and host together. Of a
-/// body's URLs the first is in its slot, and further ones are hashes in a set, so that one that comes again does not count again. So a run of
-/// images that are all different costs a slot each, and nothing beside.
+/// Each body takes a slot of 24 bytes for itself and its first host; further hosts of a body have their own slots, found by body
+/// and host
+/// together. The slot holds the body's first URL; hashes of further URLs are in a set, so that a repeated URL isn't counted twice.
+/// A run
+/// whose images all differ therefore costs one slot per image.
 ///
-/// All of it is bounded: 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs at most, unless told otherwise. What comes beyond is not told apart
-/// any more, and ``isComplete`` is false from then on. Bodies come from outside: hashes have a seed that nobody can know, so that chosen
-/// collisions slow nothing.
+/// Memory is limited to 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs by default. Further bodies aren't distinguished any
+/// more, and
+/// ``isComplete`` becomes false. Bodies come from outside, so hashes use a random seed: nobody can choose colliding bodies.
 public struct DuplicateIndex: Sendable {
-  /// What is known of a body once one more URL had it.
+  /// The result of adding a URL of a body.
   public struct Sighting: Sendable, Equatable {
-    /// The body at that host, for ``DuplicateIndex/urls(of:)`` and ``DuplicateIndex/firstURL(of:)``; nil where it is not kept in mind.
+    /// The body at that host, for ``DuplicateIndex/urls(of:)`` and ``DuplicateIndex/firstURL(of:)``; nil if there was no room for
+    /// it.
     public var group: UInt64?
-    /// How many URLs of the host had the body so far, this one included.
+    /// The number of URLs of the host with this body so far, including this one.
     public var urls: Int
-    /// Whether so many URLs of the host had it before this one that it is a placeholder here; the first ones stay good when they come again.
+    /// Whether this URL reached the threshold, so that the body counts as a placeholder. Earlier URLs stay good if they are added
+    /// again.
     public var isPlaceholder: Bool
   }
 
-  /// From so many URLs of a host with the same bytes on they are a placeholder.
+  /// The default number of URLs of a host with the same bytes from which they count as a placeholder.
   public static let placeholderURLs = 10
 
-  /// Bodies that came from more than one URL.
+  /// The number of bodies that came from more than one URL.
   public private(set) var bodies: UInt64 = 0
-  /// The URLs that they came from.
+  /// The number of URLs of those bodies.
   public private(set) var urls: UInt64 = 0
-  /// Whether there was room for all; otherwise there may be more of both.
+  /// Whether there was room for everything; if not, both counts may be too low.
   public private(set) var isComplete = true
 
   private let threshold: Int
@@ -35,28 +39,29 @@ public struct DuplicateIndex: Sendable {
   private var furtherURLs: HashSet
   private var firstURLs: FirstURLs?
 
-  /// Nothing seen yet.
+  /// Creates an empty index.
   ///
   /// - Parameters:
-  ///   - threshold: the number of the first URL of a host that a body is a placeholder for.
-  ///   - keepsURLs: whether ``firstURL(of:)`` is asked for.
-  ///   - maximumSlots: slots, and hashes of further URLs, at most; a power of two, anything else traps. Three quarters of them are used.
+  ///   - threshold: the number of URLs of a host from which a body counts as a placeholder.
+  ///   - keepsURLs: whether ``firstURL(of:)`` will be used.
+  ///   - maximumSlots: the maximum number of slots, and of hashes of further URLs; must be a power of two, or it traps. At most
+  ///     three quarters are used.
   public init(threshold: Int = Self.placeholderURLs, keepsURLs: Bool = true, maximumSlots: Int = 1 << 20) {
-    trap(unless: threshold > 1, "a placeholder of \(threshold) URLs; it takes 2 or more")
-    trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; give a power of two")
+    trap(unless: threshold > 1, "a placeholder threshold of \(threshold); use 2 or more")
+    trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; use a power of two")
     self.threshold = threshold
     groups = ProbedTable(free: Group(), slots: 1024, maximumSlots: maximumSlots)
     furtherURLs = HashSet(maximumSlots: maximumSlots)
     firstURLs = keepsURLs ? FirstURLs() : nil
   }
 
-  /// Notes that a URL of a host had a body.
+  /// Records that a URL of a host returned a body.
   ///
   /// - Parameters:
   ///   - body: the hash of its bytes.
-  ///   - url: what ``hash(_:)`` makes of it; the same for all that is one URL to the caller.
-  ///   - host: a number or hash that tells the host from others.
-  ///   - shown: the URL as it may be shown.
+  ///   - url: the ``hash(_:)`` of the URL; equal for all that the caller considers the same URL.
+  ///   - host: a number or hash that identifies the host.
+  ///   - shown: the URL as it may be displayed.
   public mutating func add(_ body: Checksum, url: UInt64, host: UInt32, shown: UnsafeRawBufferPointer) -> Sighting {
     let bodyKey = mix(body.high, body.low)
     let (index, isNew) = groups.index(of: bodyKey)
@@ -71,30 +76,30 @@ public struct DuplicateIndex: Sendable {
     return sighting
   }
 
-  /// How many URLs had the body of a ``Sighting/group`` at its host; 0 for a group of no sighting.
+  /// The number of URLs of the host with the body of a ``Sighting/group``; 0 for an unknown group.
   public func urls(of group: UInt64) -> Int {
     let (index, isFree) = groups.index(of: group)
     return isFree ? 0 : Int(groups[index].urls)
   }
 
-  /// The first of them, as it was shown, or the first that there was room for; nil where there was none.
+  /// The first of these URLs as it was displayed, or the first that there was room for; nil if there was none.
   public func firstURL(of group: UInt64) -> String? {
     let (index, isFree) = groups.index(of: group)
     return isFree ? nil : firstURLs?.text(at: groups[index].text)
   }
 
-  /// The hash of a URL, of a host, or of other bytes, that is the same throughout this process.
+  /// A hash of a URL, a host or other bytes, constant within this process.
   public static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
   }
 
-  /// Bytes of memory that all of it takes.
+  /// The memory used, in bytes.
   var byteCount: Int { groups.byteCount + furtherURLs.byteCount + (firstURLs?.byteCount ?? 0) }
 
   private static let seed = UInt64.random(in: .min ... .max)
   private let seeds = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
-  /// Two hashes in one, never 0: both halves of their product, after what nobody can know was added to each (as wyhash mixes).
+  /// Combines two hashes into one, never 0: both halves of their product after adding secret seeds, as wyhash does.
   private func mix(_ first: UInt64, _ second: UInt64) -> UInt64 {
     let product = (first ^ seeds.0).multipliedFullWidth(by: second ^ seeds.1)
     return max(1, product.high ^ product.low)
@@ -117,7 +122,7 @@ public struct DuplicateIndex: Sendable {
     return Sighting(group: key, urls: 1, isPlaceholder: false)
   }
 
-  /// Adds a URL to those that had a body at a host before; `body` is the slot of the body and its first host.
+  /// Adds a URL to a body and host that are already known; `body` is the slot of the body and its first host.
   private mutating func add(
     _ url: UInt64,
     to group: Int,
@@ -136,14 +141,14 @@ public struct DuplicateIndex: Sendable {
       return Sighting(group: key, urls: count, isPlaceholder: isBeyond)
     case .new:
       groups[group].urls += 1
-      // Where there was no room for the first one, it is the first that is known.
+      // If there was no room for the first URL, keep the first one that fits.
       if slot.text == 0, let firstURLs = firstURLs?.append(shown, isRepeated: true) { groups[group].text = firstURLs }
       countRepetition(at: body)
       return Sighting(group: key, urls: count + 1, isPlaceholder: isBeyond)
     }
   }
 
-  /// Counts one more URL of a body that another one had.
+  /// Counts another URL of a body that another URL already had.
   private mutating func countRepetition(at index: Int) {
     if groups[index].isRepeated {
       urls += 1
@@ -157,33 +162,32 @@ public struct DuplicateIndex: Sendable {
 
 /// A body at a host.
 private struct Group: ProbedSlot {
-  /// What it is found by; 0 for a free slot.
+  /// The hash of the body, or of body and host; 0 for a free slot.
   var key: UInt64 = 0
-  /// Of the hash of its first URL, as much as tells it from the others of this slot.
+  /// The lower half of the hash of its first URL, enough to distinguish it from others in this slot.
   var firstURL: UInt32 = 0
   var host: UInt32 = 0
-  /// URLs of the host that had it.
+  /// The number of the host's URLs with this body.
   var urls: UInt32 = 0
-  /// Where its first URL lies, in the upper 31 bits; 0 for nowhere.
+  /// The location of its first URL in the upper 31 bits (0 for none), and a flag in the lowest.
   private var textAndFlag: UInt32 = 0
 
   var isFree: Bool { key == 0 }
 
   init() {}
 
-  /// A body that one URL had.
   init(key: UInt64, firstURL: UInt32, host: UInt32) {
     (self.key, self.firstURL, self.host) = (key, firstURL, host)
     urls = 1
   }
 
-  /// What ``FirstURLs/append(_:isRepeated:)`` gave.
+  /// The value that ``FirstURLs/append(_:isRepeated:)`` returned.
   var text: UInt32 {
     get { textAndFlag >> 1 }
     set { textAndFlag = newValue << 1 | textAndFlag & 1 }
   }
 
-  /// Whether more than one URL had the body, at whatever host.
+  /// Whether more than one URL of any host had the body.
   var isRepeated: Bool {
     get { textAndFlag & 1 == 1 }
     set { textAndFlag = textAndFlag & ~1 | (newValue ? 1 : 0) }
@@ -191,7 +195,7 @@ private struct Group: ProbedSlot {
 }
 
 extension ProbedTable where Slot == Group {
-  /// The index of the slot of `key`, which is not 0, or else of the free one where it belongs.
+  /// The index of the slot of `key`, which isn't 0, or of the free slot for it.
   fileprivate func index(of key: UInt64) -> (index: Int, isFree: Bool) {
     let index = index(hash: key) { $0.key == key }
     return (index, self[index].isFree)
@@ -202,7 +206,7 @@ extension ProbedTable where Slot == Group {
 struct HashSet: Sendable {
   enum Insertion: Equatable {
     case new
-    /// It was there, and marked or not when it came.
+    /// Already present, and whether it was marked when it was inserted.
     case known(isMarked: Bool)
     case full
   }
@@ -229,18 +233,18 @@ struct HashSet: Sendable {
   }
 }
 
-/// The text of URLs, one after another, each behind its length.
+/// The text of URLs, concatenated, each preceded by its length.
 private struct FirstURLs: Sendable {
-  /// For the first URLs of all bodies there are so many bytes.
+  /// The limit for first URLs of all bodies.
   private static let byteLimit = 6 << 20
-  /// For those of bodies that come again there are so many.
+  /// The limit for URLs of repeated bodies, which may use more.
   private static let repeatedByteLimit = 8 << 20
 
   private var bytes: [UInt8] = []
 
   var byteCount: Int { bytes.capacity }
 
-  /// Keeps a URL; returns where, from 1 on, and 0 where there is no room.
+  /// Keeps a URL and returns its location, counted from 1; 0 if there is no room.
   mutating func append(_ url: UnsafeRawBufferPointer, isRepeated: Bool) -> UInt32 {
     let limit = isRepeated ? Self.repeatedByteLimit : Self.byteLimit
     guard let count = UInt16(exactly: url.count), bytes.count + 2 + url.count <= limit else { return 0 }

@@ -1,57 +1,55 @@
-/// How one entry ended and what is known of it: one row of a report.
+/// The outcome of one entry and its details: one row of a report.
 ///
-/// The parts that a plain hit has are stored in line; what only some entries have is in ``details``, so that a hit costs
-/// no allocation.
+/// Fields of a plain hit are stored inline; rarer ones are in ``details``, so that a hit needs no allocation.
 public struct EntryResult: Sendable {
-  /// How it ended.
   public var outcome: Outcome
-  /// The image's format, where its bytes were recognised.
+  /// The image's format, if its bytes were recognised.
   public var format: ImageFormat?
   /// Whether it joined a request of another entry that was in flight: same outcome, bytes counted once.
   public var isShared: Bool
-  /// What caches on the way had of it; nil where they were not asked.
+  /// The status of CDN caches; nil if they weren't checked.
   public var remoteCache: RemoteCacheStatus?
-  /// Requests made for it, retries included, redirects not; 0 for a hit.
+  /// Requests made for it, including retries but not redirects; 0 for a hit.
   public var attempts: UInt32
-  /// Pixels; 0 where not known.
+  /// In pixels; 0 if unknown.
   public var width: UInt32
-  /// Pixels; 0 where not known.
+  /// In pixels; 0 if unknown.
   public var height: UInt32
-  /// Bytes of the image's body; 0 where none came.
+  /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64
-  /// Bytes of what this entry put into the cache where those are not ``bytes``: of the transformed image, with the original where that
-  /// is kept too, or of what a serializer made; nil: all that came, where something came to be kept.
+  /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
+  /// is kept
+  /// too, or of a serializer's output. Nil if the body was stored as received, or nothing was stored.
   public var storedBytes: UInt64?
-  /// Bytes of bodies received from the network, failed attempts included.
+  /// Bytes of bodies received from the network, including failed attempts.
   public var receivedBytes: UInt64
-  /// From the first start of a transfer to its end, in nanoseconds, waiting between retries not counted; 0 where no transfer was made.
+  /// From the first start of a transfer to its end, in nanoseconds, without waits between retries; 0 if there was no transfer.
   public var durationNanoseconds: UInt64
-  /// From the entry's first wait for a retry to the last, in nanoseconds.
+  /// From the first wait for a retry to the last, in nanoseconds.
   public var waitedNanoseconds: UInt64
-  /// Until when the cached image is fresh; nil where it never expires, and where nothing is cached.
+  /// When the cached image expires; nil if it never does, or if nothing is cached.
   public var freshUntil: Timestamp?
-  /// The body's hash, where the body is known.
+  /// The body's hash, if the body is known.
   public var checksum: Checksum?
-  /// What only some entries have; nil for a plain hit.
+  /// Rarer fields; nil for a plain hit.
   public var details: Details?
 
-  /// What only some entries have.
+  /// Fields that few entries have.
   public final class Details: Sendable {
     /// Why it failed, for `failed` and `blacklisted`.
     public let failure: Failure?
-    /// Whether this entry's failure put its URL on the blacklist, or found it there.
+    /// Whether its URL is on the blacklist, because of this failure or an earlier one.
     public let isBlacklisted: Bool
-    /// The URL that answered, where redirects led away from the entry's own, secrets masked.
+    /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
     public let finalURL: String?
-    /// The Content-Type that the server declared.
     public let contentType: String?
-    /// Sentences on what was odd but is no failure.
+    /// Sentences about oddities that aren't failures.
     public let warnings: [String]
-    /// In place of ``EntryResult/checksum``, where only the beginning of a body came, or was kept: the hash of that, mixed with the length of the
-    /// whole body. As a rule it tells images apart as the sum over all of their bytes would.
+    /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
+    /// length of the
+    /// whole body. It usually distinguishes images as well as a hash of the whole body.
     public let prefixChecksum: Checksum?
 
-    /// Details, of which most entries have few.
     public init(
       failure: Failure? = nil,
       isBlacklisted: Bool = false,
@@ -69,7 +67,7 @@ public struct EntryResult: Sendable {
     }
   }
 
-  /// A result with nothing known but its outcome.
+  /// A result with only an outcome.
   public init(_ outcome: Outcome, details: Details? = nil) {
     self.outcome = outcome
     self.details = details
@@ -86,33 +84,32 @@ public struct EntryResult: Sendable {
   /// Why it failed, for `failed` and `blacklisted`.
   public var failure: Failure? { details?.failure }
 
-  /// What tells whether its bytes are those of another image; nil where too little is known of them.
+  /// The checksum that identifies equal bodies; nil if too little of the body is known.
   public var bodyIdentity: Checksum? {
     guard let checksum else { return details?.prefixChecksum }
-    // Where nothing was summed up there is a zero.
+    // A body that wasn't hashed has a checksum of zero.
     return checksum == Checksum(high: 0, low: 0) ? nil : checksum
   }
 }
 
-/// How an entry of a run ended; every entry ends in exactly one of these.
+/// How an entry of a run ended; each entry has exactly one outcome.
 public enum Outcome: UInt8, Sendable, CaseIterable {
-  /// Cached in memory, fresh and good.
+  /// In the memory cache, fresh and valid.
   case hitMemory
-  /// Cached on disk, fresh and good.
+  /// In the disk cache, fresh and valid.
   case hitDisk
-  /// Fetched, good, and committed.
+  /// Fetched, valid and committed.
   case downloaded
-  /// The server answered 304: the cached image is still right.
+  /// The server responded with 304: the cached image is unchanged.
   case revalidated
-  /// Fetched and good, not meant to be kept.
+  /// Fetched and valid, but not to be stored.
   case checked
-  /// Failed, with a ``FailureKind``.
   case failed
-  /// Known bad and not cached: not asked.
+  /// Known to be bad and not cached, so not requested.
   case blacklisted
-  /// Filtered out, or a miss where the network is not to be asked.
+  /// Filtered out, or not cached in a run without network access.
   case skipped
-  /// Read, but not finished when the run was stopped.
+  /// Read, but unfinished when the run stopped.
   case cancelled
 
   /// The name in rows of a report, such as `hit-disk`.
@@ -131,37 +128,34 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// How deeply the bytes of an image have been proven good; a deeper proof includes the shallower ones.
+/// How thoroughly the bytes of an image were verified; each level includes those before.
 public enum ProofDepth: UInt8, Sendable, CaseIterable, Comparable {
-  /// Taken as they came.
+  /// Not verified.
   case none
-  /// The header was read: format, size.
+  /// The header was read: format and size.
   case header
-  /// Every pixel was decoded.
   case full
 
   /// The name in job files, such as `header`.
   public var name: String { "\(self)" }
 
-  /// Shallower proofs are less.
   public static func < (left: ProofDepth, right: ProofDepth) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A 128-bit hash of a body's bytes (XXH3), which tells damaged and equal bodies.
+/// A 128-bit hash of a body's bytes (XXH3), used to detect damaged and equal bodies.
 public struct Checksum: Sendable, Hashable {
   /// The upper 64 bits.
   public var high: UInt64
   /// The lower 64 bits.
   public var low: UInt64
 
-  /// A hash in two halves.
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 }
 
-/// The class of a request: a higher class starts first, and order holds within a class.
+/// The priority class of a request: higher classes start first; order is kept within a class.
 public enum Priority: UInt8, Sendable, CaseIterable, Comparable {
   case veryHigh, high, normal, low, veryLow
 
@@ -176,12 +170,12 @@ public enum Priority: UInt8, Sendable, CaseIterable, Comparable {
     }
   }
 
-  /// The class of that name; nil for any other text.
+  /// The class with that name; nil for other text.
   public init?(name: some StringProtocol) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match
   }
 
-  /// Orders by urgency: `.veryHigh` is the greatest.
+  /// Compares urgency: `.veryHigh` is the greatest.
   public static func < (left: Priority, right: Priority) -> Bool { left.rawValue > right.rawValue }
 }

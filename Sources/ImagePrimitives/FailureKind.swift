@@ -1,12 +1,12 @@
-/// What kind of failure ended a request; the names are those of reports.
+/// The kind of failure that ended a request, named as in reports.
 public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
   // The network.
   case dns, connect, timeout, stalled, reset, truncated, hostDown, tls
-  // The server's answer.
+  // The server's response.
   case httpStatus, redirects, tooLarge, contentType, remoteCache, refusedAddress, robots
   // The bytes.
   case notAnImage, empty, undecodable, size, format, dimensions, animated, placeholder
-  // The entry, the cache, ourselves.
+  // The entry, the cache, prewarm itself.
   case invalidURL, cacheWrite, `internal`
 
   /// The name in reports and job files, such as `not-an-image`.
@@ -41,30 +41,27 @@ public enum FailureKind: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
-  /// The kind of that name; nil for any other text.
+  /// The kind with that name; nil for other text.
   public init?(name: some StringProtocol) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match
   }
 }
 
-/// Why one request failed: the kind, the server's status if it answered, and one sentence for a person.
+/// Why a request failed: the kind, the HTTP status if there is one, and a sentence for people.
 public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind, which decides on retries and the blacklist.
   public var kind: FailureKind
-  /// The HTTP status, where the server gave one.
+  /// The HTTP status, if the server sent one.
   public var status: Int?
-  /// Whether it may heal by itself, so that trying again makes sense.
+  /// Whether the failure may be temporary, so that a retry makes sense.
   public var isTransient: Bool
-  /// One sentence without secrets; text from outside in it is not escaped yet.
+  /// One sentence without secrets; text from outside isn't escaped yet.
   public var message: String
-  /// What it is by; nil if the message tells all that is known.
+  /// The structured reason; nil if the message has everything that is known.
   public var reason: FailureReason?
 
-  /// The sentence.
   public var description: String { message }
 
-  /// A failure of that kind.
   public init(_ kind: FailureKind, status: Int? = nil, isTransient: Bool = false, message: String) {
     self.kind = kind
     self.status = status
@@ -72,16 +69,16 @@ public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
     self.message = message
   }
 
-  /// A failure by that reason, worded for users of the library.
+  /// A failure with that reason, worded for users of the library.
   public init(_ reason: FailureReason, status: Int? = nil, isTransient: Bool = false) {
     self.init(reason.kind, status: status, isTransient: isTransient, message: "\(reason)")
     self.reason = reason
   }
 }
 
-/// The phrases of HTTP statuses, for sentences that a person reads.
+/// The reason phrases of HTTP statuses, for messages.
 package enum HTTPPhrases {
-  /// The phrase of a status; nil for one that is not registered (IANA HTTP Status Code Registry).
+  /// The phrase of a status; nil for one that isn't in the IANA HTTP Status Code Registry.
   package static func phrase(of status: Int) -> String? { phrases[status] }
 
   private static let phrases: [Int: String] = [
@@ -103,9 +100,10 @@ package enum HTTPPhrases {
 }
 
 extension StringProtocol {
-  /// What a sentence quotes of it where a server wrote it: at most 200 characters, of which the last is "…" where it was cut.
+  /// The text shortened for quotation in a message, since a server may have written it: at most 200 characters, ending in "…" if
+  /// shortened.
   ///
-  /// Characters are Unicode scalars here, so that it stays below a kilobyte, whatever it is made of.
+  /// Characters are Unicode scalars here, which keeps it below a kilobyte.
   public var quotable: String {
     let maximumCharacters = 200
     guard !unicodeScalars.dropFirst(maximumCharacters).isEmpty else { return String(self) }

@@ -1,54 +1,52 @@
-/// What a failure is by, with the values that tell: a setting, which a program that knows it by another name words anew, or a host that
-/// can't be reached.
+/// The reason for a failure, with its values, so that programs can word it with their own names of settings and recognise
+/// unreachable
+/// hosts.
 public indirect enum FailureReason: Sendable, Hashable {
-  /// The body has fewer bytes than are required.
+  /// The body has fewer bytes than required.
   case tooFewBytes(Int, minimum: Int)
-  /// The body has more bytes than are allowed.
+  /// The body has more bytes than allowed.
   case tooManyBytes(Int, maximum: Int)
-  /// Images of that format are not accepted.
+  /// Images of this format aren't accepted.
   case format(ImageFormat, allowed: [ImageFormat])
-  /// The rules accept only some formats, and the server's content type names none; nil if it sent none.
+  /// The rules accept only some formats, and the server's content type names none; nil if the server sent none.
   case unnamedFormat(contentType: String?)
-  /// No coder decodes the format, and the rules ask for a proof.
+  /// The rules require decoding, but no coder supports the format.
   case undecoded(ImageFormat)
   /// Only still images are accepted.
   case animated
   /// Only animated images are accepted.
   case still
-  /// The decoder's first warning, and the rules are strict.
+  /// The decoder's first warning, under strict rules.
   case decoderWarning(String)
   /// The width lies outside of the bounds, both included.
   case width(ImageSize, minimum: Int, maximum: Int?)
   /// The height lies outside of the bounds, both included.
   case height(ImageSize, minimum: Int, maximum: Int?)
-  /// The image has more pixels than are allowed.
   case tooManyPixels(ImageSize, maximum: Int)
-  /// A frame that a transformer would make has more pixels than are allowed.
+  /// A transformer would create a frame with more pixels than allowed.
   case transformTooLarge(ImageSize, frames: Int, maximum: Int)
-  /// The same bytes came for so many URLs of a host that they stand for a missing image; `first` is one of the others.
+  /// So many URLs of a host returned the same bytes that they count as a placeholder; `first` is one of the other URLs.
   case placeholder(urls: Int, host: String, first: String?)
-  /// The second request failed, whose response was to show a cache hit.
+  /// The second request, which should show a CDN cache hit, failed.
   case secondRequest(failure: String)
-  /// The second response shows no hit of a cache on the way; `evidence` is the header that shows something else.
+  /// The second response shows no CDN cache hit; `evidence` is the header that shows something else.
   case noRemoteHit(evidence: String?)
-  /// A host asks to wait for longer than a download may; the finding says who for how long.
+  /// A host asks to wait longer than a download may take; `finding` names the host and the time.
   case waitTooLong(finding: String, maximum: Duration, wasRequested: Bool)
-  /// The body is larger than is downloaded; nil if the server declared no length.
+  /// The body exceeds the maximum size of downloads; nil if the server declared no length.
   case bodyTooLarge(declaredBytes: Int?, maximum: Int)
-  /// The name of a host could not be resolved.
   case unresolved(name: String)
-  /// Nothing accepted a connection; the cause is the system's, such as `Connection refused`.
+  /// No connection was accepted; `cause` is the system's, such as `Connection refused`.
   case noConnection(to: String, cause: String)
-  /// The host gets no requests for now, after so many failures in a row; with the last of them.
+  /// The host is paused after several consecutive failures; includes the last one.
   case hostDown(failures: Int, last: Failure)
-  /// A reason that another sentence quotes.
+  /// A reason with text around it.
   case quoted(before: String, FailureReason, after: String)
 
-  /// The kind of failures by this setting.
   public var kind: FailureKind {
     switch self {
     case .tooFewBytes, .tooManyBytes: .size
-    // Strictness is the job's, so that nothing of it is remembered: under other rules the image is good.
+    // Strictness is the job's choice, so it isn't blacklisted: other rules may accept the image.
     case .format, .unnamedFormat, .undecoded, .decoderWarning: .format
     case .animated, .still: .animated
     case .width, .height, .tooManyPixels, .transformTooLarge: .dimensions
@@ -63,26 +61,26 @@ public indirect enum FailureReason: Sendable, Hashable {
     }
   }
 
-  /// What was found, without the setting: the beginning of a sentence.
+  /// The finding without the setting: the start of a sentence.
   public var finding: String {
     switch self {
     case .tooFewBytes(let count, _), .tooManyBytes(let count, _): "the image has \(count) bytes"
     case .format(let format, _): "the image is \(format.name)"
     case .unnamedFormat(let type):
-      (type.map { "the content type is \($0.quotable)" } ?? "no content type was declared") + ", which names no format"
-    case .undecoded(let format): "the image is \(format.name), which is recognised and not decoded"
+      type.map { "the content type \($0.quotable) names no image format" } ?? "the response has no content type"
+    case .undecoded(let format): "the image is \(format.name), which can't be decoded"
     case .animated: "the image is animated"
-    case .still: "the image does not move"
+    case .still: "the image isn't animated"
     case .decoderWarning(let warning): warning
     case .width(let size, _, _), .height(let size, _, _), .tooManyPixels(let size, _):
       "the image is \(size.width) x \(size.height) pixels"
     case .transformTooLarge(let size, let frames, _):
       "the transform would make \(frames == 1 ? "an image" : "\(frames) frames") of \(size.width) x \(size.height) pixels"
     case .placeholder(let urls, let host, let first):
-      "the same bytes came for \(urls) URLs of \(host) so far\(first.map { ", first for \($0.quotable)" } ?? "")"
+      "\(urls) URLs of \(host) have returned the same bytes\(first.map { ", first \($0.quotable)" } ?? "")"
     case .secondRequest: "the second request failed"
-    case .noRemoteHit(nil): "no header of the second answer tells of a cache"
-    case .noRemoteHit(let evidence?): "no cache on the way had it by the second answer's '\(evidence)'"
+    case .noRemoteHit(nil): "the second response has no cache header"
+    case .noRemoteHit(let evidence?): "the second response isn't a cache hit ('\(evidence)')"
     case .waitTooLong(let finding, _, _): finding
     case .bodyTooLarge(nil, _): "the body"
     case .bodyTooLarge(let bytes?, _): "the declared body of \(bytes) bytes"
@@ -96,13 +94,13 @@ public indirect enum FailureReason: Sendable, Hashable {
 }
 
 extension Failure {
-  /// The cause alone, for a sentence that names the host or is beside its URL, such as `connection refused`.
+  /// The cause alone, for a sentence that names the host or URL already, such as `connection refused`.
   package var cause: String {
     guard case .noConnection(_, let cause) = reason else { return message }
     return cause.prefix(1).lowercased() + cause.dropFirst()
   }
 
-  /// Why a host can't be reached; nil if it can, or if that isn't known.
+  /// Why the host can't be reached; nil if it can, or if that isn't known.
   package var unreachableReason: FailureReason? {
     switch reason {
     case .unresolved, .noConnection: reason
@@ -116,20 +114,20 @@ extension FailureReason: CustomStringConvertible {
   /// One sentence for users of the library.
   public var description: String {
     switch self {
-    case .tooFewBytes(_, let minimum): "\(finding), and at least \(minimum) are required"
+    case .tooFewBytes(_, let minimum): "\(finding); at least \(minimum) are required"
     case .tooManyBytes(_, let maximum), .tooManyPixels(_, let maximum), .transformTooLarge(_, _, let maximum):
-      "\(finding), and at most \(maximum) are allowed"
-    case .format(_, let allowed): "\(finding), and only \(allowed.map(\.name).joined(separator: ", ")) is allowed"
-    case .unnamedFormat: "\(finding), and only some formats are allowed"
-    case .undecoded: "\(finding); rules of depth none accept it as it is"
-    case .animated: "\(finding), and only still images are allowed"
-    case .still: "\(finding), and only animated images are allowed"
+      "\(finding); at most \(maximum) are allowed"
+    case .format(_, let allowed): "\(finding); allowed formats: \(allowed.map(\.name).joined(separator: ", "))"
+    case .unnamedFormat: "\(finding); only some formats are allowed"
+    case .undecoded: "\(finding); only rules with depth none accept it"
+    case .animated: "\(finding); only still images are allowed"
+    case .still: "\(finding); only animated images are allowed"
     case .decoderWarning: "strict rules allow no warnings: \(finding)"
-    case .width(_, let minimum, let maximum): "\(finding), and its width must be \(Self.bounds(minimum, maximum))"
-    case .height(_, let minimum, let maximum): "\(finding), and its height must be \(Self.bounds(minimum, maximum))"
-    case .placeholder: "\(finding): they stand for an image that is missing"
-    case .secondRequest(let failure): "\(finding), and a hit of a remote cache is required: \(failure)"
-    case .noRemoteHit: "\(finding), and a hit of a remote cache is required"
+    case .width(_, let minimum, let maximum): "\(finding); its width must be \(Self.bounds(minimum, maximum))"
+    case .height(_, let minimum, let maximum): "\(finding); its height must be \(Self.bounds(minimum, maximum))"
+    case .placeholder: "\(finding), probably a placeholder for missing images"
+    case .secondRequest(let failure): "\(finding), but a remote cache hit is required: \(failure)"
+    case .noRemoteHit: "\(finding), but a remote cache hit is required"
     case .waitTooLong: sentence(naming: "DownloadOptions.retryAfterMaximum")
     case .bodyTooLarge: sentence(naming: "DownloadOptions.maxBytes")
     case .unresolved, .noConnection, .hostDown: finding
@@ -137,17 +135,17 @@ extension FailureReason: CustomStringConvertible {
     }
   }
 
-  /// The sentence of a limit of downloads that its users know by that name.
+  /// The sentence of a download limit, with the name by which users know it.
   public func sentence(naming limit: String) -> String {
     switch self {
     case .waitTooLong(_, let maximum, let wasRequested):
-      "\(finding), which is more than \(limit), \(maximum.text)\(wasRequested ? "" : "; this URL was not asked")"
-    case .bodyTooLarge(_, let maximum): "\(finding) is larger than \(limit), \(maximum) bytes"
+      "\(finding), longer than \(limit) (\(maximum.text))\(wasRequested ? "" : "; this URL wasn't requested")"
+    case .bodyTooLarge(_, let maximum): "\(finding) exceeds \(limit) (\(maximum) bytes)"
     default: description
     }
   }
 
-  /// Bounds for a sentence, such as `16 to 4000` or `at least 16`.
+  /// A range for a sentence, such as `16 to 4000` or `at least 16`.
   public static func bounds(_ minimum: Int, _ maximum: Int?) -> String {
     maximum.map { "\(minimum) to \($0)" } ?? "at least \(minimum)"
   }

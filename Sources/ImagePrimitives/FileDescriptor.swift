@@ -1,25 +1,25 @@
 package import Glibc
 
-/// An open file or folder, closed when its owner goes.
+/// An open file or folder, closed on deinitialisation.
 package struct FileDescriptor: ~Copyable, Sendable {
   package let number: Int32
 
-  /// Takes over an open descriptor.
+  /// Takes ownership of an open descriptor.
   package init(owning number: Int32) { self.number = number }
 
   deinit { close(number) }
 
-  /// What `fstat` returns; nil if it fails, which it does not on an open descriptor of a sound file system.
+  /// The result of `fstat`; nil if it fails, which is unexpected on an open descriptor.
   package var status: stat? {
     var status = stat()
     return fstat(number, &status) == 0 ? status : nil
   }
 }
 
-/// Returns the system's sentence on an error number; by default that of the last call.
+/// The system's message for an error number, by default that of the last call.
 package func errorSentence(_ number: Int32 = errno) -> String { String(cString: strerror(number)) }
 
-/// Makes a call until no signal interrupts it; a negative result is a failure that `errno` tells.
+/// Repeats a call while signals interrupt it; if the result is negative, `errno` has the error.
 package func uninterrupted<T: SignedInteger>(_ call: () -> T) -> T {
   while true {
     let result = call()
@@ -27,7 +27,7 @@ package func uninterrupted<T: SignedInteger>(_ call: () -> T) -> T {
   }
 }
 
-/// Writes all bytes at the descriptor's position, and waits if it takes no more now; false if it fails, as `errno` tells.
+/// Writes all bytes at the descriptor's position, waiting if it would block; false if it fails, with the error in `errno`.
 package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
   var rest = bytes
   while !rest.isEmpty {
@@ -45,7 +45,7 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
   return true
 }
 
-/// Reads up to `limit` bytes from the descriptor's position to its end; nil if it fails, as `errno` tells.
+/// Reads up to `limit` bytes from the descriptor's position; nil if it fails, with the error in `errno`.
 package func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
   var failed = false
   let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, filled in
@@ -59,7 +59,9 @@ package func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
   return failed ? nil : bytes
 }
 
-/// Reads from `offset` as much as there is up to the length of `destination`, and returns how much; nil if it fails, as `errno` tells.
+/// Reads from `offset` until `destination` is full or the file ends, and returns the number of bytes; nil if it fails, with the
+/// error in
+/// `errno`.
 package func readAll(_ descriptor: Int32, at offset: UInt64, into destination: UnsafeMutableRawBufferPointer) -> Int? {
   var done = 0
   while done < destination.count {

@@ -1,21 +1,21 @@
 import Glibc
 
-/// Follows the structure of an image as its bytes arrive, to tell whether it has come to its end.
+/// Follows the structure of an image as its bytes arrive, to detect whether it is complete.
 ///
-/// It proves nothing else: what it takes for whole may still be undecodable. Bytes behind the end don't matter.
+/// It verifies nothing else: an image that is complete may still be undecodable. Bytes after the end don't matter.
 package struct ImageEnd {
-  /// What is known of the end.
+  /// Whether the end has been seen.
   package enum Verdict: Sendable, Hashable {
-    /// All bytes up to the image's end are here, or they are text, which is no image.
+    /// All bytes up to the image's end are here, or the body is text rather than an image.
     case reached
-    /// The format marks its end, and it isn't here.
+    /// The format marks its end, and the mark is missing.
     case missing
-    /// The format doesn't mark its end, or isn't known.
+    /// The format doesn't mark its end, or it is unknown.
     case unknowable
   }
 
   private enum State {
-    /// The format isn't known yet.
+    /// The format is still unknown.
     case beginning
     case jpegData, jpegMarker, jpegSegment
     case pngChunk
@@ -23,20 +23,20 @@ package struct ImageEnd {
     case webpHeader, bmpHeader
     case box, largeBox
     case svg
-    /// Once nothing is left to skip.
+    /// The end is reached once nothing is left to skip.
     case ended
-    /// It isn't as the format has it.
+    /// The structure violates the format.
     case broken
     case unknowable
   }
 
   private var state = State.beginning
-  /// What comes next, and doesn't matter.
+  /// The number of bytes to ignore next.
   private var skipped = 0
-  /// The bytes of the next part so far, of which ``needed`` are read at once.
+  /// The bytes of the next part so far, which is read once it has ``needed`` bytes.
   private var part: [UInt8] = []
   private var needed = ImageFormat.prefixLength
-  /// Boxes of ISO 14496-12 that were read.
+  /// The boxes of ISO 14496-12 seen so far.
   private var (hasItems, hasData) = (false, false)
 
   package init() {}
@@ -73,13 +73,13 @@ package struct ImageEnd {
     }
   }
 
-  /// What is known now that no more bytes come.
+  /// The verdict once no more bytes follow.
   package mutating func verdict() -> Verdict {
     if case .beginning = state { read() }
     switch state {
     case .ended: return skipped == 0 ? .reached : .missing
     case .box: return skipped == 0 && part.isEmpty && hasItems && hasData ? .reached : .missing
-    // What comes after a root's end is rare, and white space and comments alone.
+    // Only white space and comments may follow the root element, and rarely do.
     case .svg: return String(decoding: part, as: UTF8.self).trimmedEnd.hasSuffix("svg>") ? .reached : .unknowable
     case .unknowable: return .unknowable
     default: return .missing
@@ -93,14 +93,14 @@ package struct ImageEnd {
     part.removeAll(keepingCapacity: true)
   }
 
-  /// Reads the part that has come.
+  /// Reads the completed part.
   private mutating func read() {
     if case .beginning = state { return begin() }
     let bytes = part
     bytes.withUnsafeBytes { read(ByteView($0)) }
   }
 
-  /// Chooses the format by the first bytes, and reads them again.
+  /// Detects the format by the first bytes, then processes them again.
   private mutating func begin() {
     let first = part
     let sniff = first.withUnsafeBytes { ContentSniff(prefix: $0) }
@@ -137,7 +137,7 @@ package struct ImageEnd {
     }
   }
 
-  /// A marker of JPEG (ITU-T T.81, section B.1.1): what comes between segments is searched as entropy-coded data is.
+  /// Reads a JPEG marker (ITU-T T.81, section B.1.1); bytes between segments are searched like entropy-coded data.
   private mutating func readMarker(_ code: UInt8) {
     switch code {
     case 0xFF: break
@@ -158,18 +158,18 @@ package struct ImageEnd {
       case 0x21: expect(.gifExtension, 1)
       case 0x2C: expect(.gifImage, 9)
       case 0x3B: expect(.ended, 0)
-      // Decoders pass over stray terminators.
+      // Decoders ignore stray terminators.
       case 0x00: expect(.gifBlock, 1)
       default: expect(.broken, 0)
       }
     case .gifExtension: expect(.gifData, 1)
-    // The color table, and the size of the first codes.
+    // Skip the colour table and the minimum code size.
     case .gifImage: expect(.gifData, 1, afterSkipping: colors(bytes.byte(at: 8)) + 1)
     default: first == 0 ? expect(.gifBlock, 1) : expect(.gifData, 1, afterSkipping: first)
     }
   }
 
-  /// Boxes of ISO 14496-12, section 4.2: an image has its items or tracks, and their data.
+  /// Boxes of ISO 14496-12, section 4.2: an image is complete if it has items or tracks, and their data.
   private mutating func readBox(_ bytes: ByteView) {
     if bytes.matches("meta", at: 4) || bytes.matches("moov", at: 4) { hasItems = true }
     if bytes.matches("mdat", at: 4) { hasData = true }
@@ -182,7 +182,7 @@ package struct ImageEnd {
     case (.box, 8...): expect(.box, 8, afterSkipping: length - 8)
     case (.largeBox, _):
       let (high, low) = (bytes.bigEndian32(at: 8) ?? 0, bytes.bigEndian32(at: 12) ?? 0)
-      // Sizes beyond what an `Int` holds, and too small ones, are none.
+      // Reject sizes that overflow an `Int` or are smaller than the box's header.
       guard high < 1 << 31, high << 32 | low >= 16 else { return expect(.broken, 0) }
       expect(.box, 8, afterSkipping: (high << 32 | low) - 16)
     default: expect(.broken, 0)

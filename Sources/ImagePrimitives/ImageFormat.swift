@@ -1,8 +1,8 @@
-/// A format of images, recognised by the first bytes of a file.
+/// An image format, recognised by the first bytes of a file.
 public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
   case jpeg, png, gif, webp, avif, heic, tiff, bmp, svg, ico, jpegXL
 
-  /// How many bytes of a file ``init(prefix:)`` looks at, at most.
+  /// The maximum number of bytes that ``init(prefix:)`` examines.
   public static let prefixLength = 512
 
   /// The name in job files and reports, such as `jpeg`.
@@ -13,7 +13,7 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
-  /// The format of that name; nil for any other text.
+  /// The format with that name; nil for other text.
   public init?(name: some StringProtocol) {
     guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = match
@@ -36,7 +36,7 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
     }
   }
 
-  /// The format that files with this extension usually have, whatever the case of its letters; nil if it is no image's.
+  /// The format that files with this extension usually have, ignoring case; nil if it isn't an image's.
   public init?(fileExtension: some StringProtocol) {
     let written = fileExtension.lowercased()
     switch written {
@@ -61,11 +61,11 @@ public enum ImageFormat: UInt8, Sendable, CaseIterable, Hashable {
 }
 
 extension ImageFormat {
-  /// The format of a file by its first bytes; nil where no known signature stands there.
+  /// Detects the format of a file by its first bytes; nil if they have no known signature.
   ///
-  /// At most ``prefixLength`` bytes are looked at; fewer are enough for every binary format. The signatures are those of the
-  /// formats' own specifications: of ISO 23008-12 for `ftyp` brands, of ISO 18181-2 for JPEG XL. SVG is text, and is
-  /// recognised by its first element.
+  /// It examines at most ``prefixLength`` bytes; binary formats need fewer. The signatures come from the formats' specifications:
+  /// ISO 23008-12
+  /// for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text and is recognised by its first element.
   public init?(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(Self.prefixLength)))
     guard let first = bytes.byte(at: 0) else { return nil }
@@ -95,13 +95,13 @@ extension ByteView {
     matches("II*\0") || matches("MM\0*") || matches("II+\0") || matches("MM\0+")
   }
 
-  /// The two letters alone begin many a text; the size of the header that follows decides.
+  /// Many texts begin with these two letters, so the size of the header that follows decides.
   fileprivate var isBMP: Bool {
     guard matches("BM"), let headerBytes = littleEndian32(at: 14) else { return false }
     return [12, 16, 40, 52, 56, 64, 108, 124].contains(headerBytes)
   }
 
-  /// Reserved zero, type 1, at least one picture, whose own reserved byte is zero.
+  /// Reserved zero, type 1, and at least one picture whose own reserved byte is zero.
   fileprivate var isICO: Bool {
     guard bigEndian32(at: 0) == 0x0000_0100, let pictures = littleEndian16(at: 4) else { return false }
     return pictures > 0 && byte(at: 9) == 0
@@ -113,9 +113,9 @@ extension ByteView {
     bigEndian32(at: 0) == 12 && matches("JXL ", at: 4) && bigEndian32(at: 8) == 0x0D0A_870A
   }
 
-  /// AVIF or HEIC by the brands of the `ftyp` box: the major one, then the compatible ones.
+  /// AVIF or HEIC by the brands of the `ftyp` box: first the major brand, then the compatible ones.
   ///
-  /// A major brand `mif1` or `msf1` names the container only; the codec then stands among the compatible brands.
+  /// A major brand of `mif1` or `msf1` names only the container; a compatible brand then names the codec.
   fileprivate var formatByBrand: ImageFormat? {
     guard matches("ftyp", at: 4), let boxBytes = bigEndian32(at: 0), boxBytes >= 16 else { return nil }
     let compatible = stride(from: 16, to: min(boxBytes, count) - 3, by: 4)

@@ -5,17 +5,18 @@ public protocol ProbedSlot: Sendable {
 
 /// An open-addressing hash table with linear probing over flat memory; it doubles when three quarters of its slots are used.
 ///
-/// The table knows neither keys nor hashes: its users give both, and so decide how keys are hashed. Keys from outside need a seed that
-/// nobody can know, so that chosen collisions slow nothing.
+/// Callers pass hashes and comparisons, so they choose how keys are hashed. Keys from outside need a secret seed, or an attacker
+/// could
+/// choose colliding keys.
 ///
-/// It is public since functions of `package` access are not specialised in other modules.
+/// The table is public because functions with `package` access aren't specialised in other modules.
 public struct ProbedTable<Slot: ProbedSlot>: Sendable {
   @usableFromInline package var slots: [Slot]
   @usableFromInline package var used = 0
   @usableFromInline let maximumSlots: Int
   @usableFromInline let free: Slot
 
-  /// An empty table, of slots that are all like `free`. Both numbers are powers of two.
+  /// Creates a table whose slots all equal `free`. Both numbers must be powers of two.
   public init(free: Slot, slots: Int = 64, maximumSlots: Int = 1 << 40) {
     self.free = free
     self.maximumSlots = maximumSlots
@@ -30,7 +31,7 @@ public struct ProbedTable<Slot: ProbedSlot>: Sendable {
     @inline(__always) _modify { yield &slots[index] }
   }
 
-  /// Returns the index of the slot that `matches`, or else of the free one where it belongs; valid until the next insertion.
+  /// Returns the index of the slot that `matches`, or of the free slot for it; valid until the next insertion.
   @inlinable
   @inline(__always)
   public func index(hash: UInt64, where matches: (Slot) -> Bool) -> Int {
@@ -40,9 +41,9 @@ public struct ProbedTable<Slot: ProbedSlot>: Sendable {
     return index
   }
 
-  /// Fills the free slot at `index`, and returns where it is now; nil if the table is full.
+  /// Fills the free slot at `index` and returns its current index; nil if the table is full.
   ///
-  /// `hash` is asked for the hashes of all slots when the table doubles.
+  /// When the table doubles, it calls `hash` for each slot.
   @inlinable
   @inline(__always)
   public mutating func insert(_ slot: Slot, at index: Int, hash: (Slot) -> UInt64) -> Int? {

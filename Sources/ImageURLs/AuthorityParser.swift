@@ -1,9 +1,9 @@
 import CCurl
 import Glibc
 
-/// Host and port by libcurl's URL parser, the one that later connects, so that nobody reads another host than it does.
+/// Parses host and port with libcurl's URL parser, the one that later connects, so that both always agree on the host.
 ///
-/// It owns a `CURLU` and is used by one thread at a time.
+/// It owns a `CURLU`; only one thread may use it at a time.
 final class AuthorityParser {
   private let handle: OpaquePointer
   private var text: [CChar] = []
@@ -16,11 +16,11 @@ final class AuthorityParser {
 
   deinit { curl_url_cleanup(handle) }
 
-  /// Appends host and port in normal form: lower case, A-labels, addresses in their usual form, no default port.
+  /// Appends host and port in normal form: lower case, A-labels, canonical addresses, no default port.
   func append(_ authority: Slice<UnsafeRawBufferPointer>, isSecure: Bool, to bytes: inout [UInt8]) throws(InvalidURL) {
-    // A zone (RFC 6874) means something on one machine only, and no browser takes one.
+    // A zone (RFC 6874) has a meaning on one machine only, and browsers reject it.
     if authority.first == UInt8(ascii: "["), authority.contains(UInt8(ascii: "%")) {
-      throw InvalidURL(.host, "what stands in brackets is no IPv6 address")
+      throw InvalidURL(.host, "the text in brackets isn't an IPv6 address")
     }
     text.removeAll(keepingCapacity: true)
     text.append(contentsOf: (isSecure ? "https://" : "http://").utf8.lazy.map { CChar(bitPattern: $0) })
@@ -39,7 +39,7 @@ final class AuthorityParser {
     try Self.check(status)
     defer { curl_free(port) }
     let digits = UnsafeRawBufferPointer(start: port!, count: strlen(port!))
-    if digits.elementsEqual("0".utf8) { throw InvalidURL(.port, "the port is 0; ports go from 1 to 65535") }
+    if digits.elementsEqual("0".utf8) { throw InvalidURL(.port, "the port is 0; use 1 to 65535") }
     bytes.append(UInt8(ascii: ":"))
     bytes.append(contentsOf: digits)
   }
@@ -47,14 +47,14 @@ final class AuthorityParser {
   private func readHost() throws(InvalidURL) {
     try Self.check(readHost(flags: 0))
     guard host.contains(where: { $0 >= 128 }) else { return }
-    // libidn2 takes the name in the locale's encoding, so this thread speaks UTF-8 for the one call.
+    // libidn2 reads the name in the locale's encoding, so this thread switches to UTF-8 for one call.
     guard let utf8 = Self.utf8Locale.handle else {
-      throw InvalidURL(.host, "this system lacks the locale C.UTF-8, which names beyond ASCII need")
+      throw InvalidURL(.host, "non-ASCII host names require the locale C.UTF-8, which this system lacks")
     }
     let before = uselocale(utf8)
     defer { uselocale(before) }
     guard readHost(flags: UInt32(CURLU_PUNYCODE)) == CURLUE_OK else {
-      throw InvalidURL(.host, "the host is no internationalised domain name that can be looked up")
+      throw InvalidURL(.host, "the host isn't a valid internationalised domain name")
     }
   }
 
@@ -75,15 +75,15 @@ final class AuthorityParser {
       let host = bytes[start...]
       if host.first == UInt8(ascii: "[") { return nil }
       guard !host.isEmpty, host.allSatisfy(ByteSet.host.contains) else {
-        return InvalidURL(.host, "the host has a character that no host name has")
+        return InvalidURL(.host, "the host has a character that host names can't contain")
       }
       return HostName.endsInNumber(host) && !HostName.isIPv4Address(host)
-        ? InvalidURL(.host, "the host ends in a number, but is no IPv4 address") : nil
+        ? InvalidURL(.host, "the host ends in a number but isn't an IPv4 address") : nil
     }
     if let problem { throw problem }
     guard bytes[start] == UInt8(ascii: "[") else { return }
     let address = bytes.withUnsafeBytes { HostName.canonicalIPv6Address($0[(start + 1)...].dropLast()) }
-    guard let address else { throw InvalidURL(.host, "what stands in brackets is no IPv6 address") }
+    guard let address else { throw InvalidURL(.host, "the text in brackets isn't an IPv6 address") }
     bytes.replaceSubrange((start + 1)..<(bytes.count - 1), with: address)
   }
 
@@ -91,16 +91,16 @@ final class AuthorityParser {
     switch status {
     case CURLUE_OK: return
     case CURLUE_NO_HOST: throw InvalidURL(.host, "the URL has no host")
-    case CURLUE_BAD_PORT_NUMBER: throw InvalidURL(.port, "the port is no number from 1 to 65535")
-    case CURLUE_BAD_IPV6: throw InvalidURL(.host, "what stands in brackets is no IPv6 address")
-    case CURLUE_BAD_HOSTNAME: throw InvalidURL(.host, "the host has a character that no host name has")
-    default: throw InvalidURL(.host, "the host cannot be read: \(String(cString: curl_url_strerror(status)))")
+    case CURLUE_BAD_PORT_NUMBER: throw InvalidURL(.port, "the port isn't a number from 1 to 65535")
+    case CURLUE_BAD_IPV6: throw InvalidURL(.host, "the text in brackets isn't an IPv6 address")
+    case CURLUE_BAD_HOSTNAME: throw InvalidURL(.host, "the host has a character that host names can't contain")
+    default: throw InvalidURL(.host, "the host can't be parsed: \(String(cString: curl_url_strerror(status)))")
     }
   }
 
-  /// `C.UTF-8`, which every Debian has; nil elsewhere, perhaps.
+  /// The locale `C.UTF-8`; nil if the system lacks it, which Debian never does.
   ///
-  /// `@unchecked Sendable`: a locale is never changed once made, and this one is never freed.
+  /// `@unchecked Sendable`: a locale never changes once created, and this one is never freed.
   private struct Locale: @unchecked Sendable {
     let handle: locale_t?
   }
@@ -108,10 +108,10 @@ final class AuthorityParser {
   private static let utf8Locale = Locale(handle: newlocale(LC_CTYPE_MASK, "C.UTF-8", nil))
 }
 
-/// Questions about a host that is written in lower case.
+/// Checks of a host in lower case.
 enum HostName {
-  /// Whether the last label is a number, decimal or hexadecimal, so that the host must be an IPv4 address
-  /// (WHATWG URL Standard, "ends in a number"): no top-level domain is one.
+  /// Whether the last label is a decimal or hexadecimal number, so that the host must be an IPv4 address
+  /// (WHATWG URL Standard, "ends in a number"): no top-level domain is a number.
   static func endsInNumber(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
     var end = host.endIndex
     if end > host.startIndex, host[end - 1] == UInt8(ascii: ".") { end -= 1 }
@@ -124,7 +124,7 @@ enum HostName {
     return host[start..<end].allSatisfy(isDigit)
   }
 
-  /// Whether it is four decimal numbers up to 255 without leading zeros.
+  /// Whether the host is four decimal numbers up to 255 without leading zeros.
   static func isIPv4Address(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
     var (dots, digits, number) = (0, 0, 0)
     for byte in host {
@@ -141,7 +141,7 @@ enum HostName {
     return dots == 3 && digits > 0
   }
 
-  /// The address between the brackets as `inet_ntop` writes it (RFC 5952); nil where it is none.
+  /// The address between the brackets as `inet_ntop` formats it (RFC 5952); nil if it isn't an IPv6 address.
   static func canonicalIPv6Address(_ written: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
     guard written.count < Int(INET6_ADDRSTRLEN) else { return nil }
     var address = in6_addr()

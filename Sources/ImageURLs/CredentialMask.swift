@@ -1,18 +1,18 @@
 import Glibc
 
-/// The text with user name and password shown as `***`, be it a URL in any form or none at all.
+/// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
 public func maskingCredentials(_ text: UnsafeRawBufferPointer) -> [UInt8] {
   var masked: [UInt8] = []
   appendMaskingCredentials(text, to: &masked)
   return masked
 }
 
-/// The text with user name and password shown as `***`, be it a URL in any form or none at all.
+/// Replaces user names and passwords with `***` in any text, whether it is a URL or not.
 public func maskingCredentials(_ text: String) -> String {
   String(decoding: Array(text.utf8).withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
 }
 
-/// Whether ``maskingCredentials(_:)->[UInt8]`` changes the text; for most texts that takes a look at each byte.
+/// Whether ``maskingCredentials(_:)->[UInt8]`` would change the text; for most texts one pass over the bytes.
 public func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
   if let decoded = PercentDecoded(text), decoded.bytes.withUnsafeBytes({ CredentialMask.nextSecret(in: $0, from: 0) }) != nil {
     return true
@@ -20,7 +20,7 @@ public func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
   return CredentialMask.nextSecret(in: text, from: 0) != nil
 }
 
-/// Appends what ``maskingCredentials(_:)->[UInt8]`` returns, for rows that are written without a copy in between.
+/// Appends the result of ``maskingCredentials(_:)->[UInt8]``, for rows that are written without an intermediate copy.
 public func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
   var secrets = CredentialMask.secrets(in: text)
   if let decoded = PercentDecoded(text) {
@@ -40,18 +40,18 @@ public func appendMaskingCredentials(_ text: UnsafeRawBufferPointer, to bytes: i
   bytes.append(contentsOf: text[start...])
 }
 
-/// A text in which percent-encoded bytes stand for themselves, so that a URL within a URL's query is one again.
+/// A percent-decoded text, in which a URL inside another URL's query becomes readable.
 private struct PercentDecoded {
   var bytes: [UInt8]
-  /// Where each of ``bytes`` begins in the text, and the text's end.
+  /// The offset in the text of each of ``bytes``, and of the text's end.
   var offsets: [Int]
 
-  /// nil for a text that holds no encoded `@`, as nearly all do.
+  /// Nil if the text has no encoded `@`, as is usual.
   init?(_ text: UnsafeRawBufferPointer) {
     guard Self.holdsEncodedAt(text) else { return nil }
     bytes = Array(text)
     offsets = Array(0...text.count)
-    // A URL in a URL in a URL is encoded once for each.
+    // URLs nested in URLs are encoded several times.
     for _ in 0..<4 where decode() {}
   }
 
@@ -64,7 +64,7 @@ private struct PercentDecoded {
     }
   }
 
-  /// Decodes once; returns whether that changed anything.
+  /// Decodes one level; returns whether that changed anything.
   private mutating func decode() -> Bool {
     var (read, written) = (0, 0)
     while read < bytes.count {
@@ -95,22 +95,24 @@ private struct PercentDecoded {
   }
 }
 
-/// Finds user name and password where people write them, right or wrong.
+/// Finds user names and passwords, in valid and malformed URLs.
 ///
-/// In a URL that can be read they end at the `@` before the host. In one that cannot, such as a password with a bare slash, it is
-/// better to hide too much; yet an `@` in a path, as in `photo@2x.png`, is no secret. Further URLs may stand within the text:
-/// in a query or a path, or because the text is a row of something else.
+/// In a valid URL they end at the `@` before the host. In a malformed one, such as a password with a bare slash, hiding too much is
+/// safer;
+/// but an `@` in a path, as in `photo@2x.png`, isn't a secret. The text may contain further URLs, in a query or a path, or because
+/// it is
+/// a row of some other format.
 private enum CredentialMask {
-  /// All secrets in the order in which they stand.
+  /// All secrets in order of position.
   static func secrets(in text: UnsafeRawBufferPointer) -> [Range<Int>] {
     var secrets: [Range<Int>] = []
     while let secret = nextSecret(in: text, from: secrets.last?.upperBound ?? 0) { secrets.append(secret) }
     return secrets
   }
 
-  /// The first secret behind `start`, which is 0 or the end of another one.
+  /// The first secret after `start`, which is 0 or the end of the previous secret.
   static func nextSecret(in text: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
-    // Most URLs have no `@` at all, which libc sees several bytes at a time.
+    // Most URLs have no `@`, and `memchr` checks several bytes at a time.
     guard let bytes = text.baseAddress, memchr(bytes + start, Int32(UInt8(ascii: "@")), text.count - start) != nil,
       let lastAt = text[start...].lastIndex(of: UInt8(ascii: "@"))
     else { return nil }
@@ -128,10 +130,10 @@ private enum CredentialMask {
     return nil
   }
 
-  /// The user and password of the authority that begins at `start` and seems to end at `end`.
+  /// The user name and password of the authority that begins at `start` and seems to end at `end`.
   private static func secret(in text: UnsafeRawBufferPointer, from start: Int, to end: Int, _ lastAt: Int) -> Range<Int>? {
     if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) { return at > start ? start..<at : nil }
-    // `user:pa/ss@host`: what follows the colon is no port, so the slash belongs to a password.
+    // `user:pa/ss@host`: the text after the colon isn't a port, so the slash belongs to a password.
     if let colon = text[start..<end].firstIndex(of: UInt8(ascii: ":")), lastAt > end,
       !text[(colon + 1)..<end].allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), text[start] != UInt8(ascii: "[")
     {
@@ -140,7 +142,7 @@ private enum CredentialMask {
     return nil
   }
 
-  /// After `http:` and any slashes, after two slashes, or at the start of `user:password@host`; nil for a path.
+  /// The offset after `http:` and any slashes, after two slashes, or at the start of `user:password@host`; nil for a path.
   private static func authorityStart(in text: UnsafeRawBufferPointer) -> Int? {
     let first = text.firstIndex { $0 > UInt8(ascii: " ") } ?? text.count
     let schemeEnd = text[first...].firstIndex { !ByteSet.scheme.contains($0) } ?? text.count
@@ -158,7 +160,7 @@ private enum CredentialMask {
     text[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? text.count
   }
 
-  /// Behind the next two slashes or more that follow a colon, or that a user and a password follow.
+  /// The offset after the next two or more slashes that follow a colon or precede a user name and password.
   private static func innerAuthorityStart(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var index = start
     while let slash = text[index...].firstIndex(where: isSlash) {
@@ -175,7 +177,7 @@ private enum CredentialMask {
 
   private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
 
-  /// What ends the authority of a URL within a text, where it may be a value of a query or a word.
+  /// Whether the byte ends the authority of a URL within a text, such as one in a query.
   private static func isInnerDelimiter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "&"), UInt8(ascii: "\""),

@@ -1,31 +1,30 @@
 public import ImagePrimitives
 
-/// An entry as part of an ``EntryBatch``, in whose bytes its URLs lie: one row of a list.
+/// An entry of an ``EntryBatch``: one row of a list. The batch's bytes hold its URLs.
 ///
-/// It is numbers alone, so that batches cost no reference counts.
+/// It consists of numbers only, so that batches need no reference counting.
 public struct BatchEntry: Sendable {
-  /// What became of a row.
+  /// The state of a row after reading.
   public enum State: Sendable, Hashable {
-    /// To be fetched.
     case good
-    /// Left out by `include` or `exclude`.
+    /// Excluded by `include` or `exclude`.
     case filtered
-    /// Not a URL; the reason is the message at that index of the batch.
+    /// Not a URL; the reason is the batch's message at that index.
     case invalid(message: UInt32)
   }
 
-  /// The index of the list that it is from; the driver's to choose.
+  /// The index of its list, assigned by the driver.
   public var source: UInt32
-  /// Which of a context's ways to ask: 0 is the plain one, and n the one at n - 1 of its variants.
+  /// The request variant: 0 is the plain one, and n is the context's variant at n - 1.
   public var variant: UInt16
-  /// Its own class, or its list's: the most urgent starts first.
+  /// Its own priority, or its list's; the most urgent starts first.
   public var priority: Priority
   public var state: State
-  /// Where the parts of the request URL lie in it; empty if it has none.
+  /// The offsets of the request URL's parts; empty if there is no valid URL.
   public var parts: URLParts
-  /// The line on which it begins, from 1; 0 if it has none.
+  /// The line where it begins, counted from 1; 0 if it has none.
   public var line: UInt64
-  /// Its position within its class: lower starts first.
+  /// Its position within its priority class: lower starts first.
   public var sequence: Int64
   @usableFromInline var requestOffset: UInt32
   @usableFromInline var requestLength: UInt32
@@ -33,8 +32,8 @@ public struct BatchEntry: Sendable {
   @usableFromInline var writtenLength: UInt32
 
   /// - Parameters:
-  ///   - requestRange: where its URL lies in normal form.
-  ///   - writtenRange: where its URL lies as it was written; the same range, the default, if it was written so.
+  ///   - requestRange: the range of its URL in normal form.
+  ///   - writtenRange: the range of its URL as written; by default the same range.
   @inlinable
   public init(
     source: UInt32 = 0,
@@ -60,32 +59,32 @@ public struct BatchEntry: Sendable {
     writtenLength = UInt32((writtenRange ?? requestRange).count)
   }
 
-  /// Where the normalised URL lies: what is requested. Empty if it is invalid.
+  /// The range of the normalised URL, which is requested. Empty if it is invalid.
   @inlinable public var requestRange: Range<Int> {
     get { Int(requestOffset)..<Int(requestOffset) + Int(requestLength) }
     set { (requestOffset, requestLength) = (UInt32(newValue.lowerBound), UInt32(newValue.count)) }
   }
 
-  /// Where the URL lies as it was written, a relative one resolved; credentials are not masked.
+  /// The range of the URL as written, resolved if relative; credentials aren't masked.
   @inlinable public var writtenRange: Range<Int> {
     get { Int(writtenOffset)..<Int(writtenOffset) + Int(writtenLength) }
     set { (writtenOffset, writtenLength) = (UInt32(newValue.lowerBound), UInt32(newValue.count)) }
   }
 
-  /// Where the name and port of its host lie, empty if its URL is invalid.
+  /// The range of the host's name and port; empty if the URL is invalid.
   public var hostRange: Range<Int> {
     if case .invalid = state { return 0..<0 }
     let start = Int(requestOffset)
     return start + parts.hostAndPort.lowerBound..<start + parts.hostAndPort.upperBound
   }
 
-  /// The same entry with a buffer of its own, which holds its request URL first, and nothing but its URLs.
+  /// Copies the entry with its URLs only, the request URL first, into a buffer of its own.
   ///
-  /// - Parameter bytes: the batch's.
+  /// - Parameter bytes: the batch's bytes.
   public func compact(in bytes: UnsafeRawBufferPointer, owner: (any AnyObject & Sendable)? = nil) -> Entry {
     var fields = self
     fields.requestOffset = 0
-    // Most are written in normal form.
+    // Most URLs are written in normal form.
     if writtenOffset == requestOffset && writtenLength == requestLength {
       fields.writtenOffset = 0
       return Entry(fields, text: Array(bytes[requestRange]), owner: owner)
@@ -102,16 +101,16 @@ public struct BatchEntry: Sendable {
   }
 }
 
-/// An image that is asked for, with its row in a list.
+/// A requested image with its row in a list.
 ///
-/// The reader makes it as a ``BatchEntry``. Whoever waits for the image carries it with a buffer of its own, and the result comes back
-/// with it.
+/// The reader creates it as a ``BatchEntry``. Code that waits for the image keeps it with its own buffer, and the result includes
+/// it.
 public struct Entry: Sendable {
-  /// Its row, whose URLs lie in ``text``.
+  /// Its row, whose URLs are in ``text``.
   @usableFromInline let fields: BatchEntry
-  /// The bytes that hold its URLs: its own, or those of the batch that it is borrowed from.
+  /// The bytes that hold its URLs: its own, or those of the batch it was created from.
   public let text: [UInt8]
-  /// What the driver attached to it.
+  /// An object that the driver attached.
   public let owner: (any AnyObject & Sendable)?
 
   @inlinable
@@ -132,30 +131,30 @@ public struct Entry: Sendable {
 }
 
 extension Entry {
-  /// The URL that is requested, credentials included; of a compact entry that was written so, its own buffer.
+  /// The requested URL, including credentials; the entry's own buffer if it is compact and was written in normal form.
   public var requestURL: [UInt8] { text.count == Int(fields.requestLength) ? text : Array(text[fields.requestRange]) }
 
-  /// The URL as it was written, credentials included.
+  /// The URL as written, including credentials.
   public var writtenURL: [UInt8] { text.count == Int(fields.writtenLength) ? text : Array(text[fields.writtenRange]) }
 
-  /// The URL as it was written, for people: with its credentials masked.
+  /// The URL as written, with credentials masked, for display.
   public var shownURL: [UInt8] { withShownURL { Array($0) } }
 
-  /// Calls `body` with the URL that is requested, credentials included.
+  /// Calls `body` with the requested URL, including credentials.
   @inlinable
   @inline(__always)
   package func withRequestURL<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[fields.requestRange])) }
   }
 
-  /// Calls `body` with the URL as it was written, credentials included.
+  /// Calls `body` with the URL as written, including credentials.
   @inlinable
   @inline(__always)
   package func withWrittenURL<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try text.withRawBytes { text throws(E) in try body(UnsafeRawBufferPointer(rebasing: text[fields.writtenRange])) }
   }
 
-  /// Calls `body` with the URL as it was written, its credentials masked.
+  /// Calls `body` with the URL as written, with credentials masked.
   @inlinable
   @inline(__always)
   package func withShownURL<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
@@ -165,26 +164,26 @@ extension Entry {
   }
 }
 
-/// Entries, their texts side by side in one array, whose storage is used again for the next batch.
+/// Entries whose text is concatenated in one array; its storage is reused for the next batch.
 public struct EntryBatch: Sendable {
-  /// The texts that entries lie in.
+  /// The text of all entries.
   public var bytes: [UInt8] = []
-  /// The entries, in the order in which they are to be fetched.
+  /// The entries, in the order in which they will be fetched.
   public var entries: [BatchEntry] = []
-  /// What is wrong with entries that are invalid: a sentence each.
+  /// The error messages of invalid entries.
   public var messages: [String] = []
-  /// What drivers attached to entries, by their index; as long as the last that has any.
+  /// The objects that drivers attached, by entry index; it ends with the last entry that has one.
   private var owners: [(any AnyObject & Sendable)?] = []
 
   public init() {}
 
-  /// A batch of one entry that has a text.
+  /// Creates a batch of one entry.
   public init(_ entry: Entry) {
     bytes = entry.text
     append(entry.fields, owner: entry.owner)
   }
 
-  /// Adds an entry, to which the driver attaches `owner`.
+  /// Adds an entry with the driver's `owner`.
   public mutating func append(_ entry: BatchEntry, owner: (any AnyObject & Sendable)?) {
     if let owner {
       owners += repeatElement(nil, count: entries.count - owners.count)
@@ -193,13 +192,13 @@ public struct EntryBatch: Sendable {
     entries.append(entry)
   }
 
-  /// What the driver attached to the entry at `index`.
+  /// The object that the driver attached to the entry at `index`.
   public func owner(_ index: Int) -> (any AnyObject & Sendable)? { index < owners.count ? owners[index] : nil }
 
-  /// The entry at `index`, with its text; it borrows the batch's, which must not be changed while it is kept.
+  /// The entry at `index`, sharing the batch's bytes: copy-on-write makes a later change of the batch copy them.
   public func entry(_ index: Int) -> Entry { Entry(entries[index], text: bytes, owner: owner(index)) }
 
-  /// Empties it and keeps its storage.
+  /// Removes all entries but keeps the storage.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     entries.removeAll(keepingCapacity: true)

@@ -1,20 +1,21 @@
 extension URLNormalizer {
-  /// The parts of a URL that is in normal form already; nil where anything needs work.
+  /// The parts of a URL that is already in normal form; nil if it isn't.
   ///
-  /// One pass, no allocation. It says yes to all that ``normalize(_:relativeTo:into:)`` appends and to nothing else, so
-  /// that the two agree on what a normal form is.
+  /// One pass without allocation. It accepts exactly the URLs that ``normalize(_:relativeTo:into:)`` appends, so both agree on the
+  /// normal
+  /// form.
   public static func parts(ofNormalForm url: UnsafeRawBufferPointer) -> URLParts? {
     guard url.count > 8, url.count <= maximumURLBytes else { return nil }
     return ByteClass.table.withUnsafeBufferPointer { NormalFormScan(url, classes: $0).parts() }
   }
 }
 
-/// What a byte may do in a URL, one load away: a scan has a nanosecond or less for each.
+/// The positions in a URL where a byte is allowed, found with one load: a scan has at most a nanosecond per byte.
 private struct ByteClass: OptionSet {
   let rawValue: UInt8
 
   static let host = ByteClass(rawValue: 1)
-  /// Without the dot, which is looked at twice.
+  /// Excludes the dot, which needs a check for dot segments.
   static let path = ByteClass(rawValue: 2)
   static let query = ByteClass(rawValue: 4)
 
@@ -27,7 +28,6 @@ private struct ByteClass: OptionSet {
   }
 }
 
-/// The pass over one URL.
 private struct NormalFormScan {
   private let url: UnsafeRawBufferPointer
   private let classes: UnsafePointer<ByteClass>
@@ -37,13 +37,13 @@ private struct NormalFormScan {
     self.classes = classes.baseAddress.unsafelyUnwrapped
   }
 
-  /// The byte there, and a zero, which no URL has, at the end.
+  /// The byte at `index`; zero, which no URL contains, at the end.
   @inline(__always)
   private func byte(at index: Int) -> UInt8 {
     index < url.count ? url.baseAddress.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self) : 0
   }
 
-  /// The first index from `start` on whose byte is not of that class.
+  /// The first index from `start` whose byte isn't of that class.
   @inline(__always)
   private func skip(_ byteClass: ByteClass, from start: Int) -> Int {
     let base = url.baseAddress.unsafelyUnwrapped
@@ -72,7 +72,7 @@ private struct NormalFormScan {
     return scanTarget(isSecure: isSecure, hostStart: hostStart, authority)
   }
 
-  /// Where the host starts, after a user name and an `@`.
+  /// The start of the host, after a user name and an `@`.
   private func scanUserInfo(from start: Int) -> Int? {
     var index = start
     while true {
@@ -107,7 +107,7 @@ private struct NormalFormScan {
     return HostName.canonicalIPv6Address(address).map { $0.elementsEqual(address) } == true ? end + 1 : nil
   }
 
-  /// Up to five digits without a leading zero, but not the scheme's own port.
+  /// Scans up to five digits without a leading zero, other than the scheme's default port.
   private func scanPort(from start: Int, isSecure: Bool) -> Int? {
     var index = start
     var port = 0
@@ -163,7 +163,7 @@ private struct NormalFormScan {
     return true
   }
 
-  /// Whether the three bytes are a percent sign and two digits in upper case, for a byte that may not stand for itself.
+  /// Whether the three bytes are a percent sign and two upper-case digits that encode a byte other than an unreserved one.
   private func isNormalEncoding(at start: Int) -> Bool {
     guard let high = PercentEncoding.upperCaseValue(byte(at: start + 1)),
       let low = PercentEncoding.upperCaseValue(byte(at: start + 2))

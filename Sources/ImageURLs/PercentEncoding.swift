@@ -1,9 +1,9 @@
 /// Percent-encoding in its normal form (RFC 3986 sections 2.1 and 6.2.2).
 enum PercentEncoding {
-  /// Appends `text` so that only `allowed` bytes stand for themselves.
+  /// Appends `text`, encoding all bytes but the `allowed` ones.
   ///
-  /// An encoding of an unreserved byte is undone, any other stays with its digits in upper case. A percent sign that begins no
-  /// encoding stands for itself and so is encoded.
+  /// Encodings of unreserved bytes are decoded; others are kept with upper-case digits. A percent sign that begins no encoding is
+  /// encoded.
   static func append(_ text: Slice<UnsafeRawBufferPointer>, allowed: ByteSet, to bytes: inout [UInt8]) {
     var index = text.startIndex
     while index < text.endIndex {
@@ -11,7 +11,7 @@ enum PercentEncoding {
     }
   }
 
-  /// Appends the byte or the encoding at `index`, and returns the index after it.
+  /// Appends the byte or encoding at `index` and returns the index after it.
   @inline(__always)
   static func appendOne(
     of text: Slice<UnsafeRawBufferPointer>,
@@ -45,7 +45,7 @@ enum PercentEncoding {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
   }
 
-  /// The value of a hexadecimal digit as the normal form writes it.
+  /// The value of a hexadecimal digit in upper case, as the normal form requires.
   static func upperCaseValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -62,7 +62,7 @@ enum PercentEncoding {
   }
 }
 
-/// A set of ASCII bytes as 128 bits, so that a scan asks in a few instructions and without a table in memory.
+/// A set of ASCII bytes as 128 bits: a lookup takes a few instructions and no memory access.
 struct ByteSet {
   private let low: UInt64
   private let high: UInt64
@@ -95,21 +95,22 @@ extension ByteSet {
   /// RFC 3986 section 2.3.
   static let unreserved = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
-  /// What may stand in user name and password as it is (RFC 3986 section 3.2.1).
+  /// The bytes allowed in a user name and password (RFC 3986 section 3.2.1).
   static let userInfo = unreserved.union(ByteSet("!$&'()*+,;=:"))
 
-  /// What may stand in a path as it is: RFC 3986 section 3.3, and the brackets.
+  /// The bytes allowed in a path: RFC 3986 section 3.3, and brackets.
   ///
-  /// Section 3.3 has no place for brackets in a path or query, but they are reserved and no browser encodes them; a content
-  /// network that keeps images by the URL as sent would be asked for another image.
+  /// Section 3.3 doesn't allow brackets in a path or query, but they are reserved and browsers don't encode them. If they were
+  /// encoded, a CDN
+  /// that keys images by the URL as sent would return another image.
   static let path = userInfo.union(ByteSet("@/[]"))
 
-  /// What may stand in a query as it is (RFC 3986 section 3.4), and the brackets.
+  /// The bytes allowed in a query (RFC 3986 section 3.4), and brackets.
   static let query = path.union(ByteSet("?"))
 
-  /// The letters of host names as they are looked up: lower case, digits, hyphen, dot, and the underscore that some use.
+  /// The bytes of resolvable host names: lower case, digits, hyphen, dot, and the underscore that some names have.
   static let host = ByteSet("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
-  /// The letters of a scheme (RFC 3986 section 3.1).
+  /// The bytes of a scheme (RFC 3986 section 3.1).
   static let scheme = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-.")
 }

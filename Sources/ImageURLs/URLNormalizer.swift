@@ -1,30 +1,29 @@
 import ImagePrimitives
 
-/// Brings URLs into the one form that is their identity and that is sent.
+/// Converts URLs into a normal form, which identifies them and is requested.
 ///
 /// The rules, after RFC 3986 section 6.2.2:
 /// - only http and https; the scheme in lower case;
 /// - the host in lower case, as A-labels (IDNA 2008 with the mapping of UTS 46, by libidn2 through libcurl); an IPv4
-///   address in whatever notation as four decimal numbers, an IPv6 address as RFC 5952 has it;
+///   address in any notation becomes four decimal numbers, an IPv6 address the form of RFC 5952;
 /// - no default port, no fragment, no empty query (libcurl sends none), no empty user name and password;
 /// - no dot segments, and a slash for an empty path;
-/// - what may not stand in a URL percent-encoded, a space as `%20`, text beyond ASCII as the bytes that it has;
-/// - percent-encodings with upper-case digits, those of unreserved characters undone, those of reserved ones kept.
+/// - bytes that a URL can't contain are percent-encoded: a space as `%20`, non-ASCII text as its bytes;
+/// - percent-encodings have upper-case digits; those of unreserved characters are decoded, others are kept.
 ///
-/// Spaces around a URL do not count. It owns a libcurl handle, so each thread has its own.
+/// Spaces around a URL are ignored. It owns a libcurl handle, so each thread needs its own normaliser.
 public final class URLNormalizer {
-  /// How long a URL may be, as written and in normal form.
+  /// The maximum length of a URL, both as written and in normal form.
   public static let maximumURLBytes = 8192
 
   private let authorityParser = AuthorityParser()
   private var completed: [UInt8] = []
 
-  /// A normaliser for the calling thread.
   public init() {}
 
-  /// Appends the normal form of `written` to `bytes`, and returns where its parts lie from there.
+  /// Appends the normal form of `written` to `bytes` and returns the offsets of its parts.
   ///
-  /// A reference without a scheme is resolved against `base` (RFC 3986 section 5.2). Where it throws, `bytes` are as before.
+  /// A reference without a scheme is resolved against `base` (RFC 3986 section 5.2). If it throws, `bytes` are unchanged.
   /// `written` must not point into `bytes`.
   public func normalize(
     _ written: UnsafeRawBufferPointer,
@@ -41,7 +40,7 @@ public final class URLNormalizer {
     if case .absolute(let schemeEnd) = reference {
       return try appendAbsolute(text, schemeEnd: schemeEnd, to: &bytes)
     }
-    guard let base else { throw InvalidURL(.relative, "the URL has no scheme; begin it with https://, or set base-url") }
+    guard let base else { throw InvalidURL(.relative, "the URL has no scheme; start it with https:// or set base-url") }
     completed.removeAll(keepingCapacity: true)
     completed.append(contentsOf: base.bytes[..<reference.prefixLength(of: base)])
     completed.append(contentsOf: text)
@@ -54,15 +53,16 @@ public final class URLNormalizer {
     }
   }
 
-  /// Whether a text names no scheme, so that it needs a base.
+  /// Whether the text has no scheme and so needs a base.
   public static func isRelative(_ written: UnsafeRawBufferPointer) -> Bool {
     if case .absolute = URLReference(trimming(written)) { false } else { true }
   }
 
-  /// Appends the URL that a redirect leads to: a `Location`, whole or relative to the URL that answered with it.
+  /// Appends the target of a redirect: a `Location`, absolute or relative to the URL that returned it.
   ///
-  /// The rules are those of ``normalize(_:relativeTo:into:)``; user name and password of `base` do not pass on to a
-  /// location with a host of its own.
+  /// The rules are those of ``normalize(_:relativeTo:into:)``; if the location has a host of its own, it doesn't inherit the user
+  /// name and
+  /// password of `base`.
   public func resolve(
     _ location: UnsafeRawBufferPointer,
     against base: UnsafeRawBufferPointer,
@@ -96,7 +96,7 @@ public final class URLNormalizer {
   private func appendParts(_ text: UnsafeRawBufferPointer, schemeEnd: Int, to bytes: inout [UInt8]) throws(InvalidURL) {
     let isSecure = try Self.isSecure(scheme: text[..<schemeEnd])
     let slashes = text[(schemeEnd + 1)...].prefix(2)
-    guard slashes.elementsEqual("//".utf8) else { throw InvalidURL(.host, "the URL has no // and host after its scheme") }
+    guard slashes.elementsEqual("//".utf8) else { throw InvalidURL(.host, "the URL lacks // and a host after its scheme") }
     bytes.append(contentsOf: (isSecure ? "https://" : "http://").utf8)
 
     let end = text.firstIndex(of: UInt8(ascii: "#")) ?? text.count
@@ -118,9 +118,9 @@ public final class URLNormalizer {
     var host = authority
     if let at = authority.firstIndex(of: UInt8(ascii: "@")) {
       host = authority[(at + 1)...]
-      // Parsers differ on which `@` ends the password, and so on which host is meant.
+      // Parsers disagree on which `@` ends the password, and so on the host.
       guard !host.contains(UInt8(ascii: "@")) else {
-        throw InvalidURL(.credentials, "there are several @ before the host; one in a user name or password is written %40")
+        throw InvalidURL(.credentials, "the URL has several @ before the host; write an @ in a user name or password as %40")
       }
       if at > authority.startIndex {
         PercentEncoding.append(authority[..<at], allowed: .userInfo, to: &bytes)
@@ -131,9 +131,9 @@ public final class URLNormalizer {
     try authorityParser.append(host, isSecure: isSecure, to: &bytes)
   }
 
-  /// Appends the path with its encodings in normal form and without dot segments (RFC 3986 section 5.2.4).
+  /// Appends the path with normalised encodings and without dot segments (RFC 3986 section 5.2.4).
   ///
-  /// The dots are looked for in what was appended, since `%2E` is a dot too.
+  /// Dot segments are detected in the appended text, since `%2E` is a dot too.
   private static func appendPath(_ path: Slice<UnsafeRawBufferPointer>, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "/"))
     let root = bytes.count
@@ -173,7 +173,7 @@ public final class URLNormalizer {
     if text.isEmpty { throw InvalidURL(.empty, "the URL is empty") }
     if text.count > maximumURLBytes { throw tooLong }
     if text.contains(where: { $0 < 32 || $0 == 127 }) {
-      throw InvalidURL(.controlCharacter, "the URL has a control character in it, such as a tab or a line's end")
+      throw InvalidURL(.controlCharacter, "the URL contains a control character, such as a tab or line break")
     }
   }
 
@@ -187,16 +187,15 @@ public final class URLNormalizer {
   private static let tooLong = InvalidURL(.tooLong, "the URL is longer than \(maximumURLBytes) bytes")
 }
 
-/// Why a text is not a URL that can be fetched.
+/// The reason why a text isn't a URL that can be fetched.
 public struct InvalidURL: Error, Sendable, Hashable {
-  /// The rule that the text breaks.
+  /// The rule that the text violates.
   public enum Reason: Sendable, Hashable {
     case empty, tooLong, controlCharacter, relative, scheme, credentials, host, port
   }
 
-  /// The rule that the text breaks.
   public let reason: Reason
-  /// One sentence on it, which repeats nothing of the text and so holds no secret.
+  /// One sentence that quotes nothing of the text and so contains no secrets.
   public let message: String
 
   init(_ reason: Reason, _ message: String) {

@@ -1,9 +1,10 @@
-/// Where the parts of a normalised URL lie in its bytes.
+/// The offsets of a normalised URL's parts in its bytes.
 ///
-/// Offsets count from the URL's first byte. They fit in 16 bits, as no URL is longer than
-/// ``URLNormalizer/maximumURLBytes``, so that a window of thousands of entries stays small.
+/// Offsets count from the URL's first byte. They fit in 16 bits, since URLs have at most ``URLNormalizer/maximumURLBytes`` bytes;
+/// this keeps
+/// thousands of entries small.
 public struct URLParts: Sendable, Hashable {
-  /// Whether the scheme is https; it is http otherwise.
+  /// Whether the scheme is https rather than http.
   public let isSecure: Bool
   private let hostStart: UInt16
   private let hostEnd: UInt16
@@ -20,7 +21,7 @@ public struct URLParts: Sendable, Hashable {
     self.end = UInt16(end)
   }
 
-  /// The parts of no URL, all empty: what an entry has whose URL is invalid.
+  /// Empty parts, for an entry with an invalid URL.
   public static let empty = URLParts(isSecure: false, hostStart: 0, hostEnd: 0, pathStart: 0, pathEnd: 0, end: 0)
 
   private var authorityStart: Int { isSecure ? 8 : 7 }
@@ -31,19 +32,19 @@ public struct URLParts: Sendable, Hashable {
     return start..<max(start, Int(hostStart) - 1)
   }
 
-  /// `name` or `name:port`, where the scheme's default port is never written: what a host is told apart by everywhere.
+  /// `name` or `name:port`, never with the scheme's default port; identifies the host everywhere.
   public var hostAndPort: Range<Int> { Int(hostStart)..<Int(pathStart) }
 
   /// The name or address alone; an IPv6 address has its brackets.
   public var host: Range<Int> { Int(hostStart)..<Int(hostEnd) }
 
-  /// The path, which always begins with a slash.
+  /// The path, which always starts with a slash.
   public var path: Range<Int> { Int(pathStart)..<Int(pathEnd) }
 
   /// The query without its question mark; empty if there is none.
   public var query: Range<Int> { min(Int(pathEnd) + 1, Int(end))..<Int(end) }
 
-  /// The path with the question mark and query, if there is one: what the request line holds.
+  /// The path with the question mark and query, if there is one, as in the request line.
   public var requestTarget: Range<Int> { Int(pathStart)..<Int(end) }
 
   /// The length of the whole URL in bytes.

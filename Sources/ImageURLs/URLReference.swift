@@ -4,10 +4,9 @@ import ImagePrimitives
 public struct BaseURL: Sendable, Hashable {
   /// The URL in normal form.
   public let bytes: [UInt8]
-  /// Where its parts lie in ``bytes``.
   public let parts: URLParts
 
-  /// The base as written; throws for what ``URLNormalizer`` refuses.
+  /// Parses the base; throws if ``URLNormalizer`` rejects it.
   public init(_ written: some StringProtocol) throws(InvalidURL) {
     var bytes: [UInt8] = []
     let text = Array(written.utf8)
@@ -18,16 +17,16 @@ public struct BaseURL: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// A URL that is in normal form already, such as one that answered with a redirect.
+  /// A URL that is already in normal form, such as one that redirects.
   public init(normalized bytes: UnsafeRawBufferPointer, parts: URLParts) {
     self.bytes = Array(bytes)
     self.parts = parts
   }
 }
 
-/// What kind of reference a text is (RFC 3986 section 4.1), which decides how a base completes it.
+/// The kind of a URL reference (RFC 3986 section 4.1), which decides how a base completes it.
 enum URLReference {
-  /// It names a scheme, which ends before that offset.
+  /// It has a scheme, which ends before that offset.
   case absolute(schemeEnd: Int)
   /// `//host/path`
   case withoutScheme
@@ -35,7 +34,7 @@ enum URLReference {
   case absolutePath
   /// `?query`
   case query
-  /// Nothing, or a fragment alone: the base itself.
+  /// Empty, or only a fragment: the base itself.
   case same
   /// `path`
   case relativePath
@@ -56,7 +55,7 @@ enum URLReference {
     }
   }
 
-  /// How much of the base goes before the reference (RFC 3986 section 5.2.2); dot segments are left for later.
+  /// The length of the base's prefix that precedes the reference (RFC 3986 section 5.2.2); dot segments are removed later.
   func prefixLength(of base: BaseURL) -> Int {
     switch self {
     case .absolute: 0

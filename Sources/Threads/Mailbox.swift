@@ -3,15 +3,15 @@ import Glibc
 public import ImagePrimitives
 import Synchronization
 
-/// Messages from any thread to the one that owns the mailbox.
+/// Messages from any thread to the owner's thread.
 ///
-/// A batch costs its sender one lock, and one `eventfd` write only where the owner sleeps. The owner may sleep on a
-/// further descriptor and until a moment, so that one call waits for all it can wait for. Where the system has no descriptor left to wake
-/// it by, the owner looks for messages every 10 ms instead.
+/// A batch costs the sender one lock, and one `eventfd` write if the owner sleeps. The owner can also wait for another descriptor
+/// and a
+/// deadline in the same call. If no descriptor is available for the `eventfd`, the owner checks for messages every 10 ms instead.
 public final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     var messages: [Message] = []
-    /// How many messages wake the owner; nil while it is awake.
+    /// The number of messages that wakes the owner; nil while it is awake.
     var wakingCount: Int?
   }
 
@@ -22,24 +22,22 @@ public final class Mailbox<Message: Sendable>: Sendable {
     case descriptorReady, timeout
   }
 
-  /// How long the owner sleeps at most where nothing can wake it.
+  /// The longest sleep of the owner if it has no `eventfd`.
   private static var napMilliseconds: Int32 { 10 }
 
   private let state = Mutex(State())
   private let event: WakeEvent?
 
-  /// An empty mailbox.
   public init() {
     do throws(ThreadError) { event = try WakeEvent() } catch { event = nil }
   }
 
-  /// A mailbox as where the system has no descriptor left.
+  /// A mailbox as if the system had no descriptor left, for tests.
   init(withoutEvent: Void) { event = nil }
 
-  /// Adds one message.
   public func post(_ message: Message) { post(contentsOf: CollectionOfOne(message)) }
 
-  /// Adds messages in order; their owner wakes once.
+  /// Adds messages in order and wakes the owner once.
   public func post(contentsOf messages: some Collection<Message>) {
     let wakes = state.withLock { state in
       state.messages.append(contentsOf: messages)
@@ -50,17 +48,18 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if wakes { event?.signal() }
   }
 
-  /// Moves all messages into `messages`, whose contents are replaced and whose storage is reused; false where there were none.
+  /// Replaces the contents of `messages` with all messages, reusing its storage; false if there were none.
   public func takeAll(into messages: inout [Message]) -> Bool {
     messages.removeAll(keepingCapacity: true)
     state.withLock { swap(&$0.messages, &messages) }
     return !messages.isEmpty
   }
 
-  /// Sleeps until there are `count` messages, `descriptor` can be read, or `deadline` has passed.
+  /// Sleeps until there are `count` messages, `descriptor` is readable, or `deadline` has passed.
   ///
-  /// Only the owner calls this. Without a deadline it sleeps as long as it takes. With a higher count than 1, the default, many messages
-  /// cost one waking; fewer are there when it ends by its deadline.
+  /// Only the owner calls this. Without a deadline it may sleep indefinitely. A `count` above 1, the default, saves wake-ups; after
+  /// a
+  /// timeout there may be fewer messages.
   public func wait(
     for count: Int = 1,
     until deadline: MonotonicInstant? = nil,
@@ -71,7 +70,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
       return state.wakingCount == nil
     }
     if hasMessages { return .messages }
-    // One that is negative `poll` passes over.
+    // `poll` ignores negative descriptors.
     var descriptors = [pollfd(fd: event?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)]
     if let descriptor { descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
     while true {
@@ -89,7 +88,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Rounded up, so that a deadline is past when the wait for it ends.
+  /// The time left, rounded up so that the deadline has passed when the wait ends.
   private static func milliseconds(until deadline: MonotonicInstant?) -> Int32 {
     guard let deadline else { return -1 }
     let left = deadline.since(TimeSource.system.monotonic()).wholeNanoseconds
@@ -97,46 +96,45 @@ public final class Mailbox<Message: Sendable>: Sendable {
   }
 }
 
-/// What wakes a thread that sleeps in `poll` or `epoll_wait`: an eventfd(2), closed when its owner goes.
+/// Wakes a thread that sleeps in `poll` or `epoll_wait`: an eventfd(2), closed on deinitialisation.
 public final class WakeEvent: Sendable {
-  /// Readable from ``signal()`` to ``reset()``.
+  /// Readable after ``signal()`` and until ``reset()``.
   public let descriptor: Int32
 
-  /// An event that was not signalled yet; throws where the system has no descriptor left for it.
+  /// Creates an unsignalled event; throws if the system has no descriptor left.
   public init() throws(ThreadError) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    guard descriptor >= 0 else { throw ThreadError(what: "descriptor to wake a thread by", code: errno) }
+    guard descriptor >= 0 else { throw ThreadError(task: "create an eventfd", code: errno) }
   }
 
   deinit { close(descriptor) }
 
-  /// Makes the descriptor readable, from any thread.
+  /// Makes the descriptor readable; any thread may call it.
   public func signal() {
     var one: UInt64 = 1
-    // A wake that is lost is a thread that sleeps for ever. EAGAIN: the counter is full, and then the thread is awake already.
+    // A lost wake-up would block the thread forever. EAGAIN means that the counter is full, so the thread is awake already.
     while write(descriptor, &one, 8) < 0, errno != EAGAIN, errno != EBADF {}
   }
 
-  /// Makes the descriptor unreadable.
   public func reset() {
     var count: UInt64 = 0
-    // What is not read now wakes once too often, no more.
+    // If the read fails, the thread merely wakes once more.
     _ = read(descriptor, &count, 8)
   }
 }
 
-/// The system refused what a thread needs.
+/// The system couldn't provide a resource that a thread needs.
 public struct ThreadError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// One sentence: what is missing, why, and what to do.
+  /// One sentence: what failed, why, and what to do.
   public let description: String
 
-  init(what: String, code: Int32) {
+  init(task: String, code: Int32) {
     let advice =
       switch code {
       case EMFILE, ENFILE: "raise the limit of open files (ulimit -n)"
       case EAGAIN: "raise the limit of processes (ulimit -u, or pids.max of the control group)"
       default: "free memory, or raise its limit"
       }
-    description = "the system gives no \(what): \(errorSentence(code)); \(advice)"
+    description = "cannot \(task): \(errorSentence(code)); \(advice)"
   }
 }

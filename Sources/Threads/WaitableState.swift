@@ -1,11 +1,12 @@
 import Glibc
 
-/// State under a mutex that threads can wait on until it has changed.
+/// State under a mutex that threads can wait on for changes.
 ///
-/// `@unchecked Sendable`: `state` is touched only while `mutex` is held; a condition variable needs a C mutex at a fixed address, which
-/// `Mutex` does not give out.
+/// `@unchecked Sendable`: `state` is accessed only while `mutex` is held; a condition variable needs a C mutex at a fixed address,
+/// which
+/// `Mutex` doesn't expose.
 public final class WaitableState<State: Sendable>: @unchecked Sendable {
-  /// Who of those that wait looks again after a change.
+  /// The waiting threads to wake after a change.
   public enum Wake: Sendable {
     case nobody, one, all
   }
@@ -14,7 +15,6 @@ public final class WaitableState<State: Sendable>: @unchecked Sendable {
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var state: State
 
-  /// Starts with `state`.
   public init(_ state: State) {
     self.state = state
     pthread_mutex_init(mutex, nil)
@@ -28,7 +28,7 @@ public final class WaitableState<State: Sendable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Reads or changes the state, then wakes those who wait for a change.
+  /// Reads or changes the state, then wakes waiting threads as `wake` says.
   public func withLock<Result>(waking wake: Wake, _ body: (inout State) -> Result) -> Result {
     pthread_mutex_lock(mutex)
     let result = body(&state)
@@ -41,7 +41,7 @@ public final class WaitableState<State: Sendable>: @unchecked Sendable {
     return result
   }
 
-  /// Waits until `body`, called under the lock, has a result: now, or after a change that wakes this thread.
+  /// Waits until `body`, called under the lock, returns a result: at once, or after a change that wakes this thread.
   public func wait<Result>(for body: (inout State) -> Result?) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }

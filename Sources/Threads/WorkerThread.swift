@@ -4,9 +4,10 @@ import Glibc
 public import ImagePrimitives
 import Synchronization
 
-/// A thread of our own: it runs one function to its end.
+/// A dedicated thread that runs one function.
 ///
-/// The loops that own curl, the store and the decoders block in system calls, which Swift's cooperative pool must not.
+/// The loops that own curl, the store and the decoders block in system calls, which threads of Swift's cooperative pool must not
+/// do.
 public final class WorkerThread: Sendable {
   private static let napMicroseconds: UInt32 = 2000
 
@@ -14,12 +15,12 @@ public final class WorkerThread: Sendable {
   private let life: Life
   private let isLetGo = Atomic(false)
 
-  /// What the thread says of itself.
+  /// The state that the thread shares with its handle.
   private final class Life: Sendable {
     let hasEnded = Atomic(false)
   }
 
-  /// What crosses to the new thread through a C pointer.
+  /// The argument that is passed to the new thread through a C pointer.
   private final class Start {
     let name: String
     let life: Life
@@ -31,9 +32,9 @@ public final class WorkerThread: Sendable {
     }
   }
 
-  /// Starts `body` on a new thread called `name` (15 bytes of it are shown by the system).
+  /// Starts `body` on a new thread called `name`, of which the system shows 15 bytes.
   ///
-  /// Signals stay blocked on the new thread: they belong to whoever handles them. Throws where the system starts no thread.
+  /// Signals are blocked on the new thread and left to the threads that handle them. Throws if the system can't create a thread.
   public init(name: String, body: @escaping @Sendable () -> Void) throws(ThreadError) {
     let life = Life()
     let start = Unmanaged.passRetained(Start(name: name, life: life, body: body))
@@ -57,26 +58,26 @@ public final class WorkerThread: Sendable {
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard status == 0 else {
       start.release()
-      throw ThreadError(what: "thread for \"\(name)\"", code: status)
+      throw ThreadError(task: "start thread '\(name)'", code: status)
     }
     self.life = life
     handle = thread
   }
 
-  /// Whether it is the calling thread.
   public var isCurrent: Bool {
-    // The system gives the handle of one that has ended to another.
+    // The system reuses the handle of a thread that has ended.
     pthread_equal(handle, pthread_self()) != 0 && !life.hasEnded.load(ordering: .relaxed)
   }
 
-  /// Waits until the thread has ended; a second call does nothing. On the thread itself it lets go of it instead, to end by itself.
+  /// Waits until the thread has ended; a second call does nothing. On the thread itself it detaches the thread instead.
   public func join() {
     guard !isLetGo.exchange(true, ordering: .relaxed) else { return }
     if isCurrent { pthread_detach(handle) } else { pthread_join(handle, nil) }
   }
 
-  /// Waits until the thread has ended, but not beyond `deadline`; whether it has ended. One that has not is let go of, to end by
-  /// itself, where `letsGo`.
+  /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
+  /// is
+  /// detached.
   public func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
     while !life.hasEnded.load(ordering: .relaxed) {
       if TimeSource.system.monotonic() >= deadline {
@@ -89,11 +90,11 @@ public final class WorkerThread: Sendable {
     return true
   }
 
-  // A thread that nobody waits for frees its own resources.
+  // A detached thread frees its own resources.
   deinit { if !isLetGo.exchange(true, ordering: .relaxed) { pthread_detach(handle) } }
 }
 
-/// Work for several threads: each element is taken by one of them, oldest first.
+/// A queue for several threads: each element goes to one of them, oldest first.
 public final class WorkQueue<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements = Deque<Element>()
@@ -102,13 +103,11 @@ public final class WorkQueue<Element: Sendable>: Sendable {
 
   private let state = WaitableState(State())
 
-  /// An empty queue.
   public init() {}
 
-  /// Adds an element at the end.
   public func add(_ element: Element) { state.withLock(waking: .one) { $0.elements.append(element) } }
 
-  /// Takes the oldest element, waiting for one; nil once the queue is closed and empty.
+  /// Takes the oldest element, waiting if there is none; nil once the queue is closed and empty.
   public func take() -> Element? {
     state.wait { state -> Element?? in
       if let element = state.elements.popFirst() { return .some(element) }
@@ -116,6 +115,6 @@ public final class WorkQueue<Element: Sendable>: Sendable {
     }
   }
 
-  /// Lets the threads end: what is queued is still taken, nothing more is waited for.
+  /// Closes the queue: queued elements are still taken, then ``take()`` returns nil.
   public func close() { state.withLock(waking: .all) { $0.isClosed = true } }
 }

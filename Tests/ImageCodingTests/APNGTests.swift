@@ -173,12 +173,12 @@ import Testing
         #expect(error?.kind == .undecodable && error?.message.contains(sentence) == true, "\(error?.message ?? "no error")")
       }
     }
-    expectRefusal(Array(sound.unended.dropLast(20)), "the PNG file is cut")
+    expectRefusal(Array(sound.unended.dropLast(20)), "the PNG file is truncated")
     var twoFrames = animation(2) {
       $0.frame(4, 2)
       $0.data(4, 2, Self.blue)
     }
-    expectRefusal(twoFrames.unended, "the PNG file is cut: it has 2 of 3 frames, and no IEND chunk")
+    expectRefusal(twoFrames.unended, "the PNG file is truncated: it has 2 of 3 frames and no IEND chunk")
     // Data that is not what its control says.
     twoFrames.frame(4, 2)
     twoFrames.data(4, 1, Self.green)

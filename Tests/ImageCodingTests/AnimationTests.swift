@@ -89,7 +89,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
   func limits(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let count = fixture.frames.count
-    let tooMany = "the animation has \(count) frames or more, and \(count - 1) are allowed"
+    let tooMany = "the animation has at least \(count) frames, but \(count - 1) are allowed"
     for error in [
       imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },
       imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },

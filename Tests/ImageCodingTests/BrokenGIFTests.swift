@@ -69,10 +69,10 @@ import Testing
     for length in 6..<whole.finished.count {
       let bytes = Array(whole.finished[..<length])
       if length == whole.bytes.count || length == one.bytes.count {
-        #expect(try warnings(bytes) == ["giflib: the file ends without its trailer"], "\(length)")
+        #expect(try warnings(bytes) == ["giflib: the file ends without a trailer"], "\(length)")
       } else if length == whole.bytes.count - 1 || length == one.bytes.count - 1 {
         #expect(try warnings(bytes).count == 2, "\(length)")
-        #expect(try warnings(bytes).first?.hasPrefix("giflib: the file ends behind the pixels of frame ") == true, "\(length)")
+        #expect(try warnings(bytes).first?.hasPrefix("giflib: the file ends after the pixels of frame ") == true, "\(length)")
       } else {
         #expect(refusal(bytes)?.kind == .undecodable, "\(length)")
       }

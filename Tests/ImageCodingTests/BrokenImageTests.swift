@@ -10,9 +10,9 @@ import Testing
       ("cut.jpg", "libjpeg: Premature end of JPEG file"),
       ("cut-between-scans.jpg", "libjpeg: Premature end of JPEG file"),
       ("lying-height.jpg", "libjpeg: Corrupt JPEG data: premature end of data segment"),
-      ("cut.png", "the PNG file is cut: "),
+      ("cut.png", "the PNG file is truncated: "),
       ("bad-crc.png", "libpng: IDAT: CRC error"),
-      ("cut.webp", "the WebP file is cut: "),
+      ("cut.webp", "the WebP file is truncated: "),
     ]
   )
   func isUndecodableWithASentence(name: String, sentence: String) throws {

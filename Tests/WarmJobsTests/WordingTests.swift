@@ -15,17 +15,17 @@ import Testing
       (.format(.gif, allowed: [.jpeg, .png]), "the image is gif, and verify.formats allows jpeg, png"),
       (
         .unnamedFormat(contentType: "image/*"),
-        "the content type is image/*, which names no format, and verify.formats asks for some"
+        "the content type image/* names no image format, and verify.formats asks for some"
       ),
       (
-        .unnamedFormat(contentType: nil), "no content type was declared, which names no format, and verify.formats asks for some"
+        .unnamedFormat(contentType: nil), "the response has no content type, and verify.formats asks for some"
       ),
       (
         .undecoded(.jpegXL),
-        "the image is jpeg-xl, which is recognised and not decoded; verify.decode: none takes it as it is"
+        "the image is jpeg-xl, which can't be decoded; verify.decode: none takes it as it is"
       ),
       (.animated, "the image is animated, and verify.animated is forbid"),
-      (.still, "the image does not move, and verify.animated is require"),
+      (.still, "the image isn't animated, and verify.animated is require"),
       (.decoderWarning("extra bytes"), "verify.strict allows no warnings: extra bytes"),
       (.width(size, minimum: 50, maximum: nil), "the image is 40 x 30 pixels, and verify.width asks for at least 50"),
       (.height(size, minimum: 1, maximum: 20), "the image is 40 x 30 pixels, and verify.height asks for 1 to 20"),
@@ -40,31 +40,31 @@ import Testing
       ),
       (
         .placeholder(urls: 3, host: "a.example", first: "https://a.example/1"),
-        "the same bytes came for 3 URLs of a.example so far, first for https://a.example/1: "
+        "3 URLs of a.example have returned the same bytes, first https://a.example/1: "
           + "by verify.placeholders they stand for an image that is missing"
       ),
       (
         .secondRequest(failure: "the server answered 500"),
         "the second request failed, and verify.remote-cache asks for a hit: the server answered 500"
       ),
-      (.noRemoteHit(evidence: nil), "no header of the second answer tells of a cache, and verify.remote-cache asks for a hit"),
+      (.noRemoteHit(evidence: nil), "the second response has no cache header, and verify.remote-cache asks for a hit"),
       (
         .noRemoteHit(evidence: "X-Cache: MISS"),
-        "no cache on the way had it by the second answer's 'X-Cache: MISS', and verify.remote-cache asks for a hit"
+        "the second response isn't a cache hit ('X-Cache: MISS'), and verify.remote-cache asks for a hit"
       ),
       (
         .waitTooLong(finding: "a.example:443 answered 503 and asks to wait 300 s", maximum: .seconds(120), wasRequested: true),
-        "a.example:443 answered 503 and asks to wait 300 s, which is more than request.retry-after-max, 120 s"
+        "a.example:443 answered 503 and asks to wait 300 s, longer than request.retry-after-max (120 s)"
       ),
       (
         .waitTooLong(finding: "a.example:443 asks to wait 2 s", maximum: .milliseconds(250), wasRequested: false),
-        "a.example:443 asks to wait 2 s, which is more than request.retry-after-max, 250 ms; this URL was not asked"
+        "a.example:443 asks to wait 2 s, longer than request.retry-after-max (250 ms); this URL wasn't requested"
       ),
-      (.bodyTooLarge(declaredBytes: nil, maximum: 9), "the body is larger than max-bytes, 9 bytes"),
-      (.bodyTooLarge(declaredBytes: 10, maximum: 9), "the declared body of 10 bytes is larger than max-bytes, 9 bytes"),
+      (.bodyTooLarge(declaredBytes: nil, maximum: 9), "the body exceeds max-bytes (9 bytes)"),
+      (.bodyTooLarge(declaredBytes: 10, maximum: 9), "the declared body of 10 bytes exceeds max-bytes (9 bytes)"),
       (
         .quoted(before: "no rules (", .bodyTooLarge(declaredBytes: nil, maximum: 9), after: ")"),
-        "no rules (the body is larger than max-bytes, 9 bytes)"
+        "no rules (the body exceeds max-bytes (9 bytes))"
       ),
     ] as [(FailureReason, String)]
   )

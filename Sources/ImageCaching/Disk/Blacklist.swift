@@ -1,38 +1,37 @@
 public import ImagePrimitives
 
-/// What the blacklist holds about a URL.
+/// An entry of the blacklist without its URL.
 public struct BlacklistHead: Sendable, Hashable {
-  /// How it failed last.
+  /// The kind of the last failure.
   public let kind: FailureKind
-  /// The HTTP status of the last failure, where there was one.
+  /// The HTTP status of the last failure, if there was one.
   public let status: Int?
-  /// When it failed first, since it was put on the list.
+  /// The first failure since it was blacklisted.
   public let firstAt: Timestamp
-  /// When it failed last.
+  /// The last failure.
   public let lastAt: Timestamp
-  /// How often it failed.
+  /// The number of failures.
   public let count: UInt32
-  /// When it may be asked for again; nil: never.
+  /// When it may be requested again; nil: never.
   public let expiresAt: Timestamp?
 
-  /// Whether it may be asked for again.
+  /// Whether it may be requested again.
   func isExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 }
 
-/// A failure to be put on the blacklist; its time is that of the transaction. Credentials must be gone from all of it.
+/// A failure to blacklist at the transaction's time. It must not contain credentials.
 public struct NewBlacklistEntry {
   /// The hash of ``identity``.
   public var key: CacheKey
-  /// The whole identity; valid while the entry is stored.
+  /// The whole identity, which must stay valid while the entry is stored.
   public var identity: UnsafeRawBufferPointer
-  /// The URL for people to read, secrets masked; valid while the entry is stored.
+  /// The URL for display, with credentials masked; must stay valid while the entry is stored.
   public var shownURL: UnsafeRawBufferPointer
-  /// How it failed.
+  /// The kind of failure.
   public var kind: FailureKind
-  /// The HTTP status, where the server gave one.
+  /// The HTTP status, if the server sent one.
   public var status: Int?
 
-  /// A failure to be remembered.
   public init(
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
@@ -48,15 +47,14 @@ public struct NewBlacklistEntry {
   }
 }
 
-/// One entry of the blacklist, with everything in its record.
+/// An entry of the blacklist with all fields of its record.
 public struct BlacklistRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   public let key: CacheKey
-  /// How and when it failed.
+  /// The kind and times of its failures.
   public let head: BlacklistHead
-  /// The whole identity.
   public let identity: [UInt8]
-  /// The URL, secrets masked.
+  /// The URL, with credentials masked.
   public let shownURL: [UInt8]
 }
 
@@ -65,7 +63,7 @@ public struct BlacklistRecord: Sendable, Hashable {
 /// | offset | type | |
 /// |---|---|---|
 /// | 0, 8 | i64, i64 | first and last failure, milliseconds since 1970 |
-/// | 16 | i64 | expires at, milliseconds since 1970; the greatest number: never |
+/// | 16 | i64 | expires at, milliseconds since 1970; the largest value: never |
 /// | 24 | u32 | failures counted |
 /// | 28 | u16 | HTTP status; 0: none |
 /// | 30 | u8 | kind of failure |
@@ -75,10 +73,10 @@ public struct BlacklistRecord: Sendable, Hashable {
 struct StoredBlacklistEntry {
   static let headByteCount = 40
 
-  /// The whole record; valid as long as its transaction, and until the next write in it.
+  /// The whole record, valid until its transaction ends or writes.
   let bytes: UnsafeRawBufferPointer
 
-  /// A view of a record; nil for bytes that are none.
+  /// A view of a record; nil if the bytes are invalid.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.headByteCount, FailureKind(storedNumber: bytes[30]) != nil else { return nil }
     self.bytes = bytes
@@ -106,7 +104,7 @@ struct StoredBlacklistEntry {
 
   static func byteCount(of entry: NewBlacklistEntry) -> Int { headByteCount + entry.identity.count + entry.shownURL.count }
 
-  /// Fills a whole record, of the size that ``byteCount(of:)`` says.
+  /// Fills a whole record, which must have ``byteCount(of:)`` bytes.
   static func write(_ entry: NewBlacklistEntry, head: BlacklistHead, to record: UnsafeMutableRawBufferPointer) {
     record.setLittleEndian(head.firstAt.milliseconds, at: 0)
     record.setLittleEndian(head.lastAt.milliseconds, at: 8)
@@ -123,9 +121,9 @@ struct StoredBlacklistEntry {
 }
 
 extension WriteTransaction {
-  /// Puts a failure on the blacklist, or counts it where it is there already; says whether it was new, or had expired.
+  /// Blacklists a failure, or counts it if it is blacklisted already; returns whether it was new or had expired.
   ///
-  /// - Parameter runStart: from when on its time there counts; nil: from `now` on.
+  /// - Parameter runStart: when its time to live starts; nil: at `now`.
   func blacklist(
     _ entry: NewBlacklistEntry,
     at now: Timestamp,
@@ -151,8 +149,8 @@ extension WriteTransaction {
     return old.map { ExpiryRule.isOver($0, at: now, runStart: runStart) } ?? true
   }
 
-  /// Keeps what another cache knows of a failure; says whether it did. It does not where this one knows of a failure as late, or
-  /// has an image that was stored since.
+  /// Imports a failure from another cache unless this one has a later failure, or an image that was stored since; returns whether
+  /// it did.
   func importBlacklistEntry(_ record: BlacklistRecord) throws(CacheError) -> Bool {
     let own = try blacklistEntry(record.key)
     if let own, own.head.lastAt >= record.head.lastAt { return false }
@@ -177,20 +175,20 @@ extension WriteTransaction {
     return true
   }
 
-  /// Takes off the blacklist what failed last before an image was stored of it.
+  /// Removes a failure from the blacklist if an image was stored since.
   func unblacklist(_ key: CacheKey, storedAt: Timestamp) throws(CacheError) {
     guard let failure = try blacklistEntry(key), failure.head.lastAt <= storedAt else { return }
     try removeFromBlacklist(key)
   }
 
-  /// Takes an identity off the blacklist; says whether it was there.
+  /// Removes an identity from the blacklist; returns whether it was there.
   func unblacklist(_ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     guard let entry = try blacklistEntry(key), entry.identity.hasSameBytes(as: identity) else { return false }
     try removeFromBlacklist(key)
     return true
   }
 
-  /// Takes everything off the blacklist; returns how much that was.
+  /// Removes everything from the blacklist; returns the number of entries.
   func clearBlacklist() throws(CacheError) -> Int {
     let count = Int(totals.blacklistEntries)
     try transaction.removeAll(from: tables.blacklist)
@@ -199,16 +197,16 @@ extension WriteTransaction {
     return count
   }
 
-  /// Takes up to `limit` expired entries off the blacklist; says whether there may be more.
+  /// Removes up to `limit` expired entries from the blacklist; returns whether there may be more.
   ///
-  /// It looks at nothing before the first of them can have expired, and then at all, since the table has no order of times.
+  /// It skips the scan until the first entry can have expired; then it scans all of them, since the table isn't ordered by time.
   func trimBlacklist(at now: Timestamp, limit: Int) throws(CacheError) -> Bool {
     guard totals.nextBlacklistExpiry <= now.milliseconds else { return false }
     var expired: [CacheKey] = []
     var next = Int64.max
     try transaction.forEach(in: tables.blacklist, after: nil) { (bytes, record) throws(CacheError) in
       guard let key = CacheKey(stored: bytes) else { return true }
-      // What is not readable is of no use to anybody.
+      // Remove unreadable records too.
       let head = StoredBlacklistEntry(record)?.head
       if head?.isExpired(at: now) ?? true { expired.append(key) } else { next = min(next, head?.expiresAt?.milliseconds ?? .max) }
       return expired.count < limit

@@ -3,10 +3,11 @@ import Glibc
 public import ImagePrimitives
 import Synchronization
 
-/// The bodies above 256 KiB, a file each.
+/// The bodies above 256 KiB, one file each.
 ///
-/// They arrive in `blobs/tmp` under a lock of their writer, and are moved to one of 256 folders inside the write transaction that
-/// commits their record. So within a write transaction every file in the folder has a record or is unused.
+/// Their writer creates them in `blobs/tmp` and keeps them locked; the write transaction that commits their record moves them to
+/// one of 256
+/// folders. So within a write transaction every file in these folders has a record or is unused.
 struct BlobFolder {
   static let temporaryName = "blobs/tmp"
   private static let name = "blobs"
@@ -15,23 +16,23 @@ struct BlobFolder {
 
   init(_ folder: CacheFolder) { self.folder = folder }
 
-  /// Makes the folders that must be there.
+  /// Creates the required folders.
   func prepare() throws(CacheError) {
     try folder.makeFolder(Self.name)
     try folder.makeFolder(Self.temporaryName)
   }
 
-  /// The folder of a number, below the cache's.
+  /// The path of a numbered folder, relative to the cache's folder.
   static func folderName(_ number: UInt8) -> String {
     "\(name)/" + String(decoding: [hexadecimalDigit(number >> 4), hexadecimalDigit(number & 15)], as: UTF8.self)
   }
 
-  /// The file of a body, below the cache's folder. The key in it finds the record that it belongs to.
+  /// The path of a body's file, relative to the cache's folder. It contains the key of its record.
   static func fileName(_ key: CacheKey, revision: UInt64, folder number: UInt8) -> String {
     "\(folderName(number))/\(hexadecimal(key.high))\(hexadecimal(key.low))-\(hexadecimal(revision))"
   }
 
-  /// Makes the folder of that number, lasting.
+  /// Creates the folder with that number durably.
   func makeFolder(_ number: UInt8) throws(CacheError) {
     if try folder.makeFolder(Self.folderName(number)) { try folder.synchronize(Self.name) }
   }
@@ -45,7 +46,7 @@ struct BlobFolder {
     }
   }
 
-  /// Removes the files of one folder that no record names, and returns how many; only within a write transaction.
+  /// Removes the files of a folder that have no record and returns their number; only within a write transaction.
   func sweep(_ number: UInt8, in transaction: WriteTransaction) throws(CacheError) -> Int {
     var count = 0
     try folder.forEachFile(in: Self.folderName(number)) { name throws(CacheError) in
@@ -68,10 +69,10 @@ struct BlobFolder {
     return CacheKey(high: high, low: low)
   }
 
-  /// The bytes of a blob, cut off behind `size + 1`; nil where it is not there.
+  /// The bytes of a blob, truncated after `size + 1`; nil if it doesn't exist.
   func read(_ name: String, size: Int) throws(CacheError) -> [UInt8]? {
     guard let file = try folder.open(name, O_RDONLY) else { return nil }
-    // A damaged record must not make us reserve what no file has.
+    // A damaged record must not allocate more memory than the file has bytes.
     let limit = min(size, Int(file.status?.st_size ?? 0)) + 1
     guard let bytes = readAll(file.number, limit: limit) else {
       throw .cannotRead(path: folder.path(of: name), reason: errorSentence())
@@ -80,40 +81,40 @@ struct BlobFolder {
   }
 }
 
-/// Writes a body to a file of its own while it arrives, so that it is never in memory as a whole.
+/// Writes a body to its own file as it arrives, so that it is never entirely in memory.
 ///
-/// What is not finished and committed is removed when the last reference goes.
+/// A body that isn't finished and committed is removed when its last reference is released.
 public final class BlobWriter: @unchecked Sendable {
-  // Used by one thread at a time, which may change: whoever receives the body hands the writer on whole.
+  // Used by one thread at a time; the receiving thread may hand the writer over.
   private let file: TemporaryBlob
   private var size: UInt64 = 0
   private var hash = ChecksumStream()
 
   init(_ folder: CacheFolder) throws(CacheError) { file = try TemporaryBlob(folder) }
 
-  /// Takes the next bytes of the body.
+  /// Appends the next bytes of the body.
   ///
-  /// Throws `diskFull`, or another ``CacheError`` where they cannot be written; the body is lost then.
+  /// Throws `diskFull` or another ``CacheError`` if they can't be written; the body is then lost.
   public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
     guard writeAll(bytes, to: file.descriptor.number) else { throw file.folder.writeError(errno) }
     hash.append(bytes)
     size += UInt64(bytes.count)
   }
 
-  /// Ends the body; nothing may be appended from here on. Its bytes are on their way to the disk, and synced with the commit that
-  /// stores it, so that one journal commit of the file system serves all blobs of a transaction.
+  /// Ends the body. Writing its bytes back to disk starts now, and the commit that stores it syncs them, so that one journal commit
+  /// of the
+  /// file system serves all blobs of a transaction.
   public func finish() throws(CacheError) -> StagedBlob {
-    // Only a hint: what it does not start, the sync will.
+    // Only a hint: the sync writes the rest.
     _ = linux_start_writing_back(file.descriptor.number)
     return StagedBlob(file: file, size: size, checksum: hash.checksum)
   }
 }
 
-/// A whole body in a file of its own, to be stored by one ``CacheWriter/store(_:body:)``; removed if that does not happen.
+/// A complete body in its own file, to be stored by one ``CacheWriter/store(_:body:)``; otherwise it is removed.
 public final class StagedBlob: Sendable {
-  /// Bytes of the body.
+  /// The number of bytes.
   public let size: UInt64
-  /// The checksum of the body.
   public let checksum: Checksum
   private let file: TemporaryBlob
 
@@ -123,7 +124,7 @@ public final class StagedBlob: Sendable {
     self.checksum = checksum
   }
 
-  /// Calls `read` with the whole body, which is mapped from its file and not copied.
+  /// Calls `read` with the whole body, mapped from its file rather than copied.
   public func withBytes<R>(_ read: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R {
     let count = Int(clamping: size)
     guard count > 0 else { return read(UnsafeRawBufferPointer(start: nil, count: 0)) }
@@ -133,10 +134,9 @@ public final class StagedBlob: Sendable {
     return read(UnsafeRawBufferPointer(start: address, count: count))
   }
 
-  /// Moves the body to its place, which the running write transaction makes known.
+  /// Moves the body to its final path, which becomes visible when the write transaction commits.
   func place(at name: String) throws(CacheError) { try file.move(to: name) }
 
-  /// Returns once the bytes are on the disk.
   func synchronize() throws(CacheError) {
     guard fdatasync(file.descriptor.number) == 0 else {
       throw saysDiskFull(errno)
@@ -144,23 +144,22 @@ public final class StagedBlob: Sendable {
     }
   }
 
-  /// The transaction was committed: the file belongs to the cache.
+  /// Keeps the file after the transaction has committed.
   func didCommit() { file.keep() }
 }
 
-/// A file that is removed when its owner goes, unless it is kept; locked meanwhile, so that sweeps leave it alone.
+/// A file that is removed on deinitialisation unless it is kept; it is locked until then, so that sweeps skip it.
 final class TemporaryBlob: Sendable {
   let folder: CacheFolder
   let descriptor: FileDescriptor
   private let name: Mutex<String?>
 
-  /// Makes a file in `blobs/tmp`.
   init(_ folder: CacheFolder) throws(CacheError) {
     self.folder = folder
     while true {
       let draft = "\(BlobFolder.temporaryName)/\(getpid())-\(UInt64.random(in: .min ... .max))"
       guard let file = try folder.open(draft, O_RDWR | O_CREAT | O_EXCL) else { throw .deleted(path: folder.path) }
-      // A sweep may come between the two calls; then it has the lock, or the file has no name any more.
+      // A sweep between the two calls may hold the lock or have removed the file.
       if flock(file.number, LOCK_EX | LOCK_NB) == 0, let status = file.status, status.st_nlink > 0 {
         name = Mutex(draft)
         descriptor = file
@@ -180,7 +179,7 @@ final class TemporaryBlob: Sendable {
   func keep() { name.withLock { $0 = nil } }
 
   deinit {
-    // What cannot be removed is left to the next sweep.
+    // If this fails, the next sweep removes the file.
     if let name = name.withLock({ $0 }) { unlinkat(folder.descriptor.number, name, 0) }
   }
 }

@@ -1,28 +1,25 @@
 import Glibc
 import ImagePrimitives
 
-// Integers in the records of the index. LMDB aligns values to two bytes only, so every access is an unaligned one.
+// Integers in index records. LMDB aligns values to two bytes only, so every access is unaligned.
 
 extension UnsafeRawBufferPointer {
-  /// The little-endian integer at `offset`.
   @inline(__always)
   func littleEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
     T(littleEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The big-endian integer at `offset`.
   @inline(__always)
   func bigEndian<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T {
     T(bigEndian: loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  /// The `count` bytes from `offset` on.
+  /// The `count` bytes starting at `offset`.
   @inline(__always)
   func part(at offset: Int, count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[offset..<offset + count])
   }
 
-  /// Whether both hold the same bytes.
   @inline(__always)
   func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
     guard count == other.count else { return false }
@@ -30,26 +27,23 @@ extension UnsafeRawBufferPointer {
     return memcmp(own, others, count) == 0
   }
 
-  /// Whether these bytes begin with `prefix`.
   func begins(with prefix: UnsafeRawBufferPointer) -> Bool {
     count >= prefix.count && part(at: 0, count: prefix.count).hasSameBytes(as: prefix)
   }
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// Writes a little-endian integer at `offset`.
   @inline(__always)
   func setLittleEndian<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// Writes a big-endian integer at `offset`.
   @inline(__always)
   func setBigEndian<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     storeBytes(of: value.bigEndian, toByteOffset: offset, as: T.self)
   }
 
-  /// Copies `bytes` to `offset` and returns the offset behind them.
+  /// Copies `bytes` to `offset` and returns the offset after them.
   @inline(__always)
   func copy(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
     UnsafeMutableRawBufferPointer(rebasing: self[offset...]).copyMemory(from: bytes)
@@ -57,11 +51,11 @@ extension UnsafeMutableRawBufferPointer {
   }
 }
 
-/// A key of the tables `by-stored` and `by-access`: a time, big-endian so that bytes are in its order, and an entry's key.
+/// A key of the tables `by-stored` and `by-access`: a time, big-endian so that byte order is time order, and the entry's key.
 ///
 /// | offset | type | |
 /// |---|---|---|
-/// | 0 | u64 | milliseconds since 1970, with the sign bit turned |
+/// | 0 | u64 | milliseconds since 1970, with the sign bit inverted |
 /// | 8 | 16 bytes | the key as in `entries` |
 struct TimeKey {
   private static let byteCount = 8 + CacheKey.byteCount
@@ -75,7 +69,7 @@ struct TimeKey {
     self.key = key
   }
 
-  /// The key as it stands on disk; nil for bytes of another length.
+  /// Parses a key from disk; nil if its length is wrong.
   init?(stored: UnsafeRawBufferPointer) {
     guard stored.count == Self.byteCount else { return nil }
     guard let key = CacheKey(stored: stored.part(at: 8, count: CacheKey.byteCount)) else { return nil }
@@ -83,18 +77,18 @@ struct TimeKey {
     self.init(Timestamp(milliseconds: milliseconds), key)
   }
 
-  /// Whether it comes before another one on disk.
+  /// Whether it sorts before `other` on disk.
   func isBefore(_ other: TimeKey) -> Bool {
     (time.milliseconds, key.high, key.low) < (other.time.milliseconds, other.key.high, other.key.low)
   }
 
-  /// Calls `body` with the key as it stands on disk.
+  /// Calls `body` with the key's representation on disk.
   @inline(__always)
   func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     let parts = ((UInt64(bitPattern: time.milliseconds) ^ Self.signBit).bigEndian, key.high.bigEndian, key.low.bigEndian)
     return try withUnsafeBytes(of: parts, body)
   }
 
-  /// The key as it stands on disk, to go on behind it.
+  /// The key's representation on disk, from which a listing can continue.
   var storedBytes: [UInt8] { withStoredBytes { Array($0) } }
 }

@@ -1,97 +1,96 @@
-/// Why the disk cache could not do what it was asked, as one sentence that says what, where, and what to do.
+/// Why an operation of the disk cache failed, described as one sentence: what failed, why, and what to do.
 public enum CacheError: Error, Sendable, Equatable {
-  /// A folder of the cache cannot be made.
+  /// A folder of the cache can't be created.
   case cannotMake(path: String, reason: String)
-  /// A file or folder of the cache cannot be opened.
+  /// A file or folder of the cache can't be opened.
   case cannotOpen(path: String, reason: String)
-  /// A file of the cache cannot be read.
+  /// A file of the cache can't be read.
   case cannotRead(path: String, reason: String)
-  /// The folder, or a file in it, cannot be written.
+  /// The folder, or a file in it, can't be written.
   case cannotWrite(path: String, reason: String)
   /// There is no cache to read.
   case missing(path: String)
-  /// The cache was opened for reading only.
+  /// The cache was opened read-only.
   case readOnly(path: String)
-  /// The cache's format is an older or a newer one; `found` is what its VERSION says, nil where there is none.
+  /// The cache's format is older or newer; `found` is the content of its VERSION, nil if it has none.
   case wrongVersion(path: String, found: String?, supported: Int)
-  /// The folder lies on a network file system of that name.
+  /// The folder is on a network file system with that name.
   case networkFileSystem(path: String, name: String)
-  /// A process of another process namespace, with our own process id, has the cache open.
+  /// A process with the same process ID in another process namespace has the cache open.
   case foreignProcessNamespace(path: String)
-  /// The index is shorter than it says itself.
+  /// The index is shorter than its header says.
   case cut(path: String, expectedBytes: Int, actualBytes: Int)
-  /// The folder was deleted, or its index replaced, while it was open here.
+  /// The folder was deleted, or its index replaced, while this process had it open.
   case deleted(path: String)
-  /// No space is left.
   case diskFull(path: String)
-  /// The index has grown to the size of its map.
+  /// The index has reached the size of its memory map.
   case mapFull(path: String)
-  /// This process has as many files open as it may.
+  /// This process has reached its limit of open files.
   case tooManyOpenFiles(path: String)
-  /// Every slot for readers is taken.
+  /// All reader slots are in use.
   case readersFull(path: String)
-  /// Other processes have the cache open; `processes` are their ids as far as they can be seen.
+  /// Other processes have the cache open; `processes` are the IDs of those that are visible.
   case inUse(path: String, processes: [Int])
-  /// The index or a file of the folder is not as this program left it.
+  /// The index or a file of the folder isn't as prewarm wrote it.
   case damaged(path: String, reason: String)
-  /// The disk failed to keep what was written, so nothing more is stored in this run.
+  /// A write to the disk failed, so this run stores nothing more.
   case storingStopped(path: String, reason: String)
-  /// Images cannot be written out to that folder.
+  /// Images can't be exported to that folder.
   case cannotExport(path: String, reason: String)
-  /// A symbolic link lies where an export would write, and is not followed.
+  /// The path of an export has a symbolic link, which exports don't follow.
   case linkInExport(path: String)
   /// Any other failure of the index.
   case other(path: String, reason: String)
 }
 
 extension CacheError: CustomStringConvertible {
-  /// The sentence; paths in it are not escaped yet.
+  /// The sentence; paths in it aren't escaped yet.
   public var description: String {
     switch self {
     case .cannotMake(let path, let reason):
-      "the cache folder \(path) cannot be made: \(reason); choose another directory or fix its permissions"
+      "cannot create the cache folder \(path): \(reason); choose another directory or fix its permissions"
     case .cannotOpen(let path, let reason):
-      "\(path) cannot be opened: \(reason); check that it exists and may be read"
+      "cannot open \(path): \(reason); check that it exists and is readable"
     case .cannotRead(let path, let reason):
-      "\(path) cannot be read: \(reason); check the disk and the file's permissions"
+      "cannot read \(path): \(reason); check the disk and the file's permissions"
     case .cannotWrite(let path, let reason):
-      "the cache at \(path) cannot be written: \(reason); fix its permissions, or only read from it"
+      "cannot write to the cache at \(path): \(reason); fix its permissions or open it read-only"
     case .missing(let path):
-      "there is no cache at \(path); check directory and namespace, or run a job that fills it"
+      "there is no cache at \(path); check the directory and namespace, or run a job that fills it"
     case .readOnly(let path):
-      "the cache at \(path) is open for reading only; open it for writing to change it"
+      "the cache at \(path) is open read-only; open it for writing to change it"
     case .wrongVersion(let path, let found, let supported):
-      "the cache at \(path) has \(found.map { "format version \($0)" } ?? "no format version"), and this program reads version "
-        + "\(supported); use the program that made it, or delete the folder"
+      "the cache at \(path) has \(found.map { "format version \($0)" } ?? "no format version"), but this program reads version "
+        + "\(supported); use the program that created it, or delete the folder"
     case .networkFileSystem(let path, let name):
-      "the cache at \(path) is on a network file system (\(name)), where its index is not safe; choose a local directory"
+      "the cache at \(path) is on a network file system (\(name)), which isn't safe for its index; choose a local directory"
     case .foreignProcessNamespace(let path):
-      "the cache at \(path) is open in another container or process namespace under our own process id; give each its own "
-        + "directory, or let them share a process namespace"
+      "the cache at \(path) is open in another container or process namespace under the same process ID; use "
+        + "separate directories, or share the process namespace"
     case .cut(let path, let expected, let actual):
-      "\(path) is cut off: it has \(actual) bytes and should have \(expected); delete the folder, or restore it from a whole copy"
+      "\(path) is truncated: it has \(actual) bytes instead of \(expected); delete the cache's folder, or restore it from a complete copy"
     case .deleted(let path):
-      "the cache at \(path) was deleted or replaced while it was in use; start again to make it anew"
+      "the cache at \(path) was deleted or replaced while in use; start again to recreate it"
     case .diskFull(let path):
-      "no space is left for the cache at \(path); free space, or limit its size"
+      "no space left for the cache at \(path); free disk space or limit its size"
     case .mapFull(let path):
-      "the index of the cache at \(path) has no room left in its memory map; trim the cache, or raise the limit on address space"
+      "the index of the cache at \(path) has filled its memory map; trim the cache or raise the limit on address space"
     case .tooManyOpenFiles(let path):
-      "too many files are open for the cache at \(path); raise the limit (ulimit -n), or load fewer images at once"
+      "too many open files for the cache at \(path); raise the limit (ulimit -n) or load fewer images at once"
     case .readersFull(let path):
-      "too many readers have the cache at \(path) open; wait until some of them are done"
+      "the cache at \(path) has too many readers; wait until some of them have finished"
     case .inUse(let path, let processes):
       "the cache at \(path) is in use by \(Self.name(processes)); wait until it is free"
     case .damaged(let path, let reason):
-      "the cache at \(path) is damaged: \(reason); delete the folder to begin anew"
+      "the cache at \(path) is damaged: \(reason); delete the folder to start over"
     case .storingStopped(let path, let reason):
-      "nothing more is stored in the cache at \(path), since the disk did not keep what was written: \(reason); check the disk"
+      "stopped storing in the cache at \(path) because a write failed: \(reason); check the disk"
     case .cannotExport(let path, let reason):
-      "images cannot be exported to \(path): \(reason); make room or fix its permissions, and export again"
+      "cannot export images to \(path): \(reason); free disk space or fix its permissions, then export again"
     case .linkInExport(let path):
-      "cannot export through \(path): it is a symbolic link, and exports follow none below their folder; remove it or export to another folder"
+      "cannot export through \(path): it is a symbolic link, and exports don't follow links in their folder; remove it, or export elsewhere"
     case .other(let path, let reason):
-      "the index of the cache at \(path) failed: \(reason); try again, and delete the folder if it fails again"
+      "the index of the cache at \(path) failed: \(reason); try again, and delete the folder if it keeps failing"
     }
   }
 

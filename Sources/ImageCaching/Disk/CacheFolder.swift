@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import ImagePrimitives
 
-/// The folder of one namespace, open: its descriptor, and the paths of what is in it.
+/// The open folder of one namespace: its descriptor and its paths.
 ///
 /// ```
 /// <directory>/<namespace>/
@@ -15,16 +15,16 @@ final class CacheFolder: Sendable {
   static let indexName = "index.mdb"
   static let indexLockName = "index.mdb-lock"
 
-  /// The path as it was given.
+  /// The path as given.
   let path: String
-  /// The folder itself: what is in it is reached through this, so that moving the folder does not matter.
+  /// The folder itself; files are accessed relative to it, so the folder may be moved.
   let descriptor: FileDescriptor
 
   let id: FolderIdentity
 
-  /// Opens the folder of a namespace, and makes it where it shall be written and is not there.
+  /// Opens the folder of a namespace, creating it for writing if it doesn't exist.
   ///
-  /// Throws where it cannot be made or opened, is not there, or lies on a network file system.
+  /// Throws if it can't be created or opened, doesn't exist, or is on a network file system.
   convenience init(directory: String, namespace: String, access: ImageCache.Access) throws(CacheError) {
     let path = "\(directory)/\(namespace)"
     if access == .readWrite { try Self.make(path) }
@@ -32,7 +32,7 @@ final class CacheFolder: Sendable {
     if let name = FileSystemKind.networkName(of: descriptor.number) { throw .networkFileSystem(path: path, name: name) }
   }
 
-  /// Opens a folder that is only read, on whatever file system.
+  /// Opens a folder for reading, on any file system.
   init(reading path: String) throws(CacheError) {
     self.path = path
     let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -44,7 +44,7 @@ final class CacheFolder: Sendable {
     id = FolderIdentity(status)
   }
 
-  /// Makes a folder and those above it.
+  /// Creates a folder and its parents.
   private static func make(_ path: String) throws(CacheError) {
     var firstError: Int32?
     for end in path.indices.dropFirst() where path[end] == "/" {
@@ -55,14 +55,14 @@ final class CacheFolder: Sendable {
         firstError = firstError ?? errno
       }
     }
-    // A failure above matters only if the last one fails too, and then it is the reason.
+    // A failure for a parent matters only if the last folder fails too; then it is the cause.
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
       throw .cannotMake(path: path, reason: errorSentence(firstError ?? errno))
     }
     synchronizeParent(of: path)
   }
 
-  /// Makes the name of a folder last through a crash, as far as this user may: a folder above may be closed to it.
+  /// Makes a new folder's name durable if this user may open its parent.
   private static func synchronizeParent(of path: String) {
     guard let slash = path.lastIndex(of: "/") else { return }
     let parent = Glibc.open(slash == path.startIndex ? "/" : String(path[..<slash]), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -74,7 +74,7 @@ final class CacheFolder: Sendable {
   /// The path of a file in the folder, for messages and for LMDB.
   func path(of name: String) -> String { "\(path)/\(name)" }
 
-  /// Makes a folder in the folder, where it is not there yet; says whether it made one.
+  /// Creates a subfolder if it doesn't exist; returns whether it did.
   @discardableResult
   func makeFolder(_ name: String) throws(CacheError) -> Bool {
     if mkdirat(descriptor.number, name, 0o755) == 0 { return true }
@@ -82,7 +82,7 @@ final class CacheFolder: Sendable {
     return false
   }
 
-  /// Opens a file of the folder; nil where it is not there.
+  /// Opens a file of the folder; nil if it doesn't exist.
   func open(_ name: String, _ flags: Int32, mode: mode_t = 0o644) throws(CacheError) -> FileDescriptor? {
     let number = uninterrupted { openat(descriptor.number, name, flags | O_CLOEXEC, mode) }
     if number >= 0 { return FileDescriptor(owning: number) }
@@ -92,36 +92,35 @@ final class CacheFolder: Sendable {
     throw .cannotOpen(path: path(of: name), reason: errorSentence())
   }
 
-  /// Whether the folder has a file of that name.
   func contains(_ name: String) -> Bool { faccessat(descriptor.number, name, F_OK, 0) == 0 }
 
-  /// Whether this user may open a file of that name for reading.
+  /// Whether this user may read the file.
   func mayRead(_ name: String) -> Bool { faccessat(descriptor.number, name, R_OK, AT_EACCESS) == 0 }
 
-  /// Throws where this user may not make files in the folder.
+  /// Throws if this user may not create files in the folder.
   func checkWritable() throws(CacheError) {
     guard faccessat(descriptor.number, ".", W_OK, AT_EACCESS) == 0 else { throw writeError(errno) }
   }
 
-  /// Removes a file of the folder, where it is there.
+  /// Removes a file of the folder if it exists.
   func remove(_ name: String) throws(CacheError) {
     guard unlinkat(descriptor.number, name, 0) == 0 || errno == ENOENT else { throw writeError(errno) }
   }
 
-  /// Moves a file within the folder, over another one if there is one.
+  /// Moves a file within the folder, replacing an existing one.
   func move(_ name: String, to newName: String) throws(CacheError) {
     guard renameat(descriptor.number, name, descriptor.number, newName) == 0 else {
       throw errno == ENOENT && isDeleted ? .deleted(path: path) : writeError(errno)
     }
   }
 
-  /// Makes what was moved into the folder `name`, "." for this one itself, last through a crash.
+  /// Makes moves into the folder `name` durable; "." is this folder.
   func synchronize(_ name: String) throws(CacheError) {
     guard let folder = try open(name, O_RDONLY | O_DIRECTORY) else { throw .deleted(path: path) }
     guard fsync(folder.number) == 0 else { throw .storingStopped(path: path, reason: errorSentence()) }
   }
 
-  /// Calls `body` with the name of every file in the folder `name`; does nothing where there is no such folder.
+  /// Calls `body` with the name of every file in the folder `name`; does nothing if the folder doesn't exist.
   func forEachFile(in name: String, _ body: (String) throws(CacheError) -> Void) throws(CacheError) {
     let number = openat(descriptor.number, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else {
@@ -141,10 +140,10 @@ final class CacheFolder: Sendable {
     }
   }
 
-  /// Whether the folder was deleted while it was open here.
+  /// Whether the folder was deleted while open.
   var isDeleted: Bool { descriptor.status.map { $0.st_nlink == 0 } ?? true }
 
-  /// The error that a failed write with that error number is.
+  /// The error for a failed write with that error number.
   func writeError(_ number: Int32) -> CacheError {
     if saysDiskFull(number) { return .diskFull(path: path) }
     if number == ENOENT && isDeleted { return .deleted(path: path) }
@@ -153,9 +152,9 @@ final class CacheFolder: Sendable {
   }
 }
 
-/// Which folder it is, by whatever path it was reached: its device and inode.
+/// Identifies a folder regardless of its path: by device and inode.
 ///
-/// No other folder has the same as long as somebody has this one open, be it moved or deleted meanwhile.
+/// It is unique as long as any process has the folder open, even if the folder is moved or deleted.
 public struct FolderIdentity: Sendable, Hashable {
   private let device: UInt
   private let inode: UInt
@@ -166,26 +165,26 @@ public struct FolderIdentity: Sendable, Hashable {
   }
 }
 
-/// What matters of the file system that a folder lies on.
+/// Properties of the file system that a folder is on.
 enum FileSystemKind {
-  /// Magic numbers of `statfs(2)`, from `linux/magic.h` and from the file systems that it does not know.
+  /// Magic numbers of `statfs(2)`, from `linux/magic.h` and the sources of file systems that it lacks.
   private static let networkNames: [UInt32: String] = [
     0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x5346_414F: "AFS", 0x6B41_4653: "AFS",
     0x7375_7245: "Coda", 0x564C: "NCP", 0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2",
     0x0BD0_0BD0: "Lustre", 0x4750_4653: "GPFS", 0x1983_0326: "BeeGFS",
   ]
 
-  /// The name of the network file system of that magic number; nil for any other, on which LMDB's locks and maps work.
+  /// The name of the network file system with that magic number; nil for any other, where LMDB's locks and maps work.
   static func networkName(ofMagic magic: Int) -> String? { networkNames[UInt32(truncatingIfNeeded: magic)] }
 
-  /// The name of the network file system that an open file or folder lies on; nil where it is a local one.
+  /// The name of the network file system that an open file or folder is on; nil if it is local.
   static func networkName(of descriptor: Int32) -> String? {
     var status = statfs()
     guard fstatfs(descriptor, &status) == 0 else { return nil }
     return networkName(ofMagic: Int(status.f_type))
   }
 
-  /// Bytes that may still be written to the file system of an open file; nil where it does not tell.
+  /// The free space of an open file's file system, in bytes; nil if unknown.
   static func freeByteCount(of descriptor: Int32) -> Int? {
     var status = statfs()
     guard fstatfs(descriptor, &status) == 0 else { return nil }
@@ -193,21 +192,21 @@ enum FileSystemKind {
   }
 }
 
-/// Whether an error number says that there is no room, or none for this user.
+/// Whether an error number means that there is no space, or none for this user.
 func saysDiskFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT || number == EFBIG }
 
-/// The small files of a namespace that say what it is.
+/// The small files that describe a namespace.
 ///
-/// - `VERSION`: the number of the format. It is there before the index, so an index without it is of no known format.
+/// - `VERSION`: the number of the format. It is created before the index, so an index without it has an unknown format.
 /// - `CACHEDIR.TAG`: makes backup tools skip the folder (https://bford.info/cachedir/).
-/// - `KEY`: 32 random bytes, mode 0600, under which credentials are hashed into identities.
+/// - `KEY`: 32 random bytes, mode 0600, the key for hashing credentials in identities.
 enum FolderMarks {
-  /// The one format that this program reads and writes: the layout of the folder and of every record.
+  /// The only format that this program reads and writes: the layout of the folder and of all records.
   static let supportedVersion = 1
   static let versionName = "VERSION"
   static let tagName = "CACHEDIR.TAG"
   private static let keyName = "KEY"
-  /// More than any of these files has.
+  /// Larger than any of these files.
   private static let byteLimit = 4096
   private static let tag = """
     Signature: 8a477f597d28d172789f06886806bc55
@@ -215,7 +214,7 @@ enum FolderMarks {
 
     """
 
-  /// Checks the marks of a folder that shall be written, and makes those that are missing.
+  /// Checks these files of a folder that will be written, and creates missing ones.
   static func prepare(_ folder: CacheFolder) throws(CacheError) {
     try checkVersion(of: folder)
     try create(versionName, Array("\(supportedVersion)\n".utf8), mode: 0o644, in: folder)
@@ -223,7 +222,7 @@ enum FolderMarks {
     try create(keyName, CredentialHasher.randomKey(), mode: 0o600, in: folder)
   }
 
-  /// Throws where the folder has an index of another format than this program's; a folder without index and mark passes.
+  /// Throws if the folder's index has another format; a folder with neither index nor version passes.
   static func checkVersion(of folder: CacheFolder) throws(CacheError) {
     guard let bytes = try contents(of: versionName, in: folder) else {
       guard folder.contains(CacheFolder.indexName) else { return }
@@ -235,12 +234,12 @@ enum FolderMarks {
     }
   }
 
-  /// The folder's key; nil where there is none, or none that this user may read, which a folder for reading may do without.
+  /// The folder's key; nil if there is none, or if this user may not read it, which is allowed for read-only access.
   static func key(of folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> [UInt8]? {
     if access == .readOnly && !folder.mayRead(keyName) { return nil }
     guard let key = try contents(of: keyName, in: folder) else { return nil }
     guard key.count == CredentialHasher.keyByteCount else {
-      throw .damaged(path: folder.path, reason: "KEY has \(key.count) bytes in place of \(CredentialHasher.keyByteCount)")
+      throw .damaged(path: folder.path, reason: "KEY has \(key.count) bytes instead of \(CredentialHasher.keyByteCount)")
     }
     return key
   }
@@ -253,7 +252,7 @@ enum FolderMarks {
     return bytes
   }
 
-  /// Makes a file whole or not at all; of two processes that try at once, one wins and both go on with its bytes.
+  /// Creates a file completely or not at all; if two processes try at once, both continue with the first one's bytes.
   private static func create(_ name: String, _ bytes: @autoclosure () -> [UInt8], mode: mode_t, in folder: CacheFolder)
     throws(CacheError)
   {
@@ -266,6 +265,6 @@ enum FolderMarks {
     if isWritten { linkat(folder.descriptor.number, draft, folder.descriptor.number, name, 0) }
     try folder.remove(draft)
     if !isWritten { throw folder.writeError(error) }
-    guard folder.contains(name) else { throw .cannotWrite(path: folder.path, reason: "\(name) cannot be made") }
+    guard folder.contains(name) else { throw .cannotWrite(path: folder.path, reason: "cannot create \(name)") }
   }
 }

@@ -2,14 +2,13 @@ import CCrypto
 import CXXHash
 public import ImagePrimitives
 
-/// The name of an entry in the cache: the 128-bit XXH3 hash of its identity.
+/// The key of an entry in the cache: the 128-bit XXH3 hash of its identity.
 ///
-/// Every record keeps its identity, so a collision of two keys is a miss.
+/// Records contain their identity, so a hash collision is a miss.
 public struct CacheKey: Hashable, Sendable {
-  /// The upper and the lower half of the hash.
+  /// The upper and lower half of the hash.
   public let high: UInt64, low: UInt64
 
-  /// How many bytes a key takes on disk.
   static let byteCount = 16
 
   init(high: UInt64, low: UInt64) {
@@ -17,41 +16,41 @@ public struct CacheKey: Hashable, Sendable {
     self.low = low
   }
 
-  /// The key of an identity, whose bytes are copied nowhere.
+  /// The key of an identity.
   public init(identity: UnsafeRawBufferPointer) {
     let hash = checksum(of: identity)
     self.init(high: hash.high, low: hash.low)
   }
 
-  /// The key as it stands on disk; nil for bytes of another length.
+  /// Parses a key from disk; nil if its length is wrong.
   init?(stored: UnsafeRawBufferPointer) {
     guard stored.count == Self.byteCount else { return nil }
     self.init(high: stored.bigEndian(at: 0), low: stored.bigEndian(at: 8))
   }
 
-  /// Calls `body` with the key as it stands on disk: both halves big-endian, so that the order of bytes is the order of keys.
+  /// Calls `body` with the key's representation on disk: both halves big-endian, so that byte order is key order.
   @inline(__always)
   func withStoredBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     let halves = (high.bigEndian, low.bigEndian)
     return try withUnsafeBytes(of: halves, body)
   }
 
-  /// The key as it stands on disk, to go on behind it.
+  /// The key's representation on disk, from which a listing can continue.
   var storedBytes: [UInt8] { withStoredBytes { Array($0) } }
 }
 
-/// Turns credentials into something that an identity may keep: a hash under a key that never leaves the cache's folder.
+/// Replaces credentials in identities by a hash, with a key that never leaves the cache's folder.
 ///
-/// Two runs over one cache hash alike, and whoever sees an identity learns nothing about the credentials in it.
+/// Runs with the same cache compute the same hash, and an identity reveals nothing about its credentials.
 public struct CredentialHasher: Sendable {
-  /// Bytes of a key that is made here.
+  /// The length of new keys, in bytes.
   static let keyByteCount = 32
-  /// Bytes of the hash that are kept; twice as many digits.
+  /// The bytes of the hash that are kept; its hexadecimal form is twice as long.
   private static let digestByteCount = 16
 
   private let key: [UInt8]
 
-  /// A hasher under `key`, which may have any length.
+  /// A hasher with that key of any length.
   public init(key: [UInt8]) { self.key = key }
 
   /// A hasher with a random key, for runs without a cache.
@@ -65,15 +64,15 @@ public struct CredentialHasher: Sendable {
     return key
   }
 
-  /// Whether both hash alike.
+  /// Whether both compute the same hashes.
   func hasSameKey(as other: CredentialHasher) -> Bool { key == other.key }
 
-  /// HMAC-SHA-256 of `bytes` (RFC 2104), cut to 128 bits: 32 hexadecimal digits in lower case.
+  /// HMAC-SHA-256 of `bytes` (RFC 2104), truncated to 128 bits: 32 hexadecimal digits in lower case.
   public func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var full = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     let message = bytes.bindMemory(to: UInt8.self)
     let result = HMAC(EVP_sha256(), key, Int32(key.count), message.baseAddress, message.count, &full, nil)
-    // It fails only where libcrypto has no SHA-256 or no memory; an identity without its credentials would mix users up.
+    // It fails only if libcrypto lacks SHA-256 or memory; an identity without its credentials would mix up users.
     guard result != nil else { fatalError("libcrypto cannot compute HMAC-SHA-256") }
     return full.prefix(Self.digestByteCount).flatMap { [hexadecimalDigit($0 >> 4), hexadecimalDigit($0 & 15)] }
   }
@@ -88,7 +87,7 @@ public func checksum(of bytes: UnsafeRawBufferPointer) -> Checksum {
   return Checksum(high: hash.high64, low: hash.low64)
 }
 
-/// The checksum of a body that arrives in parts.
+/// Computes the checksum of a body that arrives in parts.
 struct ChecksumStream: ~Copyable {
   private let state: OpaquePointer
 
@@ -100,12 +99,11 @@ struct ChecksumStream: ~Copyable {
 
   deinit { XXH3_freeState(state) }
 
-  /// Takes the next part.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     XXH3_128bits_update(state, bytes.baseAddress, bytes.count)
   }
 
-  /// The checksum of all parts so far.
+  /// The checksum of the parts so far.
   var checksum: Checksum {
     let hash = XXH3_128bits_digest(state)
     return Checksum(high: hash.high64, low: hash.low64)

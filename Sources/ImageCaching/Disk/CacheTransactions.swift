@@ -1,15 +1,16 @@
 public import ImagePrimitives
 
-/// Look-ups within one read transaction, valid within the call of ``ImageCache/read(_:)`` that it was given to. Each costs about
-/// a microsecond and allocates nothing.
+/// Look-ups within one read transaction, valid during the call of ``ImageCache/read(_:)`` that provides it. Each takes about a
+/// microsecond
+/// and allocates nothing.
 public struct CacheReader {
   private let transaction: Transaction
   private let tables: Tables
   private let expiry: ExpiryRule
   private let isDeleted: Bool
-  /// The time that ages are counted to, if no run asks.
+  /// The time up to which ages count, unless a run looks up.
   public let now: Timestamp
-  /// When the run began that asks, to which it counts ages.
+  /// The start of the run that looks up, up to which it counts ages.
   private let runStart: Timestamp?
 
   init(
@@ -28,14 +29,14 @@ public struct CacheReader {
     self.isDeleted = isDeleted
   }
 
-  /// Looks an identity up, whose hash `key` is; the body is not read.
+  /// Looks up an identity with the hash `key`, without reading the body.
   public func lookUp(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> LookUp {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return .missing }
     let head = entry.head
     return expiry.isExpired(head, at: now, runStart: runStart) ? .expired(head) : .fresh(head)
   }
 
-  /// What is needed to ask the server whether an image is still right; nil where the identity, whose hash `key` is, has none.
+  /// The fields for revalidating an image with the server; nil if there is no entry for the identity with the hash `key`.
   public func details(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryDetails? {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
     return EntryDetails(
@@ -45,19 +46,20 @@ public struct CacheReader {
     )
   }
 
-  /// The request's values of the headers that a cached answer depends on, as ``NewEntry/vary`` had them; empty where there are
-  /// none, or no such entry.
+  /// The request's values of the headers that a cached response depends on, in the form of ``NewEntry/vary``; empty if there are
+  /// none, or
+  /// if the entry doesn't exist.
   public func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
     return Array(entry.vary)
   }
 
-  /// A header's value; nil where there is none, or one that is no text, which could not be sent back as it came.
+  /// A header's value; nil if it is empty or isn't valid UTF-8, in which case it couldn't be sent back unchanged.
   private static func text(_ bytes: UnsafeRawBufferPointer) -> String? {
     bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
   }
 
-  /// What the blacklist has of an identity, whose hash `key` is; nil where it has nothing, or what it has expired.
+  /// The blacklist entry of an identity with the hash `key`; nil if there is none or it has expired.
   public func isBlacklisted(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistHead? {
     if isDeleted { return nil }
     let bytes = try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.blacklist) }
@@ -66,7 +68,7 @@ public struct CacheReader {
     return ExpiryRule.isOver(head, at: now, runStart: runStart) ? nil : head
   }
 
-  /// Whether a hit should be noted by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
+  /// Whether a hit should be recorded by ``CacheWriter/touch(_:identity:)``: the cache expires by access, and an hour has passed.
   public func needsTouch(_ head: EntryHead) -> Bool {
     expiry.basis == .access && head.accessedAt.advanced(by: ImageCache.touchInterval) <= now
   }
@@ -78,7 +80,7 @@ public struct CacheReader {
     return bytes.flatMap(StoredEntry.init)
   }
 
-  /// A copy of a body that the index holds; nil where it has none.
+  /// A copy of a body in the index; nil if it isn't there.
   func inlineBody(_ head: EntryHead) throws(CacheError) -> [UInt8]? {
     let bytes = try head.withBodyKey { (key) throws(CacheError) in try transaction.value(of: key, in: tables.bodies) }
     return bytes.map { Array($0) }
@@ -87,22 +89,22 @@ public struct CacheReader {
 
 /// The fields of a record that a revalidation needs besides its head.
 public struct EntryDetails: Sendable, Hashable {
-  /// What to ask with.
+  /// The validators for a conditional request.
   public let validators: Validators
   /// The response's Content-Type as sent.
   public let contentType: String?
-  /// The request's values of the headers that the answer depends on, as ``NewEntry/vary`` had them; empty: none.
+  /// The request's values of the headers that the response depends on, in the form of ``NewEntry/vary``; empty if there are none.
   public let vary: [UInt8]
 }
 
-/// Changes within one write transaction, valid within the call of ``ImageCache/write(_:)`` that it was given to.
+/// Changes within one write transaction, valid during the call of ``ImageCache/write(_:)`` that provides it.
 ///
-/// Every call throws where the index fails, and then the whole transaction must end by that error.
+/// Each call throws if the index fails; that error must end the whole transaction.
 public struct CacheWriter {
   private let transaction: WriteTransaction
   private let blacklistTTL: Duration?
   private let expiry: ExpiryRule
-  /// The time that everything stored gets, if no run stores it.
+  /// The time at which everything is stored, unless a run stores it.
   public let now: Timestamp
 
   init(_ transaction: WriteTransaction, blacklistTTL: Duration?, expiry: ExpiryRule, now: Timestamp) {
@@ -115,18 +117,18 @@ public struct CacheWriter {
   /// Stores an image and replaces the one cached under its key.
   public func store(_ entry: NewEntry, body: NewBody) throws(CacheError) { try store(entry, body: body, runStart: nil) }
 
-  /// The same for a run, from whose start the image's age counts.
+  /// The same for a run: the image's age counts from the run's start.
   package func store(_ entry: NewEntry, body: NewBody, runStart: Timestamp?) throws(CacheError) {
     try transaction.store(entry, body: body, at: storingTime(runStart, entry.freshness), accessedAt: now)
   }
 
-  /// From when on the age counts of what a run stores now: from the run's start, but by the server's word from now on.
+  /// The moment from which the age of an image that a run stores counts: the run's start, or now if the server's freshness applies.
   package func storingTime(_ runStart: Timestamp?, _ freshness: Freshness) -> Timestamp {
     guard let runStart, !expiry.goesByServer(StoredFreshness(freshness)) else { return now }
     return min(runStart, now)
   }
 
-  /// Notes a deeper proof of a body; says whether the record was still the one that was read.
+  /// Records a more thorough verification of a body; returns whether the record was unchanged since it was read.
   @discardableResult
   public func raiseProof(
     of key: CacheKey,
@@ -147,12 +149,13 @@ public struct CacheWriter {
     return true
   }
 
-  /// Notes that the server still has the same image (304, RFC 9111, section 4.3.4): its age and its lifetime count from now on,
-  /// and what the answer says of freshness and validators takes the place of what is stored; what is nil stays as it was.
+  /// Records that the server still has the same image (304, RFC 9111, section 4.3.4): its age and lifetime restart, and the
+  /// response's
+  /// freshness and validators replace the stored ones unless they are nil.
   ///
-  /// Says whether the record was still the one that was read; else nothing is changed.
+  /// Returns whether the record was unchanged since it was read; otherwise nothing changes.
   ///
-  /// - Parameter runStart: the start of the run that asked, from which the age counts; nil: no run asked.
+  /// - Parameter runStart: the start of the run that revalidated, from which the age counts; nil if it wasn't a run.
   @discardableResult
   public func revalidate(
     _ key: CacheKey,
@@ -165,25 +168,25 @@ public struct CacheWriter {
     guard let entry = try entry(key, identity), entry.head.revision == read.revision else { return false }
     var head = entry.head
     if let freshness { head.storedFreshness = StoredFreshness(freshness) }
-    // Another run that began later may have found it right before.
+    // Another run that began later may have revalidated it before.
     head.storedAt = max(head.storedAt, storingTime(runStart, head.freshness))
     head.accessedAt = now
     try transaction.replaceRecord(of: key, entry, by: head, validators: validators)
     return true
   }
 
-  /// The record of an identity as of this transaction; nil where there is none.
+  /// The current record of an identity; nil if there is none.
   public func head(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryHead? {
     try entry(key, identity)?.head
   }
 
-  /// Notes that an image was asked for, unless that was noted within the last hour.
+  /// Records that an image was used, unless that was recorded within the last hour.
   public func touch(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) {
     guard let head = try head(of: key, identity: identity) else { return }
     try transaction.touch([EntryTouch(key, head)], at: now)
   }
 
-  /// Removes a record and its body, if it is still the one that was read; says whether it was.
+  /// Removes a record and its body if it is unchanged since it was read; returns whether it did.
   @discardableResult
   public func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
     guard let head = try transaction.entry(key)?.head, head.revision == read.revision else { return false }
@@ -191,7 +194,7 @@ public struct CacheWriter {
     return true
   }
 
-  /// Removes what is cached under an identity, whose hash `key` is; says whether something was.
+  /// Removes the entry of an identity with the hash `key`; returns whether there was one.
   @discardableResult
   public func remove(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity) else { return false }
@@ -199,13 +202,12 @@ public struct CacheWriter {
     return true
   }
 
-  /// Puts a failure on the blacklist; a failure of the same identity that is there already is counted on. Says whether it was
-  /// new, or had expired.
+  /// Blacklists a failure, or counts it if the identity is blacklisted already. Returns whether it was new or had expired.
   ///
   /// - Parameters:
-  ///   - entry: what is known of it.
+  ///   - entry: the failure.
   ///   - moment: when the URL failed; nil, the default: now.
-  ///   - runStart: the start of the run in which it failed, from which its time on the list counts; nil, the default: from when it failed.
+  ///   - runStart: the start of the run in which it failed, from which its time to live counts; nil, the default: from the failure.
   @discardableResult
   public func blacklist(
     _ entry: NewBlacklistEntry,
@@ -215,7 +217,7 @@ public struct CacheWriter {
     try transaction.blacklist(entry, at: moment ?? now, runStart: runStart, for: blacklistTTL)
   }
 
-  /// Takes an identity off the blacklist, whose hash `key` is; says whether it was there.
+  /// Removes an identity with the hash `key` from the blacklist; returns whether it was there.
   @discardableResult
   public func unblacklist(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try transaction.unblacklist(key, identity)

@@ -1,79 +1,76 @@
 public import ImagePrimitives
 
-/// What a look-up tells of a cached image: the fixed part of its record, a plain value without references.
+/// The fixed part of a cached image's record: a plain value without references.
 public struct EntryHead: Sendable, Hashable {
-  /// When it was stored or last found right; if a run did that, when the run began, unless the server's word decides for how long it is
-  /// fresh.
+  /// When it was stored or last revalidated. If a run did that, it is the run's start, unless the server's freshness applies.
   public var storedAt: Timestamp
-  /// When it was last asked for, kept only where the cache expires by access, and renewed at most hourly.
+  /// When it was last used; kept only if the cache expires by access, and updated at most hourly.
   public var accessedAt: Timestamp
-  /// How long this entry stays fresh after ``storedAt`` in place of the cache's rule; nil: the cache's rule holds.
+  /// How long this entry stays fresh after ``storedAt``, overriding the cache's rule; nil: the cache's rule applies.
   public var lifetime: Duration? { lifetimeMilliseconds.map { .milliseconds($0) } }
-  /// The format of its bytes, where they were recognised.
+  /// The format of its bytes, if it was recognised.
   public var format: ImageFormat?
-  /// Width and height in pixels; 0 where not known.
+  /// Width and height in pixels; 0 if unknown.
   public var width: UInt32, height: UInt32
-  /// Frames of an animation, 1 for a still image, 0 where not known.
+  /// Frames of an animation, 1 for a still image, 0 if unknown.
   public var frames: UInt32
-  /// Bytes of the body.
+  /// The size of the body in bytes.
   public var bodySize: UInt64
-  /// The body's checksum.
   public var checksum: Checksum
-  /// How deeply the body has been proven good.
+  /// How thoroughly the body was verified.
   public var proof: ProofDepth
-  /// Whether a decoder found the body odd, though good.
+  /// Whether a decoder warned about the body.
   public var hasWarnings: Bool
-  /// How the declared content type fits the format.
+  /// How the declared content type compares with the format.
   public var contentTypeMatch: ContentTypeMatch
-  /// The HTTP status that it came with.
+  /// The HTTP status of the response.
   public var status: UInt16
-  /// Whether the body is a file of its own, because it is above ``ImageCache/maximumInlineBytes``.
+  /// Whether the body is a file of its own because it exceeds ``ImageCache/maximumInlineBytes``.
   public var isBlob: Bool
-  /// For how long it may be used without asking, by the server's own word, from ``storedAt`` on. Counts only where the cache's
-  /// freshness rule is ``FreshnessRule/http``.
+  /// The freshness that the server declared, counted from ``storedAt``. It applies only if the cache's rule is
+  /// ``FreshnessRule/http``.
   public var freshness: Freshness { storedFreshness.value }
-  /// Whether the answer depends on headers of the request, whose values ``CacheReader/vary(of:identity:)`` gives.
+  /// Whether the response depends on request headers, whose values ``CacheReader/vary(of:identity:)`` returns.
   public var hasVary: Bool
 
   var storedFreshness: StoredFreshness
   var lifetimeMilliseconds: Int64?
-  /// The number of the body, a new and higher one whenever one is stored: it finds the body, and tells whether a record is still
-  /// the one that was read.
+  /// The number of the body, which increases with each stored body: it locates the body, and shows whether a record has changed
+  /// since it was
+  /// read.
   var revision: UInt64
-  /// Which of the 256 folders of blobs holds it.
+  /// The folder of blobs that contains it, of 256.
   var blobFolder: UInt8
 
-  /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and side by side.
+  /// Calls `body` with the key of the table `bodies`: the revision, big-endian, so that new bodies come last and are adjacent.
   @inline(__always)
   func withBodyKey<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes(of: revision.bigEndian, body)
   }
 }
 
-/// What a look-up found.
+/// The result of a look-up.
 public enum LookUp: Sendable, Hashable {
   /// Cached, and not too old.
   case fresh(EntryHead)
-  /// Cached, and too old to be served without asking.
+  /// Cached, but expired: it must be revalidated before use.
   case expired(EntryHead)
   /// Not cached.
   case missing
 }
 
-/// A deeper proof of a cached body, found by reading it again; see ``CacheWriter/raiseProof(of:identity:from:to:)``.
+/// A more thorough verification of a cached body; see ``CacheWriter/raiseProof(of:identity:from:to:)``.
 public struct NewProof: Sendable, Hashable {
-  /// The depth that was reached; a record that has more keeps it.
+  /// The depth of the verification; a record with a deeper one keeps it.
   public var depth: ProofDepth
-  /// The format of the bytes, where it was recognised.
+  /// The format of the bytes, if it was recognised.
   public var format: ImageFormat?
-  /// Width and height in pixels.
   public var width: UInt32, height: UInt32
   /// Frames of an animation, 1 for a still image.
   public var frames: UInt32
-  /// Whether a decoder found the body odd, though good.
+  /// Whether a decoder warned about the body.
   public var hasWarnings: Bool
 
-  /// A proof of that depth, with what it found.
   public init(
     depth: ProofDepth,
     format: ImageFormat?,
@@ -91,44 +88,43 @@ public struct NewProof: Sendable, Hashable {
   }
 }
 
-/// The body of a cached image, read to its end.
+/// The complete body of a cached image.
 public enum CachedBody: Sendable, Hashable {
-  /// Its bytes, which have the record's checksum.
+  /// The bytes, which match the record's checksum.
   case bytes([UInt8])
-  /// Its bytes are not what was stored, or are gone: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
+  /// The bytes differ from the stored ones or are missing: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
   case damaged(Damage)
 
-  /// What is wrong with a body.
+  /// The kind of damage.
   public enum Damage: Sendable, Hashable {
-    /// The body is not there.
     case missing
-    /// It has another length than was stored.
+    /// Its length differs from the stored one.
     case wrongSize
-    /// It has the right length and other bytes.
+    /// Its length is right, but its bytes differ.
     case wrongChecksum
   }
 }
 
-/// The server's word on freshness as a record holds it, in the first bytes of the record's last field.
+/// The freshness that the server declared, as stored in the first bytes of a record's last field.
 ///
 /// | offset | type | |
 /// |---|---|---|
-/// | 0 | i64 | lifetime in milliseconds; -1: the server said nothing |
+/// | 0 | i64 | lifetime in milliseconds; -1: not declared |
 /// | 8 | i64 | stale-while-revalidate, milliseconds |
 /// | 16 | u8 | flags: 1 no-cache, 2 immutable |
 ///
-/// It is left out where the server said nothing at all, unless Vary values follow it.
+/// It is omitted if the server declared no freshness, unless Vary values follow it.
 struct StoredFreshness: Sendable, Hashable {
   static let byteCount = 17
   private static let revalidateFlag: UInt8 = 1
   private static let immutableFlag: UInt8 = 2
 
-  /// nil: the server said nothing.
+  /// Nil if the server declared none.
   var lifetimeMilliseconds: Int64?
   var staleWhileRevalidateMilliseconds: Int64 = 0
   private var flags: UInt8 = 0
 
-  /// No word of the server.
+  /// No declared freshness.
   init() {}
 
   init(_ freshness: Freshness) {
@@ -138,7 +134,7 @@ struct StoredFreshness: Sendable, Hashable {
       (freshness.mustRevalidate ? Self.revalidateFlag : 0) | (freshness.isImmutable ? Self.immutableFlag : 0)
   }
 
-  /// The freshness that the first bytes of a record's last field hold; none where they are too few.
+  /// Parses the first bytes of a record's last field; no freshness if there are too few.
   @inline(__always)
   init(stored bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.byteCount else { return }
@@ -150,7 +146,7 @@ struct StoredFreshness: Sendable, Hashable {
 
   var mustRevalidate: Bool { flags & Self.revalidateFlag != 0 }
 
-  /// As everybody else has it; what is stored was storable.
+  /// The freshness as other modules use it; stored responses are storable.
   var value: Freshness {
     Freshness(
       lifetime: lifetimeMilliseconds.map { .milliseconds($0) },
@@ -160,7 +156,7 @@ struct StoredFreshness: Sendable, Hashable {
     )
   }
 
-  /// The last field of a record with those Vary values; empty where neither says anything.
+  /// The last field of a record with those Vary values; empty if there is neither freshness nor Vary.
   func field(vary: [UInt8]) -> [UInt8] {
     if self == StoredFreshness() && vary.isEmpty { return [] }
     var field = [UInt8](repeating: 0, count: Self.byteCount)

@@ -6,7 +6,7 @@ import ImagePrimitives
 /// |---|---|---|
 /// | 0 | i64 | stored at, milliseconds since 1970 |
 /// | 8 | i64 | accessed at, milliseconds since 1970 |
-/// | 16 | i64 | lifetime of its own in milliseconds; -1: none |
+/// | 16 | i64 | own lifetime in milliseconds; -1: none |
 /// | 24 | u64 | bytes of the body |
 /// | 32, 40 | u64, u64 | checksum, high and low half |
 /// | 48 | u64 | revision |
@@ -15,8 +15,8 @@ import ImagePrimitives
 /// | 68 | u16 | HTTP status |
 /// | 70 | u8 | format; 0: none |
 /// | 71 | u8 | proof |
-/// | 72 | u8 | match of the content type |
-/// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is the identity's beginning, 4 a decoder found the body odd |
+/// | 72 | u8 | content type match |
+/// | 73 | u8 | flags: 1 the body is a blob, 2 the URL is a prefix of the identity, 4 a decoder warned |
 /// | 74 | u8 | folder of the blob |
 /// | 75 | u8 | 0 |
 /// | 76, 80 | u32, u32 | bytes of identity, of URL |
@@ -28,10 +28,10 @@ struct StoredEntry {
   private static let sharedURLFlag: UInt8 = 2
   private static let warningsFlag: UInt8 = 4
 
-  /// The whole record; valid as long as its transaction, and until the next write in it.
+  /// The whole record, valid until its transaction ends or writes.
   let bytes: UnsafeRawBufferPointer
 
-  /// A view of a record; nil for bytes that are none.
+  /// A view of a record; nil if the bytes are invalid.
   @inline(__always)
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.headByteCount else { return nil }
@@ -60,14 +60,14 @@ struct StoredEntry {
     bytes.part(at: etagOffset + shortCount(at: 84) + shortCount(at: 86), count: shortCount(at: 88))
   }
 
-  /// Freshness and Vary values, which end the record.
+  /// Freshness and Vary values, at the end of the record.
   @inline(__always)
   private var lastField: UnsafeRawBufferPointer {
     let count = shortCount(at: 90)
     return bytes.part(at: bytes.count - count, count: count)
   }
 
-  /// The caller's canonical text of the request headers that the answer depends on; empty: none.
+  /// The caller's canonical text of the request headers that the response depends on; empty: none.
   var vary: UnsafeRawBufferPointer {
     let field = lastField
     let start = min(StoredFreshness.byteCount, field.count)
@@ -102,7 +102,7 @@ struct StoredEntry {
     )
   }
 
-  /// Writes the head into the first bytes of a record, and leaves what stands behind offset 76 and the flag of the URL alone.
+  /// Writes the head into the first bytes of a record, without changing the flag of the URL or the bytes from offset 76.
   static func write(_ head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
     record.setLittleEndian(head.storedAt.milliseconds, at: 0)
     record.setLittleEndian(head.accessedAt.milliseconds, at: 8)
@@ -123,31 +123,30 @@ struct StoredEntry {
     record[75] = 0
   }
 
-  /// Writes the time of access into a record.
   static func writeAccess(_ time: Timestamp, to record: UnsafeMutableRawBufferPointer) {
     record.setLittleEndian(time.milliseconds, at: 8)
   }
 
-  /// What a record holds beside its head.
+  /// The fields of a record besides its head.
   struct Texts {
     var identity: UnsafeRawBufferPointer
     var url: UnsafeRawBufferPointer
     var etag: [UInt8]
     var lastModified: [UInt8]
     var contentType: [UInt8]
-    /// The last field, as ``StoredFreshness/field(vary:)`` makes it.
+    /// The last field, made by ``StoredFreshness/field(vary:)``.
     var freshnessAndVary: [UInt8]
 
     fileprivate var sharesURL: Bool { identity.begins(with: url) }
 
-    /// How many bytes the whole record takes.
+    /// The size of the whole record in bytes.
     var recordByteCount: Int {
       headByteCount + identity.count + (sharesURL ? 0 : url.count) + etag.count + lastModified.count + contentType.count
         + freshnessAndVary.count
     }
   }
 
-  /// Fills a whole record, of the size that ``Texts/recordByteCount`` says.
+  /// Fills a whole record, which must have ``Texts/recordByteCount`` bytes.
   static func write(_ texts: Texts, head: EntryHead, to record: UnsafeMutableRawBufferPointer) {
     let sharesURL = texts.sharesURL
     record[73] = sharesURL ? sharedURLFlag : 0
@@ -163,7 +162,7 @@ struct StoredEntry {
 }
 
 extension StoredEntry.Texts {
-  /// The texts of an entry that is to be stored.
+  /// The texts of an entry to be stored.
   init(_ entry: NewEntry) {
     self.init(
       identity: entry.identity,
@@ -175,7 +174,7 @@ extension StoredEntry.Texts {
     )
   }
 
-  /// The texts of a stored record, valid as long as its bytes are, with another word on freshness.
+  /// The texts of a stored record with a new freshness, valid as long as its bytes.
   init(_ entry: StoredEntry, freshness: StoredFreshness) {
     self.init(
       identity: entry.identity,
@@ -188,18 +187,18 @@ extension StoredEntry.Texts {
   }
 }
 
-// Numbers on disk are positions in these lists, not the order of cases in the source. Lists may only grow at their ends.
+// Numbers on disk are positions in these lists, independent of the order of cases. Only append to the lists.
 
 extension ImageFormat {
   private static let onDisk: [ImageFormat] = [.jpeg, .png, .gif, .webp, .avif, .heic, .tiff, .bmp, .svg, .ico, .jpegXL]
 
-  /// The format of a number from a record; nil for 0, which stands for no format, and for unknown numbers.
+  /// The format with that number in records; nil for 0, which means no format, and for unknown numbers.
   init?(storedNumber: UInt8) {
     guard let format = Self.onDisk[position: Int(storedNumber) - 1] else { return nil }
     self = format
   }
 
-  /// Its number in records, from 1 on.
+  /// Its number in records, counted from 1.
   var storedNumber: UInt8 { number(of: self, in: Self.onDisk) + 1 }
 }
 
@@ -210,43 +209,42 @@ extension FailureKind {
     .placeholder, .invalidURL, .cacheWrite, .internal,
   ]
 
-  /// The kind of a number from a record; nil for unknown numbers.
+  /// The kind with that number in records; nil for unknown numbers.
   init?(storedNumber: UInt8) {
     guard let kind = Self.onDisk[position: Int(storedNumber)] else { return nil }
     self = kind
   }
 
-  /// Its number in records, from 0 on.
+  /// Its number in records, counted from 0.
   var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
 }
 
 extension ProofDepth {
   private static let onDisk: [ProofDepth] = [.none, .header, .full]
 
-  /// The depth of a number from a record; nothing is proven by an unknown number.
+  /// The depth with that number in records; none for unknown numbers.
   init(storedNumber: UInt8) { self = Self.onDisk[position: Int(storedNumber)] ?? .none }
 
-  /// Its number in records, from 0 on.
+  /// Its number in records, counted from 0.
   var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
 }
 
 extension ContentTypeMatch {
   private static let onDisk: [ContentTypeMatch] = [.exact, .alias, .generic, .absent, .mismatch]
 
-  /// The match of a number from a record; an unknown number matches nothing.
+  /// The match with that number in records; a mismatch for unknown numbers.
   init(storedNumber: UInt8) { self = Self.onDisk[position: Int(storedNumber)] ?? .mismatch }
 
-  /// Its number in records, from 0 on.
+  /// Its number in records, counted from 0.
   var storedNumber: UInt8 { number(of: self, in: Self.onDisk) }
 }
 
-/// The position of `value`, which a list of all cases has.
+/// The position of `value` in a list of all cases.
 private func number<T: Equatable>(of value: T, in list: [T]) -> UInt8 {
   guard let position = list.firstIndex(of: value) else { fatalError("\(value) has no number on disk yet") }
   return UInt8(position)
 }
 
 extension Array {
-  /// The element at `position`; nil where there is none.
   fileprivate subscript(position position: Int) -> Element? { indices.contains(position) ? self[position] : nil }
 }

@@ -3,26 +3,28 @@ import Glibc
 import ImagePrimitives
 import Synchronization
 
-/// One LMDB environment with the folder around it, shared by every ``ImageCache`` that this process has over the folder.
+/// An LMDB environment and its folder, shared by every ``ImageCache`` that this process opens on the folder.
 ///
-/// LMDB allows a process one environment a file, since closing any descriptor of its lock file drops the process's locks;
-/// ``EnvironmentRegistry`` sees to that. Transactions hold ``gate`` shared, and who moves or replaces the map holds it alone.
+/// LMDB allows a process one environment per file, since closing any descriptor of the lock file drops the process's locks;
+/// ``EnvironmentRegistry`` ensures that. Transactions hold ``gate`` shared; moving or replacing the map requires holding it
+/// exclusively.
 final class Environment: @unchecked Sendable {
-  // `handle`, `tables` and `index` change only while `gate` is held alone, and are read only while it is held shared.
-  // LMDB's environment itself may be used by any thread.
+  // `handle`, `tables` and `index` change only while `gate` is held exclusively, and are read only while it is held shared. Any
+  // thread may use
+  // LMDB's environment itself.
   private(set) var handle: OpaquePointer?
   private(set) var tables: Tables
   private var index: Int32
 
   let folder: CacheFolder
-  /// Whether the index was opened without the right to write.
+  /// Whether the index was opened without write permission.
   let isReadOnly: Bool
   let useLock: UseLock?
   private let gate = ReadWriteLock()
   private let idleReaders = Mutex<[ReadHandle]>([])
   private let stopReason = Mutex<String?>(nil)
 
-  /// A read transaction between uses. With MDB_NOTLS it belongs to no thread, and whoever took it from the list is the only user.
+  /// A read transaction between uses. With MDB_NOTLS it isn't bound to a thread; only the code that took it from the list uses it.
   private struct ReadHandle: @unchecked Sendable {
     let pointer: OpaquePointer
   }
@@ -38,7 +40,7 @@ final class Environment: @unchecked Sendable {
 
   deinit { close() }
 
-  /// Whether the index was deleted or replaced under us: it has no name any more.
+  /// Whether the index was deleted or replaced while open: it has no name any more.
   private var isDeleted: Bool {
     var status = stat()
     return fstat(index, &status) != 0 || status.st_nlink == 0
@@ -46,7 +48,7 @@ final class Environment: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Calls `body` in a read transaction, with whether the folder was deleted, so that nothing that is found counts.
+  /// Calls `body` in a read transaction, with a flag for a deleted folder, whose entries don't count.
   func read<R>(
     _ body: (Transaction, Tables, _ isDeleted: Bool) throws(CacheError) -> R
   ) throws(CacheError) -> R {
@@ -73,7 +75,7 @@ final class Environment: @unchecked Sendable {
 
   // MARK: Writing
 
-  /// Calls `body` in a write transaction and commits what it did, synced; when it throws, or the commit fails, nothing is done.
+  /// Calls `body` in a write transaction, then commits and syncs; if `body` or the commit fails, nothing changes.
   func write<R>(_ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
@@ -111,26 +113,28 @@ final class Environment: @unchecked Sendable {
     return result
   }
 
-  /// LMDB reports a short write, which is a full disk, as EIO. Any other failure of a write or sync leaves open what the disk has.
+  /// LMDB reports a short write, which means a full disk, as EIO. After any other failed write or sync, the state of the disk is
+  /// unknown.
   private func commitError(_ code: Int32) -> CacheError {
     if code == EIO, let free = FileSystemKind.freeByteCount(of: index), free < Self.fullDiskByteCount {
       return .diskFull(path: folder.path)
     }
-    // Positive codes are the system's, negative ones LMDB's own, of which none says that a write went wrong.
+    // Positive codes are the system's; LMDB's own, negative ones never mean a failed write.
     if code > 0 && !saysDiskFull(code) { return .storingStopped(path: folder.path, reason: errorSentence(code)) }
     return indexError(code, path: folder.path)
   }
 
-  /// A disk with less room than this is full: a batch's last write may leave some of it.
+  /// A disk with less free space than this counts as full: the last write of a batch may leave some.
   private static let fullDiskByteCount = 4 << 20
 
-  /// Makes the file as long as its meta page says. Pages that a transaction took and gave back may be missing at its end, and
-  /// ``IndexFile`` could not tell that from a file that was cut off.
+  /// Extends the file to the length that its meta page states. Pages that a transaction allocated and freed again may be missing at
+  /// its end,
+  /// which ``IndexFile`` couldn't distinguish from a truncated file.
   ///
-  /// What was committed stays so if this fails, and the next commit tries again: a failure here is none of the batch.
+  /// If this fails, the commit stays valid and the next commit tries again; so the failure isn't reported.
   private func extendIndex() {
     guard lacksPages else { return }
-    // A write transaction, which writes nothing, keeps other writers away meanwhile.
+    // An empty write transaction keeps other writers out.
     var transaction: OpaquePointer?
     guard mdb_txn_begin(handle, nil, 0, &transaction) == MDB_SUCCESS else { return }
     if lacksPages { ftruncate(index, off_t(neededByteCount)) }
@@ -152,9 +156,9 @@ final class Environment: @unchecked Sendable {
 
   // MARK: The environment as a whole
 
-  /// Begins a transaction by `start`, with the gate held shared, which its end must give back.
+  /// Begins a transaction by `start`, holding the gate shared; the end of the transaction must release it.
   ///
-  /// Takes over a map that another process has made larger, and clears out dead readers where no slot is left.
+  /// Adopts a map that another process has enlarged, and removes dead readers if no slot is left.
   private func begin(_ start: (OpaquePointer) -> (Int32, ReadHandle?)) throws(CacheError) -> ReadHandle {
     var hasClearedReaders = false
     while true {
@@ -181,7 +185,7 @@ final class Environment: @unchecked Sendable {
       endIdleReaders()
       guard let environment = handle else { return }
       let code = mdb_env_set_mapsize(environment, 0)
-      // Without a map the environment is of no use any more, not even for looking at it.
+      // Without a map the environment can't be used at all.
       guard code == MDB_SUCCESS else {
         close()
         throw indexError(code, path: folder.path)
@@ -189,7 +193,7 @@ final class Environment: @unchecked Sendable {
     }
   }
 
-  /// Frees the slots of readers whose process died, which keep old pages from being used again.
+  /// Frees the slots of readers whose process died, since they prevent the reuse of old pages.
   func clearDeadReaders() throws(CacheError) {
     gate.lockShared()
     defer { gate.unlock() }
@@ -198,7 +202,7 @@ final class Environment: @unchecked Sendable {
     guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
   }
 
-  /// Bytes that the index takes on disk.
+  /// The size of the index on disk, in bytes.
   var indexDiskBytes: Int {
     gate.lockShared()
     defer { gate.unlock() }
@@ -206,7 +210,7 @@ final class Environment: @unchecked Sendable {
     return fstat(index, &status) == 0 ? Int(status.st_blocks) * 512 : 0
   }
 
-  /// A descriptor of the index, for reading at offsets; nil if the system has none left, or the environment is closed.
+  /// A descriptor of the index for positional reads; nil if the system has none left or the environment is closed.
   func duplicateOfIndex() -> FileDescriptor? {
     gate.lockShared()
     defer { gate.unlock() }
@@ -215,13 +219,13 @@ final class Environment: @unchecked Sendable {
     return number < 0 ? nil : FileDescriptor(owning: number)
   }
 
-  /// Calls `body` while no other process has the folder open; throws `inUse` where one has.
+  /// Calls `body` while no other process has the folder open; throws `inUse` if one has.
   func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     guard let useLock else { throw .readOnly(path: folder.path) }
     return try useLock.alone(body)
   }
 
-  /// Replaces the index by a compacted copy, while no other process and no transaction of ours uses it.
+  /// Replaces the index by a compacted copy while no other process or transaction uses it.
   func compact() throws(CacheError) {
     if isReadOnly { throw .readOnly(path: folder.path) }
     try gate.alone { () throws(CacheError) in
@@ -244,7 +248,7 @@ final class Environment: @unchecked Sendable {
     for reader in idle { mdb_txn_abort(reader.pointer) }
   }
 
-  /// Closes the environment, which nobody may be using; every later transaction fails.
+  /// Closes the environment, which must be unused; later transactions fail.
   func close() {
     endIdleReaders()
     mdb_env_close(handle)
@@ -252,23 +256,23 @@ final class Environment: @unchecked Sendable {
   }
 }
 
-/// The environments that this process has open: one a folder, whatever path led to it, counted by its users.
+/// The environments that this process has open: one per folder, regardless of its path, counted by users.
 enum EnvironmentRegistry {
   private struct Registered {
     let environment: Environment
     var users: Int
   }
 
-  // Opening and closing happen under this lock, since two environments over one file must never be there at once.
+  // Both opening and closing hold this lock, since two environments on the same file must never exist at once.
   private static let registered = Mutex<[FolderIdentity: Registered]>([:])
 
-  /// The environment of a folder, opened if it is not yet; to be given back by ``close(_:)``.
+  /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
   static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
     try registered.withLock { (list) throws(CacheError) -> Environment in
       if access == .readWrite { try prepare(folder) }
       if let known = list[folder.id] {
         if access == .readWrite && known.environment.isReadOnly {
-          throw .cannotWrite(path: folder.path, reason: "it is already open in this process, for reading only")
+          throw .cannotWrite(path: folder.path, reason: "it is already open read-only in this process")
         }
         list[folder.id]?.users += 1
         return known.environment
@@ -279,7 +283,7 @@ enum EnvironmentRegistry {
     }
   }
 
-  /// Gives an environment back; the last user's closes it.
+  /// Releases an environment; the last user closes it.
   static func close(_ environment: Environment) {
     registered.withLock { list in
       guard var known = list.removeValue(forKey: environment.folder.id) else { return }
@@ -309,12 +313,12 @@ enum EnvironmentRegistry {
     if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
     let index = try OpenedIndex(folder, access: access)
     let environment = Environment(index, folder: folder, useLock: useLock)
-    // Whoever made the files, this process or one that died since: what is committed to them lasts only if their names do.
+    // Sync the folder even if another process created the files: commits are durable only if the files' names are.
     if access == .readWrite { try folder.synchronize(".") }
     return environment
   }
 
-  /// Opens an index whose lock file this user may not write: then nobody else may have the folder open, who could write it.
+  /// Opens an index whose lock file this user may not write: then no process that could write it may have the folder open.
   private static func openUnlocked(_ folder: CacheFolder) throws(CacheError) -> Environment {
     let useLock = try UseLock.take(folder, access: .readOnly, alone: true)
     return Environment(try OpenedIndex(withoutLock: folder), folder: folder, useLock: useLock)

@@ -2,14 +2,14 @@ import ImagePrimitives
 import Synchronization
 
 extension ImageCache {
-  /// The next entries in the order of their keys, at most `limit`; go on from the last key, nil begins.
+  /// The next entries in key order, at most `limit`; continue after the last key, and start with nil.
   public func entries(after key: CacheKey?, limit: Int) throws(CacheError) -> [EntryRecord] {
     try list(\.entries, after: key, limit: limit) { key, bytes in
       StoredEntry(bytes).map { EntryRecord(key: key, stored: $0, expiry: expiry) }
     }
   }
 
-  /// The entry of an identity, too old or not; nil where there is none.
+  /// The entry of an identity, expired or not; nil if there is none.
   public func entry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> EntryRecord? {
     try read { (reader) throws(CacheError) in
       guard let entry = try reader.entry(key), entry.identity.hasSameBytes(as: identity) else { return nil }
@@ -17,21 +17,21 @@ extension ImageCache {
     }
   }
 
-  /// The path of the file that holds the body of a record; nil where the index holds it.
+  /// The path of the file with a record's body; nil if the body is in the index.
   public func bodyPath(of record: EntryRecord) -> String? {
     let head = record.head
     guard head.isBlob else { return nil }
     return environment.folder.path(of: BlobFolder.fileName(record.key, revision: head.revision, folder: head.blobFolder))
   }
 
-  /// Removes what is cached under an identity; says whether something was.
+  /// Removes the entry of an identity; returns whether there was one.
   public func remove(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
   }
 
-  /// Removes all images, gives their space back, and returns what there was; the blacklist stays.
+  /// Removes all images, frees their space, and returns the previous totals; the blacklist is kept.
   ///
-  /// Throws `inUse` where another process has the cache open.
+  /// Throws `inUse` if another process has the cache open.
   @discardableResult
   public func clear() throws(CacheError) -> CacheTotals {
     try alone { () throws(CacheError) in
@@ -42,9 +42,9 @@ extension ImageCache {
     }
   }
 
-  /// Writes the index anew without its free pages, and so gives their space back.
+  /// Compacts the index to reclaim disk space.
   ///
-  /// Throws `inUse` where another process has the cache open.
+  /// Throws `inUse` if another process has the cache open.
   public func compact() throws(CacheError) {
     try alone { () throws(CacheError) in try environment.compact() }
   }
@@ -56,8 +56,8 @@ extension ImageCache {
 
   // MARK: The blacklist
 
-  /// The next entries of the blacklist in the order of their keys, expired ones included, at most `limit`; go on from the last
-  /// key, nil begins.
+  /// The next blacklist entries in key order, including expired ones, at most `limit`; continue after the last key, and start with
+  /// nil.
   public func blacklist(after key: CacheKey?, limit: Int) throws(CacheError) -> [BlacklistRecord] {
     try list(\.blacklist, after: key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map {
@@ -66,7 +66,7 @@ extension ImageCache {
     }
   }
 
-  /// What the blacklist has of an identity, expired or not; nil where it has nothing.
+  /// The blacklist entry of an identity, expired or not; nil if there is none.
   public func blacklistEntry(_ key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> BlacklistRecord? {
     try environment.read { (transaction, tables, isDeleted) throws(CacheError) in
       if isDeleted { return nil }
@@ -76,19 +76,19 @@ extension ImageCache {
     }
   }
 
-  /// Takes an identity off the blacklist; says whether it was there.
+  /// Removes an identity from the blacklist; returns whether it was there.
   public func removeFromBlacklist(identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.unblacklist(CacheKey(identity: identity), identity: identity) }
   }
 
-  /// Takes everything off the blacklist; returns how much that was.
+  /// Removes everything from the blacklist; returns the number of entries.
   @discardableResult
   public func clearBlacklist() throws(CacheError) -> Int {
     try checkWritable()
     return try environment.write { (transaction) throws(CacheError) in try transaction.clearBlacklist() }
   }
 
-  /// The next records of a table; what is not readable is passed over.
+  /// The next records of a table, without unreadable ones.
   private func list<Record>(
     _ table: KeyPath<Tables, UInt32>,
     after start: CacheKey?,
@@ -107,17 +107,18 @@ extension ImageCache {
   }
 }
 
-/// Times of access that wait for being written, many at a time.
+/// Access times that wait to be written in bulk.
 ///
-/// Keys are hashes, so a few records lie each on a page of their own, and to change one is to copy and write its page. Of very many,
-/// sorted by key, each page has several.
+/// Keys are hashes, so a few records are each on a different page, and changing one means copying and writing its page. Among very
+/// many,
+/// sorted by key, several share a page.
 final class WaitingTouches: Sendable {
-  /// Records that one transaction changes.
+  /// The number of records that one transaction changes.
   static let sliceCount = 8192
 
   private let waiting = Mutex<[EntryTouch]>([])
 
-  /// Returns how many there are by now.
+  /// Returns the number of waiting touches.
   func add(_ touches: [EntryTouch]) -> Int {
     waiting.withLock { waiting in
       waiting += touches
@@ -125,7 +126,7 @@ final class WaitingTouches: Sendable {
     }
   }
 
-  /// All of them, sorted by key.
+  /// Takes all of them, sorted by key.
   func takeAll() -> [EntryTouch] {
     var all: [EntryTouch] = []
     waiting.withLock { swap(&$0, &all) }
@@ -135,18 +136,19 @@ final class WaitingTouches: Sendable {
 }
 
 extension ImageCache {
-  /// How many records whose time of access is out of date should wait for ``writeTouches()`` at most: 24 bytes each.
+  /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
   package static let touchLimit = 1 << 17
 
-  /// Notes that records were asked for whose time of access is out of date, and returns how many wait for ``writeTouches()`` by now.
+  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``.
   ///
-  /// What waits when the process dies is lost, as times of access are best effort: the next hit renews them.
+  /// If the process dies, waiting ones are lost. Access times are best effort: the next hit updates them.
   package func note(_ touches: [EntryTouch]) -> Int { touches.isEmpty ? 0 : touched.add(touches) }
 
-  /// Writes down what ``note(_:)`` took: that those records were asked for just now. What has been replaced since stays as it is.
+  /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped.
   ///
-  /// They get one and the same time, so that in the order of accesses those lie side by side that do so in the order of keys, and the
-  /// next renewal finds them there. Several transactions; what went before a failure is written, the rest is lost.
+  /// All get the same time, so that entries that are neighbours in key order are neighbours in access order too, where the next
+  /// update finds
+  /// them. It uses several transactions; after a failure, those before are kept and the rest is lost.
   package func writeTouches() throws(CacheError) {
     let touches = touched.takeAll()
     let now = configuration.time.wall()
@@ -160,13 +162,12 @@ extension ImageCache {
   }
 }
 
-/// A record that was asked for, and whose time of access is out of date: 24 bytes, since millions may follow each other.
+/// A record that was used and whose access time is outdated: 24 bytes, since there may be millions.
 package struct EntryTouch: Sendable {
   let key: CacheKey
-  /// Tells whether the record is still the one that was read.
+  /// Shows whether the record has changed since it was read.
   let revision: UInt64
 
-  /// What is to be noted of a record that was read.
   package init(_ key: CacheKey, _ head: EntryHead) {
     self.key = key
     revision = head.revision
@@ -176,13 +177,13 @@ package struct EntryTouch: Sendable {
 extension EntryRecord {
   private static let mark = Array("#transform=".utf8)
 
-  /// Whether it is what a transformer made of another image: its identity is that one's with `#transform=` and the transformer's key.
+  /// Whether a transformer made it from another image: its identity is the original's with `#transform=` and the transformer's key.
   public var isTransformed: Bool { markStart != nil }
 
-  /// The identity of the image that it was made of; nil for an image as it came.
+  /// The identity of the original image; nil if this isn't a transformed image.
   public var originalIdentity: ArraySlice<UInt8>? { markStart.map { identity[..<$0] } }
 
-  /// The key of the transformer that made it; nil for an image as it came.
+  /// The key of the transformer that made it; nil if this isn't a transformed image.
   public var transformKey: ArraySlice<UInt8>? { markStart.map { identity[($0 + Self.mark.count)...] } }
 
   private var markStart: Int? {
@@ -191,9 +192,9 @@ extension EntryRecord {
 }
 
 extension ImageCache {
-  /// What transformers made of images, by the identities of those; of `identities` those are left out of which there is nothing.
+  /// Transformed images by the identity of their original; identities without any are omitted.
   ///
-  /// Records are found by their whole identity, so that all of them are looked through.
+  /// Records are found by their whole identity, so this scans all of them.
   public func transformedEntries(of identities: Set<[UInt8]>) throws(CacheError) -> [[UInt8]: [EntryRecord]] {
     var found: [[UInt8]: [EntryRecord]] = [:]
     try forEachEntry { record throws(CacheError) in

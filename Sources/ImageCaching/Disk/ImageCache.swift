@@ -1,61 +1,62 @@
 import Glibc
 public import ImagePrimitives
 
-/// The disk cache: one namespace, which is a folder with an LMDB index and large bodies beside it.
+/// The disk cache: one namespace, which is a folder with an LMDB index and files for large bodies.
 ///
-/// Images and the blacklist are found by identity. Reads and writes are transactions: many at once of the first, one at a time of
-/// the second, over all threads and processes. Several caches over one folder share what they have open and keep rules of their own.
+/// Images and the blacklist are found by identity. Reads and writes are transactions, over all threads and processes: many reads at
+/// once,
+/// one write at a time. Several caches on one folder share its open files but have their own rules.
 ///
 /// ```
 /// read  ─▶ CacheReader ─▶ Transaction ─▶ LMDB      look-ups: heads only
-/// body  ─▶ CacheReader, BlobFolder                 the bytes, checked
-/// write ─▶ CacheWriter ─▶ WriteTransaction ─▶ LMDB one synced commit for all that one call does
+/// body  ─▶ CacheReader, BlobFolder                 the bytes, verified
+/// write ─▶ CacheWriter ─▶ WriteTransaction ─▶ LMDB one synced commit per call
 /// trim  ─▶ Trimmer ─▶ WriteTransaction             many short ones
-/// export, import, verify ─▶ forEachEntry           page by page, beside whoever writes
+/// export, import, verify ─▶ forEachEntry           page by page, concurrent with writers
 /// ```
 ///
-/// Calls must not be nested, and what runs in them must wait for nothing: a read keeps old pages from being used again, and a
-/// write keeps every other writer waiting.
+/// Calls must not be nested, and their closures must not wait for anything: a read prevents the reuse of old pages, and a write
+/// blocks all
+/// other writers.
 public final class ImageCache: Sendable {
-  /// Bodies up to this size are in the index, larger ones are files of their own.
+  /// Bodies up to this size are in the index; larger ones are separate files.
   public static let maximumInlineBytes = 256 << 10
-  /// How often the time of the last access is renewed.
+  /// How often the time of last use is updated.
   public static let touchInterval = Duration.seconds(3600)
 
-  /// What may be done with a cache.
+  /// The operations that a cache allows.
   public enum Access: Sendable, Hashable {
-    /// Only look-ups and lists. Nothing is made where there is nothing.
+    /// Look-ups and lists only. Nothing is created.
     case readOnly
-    /// Everything. The folder is made where it is not there.
+    /// Everything. The folder is created if it doesn't exist.
     case readWrite
   }
 
-  /// Where a cache is, and its rules.
+  /// The location of a cache and its rules.
   public struct Configuration: Sendable {
-    /// The folder of all namespaces.
+    /// The folder that contains all namespaces.
     public var directory: String
-    /// The folder in it; namespaces know nothing of each other.
+    /// The subfolder; namespaces are independent of each other.
     public var namespace: String
-    /// What may be done; everything by default.
+    /// The allowed operations; everything by default.
     public var access: Access
-    /// How old an image may become, 7 days by default; nil: never too old; zero: at once.
+    /// The maximum age of images, 7 days by default; nil: unlimited; zero: images expire immediately.
     public var maxAge: Duration?
-    /// Bytes of bodies above which ``ImageCache/trim(protecting:)`` removes images; nil, the default: no limit.
+    /// The size of bodies in bytes above which ``ImageCache/trim(protecting:)`` removes images; nil, the default: no limit.
     public var maxSize: Int?
-    /// The part of ``maxSize`` that a trim leaves, one half by default.
+    /// The fraction of ``maxSize`` that a trim keeps, one half by default.
     public var trimTo: Double
-    /// From when on the age counts, and what is oldest; from when it was stored by default.
+    /// Whether age counts from storing, the default, or from last use; a trim removes the oldest first.
     public var expireBy: ExpiryBasis
-    /// Whose word on freshness counts: the cache's ``maxAge``, the default, or the server's.
+    /// Whether the cache's ``maxAge``, the default, or the server's headers decide on freshness.
     public var freshness: FreshnessRule
-    /// What would expire within this time counts as expired already; zero by default.
+    /// Images that expire within this time count as expired already; zero by default.
     public var minFresh: Duration
-    /// How long a failure stays on the blacklist, 6 hours by default; nil: for ever.
+    /// How long a failure stays on the blacklist, 6 hours by default; nil: permanently.
     public var blacklistTTL: Duration?
-    /// The clock.
     public var time: TimeSource
 
-    /// A cache in `directory`, with the defaults for all that is not given.
+    /// Creates the configuration of a cache in `directory`.
     public init(
       directory: String,
       namespace: String = "default",
@@ -83,9 +84,8 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// Where it is, and its rules.
   public let configuration: Configuration
-  /// Hashes credentials under the folder's key; under one of its own where the folder has none that may be read.
+  /// Hashes credentials with the folder's key, or with a random key if the folder has none that this user may read.
   public let credentialHasher: CredentialHasher
   let environment: Environment
   let expiry: ExpiryRule
@@ -93,8 +93,10 @@ public final class ImageCache: Sendable {
 
   /// Opens the cache.
   ///
-  /// Throws where the folder cannot be made, opened or, with `.readWrite`, written; with `.readOnly` `missing` where nothing is
-  /// there; and where the cache is of another version, damaged, in use alone by another process, or on a network file system.
+  /// Throws if the folder can't be created, opened or, with `.readWrite`, written; if it doesn't exist and the access is
+  /// `.readOnly`
+  /// (`missing`); or if the cache has another version, is damaged, is used exclusively by another process, or is on a network file
+  /// system.
   public init(_ configuration: Configuration) throws(CacheError) {
     let folder = try CacheFolder(
       directory: configuration.directory,
@@ -122,10 +124,9 @@ public final class ImageCache: Sendable {
 
   deinit { EnvironmentRegistry.close(environment) }
 
-  /// The folder of the namespace.
   public var path: String { environment.folder.path }
 
-  /// Which folder that is, whichever of its paths the cache was opened by.
+  /// Identifies the folder regardless of the path by which the cache was opened.
   public var folderIdentity: FolderIdentity { environment.folder.id }
 
   private static func keepAccessOrder(_ environment: Environment) throws(CacheError) {
@@ -137,25 +138,26 @@ public final class ImageCache: Sendable {
 
   // MARK: Freshness
 
-  /// When an entry of that head expires by the rules of this cache, `minFresh` not counted; nil: never.
+  /// When an entry with that head expires by this cache's rules, without `minFresh`; nil: never.
   ///
-  /// What the server wants to be asked about before each use (`no-cache`, RFC 9111, section 5.2.2.4) expired when it was stored.
+  /// Entries with `no-cache` (RFC 9111, section 5.2.2.4) expire when they are stored.
   public func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
 
-  /// Whether an entry that has expired may still be used at `now` while it is asked for again: the server said so
-  /// (`stale-while-revalidate`, RFC 5861, section 3), its time has not passed, and the freshness rule is ``FreshnessRule/http``.
+  /// Whether an expired entry may still be used at `now` while it is revalidated: the server allows it (`stale-while-revalidate`,
+  /// RFC 5861,
+  /// section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
   public func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     expiry.isUsableWhileRevalidating(head, at: now)
   }
 
   // MARK: Transactions
 
-  /// Calls `body` with a reader over one state of the cache; meant for up to 1,024 look-ups.
+  /// Calls `body` with a reader of one state of the cache, for up to about 1,024 look-ups.
   ///
-  /// A folder that was deleted meanwhile reads as empty.
+  /// A deleted folder reads as empty.
   public func read<R>(_ body: (CacheReader) throws(CacheError) -> R) throws(CacheError) -> R { try read(runStart: nil, body) }
 
-  /// The same for a run, which counts ages to its own start.
+  /// The same for a run, which counts ages up to its own start.
   package func read<R>(
     runStart: Timestamp?,
     _ body: (CacheReader) throws(CacheError) -> R
@@ -166,10 +168,11 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// Calls `body` with a writer and commits what it did, synced: all of it, or nothing where this throws.
+  /// Calls `body` with a writer, then commits and syncs; if this throws, nothing changes.
   ///
-  /// Throws `diskFull` where there is no room, after which the cache is as before and may be written again; `storingStopped` once
-  /// a write or sync has failed otherwise, and from then on always; `deleted` where the folder is gone; and what `body` throws.
+  /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write or
+  /// sync, also for
+  /// all later writes; `deleted` if the folder was deleted; and the errors of `body`.
   public func write<R>(_ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write { (transaction) throws(CacheError) -> R in
@@ -177,7 +180,7 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// Begins a body that will be a file of its own, while it arrives.
+  /// Creates a file for a body that is written as it arrives.
   public func makeBlobWriter() throws(CacheError) -> BlobWriter {
     try checkWritable()
     return try BlobWriter(environment.folder)
@@ -189,9 +192,9 @@ public final class ImageCache: Sendable {
 }
 
 extension ImageCache {
-  /// Reads the body of a record that a look-up found, and checks it against the record.
+  /// Reads the body of a record that a look-up found, and verifies it.
   ///
-  /// nil: the record is gone, or another one by now. Throws where the disk fails.
+  /// Returns nil if the record was removed or replaced. Throws if the disk fails.
   public func body(
     of key: CacheKey,
     identity: UnsafeRawBufferPointer,
@@ -208,7 +211,7 @@ extension ImageCache {
     let size = Int(clamping: head.bodySize)
     let body = Self.check(try BlobFolder(environment.folder).read(name, size: min(size, .max - 1)), head)
     if case .bytes = body { return body }
-    // A file that is gone is no damage if its record is gone too.
+    // A missing file isn't damage if its record was removed too.
     let isSame = try read { (reader) throws(CacheError) in try reader.has(head, key, identity) }
     return isSame ? body : nil
   }
@@ -222,7 +225,7 @@ extension ImageCache {
 }
 
 extension CacheReader {
-  /// Whether the record of a key is still the one that was read.
+  /// Whether the record of a key is unchanged since it was read.
   fileprivate func has(_ head: EntryHead, _ key: CacheKey, _ identity: UnsafeRawBufferPointer) throws(CacheError) -> Bool {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return false }
     return entry.head.revision == head.revision
@@ -230,7 +233,7 @@ extension CacheReader {
 }
 
 extension EntryHead {
-  /// What the record of an image would say that is kept in memory only: stored then, with every pixel decoded.
+  /// The head of an image that is kept only in memory, with every pixel decoded.
   public init(
     storedAt: Timestamp,
     freshness: Freshness,
@@ -267,21 +270,21 @@ extension EntryHead {
 }
 
 extension ImageCache {
-  /// Whether an entry of that head is too old at `now` by the rules of this cache, `minFresh` counted.
+  /// Whether an entry with that head is expired at `now` by this cache's rules, including `minFresh`.
   public func isExpired(_ head: EntryHead, at now: Timestamp) -> Bool { expiry.isExpired(head, at: now) }
 
-  /// The same for a run, which counts ages to its own start.
+  /// The same for a run, which counts ages up to its own start.
   package func isExpired(_ head: EntryHead, at now: Timestamp, runStart: Timestamp?) -> Bool {
     expiry.isExpired(head, at: now, runStart: runStart)
   }
 }
 
 extension ImageCache {
-  /// The folder of a cache for which none is named: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else `~/.cache/prewarm`, as an
-  /// absolute path.
+  /// The default folder for caches: `$PREWARM_CACHE_DIR`, else `$XDG_CACHE_HOME/prewarm`, else `~/.cache/prewarm`, as an absolute
+  /// path.
   ///
-  /// An empty variable counts as unset, as does an `XDG_CACHE_HOME` that is not absolute (XDG Base Directory
-  /// Specification). A relative `PREWARM_CACHE_DIR` starts at the current folder. nil where this user has no home folder.
+  /// An empty variable counts as unset, as does a relative `XDG_CACHE_HOME` (XDG Base Directory Specification). A relative
+  /// `PREWARM_CACHE_DIR` is resolved against the current folder. Nil if the user has no home folder.
   public static func defaultDirectory(environment: [String: String]) -> String? {
     if let own = environment["PREWARM_CACHE_DIR"], !own.isEmpty { return own.hasPrefix("/") ? own : "\(currentFolder())/\(own)" }
     if let shared = environment["XDG_CACHE_HOME"], shared.hasPrefix("/") { return "\(shared)/prewarm" }
@@ -289,26 +292,26 @@ extension ImageCache {
     return homeOfUser().map { "\($0)/.cache/prewarm" }
   }
 
-  /// The cache in the default directory, for the whole process; made when it is first used.
+  /// The process's cache in the default directory, opened on first use.
   ///
-  /// Where it cannot be opened, this traps with the reason: a program that wants to go on then opens one of its own.
+  /// It traps with the reason if the cache can't be opened; open an ``ImageCache`` of your own to handle errors.
   public static let shared: ImageCache = {
     var environment: [String: String] = [:]
     for name in ["PREWARM_CACHE_DIR", "XDG_CACHE_HOME", "HOME"] {
       if let value = getenv(name) { environment[name] = String(cString: value) }
     }
     guard let directory = defaultDirectory(environment: environment) else {
-      fatalError("no shared image cache: this user has no home folder; set PREWARM_CACHE_DIR")
+      fatalError("cannot open the shared image cache: this user has no home folder; set PREWARM_CACHE_DIR")
     }
     do throws(CacheError) {
       return try ImageCache(Configuration(directory: directory))
     } catch {
-      fatalError("no shared image cache: \(error)")
+      fatalError("cannot open the shared image cache: \(error)")
     }
   }()
 }
 
-/// The home folder that the system's user database gives this user.
+/// The user's home folder in the system's user database.
 private func homeOfUser() -> String? {
   var record = passwd()
   var found: UnsafeMutablePointer<passwd>?
@@ -321,7 +324,7 @@ private func homeOfUser() -> String? {
   }
 }
 
-/// The absolute path of the current folder; `/` where it has been deleted.
+/// The absolute path of the current folder; `/` if it was deleted.
 private func currentFolder() -> String {
   guard let path = getcwd(nil, 0) else { return "/" }
   defer { free(path) }

@@ -2,11 +2,11 @@ import CLMDB
 import Glibc
 import ImagePrimitives
 
-/// Compaction of an index: a copy without its free pages, which LMDB never returns to the file system.
+/// Compacts an index by copying it without its free pages, which LMDB never returns to the file system.
 enum IndexCompaction {
   private static let draftName = "index.mdb.compacted"
 
-  /// Writes a compacted copy beside the index, synced.
+  /// Writes a compacted copy next to the index and syncs it.
   static func writeCopy(of environment: OpaquePointer, in folder: CacheFolder) throws(CacheError) {
     try folder.remove(draftName)
     guard let draft = try folder.open(draftName, O_RDWR | O_CREAT | O_EXCL) else { throw .deleted(path: folder.path) }
@@ -18,8 +18,9 @@ enum IndexCompaction {
     guard fsync(draft.number) == 0 else { throw folder.writeError(errno) }
   }
 
-  /// Puts the copy in the index's place; the environment must be closed. The lock file goes too: it counts transactions that
-  /// the copy never had.
+  /// Replaces the index by the copy; the environment must be closed. The lock file is removed too, since it counts transactions
+  /// that the copy
+  /// doesn't have.
   static func replaceIndex(in folder: CacheFolder) throws(CacheError) {
     try folder.move(draftName, to: CacheFolder.indexName)
     try folder.remove(CacheFolder.indexLockName)
@@ -27,29 +28,30 @@ enum IndexCompaction {
   }
 }
 
-/// The free pages of an LMDB data file, read without mapping it: from the tree whose root the meta page names.
+/// The free pages of an LMDB data file, read without mapping it, from the tree whose root the meta page names.
 ///
-/// A transaction may take pages at the file's end and give them back before it commits. They count as pages of the file and were never
-/// written, so that a process that dies right after its commit leaves a file which is shorter than its meta page says, and whole.
-/// Layouts are those of `MDB_page`, `MDB_node` and `MDB_ID2L` of LMDB 0.9 on 64-bit machines.
+/// A transaction may allocate pages at the end of the file and free them before it commits. They count as pages of the file but
+/// were never
+/// written, so a process that dies right after its commit leaves an intact file that is shorter than its meta page says.
+/// The layouts are those of `MDB_page`, `MDB_node` and `MDB_ID2L` of LMDB 0.9 on 64-bit machines.
 struct IndexFreePages {
   private static let headerByteCount = 16
   private static let nodeHeaderByteCount = 8
   private static let (branch, leaf): (UInt16, UInt16) = (1, 2)
   private static let bigData: UInt16 = 1
-  /// Deeper than a tree of free pages ever is; a loop would be.
+  /// Deeper than any tree of free pages, to detect loops.
   private static let maximumDepth = 16
 
   let file: Int32
   let pageSize: Int
 
-  /// Whether all pages of `range` are free by the tree of `root`; false too where the tree itself cannot be read.
+  /// Whether all pages of `range` are free according to the tree at `root`; false if the tree can't be read.
   func contain(_ range: Range<Int>, root: Int) -> Bool {
     var missing = Set(range)
     return collect(root, depth: 0, &missing) && missing.isEmpty
   }
 
-  /// Takes the free pages that a subtree lists out of `missing`; false where it cannot be read.
+  /// Removes the free pages that a subtree lists from `missing`; false if it can't be read.
   private func collect(_ page: Int, depth: Int, _ missing: inout Set<Int>) -> Bool {
     guard depth < Self.maximumDepth, let bytes = read(pageSize, at: page) else { return false }
     return bytes.withUnsafeBytes { bytes in
@@ -76,7 +78,7 @@ struct IndexFreePages {
     }
   }
 
-  /// Takes out what a list names: a count, and so many page numbers.
+  /// Removes the pages of a list from `missing`: a count, followed by page numbers.
   private func take(_ list: UnsafeRawBufferPointer, _ missing: inout Set<Int>) -> Bool {
     guard list.count >= 8 else { return false }
     let count = list.littleEndian(at: 0, as: UInt64.self)
@@ -87,7 +89,7 @@ struct IndexFreePages {
     return true
   }
 
-  /// Bytes of a page, or of several in a row; nil where the file ends before them.
+  /// The bytes of one or more consecutive pages; nil if the file ends before them.
   private func read(_ count: Int, at page: Int, from start: Int = 0) -> [UInt8]? {
     let (offset, overflow) = page.multipliedReportingOverflow(by: pageSize)
     guard !overflow, page > 0, offset < .max - start, count <= 1 << 30 else { return nil }

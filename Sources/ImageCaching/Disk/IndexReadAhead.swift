@@ -4,16 +4,17 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// Reads the records' pages of an index ahead of many look-ups, on a thread of its own, until it is released.
+/// Reads the index pages of records ahead of many look-ups, on its own thread, until it is released.
 ///
-/// Keys are hashes, so look-ups touch pages all over the file, one after another. If those are not in memory, as after a reboot, a look-up
-/// waits for each; the thread requests many at once, in the order of the file. Bodies are not read.
+/// Keys are hashes, so look-ups touch pages all over the file, one after another. If those aren't in memory, as after a reboot, a
+/// look-up
+/// waits for each; this thread requests many at once, in file order. It doesn't read bodies.
 package final class IndexReadAhead: Sendable {
-  /// A smaller index is read as fast as it is looked up.
+  /// Reading ahead doesn't help with smaller indexes.
   static let leastByteCount = 16 << 20
-  /// Pages that are requested at once, and then waited for: 4 MiB.
+  /// The number of pages requested at once before waiting for them: 4 MiB.
   private static let pagesInPiece = 1024
-  /// Pages that tell whether the index is in memory.
+  /// The number of sampled pages that show whether the index is in memory.
   private static let sampleCount = 256
 
   private final class Stop: Sendable {
@@ -22,7 +23,7 @@ package final class IndexReadAhead: Sendable {
 
   private let stop = Stop()
 
-  /// nil if the index is small, or if the system starts no thread.
+  /// Nil if the index is small, or if the system can't start a thread.
   init?(_ environment: Environment) {
     guard environment.indexDiskBytes >= Self.leastByteCount else { return nil }
     do throws(ThreadError) {
@@ -36,7 +37,7 @@ package final class IndexReadAhead: Sendable {
 
   private static func run(_ environment: Environment, _ stop: Stop) {
     guard let file = environment.duplicateOfIndex() else { return }
-    // What cannot be read ahead is read when it is looked up, and errors are found then.
+    // Ignore errors: the look-ups will report them.
     guard
       let pages = try? environment.read({ (transaction, _, _) throws(CacheError) in
         IndexPages(file).leaves(of: "entries", in: transaction)
@@ -48,7 +49,7 @@ package final class IndexReadAhead: Sendable {
     while start < pages.count, !stop.isSet.load(ordering: .relaxed) {
       let piece = pages[start..<min(start + pagesInPiece, pages.count)]
       for page in piece { map.request(page) }
-      // No more than a piece is under way, so that the look-ups' own pages don't wait behind all of them.
+      // Limit requests to one piece, so that pages of look-ups don't queue behind all of them.
       if let last = piece.last { IndexPages(file).wait(for: last) }
       start = piece.endIndex
     }
@@ -56,16 +57,16 @@ package final class IndexReadAhead: Sendable {
 }
 
 extension ImageCache {
-  /// Begins to read the index ahead for many look-ups; it ends when what this returns is released. nil if that would not help.
+  /// Starts reading the index ahead for many look-ups, until the returned object is released. Nil if that wouldn't help.
   package func readAhead() -> IndexReadAhead? { IndexReadAhead(environment) }
 }
 
-/// The index as a map of its own, for advice to the system alone.
+/// A separate map of the index, used only for advice to the system.
 private struct MappedIndex: ~Copyable {
   private let start: UnsafeMutableRawPointer
   private let byteCount: Int
 
-  /// nil if there is no address space for it.
+  /// Nil if there is no address space for it.
   init?(_ file: borrowing FileDescriptor, pageCount: Int) {
     byteCount = pageCount * IndexPages.byteCount
     guard let start = mmap(nil, byteCount, PROT_READ, MAP_SHARED, file.number, 0), start != MAP_FAILED else { return nil }
@@ -82,20 +83,19 @@ private struct MappedIndex: ~Copyable {
   func request(_ page: UInt64) { madvise(start + Int(page) * IndexPages.byteCount, IndexPages.byteCount, MADV_WILLNEED) }
 }
 
-/// The pages of an LMDB file (data format 1, of LMDB 0.9), of which its own calls give no numbers. Everything that does not look as it
-/// should is passed over.
+/// The pages of an LMDB file (data format 1, of LMDB 0.9), whose numbers its API doesn't expose. Unexpected contents are skipped.
 ///
 /// | offset in a page | type | |
 /// |---|---|---|
 /// | 0 | u64 | its number |
 /// | 10 | u16 | flags: 1 branch |
 /// | 12 | u16 | end of the offsets of nodes |
-/// | 16 | u16 … | offsets of nodes, each a child's number in 16, 16 and 16 bits |
+/// | 16 | u16 … | offsets of nodes, each a child's number in three parts of 16 bits |
 struct IndexPages: ~Copyable {
   static let byteCount = 4096
   private static let headByteCount = 16
   private static let branchFlag: UInt16 = 1
-  /// Of a table's record (`MDB_db`): its depth, a u16, and its root, a u64.
+  /// Offsets in a table's record (`MDB_db`): its depth, a u16, and its root, a u64.
   private static let (depthOffset, rootOffset, recordByteCount) = (6, 40, 48)
   private static let maximumDepth = 16
   /// The table of tables.
@@ -104,13 +104,13 @@ struct IndexPages: ~Copyable {
   private let file: Int32
   private let pageCount: UInt64
 
-  /// Reads by a descriptor that stays open as long as this is used.
+  /// Reads through a descriptor, which must stay open.
   init(_ file: borrowing FileDescriptor) {
     self.file = file.number
     pageCount = UInt64(clamping: file.status?.st_size ?? 0) / UInt64(Self.byteCount)
   }
 
-  /// The numbers of the pages that hold a table's values, ascending, as of `transaction`; none if they can't be told.
+  /// The ascending numbers of the pages that hold a table's values, as of `transaction`; empty if unknown.
   func leaves(of table: StaticString, in transaction: Transaction) -> [UInt64] {
     let name = UnsafeRawBufferPointer(start: table.utf8Start, count: table.utf8CodeUnitCount)
     guard let record = try? transaction.value(of: name, in: Self.mainTable), record.count == Self.recordByteCount else {
@@ -130,7 +130,6 @@ struct IndexPages: ~Copyable {
     return level
   }
 
-  /// Waits until a page is in memory.
   func wait(for page: UInt64) {
     var byte: UInt8 = 0
     _ = uninterrupted { pread(file, &byte, 1, offset(page)) }

@@ -2,50 +2,50 @@ public import ImagePrimitives
 
 /// An image to be stored; its times are those of the transaction.
 ///
-/// Credentials must be gone from all of it: the identity holds them as a ``CredentialHasher``'s digest, the URL masked.
+/// It must not contain credentials: the identity has them as a digest of ``CredentialHasher``, and the URL has them masked.
 public struct NewEntry {
   /// The hash of ``identity``.
   public var key: CacheKey
-  /// The whole identity, which tells hash collisions; valid while the entry is stored.
+  /// The whole identity, which reveals hash collisions; must stay valid while the entry is stored.
   public var identity: UnsafeRawBufferPointer
-  /// The URL as it was first written, resolved, secrets masked; valid while the entry is stored.
+  /// The URL as first written, resolved and with credentials masked; must stay valid while the entry is stored.
   ///
-  /// Exports name files by it, as apps do that know an image by the very text of its URL.
+  /// Exports derive file names from it, since apps identify images by the exact text of the URL.
   public var shownURL: UnsafeRawBufferPointer
-  /// The format of its bytes, where they were recognised.
+  /// The format of its bytes, if it was recognised.
   public var format: ImageFormat?
-  /// Width and height in pixels; 0 where not known.
+  /// Width and height in pixels; 0 if unknown.
   public var width: UInt32, height: UInt32
-  /// Frames of an animation, 1 for a still image, 0 where not known.
+  /// Frames of an animation, 1 for a still image, 0 if unknown.
   public var frames: UInt32
-  /// How deeply the body has been proven good.
+  /// How thoroughly the body was verified.
   public var proof: ProofDepth
-  /// Whether a decoder found the body odd, though good.
+  /// Whether a decoder warned about the body.
   public var hasWarnings: Bool
-  /// How the declared content type fits the format.
+  /// How the declared content type compares with the format.
   public var contentTypeMatch: ContentTypeMatch
-  /// The HTTP status that it came with.
+  /// The HTTP status of the response.
   public var status: UInt16
   /// The body's checksum, by ``checksum(of:)`` or ``StagedBlob/checksum``.
   public var checksum: Checksum
-  /// The response's ETag as sent; empty: none. What is above 65,535 bytes is dropped, here and below.
+  /// The response's ETag as sent; empty: none. Values above 65,535 bytes are dropped, here and below.
   public var etag: [UInt8]
   /// The response's Last-Modified as sent; empty: none.
   public var lastModified: [UInt8]
   /// The response's Content-Type as sent; empty: none.
   public var contentType: [UInt8]
-  /// How long it stays fresh in place of the cache's rule; nil: the cache's rule holds.
+  /// How long it stays fresh, overriding the cache's rule; nil: the cache's rule applies.
   public var lifetime: Duration?
-  /// The server's word on freshness, which counts from the moment of storing.
+  /// The freshness that the server declared, counted from the time of storing.
   public var freshness: Freshness
-  /// The request's own values of the headers that the response's Vary names, as canonical text that only the caller understands;
-  /// empty: the answer depends on none. What is longer than ``maximumVaryBytes`` is cut, and so equals no request's values.
+  /// The request's values of the headers that the response's Vary names, as canonical text in a form of the caller; empty: the
+  /// response
+  /// depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
   public var vary: [UInt8]
 
-  /// The most bytes of ``vary`` that are kept.
+  /// The maximum length of ``vary``.
   public static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
 
-  /// An entry to be stored.
   public init(
     key: CacheKey,
     identity: UnsafeRawBufferPointer,
@@ -92,13 +92,13 @@ public struct NewEntry {
 
 /// The body of an image to be stored.
 public enum NewBody {
-  /// Bytes in memory, valid while the entry is stored; meant for up to ``ImageCache/maximumInlineBytes``.
+  /// Bytes in memory, which must stay valid while the entry is stored; for up to ``ImageCache/maximumInlineBytes``.
   case bytes(UnsafeRawBufferPointer)
-  /// A body that was written to a file of its own beforehand.
+  /// A body that is already in its own file.
   case staged(StagedBlob)
 }
 
-/// One entry of the cache with all that its record tells.
+/// An entry of the cache with all fields of its record.
 public struct EntryRecord: Sendable, Hashable {
   /// The hash of ``identity``.
   public let key: CacheKey
@@ -106,7 +106,7 @@ public struct EntryRecord: Sendable, Hashable {
   public let head: EntryHead
   /// The whole identity.
   public let identity: [UInt8]
-  /// The URL as it was first written, secrets masked.
+  /// The URL as first written, with credentials masked.
   public let shownURL: [UInt8]
   /// The response's ETag as sent; empty: none.
   public let etag: [UInt8]
@@ -114,7 +114,7 @@ public struct EntryRecord: Sendable, Hashable {
   public let lastModified: [UInt8]
   /// The response's Content-Type as sent; empty: none.
   public let contentType: [UInt8]
-  /// The request's values of the headers that the answer depends on, as the caller of the store gave them; empty: none.
+  /// The request's values of the headers that the response depends on, as the caller stored them; empty: none.
   public let vary: [UInt8]
   /// When it expires by the rules of the cache that read it; nil: never.
   public let expiresAt: Timestamp?

@@ -2,24 +2,24 @@ import CLMDB
 import Glibc
 import ImagePrimitives
 
-/// An LMDB environment that was just opened, with its tables.
+/// A newly opened LMDB environment with its tables.
 struct OpenedIndex {
   let handle: OpaquePointer
   let tables: Tables
-  /// The data file's descriptor, which belongs to the environment.
+  /// The data file's descriptor, owned by the environment.
   let file: Int32
   let isReadOnly: Bool
 
-  /// More address space than any cache will need; a map costs only what is touched of it.
+  /// More address space than any cache needs; only the pages that are used cost memory.
   static let mapByteCount = 1 << 40
-  /// What a process under a limit on address space must at least have.
+  /// The minimum for processes with a limit on address space.
   private static let smallestMapByteCount = 1 << 26
-  /// As many as fit the lock file's whole pages, 64 bytes each.
+  /// As many as fit in whole pages of the lock file, at 64 bytes each.
   private static let readerLimit: UInt32 = 1022
 
-  /// Opens the index of a folder, and makes it where it shall be written and is not there.
+  /// Opens the index of a folder, creating it for writing if it doesn't exist.
   ///
-  /// For reading it is opened like for writing if it may be, so that both share the environment; else without that right.
+  /// For reading, it is opened with write permission if possible, so that both kinds of access share the environment.
   init(_ folder: CacheFolder, access: ImageCache.Access, mapByteCount: Int = mapByteCount) throws(CacheError) {
     if access == .readOnly && !folder.contains(CacheFolder.indexName) { throw .missing(path: folder.path) }
     var code: Int32 = EACCES
@@ -32,12 +32,12 @@ struct OpenedIndex {
       }
       guard code == EACCES || code == EROFS || code == EPERM else { break }
     }
-    // LMDB has one code for all that is wrong with a file.
+    // LMDB has one code for everything that can be wrong with a file.
     if code == MDB_INVALID { try IndexFile.checkLength(in: folder) }
     throw Self.openError(code, folder)
   }
 
-  /// Opens an index whose lock file may not be written; safe only while no process writes it, which the caller sees to.
+  /// Opens an index whose lock file isn't writable; the caller must ensure that no process writes the index.
   init(withoutLock folder: CacheFolder) throws(CacheError) {
     var opened: OpaquePointer?
     let code = Self.openEnvironment(folder, MDB_RDONLY | MDB_NOLOCK, Self.mapByteCount, &opened)
@@ -47,7 +47,7 @@ struct OpenedIndex {
 
   private init(_ handle: OpaquePointer, _ folder: CacheFolder, access: ImageCache.Access, isReadOnly: Bool) throws(CacheError) {
     do throws(CacheError) {
-      // Now that LMDB lets us in, no other process is just making the file; and nothing but its first pages was touched yet.
+      // Once LMDB has opened the file, no other process is creating it, and only its first pages have been accessed.
       try IndexFile.checkLength(in: folder)
       let code = mdb_reader_check(handle, nil)
       guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
@@ -63,7 +63,8 @@ struct OpenedIndex {
     self.isReadOnly = isReadOnly
   }
 
-  /// The environment, or LMDB's code. A map as large as the address space allows: the size is halved while it does not fit.
+  /// Opens the environment, or returns LMDB's code. The map is as large as the address space allows: its size is halved until it
+  /// fits.
   private static func openEnvironment(
     _ folder: CacheFolder,
     _ flags: Int32,
@@ -97,7 +98,7 @@ struct OpenedIndex {
     access: ImageCache.Access
   ) throws(CacheError) -> Tables {
     if let tables = try openTables(environment, folder, flags: 0, transactionFlags: MDB_RDONLY) { return tables }
-    // An index without its tables: the process that made it died before its first commit.
+    // The tables are missing if the process that created the index died before its first commit.
     guard access == .readWrite else { throw .missing(path: folder.path) }
     guard let tables = try openTables(environment, folder, flags: MDB_CREATE, transactionFlags: 0) else {
       throw .damaged(path: folder.path, reason: "a table of the index is missing")
@@ -113,7 +114,7 @@ struct OpenedIndex {
   ) throws(CacheError) -> Tables? {
     var begun: OpaquePointer?
     var code = mdb_txn_begin(environment, nil, UInt32(transactionFlags), &begun)
-    // The first reader of a process locks the byte of its process id; only a process with the same id can have it.
+    // The first reader of a process locks the byte of its process ID; only a process with the same ID can hold that lock.
     if code == EAGAIN || code == EACCES { throw .foreignProcessNamespace(path: folder.path) }
     guard code == MDB_SUCCESS, let transaction = begun else { throw indexError(code, path: folder.path) }
     let tables: Tables?
@@ -123,7 +124,7 @@ struct OpenedIndex {
       mdb_txn_abort(transaction)
       throw error
     }
-    // Handles outlive their transaction only if it is committed.
+    // Handles outlive their transaction only if it commits.
     code = mdb_txn_commit(transaction)
     guard code == MDB_SUCCESS else { throw indexError(code, path: folder.path) }
     return tables
@@ -141,14 +142,15 @@ struct OpenedIndex {
 
 /// The first pages of an LMDB data file, read before LMDB maps it.
 ///
-/// LMDB opens a file that was cut off, and the process dies by SIGBUS where it touches what is missing. Offsets are those of
-/// `MDB_page` and `MDB_meta` of LMDB 0.9 on 64-bit machines.
+/// LMDB opens truncated files, and the process then dies of SIGBUS when it accesses missing pages. Offsets are those of `MDB_page`
+/// and
+/// `MDB_meta` of LMDB 0.9 on 64-bit machines.
 enum IndexFile {
   private static let metaByteCount = 152
   private static let magic: UInt32 = 0xBEEF_C0DE
 
-  /// Throws `cut` where the index is shorter than its newer meta page says, unless all it lacks are free pages; an index that is not there,
-  /// or empty, passes.
+  /// Throws `cut` if the index is shorter than its newer meta page says, unless only free pages are missing; a missing or empty
+  /// index passes.
   static func checkLength(in folder: CacheFolder) throws(CacheError) {
     guard let file = try folder.open(CacheFolder.indexName, O_RDONLY), let first = file.status else { return }
     if first.st_size == 0 { return }
@@ -157,11 +159,11 @@ enum IndexFile {
       throw .cut(path: name, expectedBytes: metaByteCount, actualBytes: Int(first.st_size))
     }
     guard let pageSize = try meta(file.number, at: 0, folder).map(\.pageSize), pageSize >= 256 else {
-      throw .damaged(path: folder.path, reason: "\(CacheFolder.indexName) does not begin as an index does")
+      throw .damaged(path: folder.path, reason: "\(CacheFolder.indexName) has no valid header")
     }
     let metas = [try meta(file.number, at: 0, folder), try meta(file.number, at: pageSize, folder)].compactMap { $0 }
     guard let newest = metas.max(by: { $0.transaction < $1.transaction }) else { return }
-    // Read the length after the meta pages: another process may just be growing the file.
+    // Read the length after the meta pages, since another process may be extending the file.
     let actual = Int(file.status?.st_size ?? first.st_size)
     let (expected, overflow) = (newest.lastPage &+ 1).multipliedReportingOverflow(by: pageSize)
     if metas.count == 2, !overflow, actual < expected, actual >= 2 * pageSize {
@@ -182,7 +184,7 @@ enum IndexFile {
     let transaction: UInt64
   }
 
-  /// The meta page at an offset; nil where there is none.
+  /// The meta page at an offset; nil if there is none.
   private static func meta(_ file: Int32, at offset: Int, _ folder: CacheFolder) throws(CacheError) -> Meta? {
     var bytes = [UInt8](repeating: 0, count: metaByteCount)
     let count = uninterrupted { pread(file, &bytes, metaByteCount, off_t(offset)) }

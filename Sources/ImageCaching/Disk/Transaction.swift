@@ -1,23 +1,23 @@
 import CLMDB
 
-/// The tables of the index. Handles are opened once, and valid as long as the environment is open.
+/// The tables of the index. Their handles are valid as long as the environment is open.
 struct Tables: Sendable {
   /// Key → fixed head and texts of an image: see ``StoredEntry``.
   let entries: MDB_dbi
-  /// Revision → body up to 256 KiB: in the order of storing, so that a batch's bodies are neighbours.
+  /// Revision → body up to 256 KiB; in storing order, so that the bodies of a batch are adjacent.
   let bodies: MDB_dbi
   /// Time stored and key → nothing: see ``TimeKey``.
   let byStored: MDB_dbi
-  /// Time accessed and key → nothing; kept only where ``Totals/keepsAccessOrder`` says so.
+  /// Time accessed and key → nothing; maintained only if ``Totals/keepsAccessOrder`` is set.
   let byAccess: MDB_dbi
   /// One record: see ``Totals``.
   let totals: MDB_dbi
-  /// Key → a URL that is known to be bad: see ``StoredBlacklistEntry``.
+  /// Key → a blacklisted URL: see ``StoredBlacklistEntry``.
   let blacklist: MDB_dbi
 
   static let count: MDB_dbi = 6
 
-  /// Opens the tables, and makes those that are missing if `flags` says so; nil where one is missing.
+  /// Opens the tables, creating missing ones if `flags` allows it; otherwise nil if one is missing.
   init?(_ transaction: Transaction, flags: Int32) throws(CacheError) {
     guard let entries = try transaction.openTable("entries", flags),
       let bodies = try transaction.openTable("bodies", flags),
@@ -35,7 +35,7 @@ struct Tables: Sendable {
   }
 }
 
-/// A running LMDB transaction, lent by the environment. Bytes that it returns are valid until it ends or writes.
+/// A running LMDB transaction, owned by the environment. The bytes that it returns are valid until it ends or writes.
 struct Transaction {
   let handle: OpaquePointer
   /// For messages.
@@ -49,7 +49,7 @@ struct Transaction {
     return table
   }
 
-  /// The value of a key; nil where there is none.
+  /// The value of a key; nil if there is none.
   @inline(__always)
   func value(of key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) -> UnsafeRawBufferPointer? {
     var key = MDB_val(key)
@@ -60,21 +60,21 @@ struct Transaction {
     throw indexError(code, path: path)
   }
 
-  /// Sets the value of a key, whatever it was.
+  /// Sets the value of a key, replacing any previous one.
   func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
     var key = MDB_val(key)
     var value = MDB_val(value)
     try check(mdb_put(handle, table, &key, &value, 0))
   }
 
-  /// Sets the value of a key that is above all others of the table, which fills its pages.
+  /// Sets the value of a key above all others of the table, which fills pages completely.
   func append(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: MDB_dbi) throws(CacheError) {
     var key = MDB_val(key)
     var value = MDB_val(value)
     try check(mdb_put(handle, table, &key, &value, UInt32(MDB_APPEND)))
   }
 
-  /// Makes room for the value of a key, to be filled before the next call.
+  /// Reserves space for the value of a key, which must be filled before the next call.
   func reserve(
     _ byteCount: Int,
     for key: UnsafeRawBufferPointer,
@@ -86,7 +86,7 @@ struct Transaction {
     return UnsafeMutableRawBufferPointer(start: value.mv_data, count: byteCount)
   }
 
-  /// Removes a key; says whether it was there.
+  /// Removes a key; returns whether it was there.
   @discardableResult
   func remove(_ key: UnsafeRawBufferPointer, from table: MDB_dbi) throws(CacheError) -> Bool {
     var key = MDB_val(key)
@@ -96,10 +96,9 @@ struct Transaction {
     return true
   }
 
-  /// Removes all keys of a table.
   func removeAll(from table: MDB_dbi) throws(CacheError) { try check(mdb_drop(handle, table, 0)) }
 
-  /// Calls `body` with the keys and values of a table in order, behind `start` (nil: from the first), until it returns false.
+  /// Calls `body` with the keys and values of a table in order, after `start` (nil: from the first), until it returns false.
   ///
   /// `body` must not change the table.
   func forEach(
@@ -136,7 +135,7 @@ struct Transaction {
   }
 }
 
-/// The error that a result code of LMDB is, outside of commits.
+/// The error for a result code of LMDB, except for commits.
 func indexError(_ code: Int32, path: String) -> CacheError {
   switch code {
   case MDB_MAP_FULL: .mapFull(path: path)
@@ -149,7 +148,7 @@ func indexError(_ code: Int32, path: String) -> CacheError {
 }
 
 extension MDB_val {
-  /// A value over bytes that LMDB only reads.
+  /// A value for bytes that LMDB only reads.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer) {
     self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -157,14 +156,13 @@ extension MDB_val {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The bytes of a value.
   @inline(__always)
   init(_ value: MDB_val) { self.init(start: value.mv_data, count: value.mv_size) }
 }
 
-/// A place in a table within a write transaction. Bytes that it returns are valid until the next write.
+/// A position in a table within a write transaction. The bytes that it returns are valid until the next write.
 ///
-/// Going to a key on the page that it is at costs no search from the root; so it is for many keys in order.
+/// Moving to a key on the current page needs no search from the root, so accessing many keys in order is cheap.
 struct Cursor {
   private let handle: OpaquePointer
   private let path: String
@@ -174,26 +172,26 @@ struct Cursor {
     self.path = path
   }
 
-  /// Goes to a key; returns its value, nil where there is none.
+  /// Moves to a key and returns its value; nil if there is none.
   func value(of key: UnsafeRawBufferPointer) throws(CacheError) -> UnsafeRawBufferPointer? {
     var key = MDB_val(key)
     var value = MDB_val()
     return try found(mdb_cursor_get(handle, &key, &value, MDB_SET_KEY)) ? UnsafeRawBufferPointer(value) : nil
   }
 
-  /// Goes to the last key and returns it; nil where the table is empty.
+  /// Moves to the last key and returns it; nil if the table is empty.
   func lastKey() throws(CacheError) -> UnsafeRawBufferPointer? {
     var key = MDB_val()
     var value = MDB_val()
     return try found(mdb_cursor_get(handle, &key, &value, MDB_LAST)) ? UnsafeRawBufferPointer(key) : nil
   }
 
-  /// Replaces the value of the key that it is at, in place where the length is the same.
+  /// Replaces the value of the current key, in place if the length is the same.
   func replace(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer) throws(CacheError) {
     try put(value, for: key, UInt32(MDB_CURRENT))
   }
 
-  /// Sets the value of a key; with `isLast` the key is above all others of the table, which fills its pages.
+  /// Sets the value of a key; with `isLast` the key is above all others of the table, which fills pages completely.
   func put(_ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, isLast: Bool) throws(CacheError) {
     try put(value, for: key, isLast ? UInt32(MDB_APPEND) : 0)
   }
@@ -205,7 +203,7 @@ struct Cursor {
     if code != MDB_SUCCESS { throw indexError(code, path: path) }
   }
 
-  /// Removes a key, where it is there.
+  /// Removes a key if it exists.
   func remove(_ key: UnsafeRawBufferPointer) throws(CacheError) {
     guard try value(of: key) != nil else { return }
     let code = mdb_cursor_del(handle, 0)
@@ -220,7 +218,7 @@ struct Cursor {
 }
 
 extension Transaction {
-  /// Calls `body` with a cursor of a table; meanwhile nothing else may change the table.
+  /// Calls `body` with a cursor of a table; until it returns, nothing else may change the table.
   func withCursor<R>(in table: MDB_dbi, _ body: (Cursor) throws(CacheError) -> R) throws(CacheError) -> R {
     var opened: OpaquePointer?
     let code = mdb_cursor_open(handle, table, &opened)

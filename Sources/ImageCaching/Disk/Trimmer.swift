@@ -1,36 +1,37 @@
 public import ImagePrimitives
 
-/// Removes what is too old, and then the oldest until the rest fits.
+/// Removes expired entries, then the oldest ones until the rest fits.
 ///
-/// The tables of times are read from their oldest end, so the cost is that of what is removed. Each step is a short write
-/// transaction, between which others get their turn, and goes on behind the last row that the one before looked at.
+/// The tables of times are read from the oldest entry, so the cost is proportional to what is removed. Each step is a short write
+/// transaction, which lets other writers in between, and continues after the last row of the previous step.
 ///
-/// The tables have no order of other lifetimes than the cache's `maxAge`. So a trim after a run, if there is room, removes what is older
-/// than that, and an entry that has expired sooner, by a lifetime of its own or by the server's word, stays to be revalidated. Where
-/// room is needed, and where a trim was asked for, all entries are looked at, and everything that has expired goes first.
+/// The tables aren't ordered by lifetimes other than the cache's `maxAge`. So if there is room, the trim after a run removes only
+/// entries
+/// older than `maxAge`; entries that expired earlier, by their own lifetime or the server's, stay for revalidation. If room is
+/// needed, or if
+/// the trim was requested, all entries are examined, and all expired ones are removed first.
 struct Trimmer {
-  /// Rows that one transaction looks at: a few megabytes of changed pages.
+  /// The number of rows that one transaction examines: a few megabytes of changed pages.
   private static let stepRowCount = 1024
 
   let expiry: ExpiryRule
   let maxSize: Int?
   let trimTo: Double
-  /// What was stored from here on goes last of all; nil: no run ends, the trim was asked for.
+  /// Entries stored from then on are removed last; nil if the trim was requested rather than part of a run.
   let runStart: Timestamp?
   let now: Timestamp
-  /// The time that ages count to, the server's word aside.
+  /// The time up to which ages count, except for the server's freshness.
   let ageEnd: Timestamp
 
-  /// What the rows that a walk looks at must be to go.
+  /// The criterion for removing rows.
   fileprivate enum Purpose {
     case tooOld
-    /// By whatever lifetime.
+    /// By any lifetime.
     case expired
-    /// Until bodies take no more than `target`; without what the run stored if it is spared.
+    /// Until bodies take at most `target` bytes; with `sparesRun`, except entries that the run stored.
     case oldest(target: UInt64, sparesRun: Bool)
   }
 
-  /// Removes all that has to go.
   func run(in environment: Environment) throws(CacheError) -> TrimResult {
     var result = TrimResult()
     if runStart != nil, expiry.maxAgeMilliseconds != nil { try walk(environment, .tooOld, &result) }
@@ -45,7 +46,7 @@ struct Trimmer {
     return result
   }
 
-  /// Whether bodies take more than they may.
+  /// Whether bodies exceed the limit.
   private func isOver(_ environment: Environment) throws(CacheError) -> Bool {
     guard let maxSize else { return false }
     return try totals(in: environment).bodyBytes > UInt64(max(0, maxSize))
@@ -73,7 +74,7 @@ struct Trimmer {
     } while last != nil
   }
 
-  /// Looks at the next rows; `last` is the last of them, nil where the walk is at its end.
+  /// Examines the next rows; `last` is the last of them, or nil at the end.
   private func step(
     _ transaction: WriteTransaction,
     _ purpose: Purpose,
@@ -107,7 +108,7 @@ struct Trimmer {
     return rows
   }
 
-  /// Whether neither this row nor any later one can have to go.
+  /// Whether neither this row nor any later one can be removed.
   private func isPastLast(_ time: Timestamp, _ purpose: Purpose, isByAccess: Bool) -> Bool {
     switch purpose {
     case .tooOld: !expiry.isTooOld(since: time, at: ageEnd)
@@ -119,7 +120,7 @@ struct Trimmer {
   private func mustGo(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
     case .tooOld: expiry.isTooOld(since: expiry.time(of: head), at: ageEnd) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
-    // What the run itself stored goes by its age, even if the server wants it revalidated each time.
+    // Entries that the run itself stored expire by age, even if the server wants them revalidated each time.
     case .expired: !isOfRun(head) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
     case .oldest(_, let sparesRun): !(sparesRun && isOfRun(head))
     }
@@ -147,33 +148,31 @@ extension TrimResult {
   }
 }
 
-/// What a trim removed.
 public struct TrimResult: Sendable, Hashable {
-  /// Images that were too old.
+  /// Expired images.
   public var expired = 0
-  /// Images that were removed for the size, those of ``evictedProtected`` included.
+  /// Images that were removed to save space, including ``evictedProtected``.
   public var trimmed = 0
-  /// Images that were removed for the size although the run had stored them itself.
+  /// Images that were removed to save space although the run had stored them.
   public var evictedProtected = 0
-  /// Bytes of the bodies of all of them.
+  /// The size of their bodies.
   public var bytesRemoved = 0
 
-  /// Nothing removed.
   public init() {}
 }
 
 extension ImageCache {
-  /// How much there is, without counting: one record of the index tells.
+  /// The totals, read from one record of the index without counting.
   public func totals() throws(CacheError) -> CacheTotals { try storedTotals().shown }
 
-  /// Bytes that the cache takes on disk: the index with its free pages, and large bodies in whole blocks.
+  /// The size on disk in bytes: the index with its free pages, and large bodies in whole blocks.
   public func diskBytes() throws(CacheError) -> Int {
     environment.indexDiskBytes + Int(clamping: try storedTotals().blobDiskBytes)
   }
 
-  /// When the first of the images expires that are there now, in the past where it has already; nil: none will.
+  /// When the first of the current images expires, in the past if it has already; nil if none will.
   ///
-  /// By `maxAge` alone: lifetimes that entries have of their own, or by the server's word, are not looked at.
+  /// It considers only `maxAge`, not entries' own lifetimes or the server's.
   public func freshUntil() throws(CacheError) -> Timestamp? {
     guard let maxAge = configuration.maxAge else { return nil }
     let keepsAccessOrder = try storedTotals().keepsAccessOrder
@@ -189,25 +188,26 @@ extension ImageCache {
     }
   }
 
-  /// Whether bodies take more than the configuration's `maxSize` by that part of it, such as 0.1; false where there is no limit.
+  /// Whether bodies exceed the configuration's `maxSize` by the fraction `slack`, such as 0.1; false if there is no limit.
   public func exceedsMaxSize(bySlack slack: Double) throws(CacheError) -> Bool {
     guard let maxSize = configuration.maxSize else { return false }
     return Double(try storedTotals().bodyBytes) > Double(maxSize) * (1 + slack)
   }
 
-  /// Removes everything that has expired, by whatever lifetime, then, if bodies exceed `maxSize`, the oldest until they take at most
-  /// `maxSize × trimTo`. Expired entries of the blacklist go too, and blobs that nobody needs, bit by bit.
+  /// Removes everything that has expired, by any lifetime; then, if bodies exceed `maxSize`, the oldest until they take at most
+  /// `maxSize × trimTo`. It also removes expired entries of the blacklist, and a part of unused blobs each time.
   ///
-  /// With `runStart` it is the trim of a run: what was stored from then on goes last of all. If bodies don't exceed `maxSize`, only what
-  /// is older than `maxAge` goes, so that what has expired sooner, by another lifetime, can still be revalidated.
+  /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxSize`, it
+  /// removes only
+  /// entries older than `maxAge`, so that those that expired earlier, by another lifetime, can still be revalidated.
   ///
-  /// Many short transactions: what went before a failure stays gone.
+  /// It uses many short transactions; if one fails, the previous ones stay committed.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
     try trim(protecting: runStart, ageEnd: nil)
   }
 
-  /// The same with the time that ages count to, the server's word aside; nil: now.
+  /// The same with the time up to which ages count, except for the server's freshness; nil: now.
   package func trim(protecting runStart: Timestamp?, ageEnd: Timestamp?) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
@@ -222,13 +222,13 @@ extension ImageCache {
       ageEnd: ageEnd ?? now
     )
     let result = try trimmer.run(in: environment)
-    // A crash leaves few blobs behind, if any: a sixteenth of the folders each time finds them soon, at little cost.
+    // A crash leaves few unused blobs, if any: checking a sixteenth of the folders each time finds them soon and is cheap.
     let first = UInt8.random(in: 0..<16) * 16
     _ = try sweepBlobs(folders: first...first + 15)
     return result
   }
 
-  /// Removes the large bodies that a crash has left without a record, and returns how many.
+  /// Removes large bodies that a crash left without a record, and returns their number.
   @discardableResult
   public func sweepBlobs() throws(CacheError) -> Int {
     try checkWritable()
@@ -252,13 +252,12 @@ extension ImageCache {
   }
 }
 
-/// What a cache holds, kept in every transaction: true after a crash, and never counted.
+/// The totals of a cache, updated in every transaction: correct after a crash, without counting.
 public struct CacheTotals: Sendable, Hashable {
-  /// Images.
   public let entries: Int
-  /// Bytes of their bodies.
+  /// The size of their bodies in bytes.
   public let bodyBytes: Int
-  /// URLs on the blacklist, those included that have expired and were not trimmed yet.
+  /// URLs on the blacklist, including expired ones that weren't trimmed yet.
   public let blacklistEntries: Int
 }
 
@@ -272,7 +271,7 @@ public struct CacheTotals: Sendable, Hashable {
 /// | 24 | u64 | entries of the blacklist |
 /// | 32 | i64 | no entry of the blacklist expires before this, milliseconds since 1970 |
 /// | 40 | u64 | the highest revision given so far |
-/// | 48 | u8 | flags: 1 the table `by-access` is kept |
+/// | 48 | u8 | flags: 1 the table `by-access` is maintained |
 struct Totals: Equatable {
   static let byteCount = 49
   private static let blockByteCount: UInt64 = 4096
@@ -287,7 +286,7 @@ struct Totals: Equatable {
 
   init() {}
 
-  /// Totals from their record; nil for bytes that are none.
+  /// Parses totals from their record; nil if the bytes are invalid.
   init?(stored bytes: UnsafeRawBufferPointer) {
     guard bytes.count == Self.byteCount else { return nil }
     entries = bytes.littleEndian(at: 0)
@@ -309,7 +308,7 @@ struct Totals: Equatable {
     record[48] = keepsAccessOrder ? 1 : 0
   }
 
-  // All clamped: a damaged record must not bring the process down.
+  // All sums are clamped: a damaged record must not crash the process.
 
   mutating func add(_ head: EntryHead) {
     entries = Self.sum(entries, 1)
@@ -330,7 +329,7 @@ struct Totals: Equatable {
     return overflow ? .max : sum
   }
 
-  /// What users of the cache are told.
+  /// The totals for users of the cache.
   var shown: CacheTotals {
     CacheTotals(
       entries: Int(clamping: entries),

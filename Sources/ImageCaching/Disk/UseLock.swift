@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import ImagePrimitives
 
-/// The lock that says who has a folder open: shared by all who use it, held alone by who replaces its index.
+/// The lock on an open folder: shared by all processes that use it, exclusive for replacing its index.
 ///
-/// It is a `flock` on `use.lock`, which the kernel drops when the process ends, however it ends.
+/// It is a `flock` on `use.lock`, which the kernel releases when the process ends, even after a crash.
 final class UseLock: Sendable {
   static let name = "use.lock"
   private let file: FileDescriptor
@@ -12,7 +12,7 @@ final class UseLock: Sendable {
 
   /// Takes the lock of a folder, shared unless `alone`.
   ///
-  /// Throws `inUse` where a process has it in the way; a folder that may not be written and has no such file passes without lock.
+  /// Throws `inUse` if another process's lock conflicts. A folder that isn't writable and has no lock file needs no lock.
   static func take(_ folder: CacheFolder, access: ImageCache.Access, alone: Bool = false) throws(CacheError) -> UseLock? {
     let flags = access == .readWrite ? O_RDWR | O_CREAT : O_RDONLY
     guard let file = try folder.open(name, flags) else { return nil }
@@ -26,13 +26,14 @@ final class UseLock: Sendable {
     self.path = path
   }
 
-  // Closing alone would leave the lock to a child that was just forked and shares the file until it runs its own program.
+  // Closing the file alone would leave the lock with a child that was just forked, which shares the file until it calls exec.
   deinit { flock(file.number, LOCK_UN) }
 
-  /// Calls `body` while no other process has the folder open; throws `inUse` where one has.
+  /// Calls `body` while no other process has the folder open; throws `inUse` if one has.
   ///
-  /// `flock` gives the shared lock up before it asks for the other, so another process can come between. Then this one's index
-  /// has been replaced, which the next transaction finds out.
+  /// `flock` releases the shared lock before it requests the exclusive one, so another process may take it first and replace the
+  /// index, which
+  /// the next transaction detects.
   func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     let isAlone = change(to: LOCK_EX)
     defer { _ = uninterrupted { flock(file.number, LOCK_SH) } }
@@ -44,7 +45,7 @@ final class UseLock: Sendable {
 
   private var inUse: CacheError { .inUse(path: path, processes: holders) }
 
-  /// The ids of the processes that hold the lock, from `/proc/locks`, as far as this process may see them.
+  /// The IDs of the processes that hold the lock, from `/proc/locks`, as far as they are visible.
   private var holders: [Int] {
     let list = open("/proc/locks", O_RDONLY | O_CLOEXEC)
     guard list >= 0, let status = file.status else { return [] }
@@ -54,15 +55,15 @@ final class UseLock: Sendable {
       .filter { $0 != Int(getpid()) }
   }
 
-  /// The processes that hold a `flock` on a file, from lines such as `3: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`.
+  /// The processes that hold a `flock` on a file, parsed from lines such as `3: FLOCK  ADVISORY  READ 4711 fe:00:1234 0 EOF`.
   static func holders(in locks: String, device: UInt, inode: UInt) -> [Int] {
-    // The bits of a device number are those of makedev(3).
+    // Device numbers are encoded as in makedev(3).
     let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
     let minor = device & 0xFF | (device >> 12) & ~0xFF
     var processes: Set<Int> = []
     for line in locks.split(separator: "\n") {
       let fields = line.split(separator: " ")
-      // A process that waits for the lock has "->" as its second field.
+      // Lines of processes that wait for a lock have "->" as their second field.
       guard fields.count >= 6, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
       let file = fields[5].split(separator: ":")
       guard file.count == 3, UInt(file[0], radix: 16) == major, UInt(file[1], radix: 16) == minor else { continue }
@@ -72,11 +73,11 @@ final class UseLock: Sendable {
   }
 }
 
-/// A lock that many hold at once, or one alone: a `pthread_rwlock_t`.
+/// A lock with shared and exclusive access: a `pthread_rwlock_t`.
 ///
-/// Transactions hold it shared while they run, so that the map is never moved under one. It guards nothing but that.
+/// Transactions hold it shared while they run, so that the map is never moved under them. It protects nothing else.
 final class ReadWriteLock: @unchecked Sendable {
-  // A pthread lock may be used by any thread; the pointer is fixed from `init` to `deinit`.
+  // Any thread may use a pthread lock; the pointer doesn't change from `init` to `deinit`.
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
   init() {
@@ -92,7 +93,7 @@ final class ReadWriteLock: @unchecked Sendable {
   func lockShared() { check(pthread_rwlock_rdlock(lock)) }
   func unlock() { check(pthread_rwlock_unlock(lock)) }
 
-  /// Calls `body` while nobody else holds the lock.
+  /// Calls `body` with exclusive access.
   func alone<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     check(pthread_rwlock_wrlock(lock))
     defer { unlock() }

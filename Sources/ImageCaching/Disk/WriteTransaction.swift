@@ -2,7 +2,7 @@ import CLMDB
 import Glibc
 import ImagePrimitives
 
-/// A running write transaction: keeps every table, the totals and the blobs in step with each other.
+/// A running write transaction, which keeps the tables, the totals and the blobs consistent.
 final class WriteTransaction {
   let transaction: Transaction
   let tables: Tables
@@ -11,7 +11,7 @@ final class WriteTransaction {
   private let folder: CacheFolder
   private var placedBlobs: [StagedBlob] = []
   private var replacedBlobs: [String] = []
-  /// One folder a transaction, so that one sync makes all of its blobs last.
+  /// One folder per transaction, so that one sync makes all of its blobs durable.
   private lazy var blobFolder = UInt8.random(in: 0...255)
 
   private static let totalsKey: StaticString = "totals"
@@ -28,12 +28,12 @@ final class WriteTransaction {
   static func totals(in transaction: Transaction, _ tables: Tables) throws(CacheError) -> Totals {
     guard let bytes = try transaction.value(of: UnsafeRawBufferPointer(totalsKey), in: tables.totals) else { return Totals() }
     guard let totals = Totals(stored: bytes) else {
-      throw .damaged(path: transaction.path, reason: "its totals are not readable")
+      throw .damaged(path: transaction.path, reason: "its totals can't be read")
     }
     return totals
   }
 
-  /// The record of a key, whatever identity it has.
+  /// The record of a key, regardless of its identity.
   func entry(_ key: CacheKey) throws(CacheError) -> StoredEntry? {
     try key.withStoredBytes { (key) throws(CacheError) in try transaction.value(of: key, in: tables.entries) }
       .flatMap(StoredEntry.init)
@@ -41,9 +41,9 @@ final class WriteTransaction {
 
   // MARK: Changing entries
 
-  /// Stores an entry, over any other of its key.
+  /// Stores an entry, replacing any other with its key.
   ///
-  /// `accessedAt` is when it was last asked for, where that is not the time it was stored.
+  /// `accessedAt` is the time of last use if it differs from the time of storing.
   func store(
     _ entry: NewEntry,
     body: NewBody,
@@ -72,10 +72,10 @@ final class WriteTransaction {
     totals.add(head)
   }
 
-  /// Changes the head of a record, but not its body; its freshness stays as it was.
+  /// Changes the head of a record, but neither its body nor its freshness.
   func replaceHead(of key: CacheKey, _ stored: StoredEntry, by head: EntryHead) throws(CacheError) {
     let old = stored.head
-    // The record's bytes lie in the map, which is for reading only, and the next write may move them.
+    // The record is in the read-only map, and the next write may move it.
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: stored.bytes.count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyMemory(from: stored.bytes)
@@ -86,7 +86,7 @@ final class WriteTransaction {
     try moveTimes(from: old, to: head, key)
   }
 
-  /// Changes the head of a record and its validators, those that are nil excepted, but not its body.
+  /// Changes the head of a record and its validators, except those that are nil, but not its body.
   func replaceRecord(
     of key: CacheKey,
     _ stored: StoredEntry,
@@ -95,7 +95,7 @@ final class WriteTransaction {
   ) throws(CacheError) {
     let old = stored.head
     try Array(stored.bytes).withRawBytes { (copy) throws(CacheError) in
-      guard let copied = StoredEntry(copy) else { preconditionFailure("a copy of a record is none") }
+      guard let copied = StoredEntry(copy) else { preconditionFailure("the copy of a record is invalid") }
       var texts = StoredEntry.Texts(copied, freshness: head.storedFreshness)
       if let etag = validators?.etag { texts.etag = NewEntry.fitting(Array(etag.utf8)) }
       if let lastModified = validators?.lastModified { texts.lastModified = NewEntry.fitting(Array(lastModified.utf8)) }
@@ -107,13 +107,13 @@ final class WriteTransaction {
     try moveTimes(from: old, to: head, key)
   }
 
-  /// Removes a record with its body.
+  /// Removes a record and its body.
   func remove(_ key: CacheKey, _ head: EntryHead) throws(CacheError) {
     try removeAllButRecord(head, of: key)
     try key.withStoredBytes { (key) throws(CacheError) in _ = try transaction.remove(key, from: tables.entries) }
   }
 
-  /// Removes all entries and bodies, and returns what there was.
+  /// Removes all entries and bodies; returns the previous totals.
   func clearEntries() throws(CacheError) -> CacheTotals {
     let before = totals
     for table in [tables.entries, tables.bodies, tables.byStored, tables.byAccess] { try transaction.removeAll(from: table) }
@@ -121,7 +121,7 @@ final class WriteTransaction {
     return before.shown
   }
 
-  /// Removes the body of a record, and the record from everything but its own table.
+  /// Removes the body of a record, and the record's rows in other tables.
   private func removeAllButRecord(_ head: EntryHead, of key: CacheKey) throws(CacheError) {
     try removeTime(head.storedAt, key, from: tables.byStored)
     if totals.keepsAccessOrder { try removeTime(head.accessedAt, key, from: tables.byAccess) }
@@ -161,7 +161,7 @@ final class WriteTransaction {
     }
   }
 
-  /// Fills the table `by-access`, which from here on every process keeps; does nothing where it is kept already.
+  /// Fills the table `by-access`, which all processes maintain from then on; does nothing if it is maintained already.
   func keepAccessOrder() throws(CacheError) {
     if totals.keepsAccessOrder { return }
     try transaction.forEach(in: tables.entries, after: nil) { (bytes, record) throws(CacheError) in
@@ -189,7 +189,7 @@ final class WriteTransaction {
 
   // MARK: The end
 
-  /// Writes what goes with the changes; the commit follows.
+  /// Writes the totals and syncs blobs; the commit follows.
   func finish() throws(CacheError) {
     if totals != totalsBefore {
       let record = try transaction.reserve(Totals.byteCount, for: UnsafeRawBufferPointer(Self.totalsKey), in: tables.totals)
@@ -199,7 +199,7 @@ final class WriteTransaction {
     if !placedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
   }
 
-  /// The changes are committed: new blobs stay, and those of records that are gone go. What cannot be removed, a sweep will.
+  /// After the commit, keeps new blobs and removes replaced ones. Sweeps remove those that can't be removed now.
   func didCommit() {
     for blob in placedBlobs { blob.didCommit() }
     for name in replacedBlobs { unlinkat(folder.descriptor.number, name, 0) }
@@ -211,7 +211,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension EntryHead {
-  /// The head of an entry that is stored now.
+  /// The head of a new entry.
   fileprivate init(_ entry: NewEntry, body: NewBody, at now: Timestamp, revision: UInt64) {
     storedAt = now
     accessedAt = now
@@ -241,10 +241,10 @@ extension EntryHead {
 }
 
 extension WriteTransaction {
-  /// Renews the times of access of records, sorted by key, that are still the ones that were read; those excepted where that was
-  /// done within the last hour.
+  /// Updates the access times of records, sorted by key, that are unchanged since they were read, unless that was done within the
+  /// last hour.
   ///
-  /// Each table is gone through once, in its own order: the next record is mostly on the page that the cursor is at.
+  /// It traverses each table once, in its own order: the next record is usually on the cursor's page.
   func touch(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) {
     let rows = try renewRecords(touches, at: now)
     guard totals.keepsAccessOrder, !rows.isEmpty else { return }
@@ -261,7 +261,7 @@ extension WriteTransaction {
     }
   }
 
-  /// Writes the time into the records, and returns the rows of `by-access` that they had, in the order of their keys.
+  /// Writes the time into the records and returns their previous rows of `by-access`, in key order.
   private func renewRecords(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) -> [TimeKey] {
     var rows: [TimeKey] = []
     rows.reserveCapacity(touches.count)
@@ -283,13 +283,13 @@ extension WriteTransaction {
   }
 }
 
-/// Room for one record after another: those of the index lie in the map, which is for reading only.
+/// A buffer for one record at a time, since the records of the index are in a read-only map.
 private struct RecordCopy: ~Copyable {
   private var room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
 
   deinit { room.deallocate() }
 
-  /// The bytes of `record` with another time of access, valid until the next call.
+  /// The bytes of `record` with another access time, valid until the next call.
   mutating func accessed(_ record: StoredEntry, at time: Timestamp) -> UnsafeRawBufferPointer {
     if record.bytes.count > room.count {
       room.deallocate()

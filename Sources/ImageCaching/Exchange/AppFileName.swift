@@ -1,18 +1,20 @@
 import CCrypto
 
-/// The names that SDWebImage gives files: MD5 of the URL as first written, in hexadecimal, with or without an extension.
+/// File names as SDWebImage creates them: MD5 of the URL as first written, in hexadecimal, with or without an extension.
 ///
-/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path,
-/// percent-encoding undone; where the text is no URL to Foundation, that of the whole text. Versions differ in both, so that
-/// whoever looks for a file tries ``candidates(forURL:)``; a name without extension is found by all of them.
+/// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path after
+/// percent-decoding,
+/// or of the whole text if Foundation doesn't accept it as a URL. Both differ between versions, so look-ups try
+/// ``candidates(forURL:)``;
+/// all versions find a name without extension.
 enum AppFileName {
-  /// Digits of the hash.
   static let digitCount = 32
-  /// SD_MAX_FILE_EXTENSION_LENGTH: what NAME_MAX leaves beside the digits and a dot; a longer extension is left out. There it is in
-  /// UTF-16 units, here in bytes, which are what Linux limits names by.
+  /// SD_MAX_FILE_EXTENSION_LENGTH: NAME_MAX without the digits and a dot; longer extensions are omitted. SDWebImage counts UTF-16
+  /// units, this
+  /// code bytes, which is how Linux limits names.
   private static let longestExtension = 255 - digitCount - 1
 
-  /// MD5 (RFC 1321) in 32 digits; nil where libcrypto refuses to compute it, as it does in FIPS mode.
+  /// MD5 (RFC 1321) as 32 digits; nil if libcrypto refuses to compute it, as in FIPS mode.
   static func digits(of url: UnsafeRawBufferPointer) -> String? {
     var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
@@ -21,7 +23,7 @@ enum AppFileName {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// All names that a version of SDWebImage may have given the file, the likeliest first; nil as for ``digits(of:)``.
+  /// All names that versions of SDWebImage may have given the file, the likeliest first; nil as for ``digits(of:)``.
   static func candidates(forURL url: UnsafeRawBufferPointer) -> [String]? {
     guard let digits = digits(of: url) else { return nil }
     let path = path(of: url)
@@ -33,21 +35,22 @@ enum AppFileName {
     return names
   }
 
-  /// The name with the extension of the URL's path, where it has one that fits; nil as for ``digits(of:)``.
+  /// The name with the extension of the URL's path, if it has one that fits; nil as for ``digits(of:)``.
   static func nameWithExtension(forURL url: UnsafeRawBufferPointer) -> String? {
     guard let digits = digits(of: url) else { return nil }
     return decodingPercents(path(of: url)).flatMap { name(digits, pathExtension: pathExtension(of: $0)) } ?? digits
   }
 
   private static func name(_ digits: String, pathExtension: [UInt8]) -> String? {
-    // SDSanitizeFileNameString: the two bytes that no file name has on Apple's systems.
+    // SDSanitizeFileNameString removes the two bytes that file names can't have on Apple's systems.
     let sane = pathExtension.filter { $0 != 0 && $0 != UInt8(ascii: ":") }
     guard !sane.isEmpty, !sane.contains(UInt8(ascii: "/")), let text = String(validating: sane, as: UTF8.self) else { return nil }
     return sane.count <= longestExtension ? "\(digits).\(text)" : nil
   }
 
-  /// What follows the last dot of the last component, by the rules of Foundation's `pathExtension`: nothing where the dot begins
-  /// or ends the component, or where what follows it has a space or a mark of writing direction.
+  /// The text after the last dot of the last component, by the rules of Foundation's `pathExtension`: empty if the dot begins or
+  /// ends the
+  /// component, or if that text has a space or a mark of writing direction.
   static func pathExtension(of path: [UInt8]) -> [UInt8] {
     let end = path.lastIndex { $0 != UInt8(ascii: "/") }.map { $0 + 1 } ?? 0
     let start = path[..<end].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
@@ -66,7 +69,7 @@ enum AppFileName {
     }
   }
 
-  /// The path of a URL: from behind the authority to the query or the fragment.
+  /// The path of a URL: from the end of the authority to the query or fragment.
   private static func path(of url: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
     let end = url.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? url.count
     let whole = url[..<end]
@@ -74,7 +77,7 @@ enum AppFileName {
     return whole[(colon + 3)...].drop { $0 != UInt8(ascii: "/") }
   }
 
-  /// The bytes with `%2E` and the like undone; nil where a percent sign begins no such thing.
+  /// The percent-decoded bytes; nil if a percent sign begins no encoding.
   private static func decodingPercents(_ bytes: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
     var decoded: [UInt8] = []
     var index = bytes.startIndex

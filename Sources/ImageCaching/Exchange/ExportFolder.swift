@@ -1,24 +1,23 @@
 import Glibc
 import ImagePrimitives
 
-/// The folder that images are exported to. A file is there whole or not at all: it is written under a name of its own, then
-/// renamed.
+/// The target folder of an export. Files appear completely or not at all: each is written under a temporary name, then renamed.
 ///
-/// Folders below it are opened one within the other and never through a symbolic link, so that nothing is written or removed outside.
+/// Subfolders are opened one inside the other and never through a symbolic link, so that nothing outside is written or removed.
 struct ExportFolder: ~Copyable {
   let path: String
   private let descriptor: FileDescriptor
   private let draft = ".prewarm-export-\(getpid())-\(UInt32.random(in: .min ... .max))"
-  /// The folder of the last file that was written, and its path below this one.
+  /// The folder of the last written file, and its path relative to this one.
   private var last: FileDescriptor?
   private var lastFolders: [String] = []
   private var hosts: Set<String> = []
 
-  /// Opens the folder, and makes it with those above it where it is not there, as the umask says.
+  /// Opens the folder, creating it and its parents if necessary, with modes from the umask.
   init(path: String) throws(CacheError) {
     self.path = path
     for end in path.indices.dropFirst() where path[end] == "/" { mkdir(String(path[..<end]), 0o777) }
-    // What failed above matters only if the folder cannot be opened.
+    // A failure for a parent matters only if the folder can't be opened.
     let isMade = mkdir(path, 0o777) == 0 || errno == EEXIST
     let reason = errorSentence()
     let number = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -26,26 +25,26 @@ struct ExportFolder: ~Copyable {
     descriptor = FileDescriptor(owning: number)
   }
 
-  /// The length of a file that was written; 0 if it is gone.
+  /// The length of a written file; 0 if it doesn't exist.
   mutating func byteCount(of folders: [String], _ file: String) -> Int {
     var status = stat()
     guard let folder = try? open(folders), fstatat(folder, file, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return 0 }
     return Int(status.st_size)
   }
 
-  /// Writes a file, over another one of its name; its time of modification is that at which the image was stored.
+  /// Writes a file, replacing one with the same name; its modification time is the time when the image was stored.
   mutating func write(_ bytes: [UInt8], folders: [String], file: String, storedAt: Timestamp) throws(CacheError) {
     let folder = try open(folders)
     let number = openat(descriptor.number, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard number >= 0 else { throw .cannotExport(path: path, reason: errorSentence()) }
     let isWritten = bytes.withUnsafeBytes { writeAll($0, to: number) }
     let writeError = errno
-    // The image is there whatever its time is: some file systems let only a file's owner set it.
+    // Ignore failures to set the time: some file systems let only a file's owner set it.
     if isWritten { Self.setModified(number, storedAt) }
-    // Some file systems tell only here that a write had no room.
+    // Some file systems report a full disk only here.
     let isClosed = close(number) == 0
     let closeError = errno
-    // A link of that name is replaced, not followed.
+    // Renaming replaces a link of that name instead of following it.
     guard isWritten, isClosed, renameat(descriptor.number, draft, folder, file) == 0 else {
       let reason = errorSentence(!isWritten ? writeError : !isClosed ? closeError : errno)
       unlinkat(descriptor.number, draft, 0)
@@ -53,7 +52,7 @@ struct ExportFolder: ~Copyable {
     }
   }
 
-  /// The descriptor of a folder below this one, made where it is not there; good until the next call.
+  /// The descriptor of a subfolder, which is created if necessary; valid until the next call.
   private mutating func open(_ folders: [String]) throws(CacheError) -> Int32 {
     if folders.isEmpty { return descriptor.number }
     if folders == lastFolders, let number = last?.number { return number }
@@ -97,7 +96,7 @@ struct ExportFolder: ~Copyable {
 
   // MARK: Removing
 
-  /// Removes the image files that a layout would write and for whose paths `isOther` is true, and the folders that become empty by it.
+  /// Removes image files that the layout would write and for whose paths `isOther` is true, and folders that become empty.
   func removeFiles(
     _ layout: ExportLayout,
     where isOther: (String) -> Bool,
@@ -125,7 +124,7 @@ struct ExportFolder: ~Copyable {
     _ onRemoved: (String) -> Void
   ) throws(CacheError) {
     let number = openat(parent, name, Self.folderFlags)
-    // A file, a link, or a folder of somebody else's.
+    // A file, a link, or a folder of another program.
     guard number >= 0, depth <= URLPathName.deepestPath else {
       if number >= 0 { close(number) }
       return
@@ -144,7 +143,7 @@ struct ExportFolder: ~Copyable {
         }
       }
     }
-    // Fails if anything is left in it.
+    // This fails unless the folder is empty.
     if hasRemoved { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 
@@ -167,12 +166,12 @@ struct ExportFolder: ~Copyable {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      // No layout writes such names.
+      // No layout creates such names.
       if !name.hasPrefix(".") { try body(name) }
     }
   }
 
-  /// Whether it is a regular file that begins as an image does.
+  /// Whether it is a regular file that begins with an image's signature.
   private static func isImage(_ name: String, in folder: Int32) -> Bool {
     let number = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard number >= 0 else { return false }

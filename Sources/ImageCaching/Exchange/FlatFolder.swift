@@ -1,29 +1,35 @@
 import Glibc
 public import ImagePrimitives
 
-/// A folder of images in plain files, named as SDWebImage names them: MD5 of the URL as first written, in lower-case hexadecimal
-/// digits, with or without an extension. It is only read.
+/// A read-only folder of image files with SDWebImage's names: MD5 of the URL as first written, in lower-case hexadecimal digits,
+/// with or
+/// without an extension.
 ///
-/// Files are found by name, one call of the system for a hit and a few for a miss; nothing is listed or kept. Only regular files
-/// count: a symbolic link in the folder is not followed, since it could lead to anything that this process may read. The folder
-/// itself may be one.
+/// Files are found by name, with one system call for a hit and a few for a miss; nothing is listed or kept. Only regular files
+/// count:
+/// symbolic links in the folder aren't followed, since they could lead to any file that this process may read. The folder itself
+/// may be a
+/// link.
 public final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
-  /// Opens the folder, on whatever file system.
+  /// Opens the folder, on any file system.
   ///
-  /// Throws `missing` where there is none, and `cannotOpen` where it may not be read or is no folder.
+  /// Throws `missing` if it doesn't exist, and `cannotOpen` if it isn't a folder or isn't readable.
   public init(path: String) throws(CacheError) { folder = try CacheFolder(reading: path) }
 
-  /// The path as it was given.
+  /// The path as given.
   public var path: String { folder.path }
 
-  /// The bytes of the image of a URL, which is to be given as it was first written; nil where the folder has no such file.
+  /// The bytes of the image of a URL, which must be given as first written; nil if the folder has no file for it.
   ///
-  /// Names are tried in this order: without extension; with that of the URL's path, percent-encoding undone; with that of the
-  /// path as it stands; with that of the whole text, as SDWebImage does for what Foundation takes for no URL. An extension above
-  /// 222 characters is left out, as there. A file that cannot be opened, for want of permission as a rule, counts as none, and
-  /// `onUnreadable` is told of it. Throws where reading fails, and where a file has more than `maximumBytes`.
+  /// Names are tried in this order: without extension; with the extension of the percent-decoded path; with that of the undecoded
+  /// path; with
+  /// that of the whole text, as SDWebImage does for text that Foundation doesn't accept as a URL. As there, extensions above 222
+  /// characters
+  /// are omitted. A file that can't be opened, usually for lack of permission, counts as missing, and `onUnreadable` is called.
+  /// Throws if
+  /// reading fails or a file has more than `maximumBytes`.
   public func body(
     ofURL url: UnsafeRawBufferPointer,
     maximumBytes: Int,
@@ -32,7 +38,7 @@ public final class FlatFolder: Sendable {
     try file(ofURL: url, maximumBytes: maximumBytes, onUnreadable: onUnreadable)?.bytes
   }
 
-  /// Whether ``body(ofURL:maximumBytes:onUnreadable:)`` would find a file; it is not read.
+  /// Whether ``body(ofURL:maximumBytes:onUnreadable:)`` would find a file, without reading it.
   public func contains(
     url: UnsafeRawBufferPointer,
     onUnreadable: (CacheError) -> Void = { _ in }
@@ -40,7 +46,7 @@ public final class FlatFolder: Sendable {
     try firstFile(ofURL: url, onUnreadable: onUnreadable) != nil
   }
 
-  /// As ``body(ofURL:maximumBytes:onUnreadable:)``, with the file's time of modification.
+  /// The same as ``body(ofURL:maximumBytes:onUnreadable:)``, with the file's modification time.
   func file(
     ofURL url: UnsafeRawBufferPointer,
     maximumBytes: Int,
@@ -63,13 +69,13 @@ public final class FlatFolder: Sendable {
     let status: stat
   }
 
-  /// The first of a URL's names that is a regular file here, open.
+  /// The first of a URL's names that is a regular file, opened.
   private func firstFile(
     ofURL url: UnsafeRawBufferPointer,
     onUnreadable: (CacheError) -> Void
   ) throws(CacheError) -> OpenedFile? {
     guard let names = AppFileName.candidates(forURL: url) else {
-      throw .cannotRead(path: path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
+      throw .cannotRead(path: path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
     }
     for name in names {
       if let file = try openRegular(name, onUnreadable: onUnreadable), let status = file.status {
@@ -79,29 +85,28 @@ public final class FlatFolder: Sendable {
     return nil
   }
 
-  /// One of its files.
+  /// A file of the folder.
   public struct File: Sendable, Hashable {
-    /// The name: 32 digits, and an extension where it has one.
+    /// The name: 32 digits, and an extension if it has one.
     public let name: String
-    /// How long it is.
     public let byteCount: Int
-    /// When it was last written.
+    /// The time of the last modification.
     public let modifiedAt: Timestamp
   }
 
-  /// Calls `body` with every regular file that is named as images are, in no order, until it returns false. Nothing is kept.
+  /// Calls `body` with every regular file that has an image's name, in no particular order, until it returns false.
   public func forEachFile(_ body: (File) throws(CacheError) -> Bool) throws(CacheError) {
-    var goesOn = true
+    var continues = true
     try folder.forEachFile(in: ".") { name throws(CacheError) in
       var status = stat()
-      guard goesOn, Self.isImageName(name), fstatat(folder.descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+      guard continues, Self.isImageName(name), fstatat(folder.descriptor.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
         status.isRegular
       else { return }
-      goesOn = try body(File(name: name, byteCount: Int(status.st_size), modifiedAt: Timestamp(status.st_mtim)))
+      continues = try body(File(name: name, byteCount: Int(status.st_size), modifiedAt: Timestamp(status.st_mtim)))
     }
   }
 
-  /// Whether images are named so.
+  /// Whether the name is one that SDWebImage gives images.
   static func isImageName(_ name: String) -> Bool {
     let digits = name.utf8.prefix(AppFileName.digitCount)
     let rest = name.utf8.dropFirst(AppFileName.digitCount)
@@ -110,7 +115,7 @@ public final class FlatFolder: Sendable {
   }
 
   private func openRegular(_ name: String, onUnreadable: (CacheError) -> Void) throws(CacheError) -> FileDescriptor? {
-    // Without O_NONBLOCK a pipe of that name would hold us until somebody writes to it.
+    // Without O_NONBLOCK, opening a named pipe would block until another process writes to it.
     let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let number = uninterrupted { openat(folder.descriptor.number, name, flags) }
     guard number >= 0 else {
@@ -118,7 +123,7 @@ public final class FlatFolder: Sendable {
       case ENOENT, ELOOP, ENAMETOOLONG, ENXIO: return nil
       case EMFILE, ENFILE: throw .tooManyOpenFiles(path: path)
       default:
-        // One file that nobody may read is no reason to do without all others.
+        // One unreadable file must not fail look-ups of the others.
         onUnreadable(.cannotOpen(path: folder.path(of: name), reason: errorSentence()))
         return nil
       }
@@ -129,10 +134,10 @@ public final class FlatFolder: Sendable {
   }
 }
 
-/// Whether it is a digit of a hash, in lower case.
+/// Whether it is a hexadecimal digit in lower case.
 func isHexadecimalDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6 }
 
 extension stat {
-  /// Whether it is a plain file: no folder, link, device or pipe.
+  /// Whether it is a plain file rather than a folder, link, device or pipe.
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
 }

@@ -2,22 +2,29 @@ import Glibc
 import ImagePrimitives
 
 extension ImageCache {
-  /// Writes images to files of `directory`, which is created if it doesn't exist, and calls `onEntry` with what became of each.
+  /// Writes images to files of `directory`, which is created if it doesn't exist, and calls `onEntry` with the result for each.
   ///
-  /// Images are read a page at a time, each checked against its sum, beside whoever writes to the cache meanwhile: an image stored
-  /// later may be missing, one replaced meanwhile is exported as it is then. Expired images are exported too.
+  /// Images are read page by page, each verified by its checksum, concurrently with writers: images stored during the export may be
+  /// missing,
+  /// and replaced ones are exported as they are then. Expired images are exported too.
   ///
-  /// Existing files are replaced. A file is there whole or not at all, but is not synced to the disk; it gets the mode that the
-  /// umask says, and as its time of modification that at which the image was stored. Symbolic links below `directory` are not
-  /// followed. If several images have one path, as variants of a URL do, the one stored last stays. Images of URLs with credentials
-  /// are skipped: the cache has masked them, and no app would find the file.
+  /// Existing files are replaced. A file appears completely or not at all but isn't synced to disk; its mode comes from the umask,
+  /// and its
+  /// modification time is when the image was stored. Symbolic links below `directory` aren't followed. If several images have the
+  /// same path,
+  /// such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the cache has masked
+  /// them, so no app
+  /// would find the file.
   ///
   /// - Parameters:
-  ///   - images: which of them; by default those that came as their URLs name them, not resized ones.
-  ///   - removesOthers: asked at the end; true removes the files of `directory` that an export would write and this one did not.
-  ///     Only image files count that are named as `layout` names them, with ``ExportLayout/urlPath`` in folders that name a host.
-  /// - Throws: `cannotExport` if the folder cannot be written or is full, `linkInExport` if a link is in the way; files exported before
-  ///   stay. Throws if the cache cannot be read.
+  ///   - images: the images to export; by default the originals rather than resized ones.
+  ///   - removesOthers: called at the end; if it returns true, files of `directory` that an export could have written but this one
+  ///     didn't are
+  ///     removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a
+  ///     host.
+  /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
+  ///   before then are
+  ///   kept. Throws if the cache can't be read.
   @discardableResult
   public func export(
     to directory: String,
@@ -38,8 +45,9 @@ extension ImageCache {
     return run.result
   }
 
-  /// Writes the images of these identities, as ``export(to:layout:images:onEntry:removesOthers:)`` writes those of a whole cache; an identity
-  /// that is not cached is counted.
+  /// Writes the images of these identities, as ``export(to:layout:images:onEntry:removesOthers:)`` does for a whole cache;
+  /// identities that
+  /// aren't cached are counted.
   @discardableResult
   public func export(
     identities: some Sequence<[UInt8]>,
@@ -60,10 +68,10 @@ extension ImageCache {
   }
 }
 
-/// An export under way: what it has written where, some 60 bytes for each file.
+/// A running export and the files it has written, about 60 bytes for each.
 private struct ExportRun: ~Copyable {
   private struct Owner {
-    /// The entry whose image the file holds.
+    /// The entry whose image is in the file.
     let entry: CacheKey
     let storedAt: Timestamp
   }
@@ -71,9 +79,9 @@ private struct ExportRun: ~Copyable {
   private let cache: ImageCache
   private let layout: ExportLayout
   private var folder: ExportFolder
-  /// The files written so far, by the keys of their paths.
+  /// The files written so far, by the key of their path.
   private var owners: [CacheKey: Owner] = [:]
-  /// Paths of damaged images, whose files of an earlier export stay.
+  /// Paths of damaged images, whose previously exported files are kept.
   private var spared: Set<CacheKey> = []
   private(set) var result = ExportResult()
 
@@ -94,11 +102,11 @@ private struct ExportRun: ~Copyable {
     onEntry(event)
   }
 
-  /// Exports one entry, unless it is gone by now or was exported before.
+  /// Exports an entry, unless it was removed meanwhile or was exported before.
   mutating func take(_ record: EntryRecord, _ onEntry: (ExportEvent) -> Void) throws(CacheError) {
     if record.shownURL.withUnsafeBytes(hasCredentials) { return skip(record, .hasCredentials, onEntry) }
     guard let name = ExportName(record, layout) else {
-      throw .cannotExport(path: folder.path, reason: "libcrypto does not compute MD5 here, as in FIPS mode")
+      throw .cannotExport(path: folder.path, reason: "libcrypto refuses to compute MD5, as in FIPS mode")
     }
     let path = CacheKey(path: name.path)
     let owner = owners[path]
@@ -124,13 +132,13 @@ private struct ExportRun: ~Copyable {
     if let other = try cache.shownURL(of: owner.entry) { emit(Self.event(of: other, behind: record.shownURL, name), onEntry) }
   }
 
-  /// What became of an image that has the same path as a newer one.
+  /// The event for an image with the same path as a newer one.
   private static func event(of url: [UInt8], behind other: [UInt8]?, _ name: ExportName) -> ExportEvent {
     guard let other, other != url else { return .skipped(url: url, reason: .superseded) }
     return .skipped(url: url, reason: .collision(with: other, file: name.path))
   }
 
-  /// Removes the files that this layout would write and this export did not.
+  /// Removes files that this layout could have written but this export didn't.
   mutating func removeOthers(_ onEntry: (ExportEvent) -> Void) throws(CacheError) {
     let (owners, spared) = (owners, spared)
     var removed: [ExportEvent] = []
@@ -144,14 +152,14 @@ private struct ExportRun: ~Copyable {
   }
 }
 
-/// Where an image goes, below the folder of the export.
+/// The path of an image in the target folder.
 private struct ExportName {
   let folders: [String]
   let file: String
 
   var path: String { (folders + [file]).joined(separator: "/") }
 
-  /// nil if MD5 cannot be computed.
+  /// Nil if MD5 can't be computed.
   init?(_ record: EntryRecord, _ layout: ExportLayout) {
     let name = record.shownURL.withUnsafeBytes { url -> (folders: [String], file: String)? in
       switch layout {
@@ -159,7 +167,7 @@ private struct ExportName {
       case .sdwebimage(withExtension: true): return AppFileName.nameWithExtension(forURL: url).map { ([], $0) }
       case .urlPath:
         guard let digits = AppFileName.digits(of: url) else { return nil }
-        // The URL names the format in which an image came, not that in which it was resized.
+        // The URL's extension names the original format rather than that of the resized image.
         let name = URLPathName(url: url, digits: digits, format: record.isTransformed ? record.head.format : nil)
         return (name.folders, name.file)
       }
@@ -174,78 +182,79 @@ extension CacheKey {
 }
 
 extension ImageCache {
-  /// The URL of an entry as it was first written; nil if the entry is gone.
+  /// The URL of an entry as first written; nil if the entry was removed.
   fileprivate func shownURL(of key: CacheKey) throws(CacheError) -> [UInt8]? {
     try read { (reader) throws(CacheError) in try reader.entry(key).map { Array($0.url) } }
   }
 }
 
-/// Which images of a cache an export writes.
+/// The images of a cache that an export writes.
 public enum ExportedImages: Sendable, Hashable {
-  /// Those that are stored as they came.
+  /// Images as received.
   case original
-  /// Those that were made of others, by resizing or another transformer (``EntryRecord/isTransformed``).
+  /// Images that a transformer made, such as resized ones (``EntryRecord/isTransformed``).
   case transformed
 }
 
-/// How exported files are named.
+/// The naming of exported files.
 public enum ExportLayout: Sendable, Hashable {
-  /// As SDWebImage names them: flat, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
+  /// SDWebImage's names: in one folder, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
   ///
-  /// Without extension, every version of SDWebImage finds them in a read-only cache path. With it, they are named as it names its
-  /// own files: by the extension of the URL's path, left out above 222 characters.
+  /// Every version of SDWebImage finds names without extension in a read-only cache path. Names with extension equal SDWebImage's
+  /// own: they
+  /// have the extension of the URL's path, omitted above 222 characters.
   case sdwebimage(withExtension: Bool)
-  /// As the URL says: `host/path…`, for serving the folder as it is. What such a name cannot tell, a query among it, is told by 32 digits
-  /// before the extension: MD5 of the URL. A transformed image has the extension of its own format: `a.jpg` becomes `a.webp`.
+  /// The URL's path: `host/path…`, for serving the folder directly. Parts that such a name can't represent, such as a query, are
+  /// replaced by 32
+  /// digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg` becomes `a.webp`.
   case urlPath
 }
 
-/// What became of one entry of an export, or of a file of its folder.
+/// The result for one entry of an export, or for a file of its folder.
 public enum ExportEvent: Sendable, Hashable {
-  /// It was written to that file of the folder.
+  /// It was written to that file, relative to the folder.
   case exported(url: [UInt8], file: String, bytes: Int)
-  /// It was left out.
+  /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
   /// A file of an earlier export was removed.
   case removed(file: String)
 
-  /// Why an entry was left out.
+  /// Why an entry was skipped.
   public enum SkipReason: Sendable, Hashable {
-    /// Its body is not as it was stored, or gone.
+    /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
-    /// Its URL has credentials, which the cache does not know, and without which nobody asks for it.
+    /// Its URL has credentials, which the cache doesn't keep and requests need.
     case hasCredentials
     /// A newer image of the same URL was exported.
     case superseded
     /// A newer image of another URL has the same path.
     case collision(with: [UInt8], file: String)
-    /// It is what a transformer made of the image, and originals were asked for.
+    /// A transformer made it, and only originals are exported.
     case transformed
   }
 }
 
-/// What an export did.
+/// The totals of an export.
 public struct ExportResult: Sendable, Hashable {
-  /// Files that were written.
+  /// Written files.
   public var exported = 0
-  /// Bytes of all of them.
+  /// Their size in bytes.
   public var bytes = 0
-  /// Images left out because they are damaged.
+  /// Images skipped because they are damaged.
   public var damaged = 0
-  /// Images left out because their URL has credentials.
+  /// Images skipped because their URL has credentials.
   public var withCredentials = 0
-  /// Images left out because a newer one of the same URL was exported.
+  /// Images skipped because a newer one of the same URL was exported.
   public var superseded = 0
-  /// Images left out because a newer one of another URL has the same path.
+  /// Images skipped because a newer one of another URL has the same path.
   public var collisions = 0
-  /// Images left out because a transformer made them.
+  /// Images skipped because a transformer made them.
   public var transformed = 0
-  /// Identities that are not cached.
+  /// Identities that aren't cached.
   public var missing = 0
   /// Files of earlier exports that were removed.
   public var removed = 0
 
-  /// Nothing exported.
   public init() {}
 
   mutating func count(_ event: ExportEvent) {

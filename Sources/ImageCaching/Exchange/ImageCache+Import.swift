@@ -1,17 +1,19 @@
 public import ImagePrimitives
 
 extension ImageCache {
-  /// Copies the images of another cache into this one, and calls `onEntry` with what became of each.
+  /// Copies the images of another cache into this one, and calls `onEntry` with the result for each.
   ///
-  /// The newest of one identity wins. Times, freshness, validators and proofs stay as they are there; bodies are checked while
-  /// they are read. Images whose identity holds a hash of credentials come over only where both folders have one KEY. Nothing is
-  /// trimmed.
+  /// The newest image of an identity wins. Times, freshness, validators and verification depth are kept; bodies are verified as
+  /// they are read.
+  /// Images whose identity contains a hash of credentials are imported only if both folders have the same KEY. Nothing is trimmed.
   ///
-  /// What the other blacklist knows comes over, too, as long as it counts: where one failed in both, as it failed last, and not
-  /// where an image was stored here since. An image that comes over takes its URL off the list here, unless that failed later.
+  /// Unexpired entries of the other blacklist are imported too: if a URL failed in both, its last failure is kept; if an image was
+  /// stored here
+  /// since, the failure is dropped. An imported image removes its URL from the blacklist here, unless it failed later.
   ///
-  /// It goes in short transactions, beside whoever uses either cache; what was committed before a failure stays. Throws where one
-  /// of them cannot be read, or this one not be written.
+  /// It uses short transactions, concurrent with other users of both caches; if it fails, the ones before stay committed. Throws if
+  /// one of the
+  /// caches can't be read, or this one can't be written.
   @discardableResult
   public func importEntries(
     from other: ImageCache,
@@ -38,10 +40,10 @@ extension ImageCache {
     return result
   }
 
-  /// Records that are taken from a blacklist with one commit.
+  /// The number of blacklist records imported in one commit.
   private static let blacklistPageCount = 1000
 
-  /// How many URLs came over.
+  /// Returns the number of imported URLs.
   private func importBlacklist(from other: ImageCache, hasSameKey: Bool) throws(CacheError) -> Int {
     let now = configuration.time.wall()
     var (count, last): (Int, CacheKey?) = (0, nil)
@@ -59,14 +61,15 @@ extension ImageCache {
     }
   }
 
-  /// Copies the images that a flat folder has of `images`, and calls `onEntry` with what became of each.
+  /// Copies the images of `images` that a flat folder has, and calls `onEntry` with the result for each.
   ///
-  /// Names in such a folder tell no URL, so the URLs are to be given, as they were first written. `probe` gets the bytes of each
-  /// file and returns what it proved of them, or throws where they are no image to be kept. An image counts as stored when its
-  /// file was last written, not after now, unless `storedAt` says otherwise; so the newest wins, and what is older than `maxAge`
-  /// expires at once.
+  /// File names in such a folder don't reveal the URLs, so the caller provides them, as first written. `probe` receives the bytes
+  /// of each file
+  /// and returns its findings, or throws if they aren't an acceptable image. The image's storing time is the file's last
+  /// modification, at most
+  /// now, unless `storedAt` is given; so the newest wins, and images older than `maxAge` expire at once.
   ///
-  /// Files above `maximumBytes`, 64 MiB by default, are left out. Transactions and errors are as in
+  /// Files above `maximumBytes`, 64 MiB by default, are skipped. Transactions and errors are as in
   /// ``importEntries(from:onEntry:)``.
   @discardableResult
   public func importFlat(
@@ -123,7 +126,7 @@ extension ImageCache {
     }
   }
 
-  /// Whether the identity is cached, and was stored at that time or later.
+  /// Whether the identity is cached and was stored at that time or later.
   private func hasAsNew(_ identity: [UInt8], storedAt: Timestamp) throws(CacheError) -> Bool {
     try identity.withRawBytes { (identity) throws(CacheError) in
       try read { (reader) throws(CacheError) in
@@ -136,7 +139,7 @@ extension ImageCache {
   }
 }
 
-/// An import under way: its batch, and what became of the images so far. Every call returns what has become final by it.
+/// A running import: its batch, and the results so far. Each call returns the results that became final.
 private struct ImportRun: ~Copyable {
   private(set) var result = ImportResult()
   private var batch: ImportBatch
@@ -159,50 +162,49 @@ private struct ImportRun: ~Copyable {
   }
 }
 
-/// What became of one image of an import.
+/// The result for one image of an import.
 public enum ImportEvent: Sendable, Hashable {
-  /// It is in the cache now.
+  /// It was stored in the cache.
   case imported(url: [UInt8], bytes: Int)
-  /// It was left out.
+  /// It was skipped.
   case skipped(url: [UInt8], reason: SkipReason)
 
-  /// Why an image was left out.
+  /// Why an image was skipped.
   public enum SkipReason: Sendable, Hashable {
-    /// The cache has one of the same identity that was stored at that time or later.
+    /// The cache has an image with the same identity that was stored at that time or later.
     case notNewer
-    /// Its body is not as it was stored, or gone.
+    /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
-    /// Its identity holds a hash of credentials under another cache's key, which nobody would ask for here.
+    /// Its identity contains a hash of credentials with another cache's key, so nothing would request it here.
     case foreignCredentials
     /// The flat folder has no file for its URL.
     case notFound
-    /// The file was not proven to be an image; why not, as the probe said.
+    /// The probe rejected the file, for this reason.
     case notAnImage(String)
-    /// The file cannot be read, or is too large; why, in one sentence.
+    /// The file can't be read or is too large, for this reason.
     case unreadable(String)
   }
 }
 
-/// What an import did.
+/// The totals of an import.
 public struct ImportResult: Sendable, Hashable {
-  /// Images that are in the cache now.
+  /// Images that were stored.
   public var imported = 0
-  /// Bytes of all of them.
+  /// Their size in bytes.
   public var bytes = 0
-  /// Images left out because the cache has them as new or newer.
+  /// Images skipped because the cache has them as new or newer.
   public var notNewer = 0
-  /// Images left out because they are damaged in the cache they come from.
+  /// Images skipped because they are damaged in the other cache.
   public var damaged = 0
-  /// Images left out because their identity is hashed under another cache's key.
+  /// Images skipped because their identity is hashed with another cache's key.
   public var foreignCredentials = 0
-  /// URLs that came over from the other cache's blacklist.
+  /// URLs imported from the other cache's blacklist.
   public var blacklisted = 0
-  /// URLs that the flat folder has no file for.
+  /// URLs without a file in the flat folder.
   public var notFound = 0
-  /// Files that were not proven to be images, or could not be read.
+  /// Files that the probe rejected or that can't be read.
   public var unusable = 0
 
-  /// Nothing imported.
   public init() {}
 
   mutating func count(_ event: ImportEvent) {
@@ -221,30 +223,31 @@ public struct ImportResult: Sendable, Hashable {
 
 /// A URL whose image may be in a flat folder.
 public struct FlatImage: Sendable, Hashable {
-  /// The URL as it was first written, which names the file.
+  /// The URL as first written, which determines the file's name.
   public var url: [UInt8]
-  /// What the cache shall know the image by.
+  /// The identity of the image in the cache.
   public var identity: [UInt8]
 
-  /// The image of a URL, to be known by that identity. Credentials must be gone from the identity; a URL with credentials is
-  /// looked for as it is, and its image not imported, since the record would show them.
+  /// Creates a URL's image with that identity, which must not contain credentials. An image whose URL has credentials is looked up
+  /// but not
+  /// imported, since the record would reveal them.
   public init(url: [UInt8], identity: [UInt8]) {
     self.url = url
     self.identity = identity
   }
 }
 
-/// Images that are imported with one commit, bodies above ``ImageCache/maximumInlineBytes`` staged beforehand.
+/// Images that are imported in one commit; bodies above ``ImageCache/maximumInlineBytes`` are staged first.
 struct ImportBatch: ~Copyable {
-  /// At most so many images wait for a commit.
+  /// The maximum number of images per commit.
   private static let entryLimit = 512
-  /// At most so many bytes of bodies wait for a commit.
+  /// The maximum size of bodies per commit, in bytes.
   private static let byteLimit = 8 << 20
 
   struct Item {
     var identity: [UInt8]
     var url: [UInt8]
-    /// Times, proof and freshness; the body's place and number are given anew.
+    /// Times, verification and freshness; the body's location and number are assigned on storing.
     var head: EntryHead
     var etag: [UInt8] = []
     var lastModified: [UInt8] = []
@@ -263,7 +266,7 @@ struct ImportBatch: ~Copyable {
 
   init(for cache: ImageCache) { self.cache = cache }
 
-  /// Takes an image; true says that the batch is to be committed now.
+  /// Adds an image; returns whether the batch must be committed now.
   mutating func add(_ item: Item, _ bytes: [UInt8]) throws(CacheError) -> Bool {
     if bytes.count > ImageCache.maximumInlineBytes {
       let writer = try cache.makeBlobWriter()
@@ -276,8 +279,7 @@ struct ImportBatch: ~Copyable {
     return items.count >= Self.entryLimit || byteCount >= Self.byteLimit
   }
 
-  /// Stores all of them in one transaction, those excepted that another process has stored newer meanwhile, and returns what
-  /// became of each.
+  /// Stores all images in one transaction, except those of which another process has stored a newer one, and returns the results.
   mutating func commit() throws(CacheError) -> [ImportEvent] {
     if items.isEmpty { return [] }
     let events = try cache.environment.write { (transaction) throws(CacheError) in
@@ -313,7 +315,6 @@ struct ImportBatch: ~Copyable {
 }
 
 extension ImportBatch.Item {
-  /// An entry of another cache.
   init(_ record: EntryRecord) {
     self.init(
       identity: record.identity,
@@ -326,7 +327,7 @@ extension ImportBatch.Item {
     )
   }
 
-  /// A file of a flat folder that was proven to be an image.
+  /// A file of a flat folder that was verified to be an image.
   init(_ image: FlatImage, _ bytes: [UInt8], _ proof: NewProof, storedAt: Timestamp) {
     let head = EntryHead(
       storedAt: storedAt,
@@ -353,7 +354,6 @@ extension ImportBatch.Item {
 }
 
 extension NewEntry {
-  /// An image that is imported.
   fileprivate init(_ item: ImportBatch.Item, key: CacheKey, identity: UnsafeRawBufferPointer, url: UnsafeRawBufferPointer) {
     let head = item.head
     self.init(

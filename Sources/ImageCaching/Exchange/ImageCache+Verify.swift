@@ -1,29 +1,29 @@
 import ImagePrimitives
 
-/// What a verification found.
+/// The results of a verification.
 public struct VerifyResult: Sendable, Hashable {
   /// Images whose bodies were read.
   public var entries = 0
-  /// Bytes of the good ones.
+  /// The size of the undamaged ones in bytes.
   public var bytes = 0
-  /// Images whose body is not as it was stored, or gone.
+  /// Images whose body is damaged or missing.
   public var damaged = 0
-  /// Those of them whose records were removed.
+  /// Damaged images whose records were removed.
   public var removed = 0
-  /// Large bodies without a record that were removed.
+  /// Large bodies without a record, which were removed.
   public var sweptBlobs = 0
 
-  /// Nothing looked at.
   public init() {}
 }
 
 extension ImageCache {
-  /// Reads every body and checks it against its record; calls `onDamage` with each that is not as it was stored.
+  /// Reads every body and compares it with its record; calls `onDamage` for each that differs.
   ///
-  /// With `repair`, the default, damaged images are removed, if they are still the ones that were read, so that they are fetched
-  /// again; large bodies that no record names go too. Bodies are read outside of transactions, beside whoever uses the cache.
+  /// With `repair`, the default, it removes damaged images that haven't changed since they were read, so that they are fetched
+  /// again, and
+  /// large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
   ///
-  /// Throws where the disk fails, and with `repair` where the cache may not be written.
+  /// Throws if the disk fails, or with `repair` if the cache isn't writable.
   @discardableResult
   public func verify(
     repair: Bool = true,
@@ -46,18 +46,19 @@ extension ImageCache {
     return result
   }
 
-  /// Removes a record whose body is damaged, if it is still the one that was read; says whether it was.
+  /// Removes a record whose body is damaged if it hasn't changed since it was read; returns whether it did.
   func removeDamaged(_ key: CacheKey, _ head: EntryHead) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
   }
 }
 
 extension ImageCache {
-  /// Entries that are read in one transaction: some hundred bytes each.
+  /// The number of entries read in one transaction: some hundred bytes each.
   private static let pageEntryCount = 256
 
-  /// Calls `body` with every entry in the order of keys, outside of any transaction: it goes on from the last key each time, so
-  /// it holds nobody up, and sees some of what is stored meanwhile.
+  /// Calls `body` with every entry in key order, outside any transaction. It continues after the last key each time, so it blocks
+  /// no other
+  /// users and sees some of the entries that are stored meanwhile.
   func forEachEntry(_ body: (EntryRecord) throws(CacheError) -> Void) throws(CacheError) {
     var last: CacheKey?
     while true {
@@ -68,7 +69,7 @@ extension ImageCache {
     }
   }
 
-  /// The body of an entry, with its record as it is now where it was replaced since it was read; nil where it is gone.
+  /// The body of an entry, with its current record if it was replaced since; nil if it was removed.
   func currentBody(of record: EntryRecord) throws(CacheError) -> (record: EntryRecord, body: CachedBody)? {
     var record = record
     return try record.identity.withRawBytes { (identity) throws(CacheError) in

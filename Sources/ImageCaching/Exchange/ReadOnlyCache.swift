@@ -1,16 +1,17 @@
 public import ImagePrimitives
 
-/// A further cache to look in, after the one that is written: nothing in it is ever changed.
+/// An additional cache for look-ups, which is never changed.
 public enum ReadOnlyCache: Sendable {
   /// Another cache of prewarm.
   case cache(ImageCache)
-  /// A folder of files named as SDWebImage names them.
+  /// A folder of files with SDWebImage's names.
   case folder(FlatFolder)
 
-  /// Opens what is at `path`: a cache with the folder `namespace` in it; or the folder of one namespace; or else a flat folder.
+  /// Opens the cache at `path`: a folder with the subfolder `namespace`, the folder of a namespace, or a flat folder.
   ///
-  /// What is in it never expires by age unless `maxAge` says so, since nobody renews it. Throws `missing` where nothing is there,
-  /// or only other namespaces; what ``ImageCache/init(_:)`` throws for a cache that cannot be opened; and `cannotOpen`.
+  /// Its images don't expire by age unless `maxAge` is given, since nothing renews them. Throws `missing` if nothing is there, or
+  /// only other
+  /// namespaces; the errors of ``ImageCache/init(_:)`` for a cache that can't be opened; and `cannotOpen`.
   public init(opening path: String, namespace: String, maxAge: Duration? = nil, time: TimeSource = .system) throws(CacheError) {
     let folder = try CacheFolder(reading: path)
     func open(_ directory: String, _ namespace: String) throws(CacheError) -> ReadOnlyCache {
@@ -23,7 +24,7 @@ public enum ReadOnlyCache: Sendable {
     if folder.holdsIndex(in: namespace) {
       self = try open(path, namespace)
     } else if folder.holdsIndex(in: ".") {
-      // The namespace's own folder: opened as itself, since the path may be a link to a folder of another name.
+      // Open the namespace's folder as `.`, since the path may be a link to a folder with another name.
       self = try open(path, ".")
     } else {
       if try folder.holdsOnlyNamespaces() { throw .missing(path: "\(path)/\(namespace)") }
@@ -31,7 +32,6 @@ public enum ReadOnlyCache: Sendable {
     }
   }
 
-  /// The folder.
   public var path: String {
     switch self {
     case .cache(let cache): cache.path
@@ -39,11 +39,12 @@ public enum ReadOnlyCache: Sendable {
     }
   }
 
-  /// The image of an identity, or of a URL as it was first written; nil where it has none that is fresh and whole.
+  /// The image of an identity, or of a URL as first written; nil if there is none that is fresh and undamaged.
   ///
-  /// A cache is asked by identity, a flat folder by URL. Where the image depends on headers of the request
-  /// (``EntryHead/hasVary``), it is for the caller to compare them. A file of a flat folder that cannot be opened counts as none.
-  /// Throws where the disk fails, or a file has more than `maximumBytes`.
+  /// Caches are searched by identity, flat folders by URL. If the image depends on request headers (``EntryHead/hasVary``), the
+  /// caller must
+  /// compare them. A file of a flat folder that can't be opened counts as missing. Throws if the disk fails or a file has more than
+  /// `maximumBytes`.
   public func image(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
@@ -62,17 +63,17 @@ public enum ReadOnlyCache: Sendable {
   }
 }
 
-/// An image of a cache that is only read.
+/// An image from a read-only cache.
 public struct ReadOnlyImage: Sendable, Hashable {
-  /// Its bytes. Those of a cache have their record's checksum; those of a flat folder are proven by nobody.
+  /// Its bytes. Those of a cache match their record's checksum; those of a flat folder aren't verified.
   public let bytes: [UInt8]
-  /// What the record says; nil for a flat folder.
+  /// The head of its record; nil for a flat folder.
   public let head: EntryHead?
 }
 
 extension Sequence<ReadOnlyCache> {
-  /// The image of the first of these caches that has it; nil where none has. Throws as
-  /// ``ReadOnlyCache/image(identity:url:maximumBytes:)``.
+  /// The image of the first of these caches that has it; nil if none has. Throws as
+  /// ``ReadOnlyCache/image(identity:url:maximumBytes:)`` does.
   public func firstImage(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,
@@ -86,7 +87,7 @@ extension Sequence<ReadOnlyCache> {
 }
 
 extension ImageCache {
-  /// The namespaces in a folder of caches, sorted, of whatever version; none if there is no such folder.
+  /// The namespaces in a folder of caches, sorted, of any version; empty if there is no such folder.
   public static func namespaces(in directory: String) throws(CacheError) -> [String] {
     let folder: CacheFolder
     do throws(CacheError) {
@@ -104,13 +105,13 @@ extension ImageCache {
 }
 
 extension CacheFolder {
-  /// Whether the folder `name` in this one holds a cache, of whatever version.
+  /// Whether the subfolder `name` holds a cache, of any version.
   fileprivate func holdsIndex(in name: String) -> Bool {
     let hasMarks = contains("\(name)/\(FolderMarks.versionName)") && contains("\(name)/\(FolderMarks.tagName)")
     return hasMarks || contains("\(name)/\(Self.indexName)")
   }
 
-  /// Whether this is a folder of namespaces with nothing beside them.
+  /// Whether this folder contains only namespaces, at least one.
   fileprivate func holdsOnlyNamespaces() throws(CacheError) -> Bool {
     var (namespaces, others) = (0, 0)
     try forEachFile(in: ".") { name throws(CacheError) in

@@ -1,38 +1,40 @@
 import ImagePrimitives
 
-/// The path of a file that stands for a URL in a folder: `host/path…`. Two URLs never have one name, and no file has a folder's.
+/// The path of a file for a URL: `host/path…`. Two URLs never have the same path, and no file has a folder's.
 ///
 /// - The first folder is the host in lower case: for https without port, `img.example.com`; for http, `img.example.com:80`, or
-///   the port that is written.
-/// - Folders of the path follow. One with a dot or a tilde in its name gets a tilde at its end, so that it is no file's name.
-/// - The file has the last part of the path as its name, if that has a dot and all of the URL is said by such plain names.
-/// - Everything else is told by 32 digits, MD5 of the URL as first written, before the extension: a query, a fragment, another
-///   scheme, a name without a dot, with a tilde or too long, and bytes that are not plain. `a.jpg?w=1` is `a~w=1~<digits>.jpg`.
-/// - An image that was made in another format has that format's extension, in place of an image's or behind any other: then two URLs may
-///   have one name.
-/// - Plain bytes are letters, digits, and `-_.%@+,=`; others show as `_`. Percent-encoding stays as it is written. A dot does not
-///   begin a name, so that nothing leads out of the folder or hides in it.
+///   the port in the URL.
+/// - The folders of the path follow. If a name has a dot or tilde, a tilde is appended, so that it differs from any file's name.
+/// - The file's name is the last part of the path if that has a dot and if such plain names represent the whole URL.
+/// - Otherwise 32 digits, MD5 of the URL as first written, precede the extension: for a query, a fragment, another scheme, a name
+///   that
+///   has no dot, has a tilde or is too long, and bytes that aren't plain. `a.jpg?w=1` becomes `a~w=1~<digits>.jpg`.
+/// - An image in another format has that format's extension, replacing an image extension or following any other; two URLs may then
+///   have the
+///   same name.
+/// - Plain bytes are letters, digits, and `-_.%@+,=`; others become `_`. Percent-encoding is kept as written. A name doesn't start
+///   with a dot,
+///   so that no path leaves the folder and no file is hidden.
 struct URLPathName {
-  /// Bytes of one name that are taken from the URL, at most; a file's name has room for the digits too.
+  /// The maximum number of bytes taken from the URL for one name; a file's name has room for the digits too.
   private static let longestPart = 120
-  /// Bytes of a query that are shown, at most.
+  /// The maximum number of bytes shown of a query.
   private static let longestQuery = 80
-  /// Folders of the path, at most.
+  /// The maximum number of folders of the path.
   static let deepestPath = 12
-  /// Bytes of an extension that stays behind the digits, at most.
+  /// The maximum length of an extension that is kept after the digits, in bytes.
   private static let longestExtension = 12
 
-  /// The folders, from the outermost on.
+  /// The folders, outermost first.
   let folders: [String]
-  /// The file's name.
   let file: String
 
-  /// The whole path below the export's folder.
+  /// The path relative to the export's folder.
   var path: String { (folders + [file]).joined(separator: "/") }
 
-  /// The name of a URL without credentials; `digits` are those of ``AppFileName/digits(of:)``.
+  /// Creates the name of a URL without credentials; `digits` are those of ``AppFileName/digits(of:)``.
   ///
-  /// - Parameter format: the format of the image, if its extension must be that one's.
+  /// - Parameter format: the image's format, if the extension must match it.
   init(url: UnsafeRawBufferPointer, digits: String, format: ImageFormat? = nil) {
     let parts = ExportedURL(url)
     var isPlain = parts.isRegular && parts.fragment == nil && parts.query == nil
@@ -69,17 +71,17 @@ struct URLPathName {
     return "\(written == nil ? name : stem).\(format.fileExtension)"
   }
 
-  // MARK: What a name may be
+  // MARK: Allowed names
 
-  /// Whether it looks like the folder of a host: it has a dot, or a colon before the port.
+  /// Whether the name can be the folder of a host: it has a dot, or a colon before the port.
   static func mayBeHost(_ name: String) -> Bool {
     hasPlainBytes(name, extra: "[:]") && (name.contains(".") || name.contains(":")) && name == name.lowercased()
   }
 
-  /// Whether a folder of a URL's path may have that name.
+  /// Whether a folder of a URL's path can have that name.
   static func mayBeFolder(_ name: String) -> Bool { hasPlainBytes(name) && name == folderName(String(name.drop(suffix: "~"))) }
 
-  /// Whether the file of a URL may have that name.
+  /// Whether the file of a URL can have that name.
   static func mayBeFile(_ name: String) -> Bool {
     guard hasPlainBytes(name) else { return false }
     guard let tilde = name.lastIndex(of: "~") else { return name.contains(".") }
@@ -98,7 +100,7 @@ struct URLPathName {
     name.contains(where: { $0 == "." || $0 == "~" }) ? name + "~" : name
   }
 
-  /// The bytes as a name, and whether it is just they.
+  /// The bytes as a name, and whether they are unchanged.
   private static func plainName(_ bytes: Slice<UnsafeRawBufferPointer>, extra: String) -> (name: String, isSame: Bool) {
     var name = bytes.prefix(longestPart).map { isPlain($0) || extra.utf8.contains($0) ? $0 : UInt8(ascii: "_") }
     if name.first == UInt8(ascii: ".") { name[0] = UInt8(ascii: "_") }
@@ -113,7 +115,7 @@ struct URLPathName {
     }
   }
 
-  /// The name and its extension with the dot; the latter empty where it is none to keep.
+  /// The name and its extension with the dot; the extension is empty if there is none to keep.
   private static func split(_ name: String) -> (stem: String, suffix: String) {
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return (name, "") }
     let suffix = name[dot...]
@@ -122,16 +124,16 @@ struct URLPathName {
   }
 }
 
-/// A URL cut into what ``URLPathName`` is made of.
+/// The parts of a URL that ``URLPathName`` uses.
 private struct ExportedURL {
   let host: Slice<UnsafeRawBufferPointer>
   /// The port that the first folder shows.
   let shownPort: Slice<UnsafeRawBufferPointer>?
-  /// From the first slash on; empty where there is none.
+  /// From the first slash; empty if there is none.
   let path: Slice<UnsafeRawBufferPointer>
   let query: Slice<UnsafeRawBufferPointer>?
   let fragment: Slice<UnsafeRawBufferPointer>?
-  /// Whether scheme and port are said by the first folder alone.
+  /// Whether the first folder fully represents scheme and port.
   let isRegular: Bool
 
   private static let plainHTTPPort: StaticString = "80"
@@ -160,7 +162,7 @@ private struct ExportedURL {
   private static func hostAndPort(
     _ authority: Slice<UnsafeRawBufferPointer>
   ) -> (Slice<UnsafeRawBufferPointer>, Slice<UnsafeRawBufferPointer>?) {
-    // The colons of an address in brackets begin no port.
+    // Colons of an address in brackets don't begin a port.
     let bracket = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
     guard let colon = authority[bracket...].lastIndex(of: UInt8(ascii: ":")) else { return (authority, nil) }
     return (authority[..<colon], authority[(colon + 1)...])
@@ -176,11 +178,11 @@ private struct ExportedURL {
 }
 
 extension String {
-  /// The text without that end, if it has it.
+  /// The text without that suffix, if it has it.
   fileprivate func drop(suffix: String) -> Substring { hasSuffix(suffix) ? dropLast(suffix.count) : self[...] }
 }
 
-/// Whether a URL has a user name or a password, shown as `***` in every record.
+/// Whether a URL has a user name or password, which records show as `***`.
 func hasCredentials(_ url: UnsafeRawBufferPointer) -> Bool {
   let start = url.firstIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? 0
   let authority = url[start...].drop { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }

@@ -1,61 +1,60 @@
 import ImagePrimitives
 public import Synchronization
 
-/// Values in memory by key, within exact limits of cost and of count.
+/// Values in memory by key, with exact limits of cost and count.
 ///
-/// Any thread may call it. Every call takes one short lock; keys are hashed and compared under it, and nothing else of the
-/// caller's runs there: values and keys that go are freed after it was given back. Some keys are kept for a while after their
-/// values, as many as there are values at most. Which entry goes for a new one is told by `S3FIFO`.
+/// Any thread may call it. Each call takes one short lock, under which only keys are hashed and compared: removed values and keys
+/// are freed
+/// after it is released. Some keys are kept for a while after their values, at most as many as there are values. `S3FIFO` decides
+/// which
+/// entry is removed for a new one.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// The limits of such a cache.
   public typealias Configuration = MemoryCacheConfiguration
 
   @usableFromInline let entries: Mutex<MemoryEntries<Key, Value>>
 
-  /// An empty cache with those limits; traps where one is negative.
+  /// Creates an empty cache; traps if a limit is negative.
   public init(_ configuration: Configuration = Configuration()) {
     configuration.check()
     entries = Mutex(MemoryEntries(limits: configuration))
   }
 
-  /// The limits as they are now.
+  /// The current limits.
   public var configuration: Configuration { entries.withLock { $0.limits } }
 
-  /// The costs of all entries together.
+  /// The sum of all entries' costs.
   public var totalCost: Int { entries.withLock { $0.queues.totalCost } }
 
-  /// How many entries there are.
+  /// The number of entries.
   public var count: Int { entries.withLock { $0.queues.count } }
 
-  /// The value for a key, which counts as a use of it; nil where there is none.
+  /// The value of a key, counted as a use; nil if there is none.
   @inlinable
   public func value(for key: Key) -> Value? { entries.withLock { $0.use(key) } }
 
-  /// Whether there is a value for a key; that is no use of it.
+  /// Whether there is a value for a key; this doesn't count as a use.
   @inlinable
   public func contains(_ key: Key) -> Bool { entries.withLock { $0.contains(key) } }
 
-  /// Puts a value in, in place of the one that the key had, and removes others until the limits hold.
+  /// Inserts a value, replacing the key's previous one, and removes others until the limits hold.
   ///
-  /// An entry that is above a limit by itself is not kept, and the one that it would have replaced is removed all the same. Traps
-  /// where `cost` is negative.
+  /// A value that exceeds a limit by itself isn't kept, and the previous one is removed nevertheless. Traps if `cost` is negative.
   ///
-  /// - Returns: Whether the value is kept.
+  /// - Returns: Whether the value was kept.
   @discardableResult
   @inlinable
   public func insert(_ value: Value, for key: Key, cost: Int) -> Bool {
-    if cost < 0 { fatalError("an entry of a memory cache costs \(cost); give 0 or more") }
-    // What leaves the cache is freed when this call returns, outside the lock.
+    if cost < 0 { fatalError("the cost of a memory cache's entry is \(cost); use 0 or more") }
+    // Removed values are freed when this call returns, outside the lock.
     var removed: [MemoryEntries<Key, Value>.Member] = []
     return entries.withLock { $0.insert(value, for: key, cost: cost, removed: &removed) }
   }
 
-  /// Removes the value of a key and returns it; nil where there was none.
+  /// Removes the value of a key and returns it; nil if there was none.
   @discardableResult
   @inlinable
   public func remove(_ key: Key) -> Value? { entries.withLock { $0.remove(key) } }
 
-  /// Removes all values.
   public func removeAll() {
     _ = entries.withLock { entries in
       let removed = entries
@@ -64,15 +63,15 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
   }
 
-  /// Removes the values of all keys that `shouldRemove` is true of.
+  /// Removes the values of all keys for which `shouldRemove` returns true.
   ///
-  /// It is called outside the lock, once with every key that there is at the start.
+  /// It is called outside the lock, once for each key present at the start.
   public func removeAll(where shouldRemove: (Key) -> Bool) {
     let keys = entries.withLock { $0.keys }.filter(shouldRemove)
     _ = entries.withLock { entries in keys.compactMap { entries.remove($0) } }
   }
 
-  /// Changes the limits, and removes entries until the new ones hold; traps where one is negative.
+  /// Changes the limits and removes entries until they hold; traps if one is negative.
   public func setLimits(_ configuration: Configuration) {
     configuration.check()
     var removed: [MemoryEntries<Key, Value>.Member] = []
@@ -80,34 +79,33 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   }
 }
 
-/// How much a ``MemoryCache`` may hold.
+/// The capacity of a ``MemoryCache``.
 ///
-/// Both limits are exact: neither is ever passed, not even while an entry is inserted.
+/// Both limits are exact: they are never exceeded, not even during an insertion.
 public struct MemoryCacheConfiguration: Sendable, Hashable {
-  /// The most that the costs of all entries may add up to, by default 256 MiB; nil: no limit; 0: nothing is kept.
+  /// The maximum sum of all entries' costs, by default 256 MiB; nil: no limit; 0: nothing is kept.
   ///
-  /// The unit is the caller's. For decoded images it is bytes.
+  /// The caller chooses the unit; for decoded images it is bytes.
   public var maxCost: Int?
 
-  /// The most entries, by default without limit (nil); 0: nothing is kept.
+  /// The maximum number of entries; nil, the default: no limit; 0: nothing is kept.
   public var maxCount: Int?
 
-  /// The limits; traps where one is negative.
+  /// Creates the limits; traps if one is negative.
   public init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
     self.maxCost = maxCost
     self.maxCount = maxCount
     check()
   }
 
-  /// Traps where a limit is negative.
   func check() {
-    if let maxCost { trap(unless: maxCost >= 0, "a memory cache's maxCost is \(maxCost); give 0 or more, or nil for no limit") }
+    if let maxCost { trap(unless: maxCost >= 0, "a memory cache's maxCost is \(maxCost); use 0 or more, or nil for no limit") }
     if let maxCount {
-      trap(unless: maxCount >= 0, "a memory cache's maxCount is \(maxCount); give 0 or more, or nil for no limit")
+      trap(unless: maxCount >= 0, "a memory cache's maxCount is \(maxCount); use 0 or more, or nil for no limit")
     }
   }
 
-  /// Whether so many entries of that cost together are within the limits.
+  /// Whether that many entries with that total cost are within the limits.
   @usableFromInline
   func allows(cost: Int, count: Int) -> Bool {
     if count == 0 { return true }
@@ -117,20 +115,19 @@ public struct MemoryCacheConfiguration: Sendable, Hashable {
   }
 }
 
-/// What a decoded image is found by in memory: the namespace, the image, and what was done to it.
+/// The key of a decoded image in memory: the namespace, the image, and its processing.
 ///
-/// Two namespaces share nothing, and an image stands beside its own thumbnails and transforms.
+/// Namespaces are independent, and an image can be cached together with its own thumbnails and transforms.
 public struct MemoryKey: Hashable, Sendable {
   /// The namespace of the cache that the image belongs to.
   public let namespace: String
 
-  /// The key of the image as it came, the same as on disk.
+  /// The key of the original image, the same as on disk.
   public let image: CacheKey
 
-  /// How the image was decoded and transformed, in the words of whoever does that; empty for the image as it came.
+  /// How the image was decoded and transformed, in a format that the caller chooses; empty for the original.
   public let processing: String
 
-  /// The key of an image, by default as it came.
   public init(namespace: String, image: CacheKey, processing: String = "") {
     self.namespace = namespace
     self.image = image
@@ -138,12 +135,13 @@ public struct MemoryKey: Hashable, Sendable {
   }
 }
 
-/// The entries of a memory cache by key: what ``S3FIFO`` decides, done.
+/// The entries of a memory cache by key, which carries out the decisions of ``S3FIFO``.
 ///
-/// Inlinable like all that is generic here, so that clients get code for their own keys and values: it is several times as fast.
+/// Inlinable like all generic code here, so that clients get specialised code for their keys and values, which is several times as
+/// fast.
 @usableFromInline
 struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// What an index holds: a key with its value, the key of a ghost, or nothing.
+  /// The contents of an index: a key with its value, the key of a ghost, or nothing.
   @usableFromInline
   struct Member: Sendable {
     @usableFromInline var key: Key?
@@ -167,13 +165,13 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     queues = S3FIFO(limits: limits)
   }
 
-  /// All keys, those of ghosts left out.
+  /// All keys except those of ghosts.
   @inlinable var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
 
   @inlinable
   func contains(_ key: Key) -> Bool { indices[key].map { members[$0].value != nil } ?? false }
 
-  /// The value of a key, whose use is counted.
+  /// The value of a key, counted as a use.
   @inlinable
   mutating func use(_ key: Key) -> Value? {
     guard let index = indices[key], let value = members[index].value else { return nil }
@@ -181,7 +179,7 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return value
   }
 
-  /// Puts a value in and returns whether it is kept; what had its key, and what goes for it, is added to `removed`.
+  /// Inserts a value and returns whether it is kept; the previous value and removed ones are added to `removed`.
   @inlinable
   mutating func insert(_ value: Value, for key: Key, cost: Int, removed: inout [Member]) -> Bool {
     let former = take(key)
@@ -195,11 +193,10 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return true
   }
 
-  /// Removes the value of a key and returns it.
   @inlinable
   mutating func remove(_ key: Key) -> Value? { take(key)?.member.value }
 
-  /// Changes the limits; what goes for them is added to `removed`.
+  /// Changes the limits; removed values are added to `removed`.
   @inlinable
   mutating func setLimits(_ limits: MemoryCacheConfiguration, removed: inout [Member]) {
     self.limits = limits
@@ -227,7 +224,7 @@ struct MemoryEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Takes what is at an index.
+  /// Empties an index and returns its contents.
   @inlinable
   mutating func empty(_ index: Int) -> Member {
     let member = members[index]

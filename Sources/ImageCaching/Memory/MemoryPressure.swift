@@ -4,31 +4,34 @@ import ImagePrimitives
 import Synchronization
 import Threads
 
-/// Calls a closure when memory is short, to empty a ``MemoryCache`` for example.
+/// Calls a closure when memory is short, for example to empty a ``MemoryCache``.
 ///
-/// It asks the kernel to wake it and never polls by a clock. Pressure stall information is best: it tells that work waits for
-/// memory. Where the kernel gives no trigger on it, the counts `high`, `max` and `oom` of the control group's `memory.events` stand in; they
-/// rise also where only the page cache is pressed against the group's limit.
+/// The kernel wakes it, so it never polls by time. Pressure stall information is preferred, since it shows that tasks wait for
+/// memory.
+/// If the kernel provides no trigger for it, the counts `high`, `max` and `oom` of the control group's `memory.events` are used
+/// instead; they
+/// also increase if only the page cache reaches the group's limit.
 public final class MemoryPressureMonitor: Sendable {
-  /// Nothing tells of memory pressure here.
+  /// Memory pressure can't be watched on this system.
   public struct Unavailable: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One sentence that names each file that was tried, and why it does not do.
+    /// One sentence with each file that was tried, and why it can't be used.
     public let description: String
   }
 
-  /// The file that is watched: the first of the sources that can be.
+  /// The watched file: the first of the sources that can be watched.
   public let watchedFile: String
 
   private let stopping: StopSignal
   private let thread: Mutex<WorkerThread?>
 
-  /// Begins to watch, on a thread of its own.
+  /// Starts watching on a thread of its own.
   ///
   /// - Parameters:
-  ///   - sources: Where to look; the first file that can be watched is, those of stall information before the others.
-  ///   - onPressure: Called on that thread when memory is short: by stall information at most once in two seconds. It may let go of
-  ///     the monitor, and may stop it.
-  /// - Throws: ``Unavailable`` where none of the files can be watched, or the system gives no thread.
+  ///   - sources: The files to try, those with stall information first; the first usable one is watched.
+  ///   - onPressure: Called on that thread when memory is short: with stall information at most once in two seconds. It may release
+  ///     and stop
+  ///     the monitor.
+  /// - Throws: ``Unavailable`` if none of the files can be watched, or the system can't start a thread.
   public convenience init(
     sources: MemoryPressureSources = .system,
     onPressure: @escaping @Sendable () -> Void
@@ -36,7 +39,6 @@ public final class MemoryPressureMonitor: Sendable {
     try self.init(watching: try Self.firstWatch(of: sources), onPressure: onPressure)
   }
 
-  /// Watches an open file.
   init(watching watch: consuming MemoryPressureWatch, onPressure: @escaping @Sendable () -> Void) throws(Unavailable) {
     watchedFile = watch.path
     do throws(ThreadError) {
@@ -45,37 +47,37 @@ public final class MemoryPressureMonitor: Sendable {
       self.stopping = stopping
       thread = Mutex(try WorkerThread(name: "memory pressure") { loop.run() })
     } catch {
-      throw Unavailable(description: "memory pressure cannot be watched: \(error)")
+      throw Unavailable(description: "cannot watch memory pressure: \(error)")
     }
   }
 
   deinit { stop() }
 
-  /// Ends the watching: no call begins after this one has returned, and none still runs, except that which itself stops the monitor.
+  /// Stops watching: no call starts after this returns, and none is running, except a call that itself stops the monitor.
   public func stop() {
     stopping.send()
-    // Joined outside the lock, since the closure that is waited for may call this too.
+    // Join outside the lock, since the closure may call this too.
     thread.withLock { $0.take() }?.join()
   }
 
   private static func firstWatch(of sources: MemoryPressureSources) throws(Unavailable) -> MemoryPressureWatch {
     var reasons: [String] = []
     for path in sources.stallFiles {
-      do throws(MemoryPressureWatch.Refusal) { return try MemoryPressureWatch(stallFile: path) } catch {
+      do throws(MemoryPressureWatch.SetupError) { return try MemoryPressureWatch(stallFile: path) } catch {
         reasons.append("\(path) (\(error.reason))")
       }
     }
     for path in sources.eventFiles {
-      do throws(MemoryPressureWatch.Refusal) { return try MemoryPressureWatch(eventFile: path) } catch {
+      do throws(MemoryPressureWatch.SetupError) { return try MemoryPressureWatch(eventFile: path) } catch {
         reasons.append("\(path) (\(error.reason))")
       }
     }
-    let tried = reasons.isEmpty ? "no file was named" : "tried " + reasons.joined(separator: ", ")
-    throw Unavailable(description: "memory pressure cannot be watched here: \(tried); limit the memory cache's cost instead")
+    let tried = reasons.isEmpty ? "no files were given" : "tried " + reasons.joined(separator: ", ")
+    throw Unavailable(description: "cannot watch memory pressure on this system: \(tried); limit the memory cache's cost instead")
   }
 }
 
-/// What the thread of a monitor runs. It outlives the monitor where the closure lets go of that.
+/// The loop of a monitor's thread. It outlives the monitor if the closure releases it.
 private final class MemoryPressureLoop: Sendable {
   private let watch: Mutex<MemoryPressureWatch>
   private let stopping: StopSignal
@@ -106,7 +108,7 @@ private final class MemoryPressureLoop: Sendable {
   }
 }
 
-/// Tells a thread that sleeps in `poll` to end.
+/// Stops a thread that sleeps in `poll`.
 private final class StopSignal: Sendable {
   let event: WakeEvent
 
@@ -115,50 +117,50 @@ private final class StopSignal: Sendable {
   func send() { event.signal() }
 }
 
-/// One file that tells of memory pressure, opened: what to `poll` for, and what an event on it means.
+/// An open file that reports memory pressure: the events to `poll` for, and their meaning.
 struct MemoryPressureWatch: ~Copyable, Sendable {
-  /// Why a file cannot be watched, in a few words.
-  struct Refusal: Error { let reason: String }
+  /// Why a file can't be watched, in a few words.
+  struct SetupError: Error { let reason: String }
 
-  /// What the poll of a watched file brought.
+  /// The result of polling the file.
   enum Finding { case pressure, nothing, gone }
 
-  /// The trigger: tasks stalled for 200 ms within 2 s, as systemd's MEMORY_PRESSURE_WRITE asks for by default. Who has not
-  /// CAP_SYS_RESOURCE may ask only for windows of whole two seconds (`psi.rst`).
+  /// The trigger: tasks stalled for 200 ms within 2 s, the default of systemd's MEMORY_PRESSURE_WRITE. Without CAP_SYS_RESOURCE,
+  /// windows must
+  /// be multiples of two seconds (`psi.rst`).
   static let trigger = "some 200000 2000000"
 
   let path: String
   let descriptor: FileDescriptor
-  /// What to poll the descriptor for.
   let awaited: Int16
-  /// The counts when they were last read; nil for stall information.
+  /// The last counts; nil for stall information.
   private var events: MemoryEvents?
 
-  /// Puts a trigger on a file of pressure stall information.
-  init(stallFile path: String) throws(Refusal) {
+  /// Registers a trigger with a file of pressure stall information.
+  init(stallFile path: String) throws(SetupError) {
     let number = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    guard number >= 0 else { throw Refusal(reason: errorSentence()) }
+    guard number >= 0 else { throw SetupError(reason: errorSentence()) }
     let descriptor = FileDescriptor(owning: number)
-    // The kernel takes the end of the string along with it.
+    // The kernel requires the terminating zero.
     let isTaken = Self.trigger.withCString { text in
       writeAll(UnsafeRawBufferPointer(start: text, count: Self.trigger.utf8.count + 1), to: number)
     }
-    guard isTaken else { throw Refusal(reason: "it takes no trigger: \(errorSentence())") }
+    guard isTaken else { throw SetupError(reason: "it accepts no trigger: \(errorSentence())") }
     self.init(path: path, descriptor: descriptor, awaited: Int16(POLLPRI), events: nil)
   }
 
-  /// Watches the counts of a file `memory.events`, of whose changes inotify tells.
-  init(eventFile path: String) throws(Refusal) {
+  /// Watches the counts in a file `memory.events` through inotify.
+  init(eventFile path: String) throws(SetupError) {
     let number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    guard number >= 0 else { throw Refusal(reason: errorSentence()) }
+    guard number >= 0 else { throw SetupError(reason: errorSentence()) }
     let descriptor = FileDescriptor(owning: number)
-    guard inotify_add_watch(number, path, UInt32(IN_MODIFY)) >= 0 else { throw Refusal(reason: errorSentence()) }
-    guard let text = readText(path) else { throw Refusal(reason: errorSentence()) }
-    guard let events = MemoryEvents(text) else { throw Refusal(reason: "it does not count high, max and oom") }
+    guard inotify_add_watch(number, path, UInt32(IN_MODIFY)) >= 0 else { throw SetupError(reason: errorSentence()) }
+    guard let text = readText(path) else { throw SetupError(reason: errorSentence()) }
+    guard let events = MemoryEvents(text) else { throw SetupError(reason: "it lacks the counts high, max and oom") }
     self.init(path: path, descriptor: descriptor, awaited: Int16(POLLIN), events: events)
   }
 
-  /// A descriptor that a test made: it is watched as stall information is.
+  /// Watches a test's descriptor like stall information.
   init(path: String, descriptor: consuming FileDescriptor, awaited: Int16, events: MemoryEvents?) {
     self.path = path
     self.descriptor = descriptor
@@ -166,10 +168,10 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
     self.events = events
   }
 
-  /// What a poll that returned `returned` means.
+  /// The meaning of a poll's returned events.
   mutating func finding(_ returned: Int16) -> Finding {
     guard let earlier = events else {
-      // POLLERR: the control group is gone.
+      // POLLERR means that the control group was removed.
       if returned & Int16(POLLERR | POLLNVAL) != 0 { return .gone }
       return returned & awaited != 0 ? .pressure : .nothing
     }
@@ -179,7 +181,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
     return now.hasRisen(since: earlier) ? .pressure : isWatched ? .nothing : .gone
   }
 
-  /// Reads what inotify has to tell; false once it has told that the file is gone.
+  /// Reads inotify's events; false once one says that the file was removed.
   private func drain() -> Bool {
     var isWatched = true
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -198,7 +200,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
   }
 }
 
-/// The files in which the system tells that memory is short, the best first.
+/// The files in which the system reports memory pressure, the best first.
 public struct MemoryPressureSources: Sendable, Hashable {
   /// Files of pressure stall information, which take a trigger (the kernel's `Documentation/accounting/psi.rst`).
   public var stallFiles: [String]
@@ -206,14 +208,15 @@ public struct MemoryPressureSources: Sendable, Hashable {
   /// Files `memory.events` of control groups (the kernel's `Documentation/admin-guide/cgroup-v2.rst`).
   public var eventFiles: [String]
 
-  /// Sources of those files; each list the best first.
+  /// Creates sources with these files; each list is in order of preference.
   public init(stallFiles: [String], eventFiles: [String]) {
     self.stallFiles = stallFiles
     self.eventFiles = eventFiles
   }
 
-  /// Those of this process: its control group's `memory.pressure`, the whole system's `/proc/pressure/memory`, and its control
-  /// group's `memory.events`.
+  /// The files for this process: its control group's `memory.pressure`, the system's `/proc/pressure/memory`, and its control
+  /// group's
+  /// `memory.events`.
   public static var system: MemoryPressureSources {
     let controlGroup = ControlGroup.folder(
       membership: readText("/proc/self/cgroup") ?? "",
@@ -226,7 +229,7 @@ public struct MemoryPressureSources: Sendable, Hashable {
   }
 }
 
-/// The text of a file, up to `limit` bytes of it; nil where it cannot be read.
+/// The first `limit` bytes of a file as text; nil if it can't be read.
 func readText(_ path: String, limit: Int = 4096) -> String? {
   let number = open(path, O_RDONLY | O_CLOEXEC)
   guard number >= 0 else { return nil }
@@ -234,14 +237,14 @@ func readText(_ path: String, limit: Int = 4096) -> String? {
   return readAll(file.number, limit: limit).map { String(decoding: $0, as: UTF8.self) }
 }
 
-/// Where the control group of this process lies, by what the system says of it.
+/// The location of this process's control group.
 enum ControlGroup {
-  /// The folder of the process's group in the unified hierarchy (cgroup v2); nil where it has none that is mounted.
+  /// The folder of the process's group in the unified hierarchy (cgroup v2); nil if it isn't mounted.
   ///
   /// - Parameters:
   ///   - membership: The text of `/proc/self/cgroup`, where the line `0::/PATH` is the unified hierarchy's (cgroups(7)).
-  ///   - mounts: The text of `/proc/self/mountinfo` (proc(5)): fields 4 and 5 are the folder of the hierarchy that is mounted, which in a
-  ///     container need not be its root, and the mount point; behind a lone dash comes the file system's type.
+  ///   - mounts: The text of `/proc/self/mountinfo` (proc(5)): fields 4 and 5 are the mounted folder of the hierarchy, which in a container
+  ///     may differ from its root, and the mount point; the file system's type follows a lone dash.
   static func folder(membership: String, mounts: String) -> String? {
     guard let line = membership.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return nil }
     let group = line.dropFirst("0::".count)
@@ -256,7 +259,7 @@ enum ControlGroup {
     return nil
   }
 
-  /// What is left of `group` below `root`; nil where it lies elsewhere.
+  /// The path of `group` relative to `root`; nil if it isn't below.
   private static func path(of group: Substring, below root: Substring) -> Substring? {
     if root == "/" { return group }
     guard group.hasPrefix(root) else { return nil }
@@ -266,7 +269,7 @@ enum ControlGroup {
 }
 
 extension String {
-  /// Without slashes at its end.
+  /// The text without trailing slashes.
   fileprivate var dropSlashes: String {
     var text = self[...]
     while text.last == "/" { text = text.dropLast() }
@@ -274,7 +277,7 @@ extension String {
   }
 }
 
-/// How often a control group was short of memory, as its `memory.events` counts it (the kernel's `admin-guide/cgroup-v2.rst`).
+/// The counts in a control group's `memory.events` (the kernel's `admin-guide/cgroup-v2.rst`).
 struct MemoryEvents: Sendable, Equatable {
   /// How often its processes were throttled because it was above `memory.high`.
   var high: UInt64
@@ -289,7 +292,7 @@ struct MemoryEvents: Sendable, Equatable {
     self.oom = oom
   }
 
-  /// The counts in the text of the file, a line `NAME COUNT` each; nil where one is missing, as in a file that is being written.
+  /// Parses the text of the file, a line `NAME COUNT` each; nil if a count is missing, as while the file is written.
   init?(_ text: String) {
     var counts: [Substring: UInt64] = [:]
     for line in text.split(separator: "\n") {
@@ -300,6 +303,5 @@ struct MemoryEvents: Sendable, Equatable {
     self.init(high: high, max: max, oom: oom)
   }
 
-  /// Whether any count has risen since.
   func hasRisen(since earlier: MemoryEvents) -> Bool { high > earlier.high || max > earlier.max || oom > earlier.oom }
 }

@@ -1,29 +1,36 @@
-/// Which entry of a memory cache goes first: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache
-/// eviction", SOSP 2023).
+/// The eviction order of a memory cache: S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction",
+/// SOSP 2023).
 ///
-/// Most of what a cache takes in is asked for once and never again; it should leave soon. A new entry comes into the **small** queue,
-/// which has a tenth of the room. Used twice there it moves on to the **main** queue, else it leaves, and only its key is kept
-/// among the **ghosts**, of which there are as many as entries. What comes back while a ghost goes straight to the main queue. There the
-/// oldest leaves, unless it was used: then one use (of three at most) is taken off it and it goes around once more.
+/// Most entries of a cache are used once and should leave soon. A new entry joins the **small** queue, which has a tenth of the
+/// capacity.
+/// If it is used twice there, it moves to the **main** queue; otherwise it is removed, and only its key is kept among the
+/// **ghosts**, of
+/// which there are as many as entries. An entry that returns while its key is a ghost joins the main queue directly. In the main
+/// queue the
+/// oldest entry is removed, unless it was used: then one use (of three at most) is subtracted and it moves to the end.
 ///
-/// Measured against LRU and SIEVE (NSDI 2024) on the shapes of real traces: it finds more than LRU on all of them but a lone scan, by up
-/// to 12 points of hit ratio under Zipf's law. SIEVE is as good (2 points either way) while popularity stands still, but keeps nothing of
-/// a loop a bit larger than the cache, and loses up to 8 points where popularity shifts. The tests' `EvictionMeasurement` prints it.
+/// Measured against LRU and SIEVE (NSDI 2024) with the shapes of real traces, it has more hits than LRU on all of them except a
+/// lone scan,
+/// by up to 12 points of hit ratio under Zipf's law. SIEVE is as good (within 2 points) while popularity is constant, but keeps
+/// nothing of
+/// a loop slightly larger than the cache, and loses up to 8 points if popularity shifts. The tests' `EvictionMeasurement` prints
+/// the figures.
 ///
-/// A use only counts; nothing moves. Every operation is O(1), removals amortised: a turn in the main queue was paid by a use. Entries
-/// are known here by their indices, numbers that are given again once they are free.
+/// A use only increments a count; nothing moves. Every operation is O(1), amortised for removals: a use paid for each turn in the
+/// main
+/// queue. Entries are identified by their indices, which are reused once they are free.
 @usableFromInline
 struct S3FIFO: Sendable {
-  /// What goes to make room.
+  /// The entry to remove to make room.
   @usableFromInline
   enum Removal: Sendable {
-    /// The value at that index; the index stays taken by the key, now a ghost.
+    /// Remove the value at that index; the key keeps the index as a ghost.
     case value(at: Int)
-    /// All that is at that index, which is free now.
+    /// Remove everything at that index, which is free now.
     case all(at: Int)
   }
 
-  /// What is left to know of an entry that is replaced.
+  /// The state that a replaced entry passes to its successor.
   @usableFromInline
   struct Trace: Sendable {
     fileprivate let queue: Queue
@@ -37,11 +44,11 @@ struct S3FIFO: Sendable {
     var uses: UInt8
   }
 
-  /// What counts of uses.
+  /// Uses are counted up to this.
   private static let useLimit: UInt8 = 3
-  /// The uses that lead from the small queue to the main one.
+  /// The number of uses in the small queue that promote an entry to the main queue.
   private static let promotingUses: UInt8 = 2
-  /// The small queue's part of the room.
+  /// The small queue's share of the capacity, as a divisor.
   private static let smallDivisor = 10
 
   private var limits: MemoryCacheConfiguration
@@ -50,7 +57,7 @@ struct S3FIFO: Sendable {
   private var small = LinkedQueues.Queue()
   private var main = LinkedQueues.Queue()
   private var ghosts = LinkedQueues.Queue()
-  /// Until then the small queue need not be small: what it has no room for may stay in the main one.
+  /// Until the cache is full, the small queue's excess may be in the main queue.
   private var hasBeenFull = false
 
   @usableFromInline
@@ -60,13 +67,13 @@ struct S3FIFO: Sendable {
 
   @usableFromInline var count: Int { small.count + main.count }
 
-  /// Counts a use of the entry at an index.
   @usableFromInline
   mutating func use(_ index: Int) {
     if standings[index].uses < Self.useLimit { standings[index].uses += 1 }
   }
 
-  /// Gives a new entry its index, for which ``removal(forCost:count:)`` has made room; what replaces an entry follows its trace.
+  /// Assigns an index to a new entry, for which ``removal(forCost:count:)`` has made room; a replacement continues its
+  /// predecessor's trace.
   @usableFromInline
   mutating func insert(cost: Int, following trace: Trace?) -> Int {
     var standing = Standing(queue: !hasBeenFull && smallIsFull ? .main : .small, uses: 0)
@@ -77,7 +84,7 @@ struct S3FIFO: Sendable {
     return index
   }
 
-  /// Frees an index, of an entry or of a ghost.
+  /// Frees the index of an entry or ghost.
   @usableFromInline
   mutating func remove(_ index: Int) -> Trace {
     let standing = standings[index]
@@ -90,14 +97,14 @@ struct S3FIFO: Sendable {
     return Trace(queue: standing.queue, uses: standing.uses)
   }
 
-  /// Changes the limits; ``removal(forCost:count:)`` then says what goes for them.
+  /// Changes the limits; ``removal(forCost:count:)`` then returns the entries to remove.
   @usableFromInline
   mutating func setLimits(_ limits: MemoryCacheConfiguration) {
     self.limits = limits
     hasBeenFull = false
   }
 
-  /// What goes next to make room for so many entries of that cost together; nil once there is room. To be asked until then.
+  /// The next entry to remove to make room for `added` entries of that total cost; nil once there is room. Call it until then.
   @usableFromInline
   mutating func removal(forCost cost: Int, count added: Int) -> Removal? {
     while count > 0, !limits.allows(cost: totalCost + cost, count: count + added) {
@@ -122,7 +129,7 @@ struct S3FIFO: Sendable {
     return false
   }
 
-  /// Moves the oldest of the small queue on: to the main queue, or among the ghosts.
+  /// Moves the oldest entry of the small queue to the main queue or to the ghosts.
   private mutating func turnSmall() -> Removal? {
     guard let index = small.oldest else { return nil }
     let isPromoted = standings[index].uses >= Self.promotingUses
@@ -136,7 +143,7 @@ struct S3FIFO: Sendable {
     return .value(at: index)
   }
 
-  /// Lets the oldest of the main queue go around once more, or go.
+  /// Moves the oldest entry of the main queue to its end, or removes it.
   private mutating func turnMain() -> Removal? {
     guard let index = main.oldest else { return nil }
     if standings[index].uses == 0 {
@@ -150,11 +157,11 @@ struct S3FIFO: Sendable {
   }
 }
 
-/// Queues whose members are indices, numbers from 0, linked in one array.
+/// Queues whose members are indices, counted from 0, linked in one array.
 ///
-/// Every operation is O(1). An index that is freed is given again, so that nothing is allocated once the array has its size.
+/// Every operation is O(1). Freed indices are reused, so that nothing is allocated once the array is large enough.
 struct LinkedQueues: Sendable {
-  /// The ends of one queue, and what its members count and cost together.
+  /// The ends of a queue, and its members' count and total cost.
   struct Queue: Sendable {
     fileprivate(set) var oldest: Int?
     fileprivate var newest: Int?
@@ -164,7 +171,7 @@ struct LinkedQueues: Sendable {
 
   private struct Link: Sendable {
     var cost: Int
-    /// Of a free index: the next free one.
+    /// For a free index: the next free one.
     var newer: Int?
     var older: Int?
   }
@@ -172,7 +179,7 @@ struct LinkedQueues: Sendable {
   private var links: [Link] = []
   private var firstFree: Int?
 
-  /// An index that is in no queue yet.
+  /// Allocates an index that is in no queue yet.
   mutating func insert(cost: Int) -> Int {
     let link = Link(cost: cost)
     guard let index = firstFree else {
@@ -184,13 +191,13 @@ struct LinkedQueues: Sendable {
     return index
   }
 
-  /// Gives back an index that is in no queue.
+  /// Frees an index that is in no queue.
   mutating func free(_ index: Int) {
     links[index] = Link(cost: 0, newer: firstFree)
     firstFree = index
   }
 
-  /// Makes an index that is in no queue the newest of one.
+  /// Appends an index that is in no queue.
   mutating func append(_ index: Int, to queue: inout Queue) {
     links[index].newer = nil
     links[index].older = queue.newest
@@ -200,7 +207,7 @@ struct LinkedQueues: Sendable {
     queue.cost += links[index].cost
   }
 
-  /// Takes an index out of the queue that it is in.
+  /// Removes an index from its queue.
   mutating func unlink(_ index: Int, from queue: inout Queue) {
     let link = links[index]
     if let newer = link.newer { links[newer].older = link.older } else { queue.newest = link.older }

@@ -2,21 +2,22 @@ public import ImagePrimitives
 import Synchronization
 import Threads
 
-/// The threads on which caches do what is asked of them asynchronously, so that no disk ever holds up Swift's own threads.
+/// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads.
 ///
-/// What is asked is done in order, as many at once as there are threads. A call that is cancelled before its turn ends at once,
-/// and nothing of it is done.
+/// Calls start in order, as many at once as there are threads. A call that is cancelled before it starts ends at once and does
+/// nothing.
 public final class CacheQueries: Sendable {
   private let queue = WorkQueue<CacheJob>()
   private let threads: [WorkerThread]
 
-  /// Four threads for all caches of the process that have none of their own; they are never ended.
+  /// Four threads for all caches of the process without their own; they never end.
   public static let shared = CacheQueries(threads: 4)
 
-  /// Starts so many threads; traps where that is less than one. Where the system gives fewer, those do all; where it gives none, whoever
-  /// asks does it.
+  /// Starts `count` threads; traps if that is less than one. If the system provides fewer, those do all the work; if none, the
+  /// caller's thread
+  /// does it.
   public init(threads count: Int) {
-    trap(unless: count > 0, "a cache needs a thread to be asked on; \(count) were given")
+    trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
     let queue = queue
     var threads: [WorkerThread] = []
     for number in 0..<count {
@@ -33,13 +34,12 @@ public final class CacheQueries: Sendable {
     self.threads = threads
   }
 
-  /// Lets the threads end when they have done what was asked; nobody waits, as the last reference may go on one of them.
+  /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
   deinit { queue.close() }
 
-  /// Does `work` on one of the threads and returns what it returns.
+  /// Performs `work` on one of the threads and returns its result.
   ///
-  /// Throws what `work` throws, and `CancellationError` where the task was cancelled before its turn came: then `work` is not
-  /// called.
+  /// Throws the errors of `work`, and `CancellationError` if the task was cancelled before `work` started; then it isn't called.
   public func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     let job = CacheJob()
     return try await withTaskCancellationHandler {
@@ -59,7 +59,7 @@ public final class CacheQueries: Sendable {
   }
 }
 
-/// One call on its way: it is done or cancelled, exactly one of both.
+/// A pending call, which is either performed or cancelled, exactly once.
 private final class CacheJob: Sendable {
   private enum State {
     case new
@@ -69,7 +69,7 @@ private final class CacheJob: Sendable {
 
   private let state = Mutex(State.new)
 
-  /// Keeps what ends the call until its turn comes; false where it was cancelled already, and so has ended.
+  /// Keeps the closure that ends the call until its turn; false if the call was cancelled already, and so has ended.
   func wait(_ end: @escaping @Sendable (_ isCancelled: Bool) -> Void) -> Bool {
     let isCancelled = state.withLock { state in
       if case .ended = state { return true }
@@ -93,24 +93,25 @@ private final class CacheJob: Sendable {
   }
 }
 
-/// A cached image with its bytes.
+/// A cached image and its bytes.
 public struct CachedData: Sendable, Hashable {
-  /// Its bytes as they came, which have the record's checksum.
+  /// Its bytes as stored, which match the record's checksum.
   public let bytes: [UInt8]
-  /// What the record says of it.
+  /// The head of its record.
   public let head: EntryHead
-  /// Whether it is too old by the rules of the cache: there, but to be asked for again.
+  /// Whether it has expired by the cache's rules, so that it should be revalidated.
   public let isExpired: Bool
 }
 
-/// Whole images by their identity, for callers that have no batch. Each has an asynchronous form in ``AsyncImageCache``.
+/// Images by identity, for callers without a batch. Each method has an asynchronous form in ``AsyncImageCache``.
 extension ImageCache {
-  /// The image of an identity, fresh or expired; nil where there is none.
+  /// The image of an identity, fresh or expired; nil if there is none.
   ///
-  /// The body is checked. One that is damaged is a miss, and where the cache may be written its record is removed, so that it is
-  /// fetched again. Where the image depends on headers of the request (``EntryHead/hasVary``), it is for the caller to compare
-  /// them, by ``CacheReader/vary(of:identity:)``. Where the cache expires by access, the access is noted, at most hourly an
-  /// entry. Throws where the disk fails.
+  /// The body is verified. A damaged one counts as a miss, and its record is removed if the cache is writable, so that it is
+  /// fetched again. If
+  /// the image depends on request headers (``EntryHead/hasVary``), the caller must compare them by
+  /// ``CacheReader/vary(of:identity:)``. If the
+  /// cache expires by access, the use is recorded, at most hourly per entry. Throws if the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     try identity.withRawBytes { (identity) throws(CacheError) in
       let key = CacheKey(identity: identity)
@@ -129,7 +130,7 @@ extension ImageCache {
     }
   }
 
-  /// Whether an image of that identity is cached and not too old; its body is not read.
+  /// Whether an unexpired image of that identity is cached; its body isn't read.
   public func contains(identity: [UInt8]) throws(CacheError) -> Bool {
     try identity.withRawBytes { (identity) throws(CacheError) in
       try read { (reader) throws(CacheError) in
@@ -138,18 +139,19 @@ extension ImageCache {
     }
   }
 
-  /// Removes what is cached under an identity; says whether something was.
+  /// Removes the entry of an identity; returns whether there was one.
   @discardableResult
   public func remove(identity: [UInt8]) throws(CacheError) -> Bool {
     try identity.withRawBytes { (identity) throws(CacheError) in try remove(identity: identity) }
   }
 
-  /// Stores an image from its bytes, as they are, in place of what was cached under the identity; returns once that is on the
-  /// disk.
+  /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk.
   ///
-  /// `url` is the URL as it was first written, which exports go by. Of both, credentials must be gone. `proof` says what is known
-  /// of the bytes; without it they count as unproven, and the format is that of the first bytes. `lifetime` takes the place of
-  /// the cache's rule. Throws as ``write(_:)``.
+  /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `proof` describes
+  /// the bytes;
+  /// without it they count as unverified, and their first bytes determine the format. `lifetime` overrides the cache's rule. Throws
+  /// like
+  /// ``write(_:)``.
   public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
@@ -189,7 +191,7 @@ extension ImageCache {
   }
 
   private func store(_ entry: NewEntry, _ bytes: UnsafeRawBufferPointer) throws(CacheError) {
-    // A large body is written before the transaction, which keeps every other writer waiting.
+    // A large body is written before the transaction, which blocks all other writers.
     let body = bytes.count > Self.maximumInlineBytes ? NewBody.staged(try stage(bytes)) : .bytes(bytes)
     try write { (writer) throws(CacheError) in try writer.store(entry, body: body) }
   }
@@ -202,7 +204,7 @@ extension ImageCache {
 }
 
 extension LookUp {
-  /// What is cached, fresh or not.
+  /// The head of a cached entry, fresh or expired.
   fileprivate var head: EntryHead? {
     switch self {
     case .fresh(let head), .expired(let head): head

@@ -2,20 +2,22 @@
 import CAVIF
 public import ImagePrimitives
 
-/// AVIF by libavif: still images, grids and sequences, 8 to 12 bits a sample, with or without alpha.
+/// AVIF by libavif: still images, grids and sequences, 8 to 12 bits per sample, with or without alpha.
 ///
-/// What is read, and how strictly, is what Pillow's plug-in asks of libavif too: `clap` and `pixi` boxes may be wrong or absent, and a clean
-/// aperture (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif knows no warnings; before its version 1.0 it lets
-/// dav1d write what that finds odd to standard error.
+/// It reads the same files as strictly as Pillow's plug-in: `clap` and `pixi` boxes may be wrong or missing, and a clean aperture
+/// (`clap`) crops
+/// nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif reports no warnings; before version 1.0 it lets dav1d
+/// print its
+/// warnings to standard error.
 ///
-/// A frame is decoded in one call that cannot be interrupted, so that ``DecodingLimits/maximumTime`` is looked at between frames.
+/// A frame is decoded in one call that can't be interrupted, so ``DecodingLimits/maximumTime`` is checked between frames.
 public struct AVIFCoder: ImageCoder {
   public init() {}
 
   public func canDecode(_ format: ImageFormat) -> Bool { format == .avif }
 
-  /// Reads the boxes `ftyp`, `meta` and, of a sequence, `moov`, wherever they stand, and where colours are told there only, the first bytes of
-  /// the picture.
+  /// Reads the boxes `ftyp`, `meta` and, for a sequence, `moov`, at any position, and if only the picture states its colours, its
+  /// first bytes.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     try AVIFDecoder.opening(prefix, isComplete: isComplete).header
   }
@@ -44,7 +46,7 @@ public struct AVIFCoder: ImageCoder {
     }
   }
 
-  /// Decodes every frame, and makes no pixels of them.
+  /// Decodes every frame without converting it to pixels.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
     let deadline = DecodingDeadline(limits)
     let decoder = try AVIFDecoder.opening(bytes, within: limits)
@@ -60,19 +62,21 @@ public struct AVIFCoder: ImageCoder {
   }
 }
 
-/// What libavif and dav1d hold while they decode the frames of a file that keeps to its header.
+/// The memory that libavif and dav1d use to decode the frames of a file, if they match its header.
 struct AVIFMemory {
   private let framePixels: Int
   private let bytesPerPixel: Int
   private let decoders: Int
 
-  /// Pixels beyond those of the header that a coded frame may have: the cells of a grid reach beyond its right and lower edges.
+  /// The pixels that a coded frame may have beyond those of the header: the cells of a grid extend beyond its right and lower
+  /// edges.
   private static let sparePixels = 512 * 512
-  /// Tables and rows of one dav1d, of which there is one an item of a grid.
+  /// Tables and rows of one dav1d instance, of which there is one per item of a grid.
   private static let bytesPerDecoder = 2 << 20
-  /// Frames of a sequence that later ones may refer to (AV1 specification, section 3: `NUM_REF_FRAMES`), the one that is decoded, and the last one.
+  /// Frames of a sequence that later ones may refer to (AV1 specification, section 3: `NUM_REF_FRAMES`), the current one, and the
+  /// last one.
   private static let framesOfSequence = 10
-  /// A still frame, and the grid that it is copied to or what it is scaled from.
+  /// A still frame, and the grid that it is copied to or its scaled copy.
   private static let framesOfStill = 2
 
   init(header: ImageHeader, format: avifPixelFormat, depth: Int, items: Int) {
@@ -85,24 +89,24 @@ struct AVIFMemory {
       default: 6
       }
     let sampleBytes = depth > 8 ? 2 : 1
-    // Alpha is monochrome, but may be coded with chroma planes of the smallest kind.
+    // Alpha is monochrome but may be coded with subsampled chroma planes.
     let frameBytes = (halfSamples + (header.hasAlpha ? 3 : 0)) * sampleBytes
     let frames = header.isAnimated ? Self.framesOfSequence : Self.framesOfStill
-    // Beside samples, dav1d keeps motion vectors, segments and filter levels.
+    // Besides samples, dav1d stores motion vectors, segments and filter levels.
     bytesPerPixel = (frameBytes * frames + 1) / 2 + (header.hasAlpha ? 2 : 1)
     decoders = max(1, items) + (header.hasAlpha ? 1 : 0)
   }
 
-  /// Bytes at most; `Int.max` where they do not fit.
+  /// The maximum number of bytes, saturated.
   var bytes: Int {
     let (pictures, overflow) = framePixels.multipliedReportingOverflow(by: bytesPerPixel)
     return overflow ? .max / 2 : min(pictures, .max / 4) + decoders * Self.bytesPerDecoder
   }
 
-  /// Pixels that a coded frame may have.
+  /// The maximum number of pixels of a coded frame.
   static func framePixels(of size: ImageSize) -> Int { min(size.pixels, .max / 2) + sparePixels }
 
-  /// Bytes of the pixels that a decode keeps of `frames` frames, and of those it makes on the way.
+  /// The size of the pixels that a decode keeps for `frames` frames, and of intermediate ones, in bytes.
   static func bytes(of header: ImageHeader, frames: Int, decodedTo size: ImageSize) -> Int {
     let steps = (header.orientation == 1 ? 0 : 1) + (size == header.displaySize ? 0 : 1)
     let (kept, overflow) = (size.pixels * 4).multipliedReportingOverflow(by: frames)

@@ -2,9 +2,9 @@
 import CAVIF
 import ImagePrimitives
 
-/// A file in libavif's decoder, from its boxes to its last frame.
+/// libavif's decoder for one file, from its boxes to its last frame.
 struct AVIFDecoder: ~Copyable {
-  /// How often an animation is shown; 0: for ever.
+  /// How often an animation is shown; 0: forever.
   let loopCount: Int
   private let items: Int
   private let avif: CAVIFFunctions
@@ -25,7 +25,7 @@ struct AVIFDecoder: ~Copyable {
     decoder.pointee.maxThreads = 1
     decoder.pointee.strictFlags = AVIF_STRICT_ALPHA_ISPE_REQUIRED.rawValue
     decoder.pointee.imageCountLimit = AVIFStructure.maximumFrames
-    // Of a whole file they are read, so that one that is cut within them is found; they lie anywhere, so that a prefix has to do without.
+    // Read metadata of a complete file, to detect truncation inside it; its position is arbitrary, so don't require it in a prefix.
     decoder.pointee.ignoreExif = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
     decoder.pointee.ignoreXMP = avifBool(isComplete ? AVIF_FALSE : AVIF_TRUE)
   }
@@ -36,10 +36,10 @@ struct AVIFDecoder: ~Copyable {
     input.deallocate()
   }
 
-  /// A decoder that has read the boxes of `bytes`, which have to outlive it.
+  /// A decoder that has read the boxes of `bytes`, which must outlive it.
   static func opening(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> AVIFDecoder {
     guard ImageFormat(prefix: bytes) == .avif else {
-      throw ImageError(.notAnImage, "not an AVIF file: it does not begin with a file type box (ftyp) of brand avif or avis")
+      throw ImageError(.notAnImage, "not an AVIF file: it doesn't start with a file type box (ftyp) of brand avif or avis")
     }
     let structure = try AVIFStructure(of: bytes)
     let avif = try CAVIFFunctions.loaded()
@@ -48,18 +48,18 @@ struct AVIFDecoder: ~Copyable {
     return decoder
   }
 
-  /// A decoder for the frames of a whole file, which is within `limits`.
+  /// A decoder for the frames of a complete file that is within `limits`.
   static func opening(_ bytes: UnsafeRawBufferPointer, within limits: DecodingLimits) throws(ImageError) -> AVIFDecoder {
     let decoder = try opening(bytes, isComplete: true)
     let header = decoder.header
     try limits.check(header.size)
     try limits.check(frames: header.frames)
-    // A coded frame of another size than its box says would be scaled to it.
+    // libavif would scale a coded frame whose size differs from its box.
     decoder.decoder.pointee.imageSizeLimit = UInt32(clamping: AVIFMemory.framePixels(of: header.size))
     return decoder
   }
 
-  /// What the boxes say.
+  /// The header as stated by the boxes.
   var header: ImageHeader {
     let image = decoder.pointee.image.pointee
     let frames = Int(decoder.pointee.imageCount)
@@ -74,13 +74,12 @@ struct AVIFDecoder: ~Copyable {
     )
   }
 
-  /// What decoding its frames takes.
+  /// The memory needed to decode its frames.
   var memory: AVIFMemory {
     let image = decoder.pointee.image.pointee
     return AVIFMemory(header: header, format: image.yuvFormat, depth: Int(image.depth), items: items)
   }
 
-  /// How long the current frame is shown.
   var frameDuration: Duration {
     let timing = decoder.pointee.imageTiming
     guard timing.timescale > 0 else { return Animation.Frame.duration(milliseconds: 0) }
@@ -88,12 +87,11 @@ struct AVIFDecoder: ~Copyable {
     return Animation.Frame.duration(milliseconds: Int(min(milliseconds.rounded(), 1e12)))
   }
 
-  /// Decodes the next frame.
   func next() throws(ImageError) {
     try check(avif.decoderNextImage(decoder))
   }
 
-  /// The pixels of the next frame, upright, reduced to `size`.
+  /// The pixels of the next frame, upright and reduced to `size`.
   func nextPixels(_ size: ImageSize) throws(ImageError) -> PixelBuffer {
     let header = header
     try next()
@@ -101,7 +99,8 @@ struct AVIFDecoder: ~Copyable {
     let decodedSize = ImageSize(width: Int(image.pointee.width), height: Int(image.pointee.height))
     guard decodedSize == header.size else {
       throw .undecodable(
-        "the AVIF container says \(header.size.width) x \(header.size.height), its picture \(decodedSize.width) x \(decodedSize.height) pixels"
+        "the AVIF container says \(header.size.width) x \(header.size.height) pixels, "
+          + "its picture \(decodedSize.width) x \(decodedSize.height)"
       )
     }
     let pixels = try PixelBuffer(size: decodedSize) { pixels throws(ImageError) in
@@ -110,7 +109,7 @@ struct AVIFDecoder: ~Copyable {
     return pixels.upright(orientation: header.orientation).reduced(to: size)
   }
 
-  /// Converts a corner of the current frame, which fails where all of it would.
+  /// Converts a corner of the current frame, which fails if converting all of it would.
   func checkColors() throws(ImageError) {
     let image = decoder.pointee.image!
     guard let corner = avif.imageCreateEmpty() else { throw ImageError(.outOfMemory, "libavif: out of memory") }
@@ -139,14 +138,14 @@ struct AVIFDecoder: ~Copyable {
   }
 }
 
-/// The bytes that libavif reads through an `avifIO`, and how far it wanted to read where they are only a prefix.
+/// The bytes that libavif reads through an `avifIO`, and how far beyond a prefix it wanted to read.
 struct AVIFInput {
   let bytes: UnsafeRawBufferPointer
   let isComplete: Bool
-  /// The end of the furthest range that was asked for beyond a prefix; 0: none was.
+  /// The end of the furthest range requested beyond a prefix; 0 if none was.
   private(set) var wantedBytes = 0
 
-  /// What a file of unknown length is taken to have at most: libavif holds sizes in it against that.
+  /// The assumed maximum size of a file with unknown length, against which libavif checks sizes in the file.
   private static let maximumFileBytes: UInt64 = 1 << 30
 
   init(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) {
@@ -154,7 +153,7 @@ struct AVIFInput {
     self.isComplete = isComplete
   }
 
-  /// An `avifIO` over `input`, which has to outlive it, as do its bytes.
+  /// An `avifIO` for `input`, which must outlive it, as must its bytes.
   static func makeIO(over input: UnsafeMutablePointer<AVIFInput>) -> avifIO {
     avifIO(
       destroy: nil,
@@ -171,7 +170,8 @@ struct AVIFInput {
     )
   }
 
-  /// What `avifIOReadFunc` asks for: of a whole file, what is there of the range; of a prefix, all of it or a note that more is wanted.
+  /// Implements `avifIOReadFunc`: for a complete file, returns the available part of the range; for a prefix, all of it or a
+  /// request for more.
   private mutating func read(_ size: Int, at offset: UInt64, into out: inout avifROData) -> avifResult {
     let (end, overflow) = offset.addingReportingOverflow(UInt64(size))
     if overflow || end > UInt64(bytes.count) {
@@ -189,14 +189,14 @@ struct AVIFInput {
 }
 
 extension CAVIFFunctions {
-  /// libavif, which is loaded the first time; throws ``ImageError/Kind/unavailable`` where it is not installed.
+  /// libavif, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
   static func loaded() throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
       let problem = String(cString: cavif_problem())
-      // What to do comes first, as some reports cut what is long.
+      // The advice comes first, since some reports truncate long messages.
       throw ImageError(
         .unavailable,
-        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which cannot be loaded: \(problem)"
+        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(problem)"
       )
     }
     return functions.pointee

@@ -3,18 +3,19 @@ import CAVIF
 import ImagePrimitives
 
 extension avifImage {
-  /// The EXIF orientation, 1…8, that turns and mirrors as `irot` and `imir` do: first anti-clockwise in quarters, then along an axis (ISO/IEC
-  /// 23000-22, section 7.3.6.7).
+  /// The EXIF orientation, 1…8, that equals `irot` and `imir`: first a rotation anti-clockwise in quarters, then mirroring (ISO/IEC
+  /// 23000-22,
+  /// section 7.3.6.7).
   ///
-  /// EXIF's own is not looked at: the boxes are what counts, and say the same in files of careful encoders.
+  /// The EXIF metadata itself is ignored: the boxes are authoritative, and careful encoders write both alike.
   var exifOrientation: Int {
     let angle = transformFlags & AVIF_TRANSFORM_IROT.rawValue != 0 ? Int(irot.angle & 3) : 0
     guard transformFlags & AVIF_TRANSFORM_IMIR.rawValue != 0 else { return [1, 8, 3, 6][angle] }
-    // Mode 0 exchanges top and bottom, mode 1 left and right.
+    // Mode 0 swaps top and bottom, mode 1 left and right.
     return imir.mode == 0 ? [4, 5, 2, 7][angle] : [2, 7, 4, 5][angle]
   }
 
-  /// How samples make colours.
+  /// The colour model of the samples.
   var colorSpace: ImageHeader.ColorSpace? {
     switch yuvFormat {
     case AVIF_PIXEL_FORMAT_NONE: nil
@@ -24,9 +25,9 @@ extension avifImage {
   }
 }
 
-/// Making RGBA of 8 bits of a decoded picture.
+/// Conversion of a decoded picture to 8-bit RGBA.
 extension UnsafePointer<avifImage> {
-  /// Writes `width * height * 4` bytes to `pixels`, upright or not as they are stored, not premultiplied.
+  /// Writes `width * height * 4` bytes to `pixels`, in the stored orientation, not premultiplied.
   func convert(into pixels: UnsafeMutableBufferPointer<UInt8>, by avif: CAVIFFunctions) -> avifResult {
     guard pointee.losesLowBits else { return convertDirectly(into: pixels, by: avif) }
     guard let shallow = avif.imageCreateEmpty() else { return AVIF_RESULT_OUT_OF_MEMORY }
@@ -45,7 +46,7 @@ extension UnsafePointer<avifImage> {
     return avif.imageYUVToRGB(self, &target)
   }
 
-  /// Makes `target` the picture with the highest 8 bits of each sample.
+  /// Copies the picture to `target` with the highest 8 bits of each sample.
   private func copyHighBits(to target: UnsafeMutablePointer<avifImage>, by avif: CAVIFFunctions) -> avifResult {
     let copied = avif.imageCopy(target, self, 0)
     guard copied == AVIF_RESULT_OK else { return copied }
@@ -66,14 +67,15 @@ extension UnsafePointer<avifImage> {
 }
 
 extension avifImage {
-  /// Whether libavif from 1.0 on would drop the lowest bits before it makes colours. This older one computes in full depth for some formats and
-  /// with another filter for others; what is seen should not depend on whose libavif it is.
+  /// Whether libavif 1.0 and later would drop the lowest bits before converting colours. Older versions compute some formats in
+  /// full depth and
+  /// use another filter for others; the result shouldn't depend on the version.
   fileprivate var losesLowBits: Bool {
     guard depth > 8, yuvFormat != AVIF_PIXEL_FORMAT_YUV400 else { return false }
     return alphaPlane == nil || (depth > 10 && yuvFormat != AVIF_PIXEL_FORMAT_YUV420)
   }
 
-  /// The planes that it can have, in the same order for images of one format.
+  /// The planes that it can have, in the same order for all images of a format.
   fileprivate func planes(by avif: CAVIFFunctions) -> [Plane] {
     var info = avifPixelFormatInfo()
     avif.getPixelFormatInfo(yuvFormat, &info)
@@ -89,9 +91,8 @@ extension avifImage {
   }
 }
 
-/// Samples of one kind.
 private struct Plane {
-  /// Nil where the image has none.
+  /// Nil if the image doesn't have this plane.
   let start: UnsafeMutablePointer<UInt8>?
   let rowBytes: Int
   let width: Int

@@ -1,27 +1,28 @@
 import ImagePrimitives
 
-/// What libavif does not tell of a file or has no limit for, by a look of our own at its boxes (ISO/IEC 14496-12, section 4.2).
+/// Properties of a file that libavif doesn't report or limit, parsed from its boxes (ISO/IEC 14496-12, section 4.2).
 ///
-/// libavif looks the entries of some tables up one in another, entry by entry, and allocates for every box: a megabyte of them could keep it busy
-/// for minutes. Boxes that are wrong are left for it to refuse.
+/// libavif looks up entries of some tables one by one in other tables, and allocates memory for every box: a megabyte of them could
+/// keep it
+/// busy for minutes. Malformed boxes are left for libavif to reject.
 struct AVIFStructure {
-  /// Entries of the item information box.
+  /// The number of entries in the item information box.
   private(set) var items = 0
-  /// How often an animation is shown; 0: for ever.
+  /// How often an animation is shown; 0: forever.
   private(set) var loopCount = 0
   private var boxes = 0
   private var tableBytes = 0
   private var hasTrack = false
   private let bytes: ByteView
 
-  /// Frames of a sequence at most.
+  /// The maximum number of frames in a sequence.
   static let maximumFrames: UInt32 = 65_536
   private static let maximumBoxes = 10_000
-  /// As many as 5,000 frames with alpha, or a grid of 5,000 cells, take.
+  /// Enough for 5,000 frames with alpha or a grid of 5,000 cells.
   private static let maximumTableBytes = 512 << 10
   private static let maximumDepth = 8
 
-  /// Reads the boxes that are there; throws where there are too many.
+  /// Reads the available boxes; throws if there are too many.
   init(of bytes: UnsafeRawBufferPointer) throws(ImageError) {
     self.bytes = ByteView(bytes)
     try walk(0..<bytes.count, depth: 0)
@@ -48,7 +49,7 @@ struct AVIFStructure {
       hasTrack = true
       try walk(box.body, depth: depth + 1)
     } else if box.isAny(of: ["meta"]) {
-      // A full box: version and flags come first.
+      // In a full box, version and flags come first.
       try walk(min(box.body.lowerBound + 4, box.body.upperBound)..<box.body.upperBound, depth: depth + 1)
     } else if box.isAny(of: ["iinf", "iloc", "iref", "ipma", "stsd", "stts", "stsc", "stsz", "stco", "co64", "stss"]) {
       tableBytes += box.body.count
@@ -61,22 +62,23 @@ struct AVIFStructure {
 }
 
 extension ByteView {
-  /// ISO/IEC 14496-12, section 8.11.6: 16 bits in version 0. No more than the box has room for.
+  /// The number of items (ISO/IEC 14496-12, section 8.11.6; 16 bits in version 0), limited to what the box has room for.
   fileprivate func itemCount(of body: Range<Int>) -> Int? {
     let start = body.lowerBound
     let count = byte(at: start) == 0 ? bigEndian16(at: start + 4) : bigEndian32(at: start + 4)
     return count.map { min($0, body.count / 12) }
   }
 
-  /// How often a track is shown: its edit list is repeated until it fills the track's duration (ISO/IEC 23008-12, section 9.6.1). A track without one
-  /// is shown for ever, as browsers show it.
+  /// How often a track is shown: its edit list is repeated until it fills the track's duration (ISO/IEC 23008-12, section 9.6.1). A
+  /// track without
+  /// an edit list is shown forever, as in browsers.
   fileprivate func loopCount(ofTrack body: Range<Int>) -> Int {
     guard let edits = firstBox("edts", in: body), let list = firstBox("elst", in: edits) else { return 0 }
     guard let head = bigEndian32(at: list.lowerBound), head & 1 != 0 else { return 1 }
     guard let track = firstBox("tkhd", in: body), let version = byte(at: track.lowerBound) else { return 0 }
     let trackDuration = duration(at: track.lowerBound + (version == 1 ? 28 : 20), isLong: version == 1)
     let editDuration = duration(at: list.lowerBound + 8, isLong: head >> 24 == 1)
-    // All bits set: the track goes on without end.
+    // If all bits are set, the track repeats without end.
     guard let trackDuration, let editDuration, editDuration > 0, trackDuration != .max else { return 0 }
     return max(1, Int(clamping: (trackDuration - 1) / editDuration + 1))
   }
@@ -90,7 +92,7 @@ extension ByteView {
 
 /// A box of an ISO base media file (ISO/IEC 14496-12, section 4.2).
 struct FileBox {
-  /// Where its content lies in the file.
+  /// The range of its content in the file.
   let body: Range<Int>
   private let type: Int
 
@@ -99,7 +101,6 @@ struct FileBox {
     self.body = body
   }
 
-  /// Whether its type is one of those.
   func isAny(of types: [StaticString]) -> Bool { types.contains { Self.code($0) == type } }
 
   fileprivate static func code(_ type: StaticString) -> Int {
@@ -108,7 +109,7 @@ struct FileBox {
 }
 
 extension ByteView {
-  /// The box that begins at `offset` and ends within `range`; nil where there is none.
+  /// The box that starts at `offset` and ends within `range`; nil if there is none.
   func box(at offset: Int, within range: Range<Int>) -> FileBox? {
     guard let size = bigEndian32(at: offset), let type = bigEndian32(at: offset + 4) else { return nil }
     var start = offset + 8
@@ -124,7 +125,7 @@ extension ByteView {
     return FileBox(type: type, body: start..<offset + length)
   }
 
-  /// The content of the first box of that type among those in `range`.
+  /// The content of the first box of that type in `range`.
   func firstBox(_ type: StaticString, in range: Range<Int>) -> Range<Int>? {
     var offset = range.lowerBound
     while let box = box(at: offset, within: range) {

@@ -1,24 +1,26 @@
 public import ImagePrimitives
 
-/// GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation; it is not written.
+/// Decodes GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation.
 ///
-/// Frames are shown over one another as they say. A first frame larger than the screen enlarges it; what later ones have outside
-/// of it is dropped, as in browsers. An image whose first frame names a transparent colour begins transparent, and others in the
-/// screen's background colour. How often an animation is shown is the number in the file, and once where there is none.
+/// Frames are composed as they specify. A first frame larger than the screen enlarges it; parts of later frames outside it are
+/// dropped, as
+/// in browsers. An image whose first frame has a transparent colour starts transparent, others in the screen's background colour.
+/// An animation is shown as often as the file says, or once if it doesn't.
 ///
-/// Any code without a meaning, and a picture that is cut, in whatever frame, are errors. A file without its trailer, or one that
-/// goes on with something that is no block, ends there with a warning.
+/// Invalid codes and truncated pictures, in any frame, are errors. A file that lacks its trailer, or has something other than a
+/// block after a
+/// frame, ends there with a warning.
 public struct GIFCoder: ImageCoder {
   public init() {}
 
   public func canDecode(_ format: ImageFormat) -> Bool { format == .gif }
 
-  /// Reads all blocks up to the first frame, of which the size depends, and those behind it that are there.
+  /// Reads all blocks up to the first frame, which affects the size, and the available ones after it.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try GIFHeader(ByteView(prefix), isComplete: isComplete), isComplete: isComplete)
   }
 
-  /// Decodes to RGBA, each frame whole as it is shown.
+  /// Decodes to RGBA, each frame complete as displayed.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
@@ -30,7 +32,7 @@ public struct GIFCoder: ImageCoder {
     let isStill = options.firstFrameOnly || header.frames == 1
     try limits.check(frames: header.frames)
     let size = options.decodedSize(of: header.size)
-    // The canvas, what it showed before, and all that is kept of it.
+    // The canvas, its previous state, and the frames that are kept.
     let memory = header.size.pixels * 8 + (isStill ? 1 : header.frames) * size.pixels * 4 + GIFStream.tablesInBytes
     let deadline = DecodingDeadline(limits)
     return try limits.spending(memory) { () throws(ImageError) in
@@ -60,7 +62,7 @@ public struct GIFCoder: ImageCoder {
     }
   }
 
-  /// Follows every frame's codes, and makes no pixel of them.
+  /// Checks every frame's codes without producing pixels.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
     let header = try header(of: bytes, isComplete: true)
     try limits.check(header.size)
@@ -91,18 +93,18 @@ extension ImageHeader {
   }
 }
 
-/// The screen on which frames are drawn one over another.
+/// The screen on which frames are composed.
 struct GIFCanvas {
-  /// What it shows now.
+  /// The current contents.
   var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
 
   private let size: ImageSize
   private var bytes: [UInt8]
   private let background: UInt32
-  /// What it showed before a frame that is to be taken away again.
+  /// The contents before a frame that will be removed again.
   private var saved: [UInt8] = []
 
-  /// A screen of one colour, RGBA in the order of memory.
+  /// A screen of one colour, RGBA in memory order.
   init(size: ImageSize, background: UInt32) {
     self.size = size
     self.background = background
@@ -110,13 +112,12 @@ struct GIFCanvas {
     if background != 0 { fill(0..<size.width, 0..<size.height, with: background) }
   }
 
-  /// Begins to draw a frame.
   mutating func begin(_ frame: GIFStream.Frame) {
     if frame.control.disposal == .previous { saved = bytes }
   }
 
-  /// Draws a row of a frame's pixels, `y` from its top; what lies outside of the screen is dropped, and a colour of 0 leaves what
-  /// is there.
+  /// Draws row `y` of a frame, counted from its top; pixels outside the screen are dropped, and a colour of 0 leaves the existing
+  /// pixel.
   mutating func draw(_ indices: UnsafeBufferPointer<UInt8>, y: Int, of frame: GIFStream.Frame, _ palette: [UInt32]) {
     let row = frame.top + y
     let visible = min(indices.count, size.width - frame.left)
@@ -132,7 +133,7 @@ struct GIFCanvas {
     }
   }
 
-  /// Makes room for the next frame.
+  /// Disposes of a frame before the next one is drawn.
   mutating func dispose(_ frame: GIFStream.Frame) {
     switch frame.control.disposal {
     case .keep: break
@@ -140,7 +141,7 @@ struct GIFCanvas {
       bytes = saved
       saved = []
     case .background:
-      // Where a frame has a transparent colour, browsers and others make its area transparent.
+      // If a frame has a transparent colour, browsers and other programs make its area transparent.
       let color = frame.control.transparentIndex == nil ? background : 0
       let right = min(size.width, frame.left + frame.size.width)
       let bottom = min(size.height, frame.top + frame.size.height)

@@ -1,18 +1,19 @@
 import ImagePrimitives
 
-/// What a GIF's blocks say of it, read without unpacking any picture (GIF89a specification, sections 17 to 27).
+/// The properties of a GIF in its blocks, read without decompressing pictures (GIF89a specification, sections 17 to 27).
 ///
-/// The canvas is the logical screen, enlarged where the first frame lies partly outside of it, as browsers and Pillow have it.
-/// All blocks of a whole file are walked, of a prefix those that are there.
+/// The canvas is the logical screen, enlarged if the first frame is partly outside it, as in browsers and Pillow. For a complete
+/// file all blocks
+/// are read, for a prefix the available ones.
 struct GIFHeader {
   private(set) var size: ImageSize
-  /// Pictures whose descriptors were seen.
+  /// The number of pictures whose descriptors were read.
   private(set) var frames = 0
-  /// Whether the first frame has a transparent colour, so that the canvas begins transparent.
+  /// Whether the first frame has a transparent colour, so that the canvas starts transparent.
   private(set) var beginsTransparent = false
-  /// Whether pixels can be transparent: from the beginning, or where a frame that was seen is taken away.
+  /// Whether pixels can be transparent: from the start, or because a frame's disposal clears its area.
   private(set) var hasAlpha = false
-  /// Whether an extension says how often the frames are shown, which is only there where they move.
+  /// Whether an extension has a loop count, which only animations have.
   private(set) var hasLoopCount = false
   private(set) var profile: ICCProfile?
   private let bytes: ByteView
@@ -23,7 +24,7 @@ struct GIFHeader {
     self.bytes = bytes
     self.isComplete = isComplete
     guard bytes.matches("GIF87a") || bytes.matches("GIF89a") else {
-      throw ImageError(.notAnImage, "not a GIF file: it begins neither with GIF87a nor with GIF89a")
+      throw ImageError(.notAnImage, "not a GIF file: it starts neither with GIF87a nor with GIF89a")
     }
     guard let width = bytes.littleEndian16(at: 6), let height = bytes.littleEndian16(at: 8), let flags = bytes.byte(at: 10) else {
       throw .endsEarly("GIF", needed: 13, of: bytes.count, isComplete: isComplete)
@@ -47,14 +48,14 @@ struct GIFHeader {
       case nil where frames == 0:
         throw .endsEarly("GIF", needed: block + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
       default:
-        // The trailer, the end of what is here, or no block at all: whoever decodes judges which it is.
+        // The trailer, the end of the prefix, or something other than a block; decoding will distinguish them.
         offset = nil
       }
     }
     guard frames > 0 else { throw .undecodable("the GIF file has no picture") }
   }
 
-  /// Section 20; of the first frame, the whole descriptor has to be there.
+  /// Section 20; the first frame's descriptor must be complete.
   private mutating func readDescriptor(at offset: Int) throws(ImageError) {
     if frames == 0 {
       guard let left = bytes.littleEndian16(at: offset + 1), let top = bytes.littleEndian16(at: offset + 3),
@@ -69,18 +70,18 @@ struct GIFHeader {
     frames += 1
   }
 
-  /// Where the block after a picture begins; nil beyond what is here.
+  /// The offset of the block after a picture; nil if it is beyond the available bytes.
   private func endOfPicture(at offset: Int) -> Int? {
     guard let flags = bytes.byte(at: offset + 9) else { return nil }
-    // Behind the colours, a byte with the size of codes.
+    // After the colour table, one byte has the minimum code size.
     return endOfSubBlocks(at: offset + Self.descriptorLength + Self.lengthOfColors(flags) + 1)
   }
 
-  /// Sections 23 and 26; returns where the next block begins, nil beyond what is here.
+  /// Sections 23 and 26; returns the offset of the next block, nil if it is beyond the available bytes.
   private mutating func readExtension(at offset: Int) throws(ImageError) -> Int? {
     guard let end = endOfSubBlocks(at: offset + 2) else {
       guard frames == 0 else { return nil }
-      // How long it is, its last sub-block tells, and that is not here.
+      // The last sub-block, which would end the extension, isn't available.
       throw .endsEarly("GIF", needed: bytes.count + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
     }
     let first = bytes.subBlock(at: offset + 2)
@@ -94,7 +95,7 @@ struct GIFHeader {
     return end
   }
 
-  /// The offset behind a row of sub-blocks and the empty one that ends it (section 15); nil beyond what is here.
+  /// The offset after a series of sub-blocks and the empty one that ends it (section 15); nil if it is beyond the available bytes.
   private func endOfSubBlocks(at start: Int) -> Int? {
     var offset = start
     while let length = bytes.byte(at: offset) {
@@ -104,7 +105,7 @@ struct GIFHeader {
     return nil
   }
 
-  /// Calls `body` with the data of a row of sub-blocks, joined.
+  /// Calls `body` with the concatenated data of a series of sub-blocks.
   private func withSubBlocks<Result>(from start: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     var data: [UInt8] = []
     var block = bytes.subBlock(at: start)
@@ -118,28 +119,28 @@ struct GIFHeader {
   /// The introducer and nine bytes.
   private static let descriptorLength = 10
 
-  /// Bytes of the colour table that the flags of a screen or a picture announce (section 18).
+  /// The size of the colour table that the flags of a screen or picture declare, in bytes (section 18).
   private static func lengthOfColors(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
 }
 
 extension ByteView {
-  /// Where the data of the sub-block at `offset` lies, behind its length; empty at the last one, and beyond what is here.
+  /// The range of the data in the sub-block at `offset`, after its length; empty for the last one, or if it isn't available.
   fileprivate func subBlock(at offset: Int) -> Range<Int> {
     let length = byte(at: offset).map { Int($0) } ?? 0
     return has(length, at: offset + 1) ? offset + 1..<offset + 1 + length : offset..<offset
   }
 }
 
-/// How a frame is shown: the last Graphic Control Extension before it (GIF89a, section 23). By default opaque, for no time, and
-/// left in place.
+/// How a frame is shown: the last Graphic Control Extension before it (GIF89a, section 23). By default opaque, without duration,
+/// and kept.
 struct GIFGraphicControl {
-  /// What becomes of a frame's area before the next frame is drawn.
+  /// The treatment of a frame's area before the next frame is drawn.
   enum Disposal {
-    /// It stays; also where nothing is said, or what the specification leaves to be defined.
+    /// It stays; also if no or an undefined disposal is given.
     case keep
     /// It becomes the background.
     case background
-    /// It becomes what it was before the frame.
+    /// Its previous contents are restored.
     case previous
   }
 
@@ -147,12 +148,12 @@ struct GIFGraphicControl {
 
   private(set) var disposal = Disposal.keep
   private(set) var centiseconds = 0
-  /// The colour that is not drawn; nil where all are.
+  /// The colour that isn't drawn; nil if all are.
   private(set) var transparentIndex: Int?
 
   init() {}
 
-  /// Reads an extension's first sub-block; nil where it is too short.
+  /// Parses an extension's first sub-block; nil if it is too short.
   init?(_ bytes: ByteView, _ block: Range<Int>) {
     guard block.count >= 4, let flags = bytes.byte(at: block.lowerBound),
       let centiseconds = bytes.littleEndian16(at: block.lowerBound + 1), let index = bytes.byte(at: block.lowerBound + 3)
@@ -167,29 +168,28 @@ struct GIFGraphicControl {
   }
 }
 
-/// How often an animation is shown: the application extension that Netscape brought, also under the name that others gave it.
+/// The loop count of an animation: Netscape's application extension, which also has another name.
 enum GIFLoopCount {
   static let label: UInt8 = 0xFF
 
-  /// Whether an application extension's first sub-block names this one.
+  /// Whether an application extension's first sub-block identifies this one.
   static func names(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
     block.count == 11
       && (bytes.matches("NETSCAPE2.0", at: block.lowerBound) || bytes.matches("ANIMEXTS1.0", at: block.lowerBound))
   }
 
-  /// The number in a sub-block behind that one, as it stands there, 0 being for ever; nil where the sub-block is about something
-  /// else.
+  /// The loop count in a following sub-block, 0 meaning forever; nil if the sub-block has another purpose.
   static func read(_ bytes: ByteView, _ block: Range<Int>) -> Int? {
     guard block.count >= 3, bytes.byte(at: block.lowerBound) == 1 else { return nil }
     return bytes.littleEndian16(at: block.lowerBound + 1)
   }
 }
 
-/// A colour profile, in an application extension of the International Color Consortium.
+/// A colour profile in an application extension of the International Color Consortium.
 enum GIFColorProfile {
   static let label: UInt8 = 0xFF
 
-  /// Whether an application extension's first sub-block names this one.
+  /// Whether an application extension's first sub-block identifies this one.
   static func names(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
     block.count == 11 && bytes.matches("ICCRGBG1012", at: block.lowerBound)
   }

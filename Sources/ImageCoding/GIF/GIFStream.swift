@@ -1,12 +1,12 @@
 import CGIF
 import ImagePrimitives
 
-/// A GIF as giflib reads it, record by record; giflib keeps nothing of what was read but the tables of one picture.
+/// A GIF as giflib reads it, record by record; giflib keeps only the tables of one picture.
 ///
-/// Of each frame, in this order: ``nextFrame(limits:)``, ``checkCodes(deadline:)``, and then ``skipPicture()``, or
+/// For each frame, call ``nextFrame(limits:)``, then ``checkCodes(deadline:)``, then either ``skipPicture()`` or
 /// ``readRows(deadline:_:)``.
 struct GIFStream: ~Copyable {
-  /// A frame whose picture is the next to be read.
+  /// A frame whose picture will be read next.
   struct Frame {
     var left: Int
     var top: Int
@@ -15,27 +15,27 @@ struct GIFStream: ~Copyable {
     var control: GIFGraphicControl
   }
 
-  /// How often the frames are shown, as far as was read: once where nothing is said, for ever at 0.
+  /// How often the frames are shown, as far as read: 1 if not declared, 0 for forever.
   var loopCount = 1
-  /// What was odd until now, a sentence each.
+  /// The warnings so far, one sentence each.
   var warnings: [String] = []
-  /// Frames until now.
+  /// The number of frames so far.
   var frames = 0
-  /// Frames and extensions until now.
+  /// The number of frames and extensions so far.
   var blocks = 0
-  /// Where the descriptor of the frame begins, behind its introducer.
+  /// The offset of the frame's descriptor, after its introducer.
   var descriptor = 0
 
   let file: UnsafeMutablePointer<GifFileType>
   let source: UnsafeMutablePointer<Source>
 
-  /// The bytes and how far they were read.
+  /// The bytes and the current offset.
   struct Source {
     let bytes: UnsafeRawBufferPointer
     var offset = 0
   }
 
-  /// Opens a whole file, whose bytes have to outlive this.
+  /// Opens a complete file, whose bytes must outlive this.
   init(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     let source = UnsafeMutablePointer<Source>.allocate(capacity: 1)
     source.initialize(to: Source(bytes: bytes))
@@ -54,7 +54,7 @@ struct GIFStream: ~Copyable {
     source.deallocate()
   }
 
-  /// What giflib calls for its next bytes: fewer where the file ends.
+  /// giflib's read function: returns fewer bytes if the file ends.
   private static func read(
     _ file: UnsafeMutablePointer<GifFileType>?,
     into target: UnsafeMutablePointer<GifByteType>?,
@@ -70,30 +70,30 @@ struct GIFStream: ~Copyable {
 }
 
 extension GIFStream {
-  /// What giflib failed at last.
+  /// The error of giflib's last failed call.
   func lastError(_ location: String) -> ImageError { Self.error(file.pointee.Error, location) }
 
-  /// Memory of giflib's tables of codes and colours, and of a row.
+  /// The memory for giflib's code and colour tables and a row.
   static let tablesInBytes = 128 << 10
 
-  /// An error by giflib's own name for it.
+  /// An error with giflib's message.
   static func error(_ number: Int32, _ location: String) -> ImageError {
-    let name = GifErrorString(number).map { String(cString: $0) } ?? "an impossible size of codes"
+    let name = GifErrorString(number).map { String(cString: $0) } ?? "an invalid code size"
     guard number != D_GIF_ERR_NOT_ENOUGH_MEM else { return ImageError(.outOfMemory, "giflib: \(name)") }
     return .undecodable("giflib: \(name)\(location.isEmpty ? "" : ", \(location)")")
   }
 }
 
 extension GIFStream {
-  /// Goes to the next frame; nil at the end: at the trailer, or, which is odd, where the file stops between two blocks or goes on
-  /// with something that is no block.
+  /// Moves to the next frame; nil at the trailer, or, with a warning, if the file stops between blocks or has something other than
+  /// a block.
   mutating func nextFrame(limits: DecodingLimits) throws(ImageError) -> Frame? {
     var control = GIFGraphicControl()
     var hasExtension = false
     while true {
       blocks += 1
       guard blocks <= limits.maximumChunks else {
-        throw .undecodable("the GIF file has more than \(limits.maximumChunks) blocks, which is what one file may have")
+        throw .undecodable("the GIF file has more than \(limits.maximumChunks) blocks, the limit for one file")
       }
       let isAtEnd = source.pointee.offset == source.pointee.bytes.count
       var type = UNDEFINED_RECORD_TYPE
@@ -110,15 +110,15 @@ extension GIFStream {
         try readExtension(&control)
       default:
         guard status == GIF_ERROR else { return nil }
-        // What announced a frame that does not come is part of a file that was cut.
-        guard frames > 0, !(isAtEnd && hasExtension) else { throw lastError("behind frame \(frames)") }
-        warnings.append(isAtEnd ? "giflib: the file ends without its trailer" : lastError("behind frame \(frames)").message)
+        // An extension without its frame means that the file was truncated.
+        guard frames > 0, !(isAtEnd && hasExtension) else { throw lastError("after frame \(frames)") }
+        warnings.append(isAtEnd ? "giflib: the file ends without a trailer" : lastError("after frame \(frames)").message)
         return nil
       }
     }
   }
 
-  /// Reads the descriptor and its colours, and makes giflib ready for the first code.
+  /// Reads the descriptor and its colours, and prepares giflib for the first code.
   func readDescriptor() throws(ImageError) {
     guard DGifGetImageHeader(file) == GIF_OK else { throw lastError("in frame \(frames)") }
   }
@@ -127,7 +127,7 @@ extension GIFStream {
     let image = file.pointee.Image
     let size = ImageSize(width: Int(image.Width), height: Int(image.Height))
     guard size.width > 0, size.height > 0 else {
-      throw .undecodable("the GIF file's frame \(frames) is of \(size.width) x \(size.height) pixels")
+      throw .undecodable("the GIF file's frame \(frames) has \(size.width) x \(size.height) pixels")
     }
     try limits.check(size)
     return Frame(left: Int(image.Left), top: Int(image.Top), size: size, isInterlaced: image.Interlace, control: control)
@@ -138,8 +138,8 @@ extension GIFStream {
     var block: UnsafeMutablePointer<GifByteType>?
     var isFirst = true
     var isLoopCount = false
-    guard DGifGetExtension(file, &label, &block) == GIF_OK else { throw lastError("in a block behind frame \(frames)") }
-    // Each sub-block comes with its length before it.
+    guard DGifGetExtension(file, &label, &block) == GIF_OK else { throw lastError("in a block after frame \(frames)") }
+    // Each sub-block starts with its length.
     while let start = block {
       let bytes = ByteView(UnsafeRawBufferPointer(start: start + 1, count: Int(start.pointee)))
       let range = 0..<bytes.count
@@ -150,14 +150,15 @@ extension GIFStream {
       default: break
       }
       isFirst = false
-      guard DGifGetExtensionNext(file, &block) == GIF_OK else { throw lastError("in a block behind frame \(frames)") }
+      guard DGifGetExtensionNext(file, &block) == GIF_OK else { throw lastError("in a block after frame \(frames)") }
     }
   }
 }
 
 extension GIFStream {
-  /// The frame's colours as RGBA in the order of memory, 256 of them: of its own table, else of the screen's, else grey; those
-  /// beyond a table are black. The transparent one is 0.
+  /// The frame's 256 colours as RGBA in memory order, from its own table, else the screen's, else grey; those beyond a table are
+  /// black. The
+  /// transparent one is 0.
   func palette(_ frame: Frame) -> [UInt32] {
     var colors = [UInt32](repeating: Self.pixel(0, 0, 0), count: 256)
     if let map = (file.pointee.Image.ColorMap ?? file.pointee.SColorMap)?.pointee {
@@ -172,7 +173,7 @@ extension GIFStream {
     return colors
   }
 
-  /// The colour of the screen where no picture is, opaque: the one named in the screen's table; black where there is none.
+  /// The opaque colour of the screen outside pictures, from the screen's table; black if there is none.
   var background: UInt32 {
     let index = Int(file.pointee.SBackGroundColor)
     guard let map = file.pointee.SColorMap?.pointee, index < map.ColorCount else { return Self.pixel(0, 0, 0) }
@@ -185,12 +186,12 @@ extension GIFStream {
 }
 
 extension GIFStream {
-  /// Reads the picture's codes and sees that they make all of its pixels; none is made.
+  /// Verifies that the picture's codes are valid and cover all of its pixels, without producing any.
   ///
-  /// giflib itself makes some pixels out of codes that have no meaning.
+  /// giflib itself produces pixels for some invalid codes.
   func checkCodes(deadline: DecodingDeadline) throws(ImageError) {
     try deadline.check()
-    // The byte that giflib read last.
+    // giflib read the code size last.
     var codes = GIFCodeCheck(codeSize: Int(source.pointee.bytes[source.pointee.offset - 1]))
     let pixels = Int(file.pointee.Image.Width) * Int(file.pointee.Image.Height)
     var code: Int32 = 0
@@ -204,7 +205,7 @@ extension GIFStream {
     }
   }
 
-  /// Goes to the end of a picture whose codes were checked.
+  /// Moves to the end of a picture whose codes were checked.
   mutating func skipPicture() {
     var block: UnsafeMutablePointer<GifByteType>?
     repeat {
@@ -212,8 +213,9 @@ extension GIFStream {
     } while block != nil
   }
 
-  /// Calls `body` with each row of a picture whose codes were checked, and its place from the top: interlaced ones come in four
-  /// passes (GIF89a, appendix E).
+  /// Calls `body` with each row of a picture whose codes were checked, and its position from the top: interlaced rows come in four
+  /// passes
+  /// (GIF89a, appendix E).
   mutating func readRows(
     deadline: DecodingDeadline,
     _ body: (_ y: Int, _ indices: UnsafeBufferPointer<UInt8>) -> Void
@@ -228,7 +230,7 @@ extension GIFStream {
       for y in stride(from: start, to: height, by: step) {
         left -= 1
         if DGifGetLine(file, row.baseAddress, Int32(width)) != GIF_OK {
-          // With the last row, giflib reads on to the end of the picture.
+          // After the last row, giflib continues to the end of the picture.
           guard left == 0, file.pointee.Error == D_GIF_ERR_READ_FAILED else { throw lastError("in frame \(frames)") }
           endsBehindPixels()
         }
@@ -239,7 +241,7 @@ extension GIFStream {
   }
 
   private mutating func endsBehindPixels() {
-    warnings.append("giflib: the file ends behind the pixels of frame \(frames), without the picture's end")
+    warnings.append("giflib: the file ends after the pixels of frame \(frames), without the picture's end")
   }
 
   private func rewind() throws(ImageError) {
@@ -251,29 +253,30 @@ extension GIFStream {
   private static let rowsBetweenChecks = 64
 }
 
-/// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts the pixels they stand for, making none.
+/// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts their pixels without producing them.
 ///
-/// A code stands for a pixel, or for an entry of a table that grows by one with every code: what the code before stood for, and
-/// one pixel more. So the lengths of entries are all that has to be kept.
+/// A code represents a pixel, or an entry of a table that grows by one with every code: the pixels of the previous code plus one.
+/// So only the
+/// lengths of entries are needed.
 struct GIFCodeCheck {
-  /// Pixels until now.
+  /// The number of pixels so far.
   private(set) var pixels = 0
-  /// How many pixels each code of the table stands for.
+  /// The number of pixels that each code represents.
   private var lengths: [Int32]
   private let clearCode: Int
-  /// The code of the next entry; 4,096 in a full table, which grows no more.
+  /// The code of the next entry; 4,096 if the table is full, which then stops growing.
   private var next: Int
-  /// How many pixels the code before stood for; 0 where there is none since the table was cleared.
+  /// The number of pixels of the previous code; 0 if there is none since the table was cleared.
   private var lastLength: Int32 = 0
 
-  /// A check of codes that begin with `codeSize` bits for a pixel, 0…8.
+  /// A check of codes with a minimum size of `codeSize` bits, 0…8.
   init(codeSize: Int) {
     clearCode = 1 << codeSize
     next = clearCode + 2
     lengths = Array(repeating: 1, count: Self.tableSize)
   }
 
-  /// Takes the next code, other than the one that ends the picture; false where it stands for nothing.
+  /// Adds the next code, other than the one that ends the picture; false if it is invalid.
   mutating func append(_ code: Int) -> Bool {
     if code == clearCode {
       next = clearCode + 2
@@ -284,7 +287,7 @@ struct GIFCodeCheck {
       guard code < clearCode else { return false }
       lastLength = 1
     } else {
-      // The entry that this very code brings may be the one that it stands for.
+      // A code may refer to the entry that it creates itself.
       guard code <= next, code < Self.tableSize else { return false }
       if next < Self.tableSize {
         lengths[next] = lastLength + 1

@@ -2,13 +2,14 @@ import CJPEG
 import Glibc
 public import ImagePrimitives
 
-/// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits a sample, grey, RGB, YCbCr, CMYK and
+/// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits per sample; grey, RGB, YCbCr, CMYK and
 /// YCCK.
 ///
-/// CMYK and YCCK are taken as inverted ink, as Adobe's programs write them and browsers read them.
+/// CMYK and YCCK are read as inverted ink, as Adobe's programs write them and browsers read them.
 ///
-/// Rows of the picture without data are an error. Wrong codes within complete rows, an end-of-image marker that is missing behind
-/// complete data, and bytes too many between segments are warnings.
+/// Missing data of picture rows is an error. Invalid codes within complete rows, a missing end-of-image marker after complete data,
+/// and extra
+/// bytes between segments are warnings.
 public struct JPEGCoder: ImageCoder {
   public init() {}
 
@@ -21,8 +22,9 @@ public struct JPEGCoder: ImageCoder {
 
   /// Decodes to upright RGBA.
   ///
-  /// A smaller size comes from libjpeg's own scaling to the eighth above it, and the mean of areas from there, row by row: a
-  /// baseline file is never in memory as a whole. One of several scans has its coefficients there, which count.
+  /// For a smaller size, libjpeg scales to the next larger eighth and area averaging does the rest, row by row: a baseline file is
+  /// never
+  /// in memory as a whole. A file with several scans has its coefficients in memory, which count.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
@@ -42,7 +44,7 @@ public struct JPEGCoder: ImageCoder {
     }
   }
 
-  /// Reads all entropy-coded data: row by row, or, of several scans, with 2 bytes a sample in memory.
+  /// Reads all entropy-coded data: row by row, or with several scans, using 2 bytes of memory per sample.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
     let jpeg = try checkedHeader(of: bytes, limits)
     return try limits.spending(jpeg.memory) { () throws(ImageError) in
@@ -60,14 +62,14 @@ public struct JPEGCoder: ImageCoder {
 }
 
 extension JPEGHeader {
-  /// Refuses a picture that is too large, and a header in too many pieces.
+  /// Throws if the picture is too large or the header has too many segments.
   func check(_ limits: DecodingLimits) throws(ImageError) {
     try limits.check(size)
     guard segments > limits.maximumChunks else { return }
-    throw .undecodable("the JPEG file has more than \(limits.maximumChunks) segments, which are allowed, before its first scan")
+    throw .undecodable("the JPEG file has more than \(limits.maximumChunks) segments before its first scan, the limit for one file")
   }
 
-  /// What libjpeg holds to read the file.
+  /// The memory that libjpeg needs to read the file.
   fileprivate var memory: Int {
     let memory = JPEGMemory(self)
     return memory.rows + (hasSeveralScans ? memory.coefficients : 0)
@@ -77,9 +79,9 @@ extension JPEGHeader {
 extension JPEGCoder {
   public func canEncode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
-  /// Writes a baseline file of an image's first frame, laid on white: 4:2:0 below a quality of 90, 4:4:4 from there on.
+  /// Encodes a baseline file of an image's first frame on a white background: 4:2:0 below a quality of 90, 4:4:4 from there.
   ///
-  /// Where it takes more bytes than ``EncodingOptions/maximumBytes``, it gets the highest quality that fits.
+  /// If it exceeds ``EncodingOptions/maximumBytes``, the highest quality that fits is used.
   public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
@@ -95,14 +97,14 @@ extension JPEGCoder {
         highest = quality - 1
       }
     }
-    guard let best else { throw options.tooLarge("as JPEG of the lowest quality") }
+    guard let best else { throw options.tooLarge("as JPEG at the lowest quality") }
     return best
   }
 
-  /// From this quality on colour is kept in full.
+  /// From this quality, chroma isn't subsampled.
   private static let fullColorQuality = 90
 
-  /// The file; nil where it is too large.
+  /// The file; nil if it is too large.
   private func encoded(_ pixels: PixelBuffer, quality: Int, _ options: EncodingOptions) throws(ImageError) -> [UInt8]? {
     let encoding = CJPEGEncoding(
       width: UInt32(pixels.size.width),
@@ -125,11 +127,11 @@ extension JPEGCoder {
   }
 }
 
-/// What decoding a JPEG holds, in bytes, besides the pixels that it ends in.
+/// The memory for decoding a JPEG in bytes, except for the resulting pixels.
 struct JPEGMemory {
   /// libjpeg's rows, tables, and state.
   let rows: Int
-  /// The coefficients of the whole picture, 2 bytes each, which a file of several scans needs until the last one is read.
+  /// The coefficients of the whole picture, 2 bytes each, which are needed to read several scans.
   let coefficients: Int
 
   private static let blockSide = 8
@@ -138,7 +140,7 @@ struct JPEGMemory {
   init(_ header: JPEGHeader) {
     let widest = max(1, header.components.map(\.horizontal).max() ?? 1)
     let highest = max(1, header.components.map(\.vertical).max() ?? 1)
-    // A component's rows of one row of blocks, their neighbours' for smooth upsampling, and what comes out of that.
+    // A component's rows in one row of blocks, neighbouring rows for smooth upsampling, and the upsampled rows.
     rows = (header.size.width + 64) * header.components.count * (3 * Self.blockSide / 2 * highest + 8) + 512 << 10
     coefficients = header.components.reduce(0) { sum, component in
       let columns = Self.blocks(header.size.width, component.horizontal, of: widest)

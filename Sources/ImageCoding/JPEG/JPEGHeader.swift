@@ -2,16 +2,16 @@ import ImagePrimitives
 
 /// The header of a JPEG: the marker segments up to the first scan (ITU-T T.81, annex B).
 ///
-/// Segments are hopped over by their lengths, so that a profile or a thumbnail of 60 KB costs nothing.
+/// Segments are skipped by their length, so a profile or thumbnail of 60 KB costs nothing.
 struct JPEGHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
   private(set) var orientation = 1
   private(set) var profile: ICCProfile?
   /// The sampling factors of each component (A.1.1).
   private(set) var components: [Component] = []
-  /// Whether the file has more than one scan, so that a decoder keeps coefficients until it has read them all.
+  /// Whether the file has more than one scan, so that a decoder must keep coefficients until it has read all.
   private(set) var hasSeveralScans = false
-  /// Whether coefficients are coded arithmetically (SOF9, SOF10; annex D), not by Huffman's codes.
+  /// Whether coefficients use arithmetic (SOF9, SOF10; annex D) rather than Huffman coding.
   private(set) var isArithmetic = false
   /// Marker segments before the first scan.
   private(set) var segments = 0
@@ -30,7 +30,7 @@ struct JPEGHeader {
   init(_ prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     let bytes = ByteView(prefix)
     guard bytes.bigEndian16(at: 0) == 0xFFD8 else {
-      throw ImageError(.notAnImage, "not a JPEG file: it does not begin with a start-of-image marker")
+      throw ImageError(.notAnImage, "not a JPEG file: it doesn't start with a start-of-image marker")
     }
     var offset = 2
     while true {
@@ -47,7 +47,7 @@ struct JPEGHeader {
         guard let length = bytes.bigEndian16(at: offset) else {
           throw .endsEarly("JPEG", needed: offset + 2, of: bytes.count, isComplete: isComplete)
         }
-        guard length >= 2 else { throw .undecodable("a JPEG segment of impossible length \(length) at byte \(offset)") }
+        guard length >= 2 else { throw .undecodable("a JPEG segment of invalid length \(length) at byte \(offset)") }
         segments += 1
         let segment = offset + 2..<offset + length
         if marker == 0xDA {
@@ -70,7 +70,7 @@ struct JPEGHeader {
     throw .undecodable("the JPEG file has no \(what) before marker 0x\(String(marker, radix: 16)) at byte \(offset)")
   }
 
-  /// Moves behind the next marker and returns its second byte. Like libjpeg, it skips fill bytes and garbage between segments.
+  /// Moves after the next marker and returns its second byte. Like libjpeg, it skips fill bytes and garbage between segments.
   private static func nextMarker(in bytes: ByteView, at offset: inout Int, isComplete: Bool) throws(ImageError) -> UInt8 {
     var isAfterFF = false
     while let byte = bytes.byte(at: offset) {
@@ -81,7 +81,7 @@ struct JPEGHeader {
     throw .endsEarly("JPEG", needed: offset + (isAfterFF ? 1 : 2), of: bytes.count, isComplete: isComplete)
   }
 
-  /// SOF0…SOF15, without DHT, JPG and DAC (CC), which share their range.
+  /// SOF0…SOF15, except DHT, JPG and DAC (CC), which are in the same range.
   private static func isFrameHeader(_ marker: UInt8) -> Bool {
     (0xC0...0xCF).contains(marker) && marker != 0xC4 && marker != 0xC8 && marker != 0xCC
   }
@@ -93,7 +93,7 @@ struct JPEGHeader {
     guard bytes.has(segment.count, at: start), let height = bytes.bigEndian16(at: start + 1),
       let width = bytes.bigEndian16(at: start + 3), let count = bytes.byte(at: start + 5)
     else { throw .endsEarly("JPEG", needed: segment.upperBound, of: bytes.count, isComplete: isComplete) }
-    // A height of 0 is one that a DNL marker brings later, which no common decoder reads.
+    // A height of 0 means that a DNL marker follows, which no common decoder supports.
     guard width > 0, height > 0 else { throw .undecodable("a JPEG frame of \(width) x \(height) pixels") }
     guard count > 0, segment.count == 6 + 3 * Int(count) else {
       throw .undecodable("a JPEG frame header of \(segment.count + 2) bytes for \(count) components at byte \(start - 2)")
@@ -118,7 +118,7 @@ struct JPEGHeader {
     case 0xE1:
       if orientation == 1 { orientation = EXIFOrientation.read(bytes, segment: segment) ?? 1 }
     case 0xE2:
-      // A profile is cut to pieces that are numbered from 1 (ICC.1:2022, annex B.4); the first one has its name.
+      // A profile is split into pieces numbered from 1 (ICC.1:2022, annex B.4); the first has its name.
       guard bytes.matches("ICC_PROFILE\0", at: start), bytes.byte(at: start + 12) == 1, start + 14 <= file.count else { break }
       profile = ICCProfile(
         data: UnsafeRawBufferPointer(rebasing: file[start + 14..<max(start + 14, min(segment.upperBound, file.count))])
@@ -132,7 +132,7 @@ struct JPEGHeader {
 }
 
 extension JPEGHeader {
-  /// What the components stand for, by the same rules as libjpeg's; nil where their number has none.
+  /// The colour model of the components, by libjpeg's rules; nil for an undefined number of components.
   var colorSpace: ImageHeader.ColorSpace? {
     switch components.count {
     case 1: .gray

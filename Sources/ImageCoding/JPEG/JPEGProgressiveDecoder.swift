@@ -2,20 +2,23 @@ import CJPEG
 public import ImagePrimitives
 
 extension JPEGCoder {
-  /// Of a baseline file it draws the rows that are there, the others transparent; of a progressive one each scan that is whole,
-  /// and of the first one rows. Of an arithmetically coded one it makes no image: libjpeg reads those only at once. What stands
-  /// right before an end-of-image marker that is missing is not drawn: more might come.
+  /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and
+  /// rows of the
+  /// first scan. It creates no images of arithmetically coded files, which libjpeg can't read incrementally. Data right before a
+  /// missing
+  /// end-of-image marker isn't drawn, since more might follow.
   ///
-  /// It keeps the coefficients of the whole picture, 2 bytes each, and counts them against ``DecodingLimits/maximumBytes``; of
-  /// the shared budget it takes nothing, since it lives as long as a transfer does.
+  /// It keeps the coefficients of the whole picture, 2 bytes each, which count against ``DecodingLimits/maximumBytes``, but not
+  /// against the shared
+  /// budget, since it lives as long as the transfer.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? JPEGProgressiveDecoder(limits) : nil
   }
 }
 
-/// A JPEG that libjpeg reads while it arrives.
+/// Decodes an arriving JPEG by libjpeg.
 ///
-/// Unchecked: its calls come one after another, as ``ProgressiveDecoder`` says.
+/// `@unchecked Sendable`: calls are sequential, as ``ProgressiveDecoder`` requires.
 final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   private let limits: DecodingLimits
   private var arriving: ArrivingHeader? = ArrivingHeader()
@@ -57,11 +60,11 @@ final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
 
   private func begin(_ jpeg: JPEGHeader) throws(ImageError) {
     try jpeg.check(limits)
-    // libjpeg's arithmetic decoder cannot stop where bytes do and go on later.
+    // libjpeg's arithmetic decoder can't suspend and resume.
     if jpeg.isArithmetic { return }
     let memory = JPEGMemory(jpeg)
     let pixelBytes = jpeg.size.pixels * 4
-    // The picture here, the one that was handed out, and that one turned.
+    // The picture here, the one that was returned, and its rotated copy.
     try limits.check(bytes: memory.rows + memory.coefficients + pixelBytes * (jpeg.orientation > 1 ? 3 : 2))
     guard let decoder = cjpeg_progressive_create(CJPEGExpectation(jpeg.size, limits)) else {
       throw ImageError(.outOfMemory, "libjpeg: no memory for its state")

@@ -1,14 +1,13 @@
 import CJPEG
 import ImagePrimitives
 
-/// A JPEG file that libjpeg reads row by row, whole or in a smaller size of its own.
+/// A JPEG file that libjpeg reads row by row, in full or reduced size.
 struct JPEGReader: ~Copyable {
-  /// The size of the rows.
   let size: ImageSize
   private let reader: OpaquePointer
   private let deadline: DecodingDeadline
 
-  /// A reader of `bytes`, which have to outlive it; `eighths` is how large the rows are, in eighths of the picture's size.
+  /// A reader of `bytes`, which must outlive it; `eighths` is the size of the rows, in eighths of the picture's size.
   static func opened(
     _ bytes: UnsafeRawBufferPointer,
     _ header: JPEGHeader,
@@ -36,7 +35,7 @@ struct JPEGReader: ~Copyable {
 
   deinit { cjpeg_reader_destroy(reader) }
 
-  /// Reads all rows into `pixels`, which have `target`'s size, the rows' own or a smaller one.
+  /// Reads all rows into `pixels`, which have the size `target`, at most that of the rows.
   func read(into pixels: UnsafeMutableBufferPointer<UInt8>, of target: ImageSize) throws(ImageError) {
     guard target != size else { return try check(cjpeg_reader_read(reader, pixels.baseAddress, UInt32(size.height))) }
     var scaler = RowScaler(from: size, to: target)
@@ -49,10 +48,10 @@ struct JPEGReader: ~Copyable {
     }
   }
 
-  /// Reads all data and keeps no pixel.
+  /// Reads all data without keeping pixels.
   func skip() throws(ImageError) { try check(cjpeg_reader_skip(reader)) }
 
-  /// Reads what is left, and says what was odd.
+  /// Reads the rest and returns the warnings.
   consuming func finish() throws(ImageError) -> [String] {
     try check(cjpeg_reader_finish(reader))
     return LibraryText(cjpeg_reader_report(reader).pointee.warnings).lines(of: "libjpeg")
@@ -76,7 +75,7 @@ extension CJPEGExpectation {
 }
 
 extension CJPEGStatus {
-  /// Throws what a call was refused for.
+  /// Throws the error of a failed call.
   func check(_ report: UnsafePointer<CJPEGReport>, _ deadline: DecodingDeadline) throws(ImageError) {
     switch self {
     case CJPEG_OK: return
@@ -89,18 +88,19 @@ extension CJPEGStatus {
 }
 
 extension ImageSize {
-  /// The size that libjpeg gives a picture which it decodes in so many eighths.
+  /// The size to which libjpeg scales a picture with `count` eighths.
   func eighths(_ count: Int) -> ImageSize {
     ImageSize(width: (width * count + 7) / 8, height: (height * count + 7) / 8)
   }
 
-  /// A side has so many pixels at least, where the picture has: the picture's last blocks may lie partly beyond it and are still
-  /// given a whole pixel, which in a smaller one would be seen to squeeze the rest.
+  /// The minimum length of a reduced side, unless the picture is smaller: libjpeg gives partial blocks at the edge a whole pixel,
+  /// which would
+  /// visibly distort smaller pictures.
   private static let leastSide = 128
 
-  /// The fewest eighths in which the picture is at least as large as `target`, and not too small to be reduced from.
+  /// The smallest scale in eighths at which the picture is at least as large as `target` and large enough to be reduced from.
   func fewestEighths(for target: ImageSize) -> Int {
-    // A picture of less than 8 pixels keeps its size in 7 eighths too.
+    // A picture below 8 pixels keeps its size even at 7 eighths.
     if target == self { return 8 }
     let least = ImageSize(
       width: max(target.width, min(width, Self.leastSide)),

@@ -1,10 +1,10 @@
 import ImagePrimitives
 
-/// The animation of a PNG, as its control chunks tell it (PNG specification, third edition, sections 4.9 and 11.3.6).
+/// The animation of a PNG, as described by its control chunks (PNG specification, third edition, sections 4.9 and 11.3.6).
 struct PNGAnimation {
-  /// What becomes of a frame's place before the next one is drawn.
+  /// The treatment of a frame's area before the next one is drawn.
   enum Disposal: UInt8 { case none, background, previous }
-  /// How a frame is laid on what is there.
+  /// How a frame is combined with the canvas.
   enum Blending: UInt8 { case source, over }
 
   struct Frame {
@@ -14,27 +14,27 @@ struct PNGAnimation {
     var duration: Duration
     var disposal: Disposal
     var blending: Blending
-    /// The file's bytes among which its IDAT or fdAT chunks are.
+    /// The range of the file that contains its IDAT or fdAT chunks.
     var data: Range<Int>
   }
 
-  /// At least one.
   var frames: [Frame] = []
-  /// 0: for ever.
+  /// How often it is shown; 0: forever.
   var loopCount = 0
-  /// Whether the still picture is its first frame; else it is none of them.
+  /// Whether the still picture is the first frame; otherwise it isn't part of the animation.
   var beginsWithStill = false
 
   enum Reading {
     case animation(PNGAnimation)
-    /// Against the specification: the still picture is what there is to show.
+    /// It violates the specification, so the still picture is shown instead.
     case broken(String)
   }
 }
 
 extension PNGAnimation {
-  /// Reads the control chunks of a whole file that has an acTL chunk; throws where a control chunk is damaged, or the file ends
-  /// before its last frame.
+  /// Reads the control chunks of a complete file with an acTL chunk; throws if a control chunk is damaged or the file ends before
+  /// the last
+  /// frame.
   static func read(_ file: UnsafeRawBufferPointer, canvas: ImageSize) throws(ImageError) -> Reading {
     var parser = PNGAnimationParser(ByteView(file), canvas: canvas)
     for chunk in PNGChunks(file) {
@@ -48,7 +48,7 @@ extension PNGAnimation {
   }
 }
 
-/// Checks the order of the chunks while they come.
+/// Checks the order of chunks as they are read.
 struct PNGAnimationParser {
   private let bytes: ByteView
   private let canvas: ImageSize
@@ -63,7 +63,7 @@ struct PNGAnimationParser {
     self.canvas = canvas
   }
 
-  /// Takes the next chunk; returns what is wrong.
+  /// Reads the next chunk; returns a description of any violation.
   mutating func read(_ chunk: PNGChunk) -> String? {
     if chunk.isNamed("acTL") { return readAnimationControl(chunk) }
     if chunk.isNamed("fcTL") { return readFrameControl(chunk) }
@@ -76,20 +76,20 @@ struct PNGAnimationParser {
     return nil
   }
 
-  /// The animation, once all chunks have been taken.
+  /// The animation, after all chunks.
   func finish() throws(ImageError) -> PNGAnimation.Reading {
     let declared = declaredFrames ?? 0
     let whole = animation.frames.last.map { !$0.data.isEmpty } ?? false
     if whole, animation.frames.count == declared { return .animation(animation) }
     let complete = animation.frames.count - (whole ? 0 : 1)
     guard hasEnd || complete >= declared else {
-      throw .undecodable("the PNG file is cut: it has \(max(0, complete)) of \(declared) frames, and no IEND chunk")
+      throw .undecodable("the PNG file is truncated: it has \(max(0, complete)) of \(declared) frames and no IEND chunk")
     }
-    return .broken("it has \(max(0, complete)) frames, and declares \(declared)")
+    return .broken("it has \(max(0, complete)) frames but declares \(declared)")
   }
 
   private mutating func readAnimationControl(_ chunk: PNGChunk) -> String? {
-    guard declaredFrames == nil, !hasStill else { return "an acTL chunk that is not the first, or behind the picture" }
+    guard declaredFrames == nil, !hasStill else { return "an acTL chunk that isn't the first, or follows the picture" }
     guard chunk.data.count == 8, let frames = bytes.bigEndian32(at: chunk.data.lowerBound),
       let plays = bytes.bigEndian32(at: chunk.data.lowerBound + 4), frames > 0
     else { return "an acTL chunk without frames" }
@@ -106,10 +106,10 @@ struct PNGAnimationParser {
       let x = bytes.bigEndian32(at: start + 12), let y = bytes.bigEndian32(at: start + 16),
       width > 0, height > 0, x + width <= canvas.width, y + height <= canvas.height,
       hasStill || (width == canvas.width && height == canvas.height)
-    else { return "a frame that lies outside the canvas, at byte \(chunk.offset)" }
+    else { return "a frame outside the canvas at byte \(chunk.offset)" }
     guard let disposal = bytes.byte(at: start + 24).flatMap(PNGAnimation.Disposal.init),
       let blending = bytes.byte(at: start + 25).flatMap(PNGAnimation.Blending.init)
-    else { return "a frame of unknown disposal or blending at byte \(chunk.offset)" }
+    else { return "a frame with unknown disposal or blending at byte \(chunk.offset)" }
     if !hasStill { animation.beginsWithStill = true }
     let frame = PNGAnimation.Frame(
       size: ImageSize(width: width, height: height),
@@ -128,7 +128,7 @@ struct PNGAnimationParser {
     guard chunk.data.count >= 4, takeSequenceNumber(at: chunk.data.lowerBound) else { return Self.sequenceError(chunk) }
     let frames = animation.frames.count
     guard hasStill, frames > (animation.beginsWithStill ? 1 : 0) else {
-      return "an fdAT chunk of no frame at byte \(chunk.offset)"
+      return "an fdAT chunk without a frame at byte \(chunk.offset)"
     }
     extendFrame(by: chunk)
     return nil
@@ -145,10 +145,10 @@ struct PNGAnimationParser {
   }
 
   private static func sequenceError(_ chunk: PNGChunk) -> String {
-    "an \(chunk.name) chunk cut short or out of sequence at byte \(chunk.offset)"
+    "an \(chunk.name) chunk truncated or out of sequence at byte \(chunk.offset)"
   }
 
-  /// A fraction of a second, whose denominator of 0 means 100.
+  /// A fraction of a second; a denominator of 0 means 100.
   private func duration(at offset: Int) -> Duration {
     let numerator = bytes.bigEndian16(at: offset) ?? 0
     let denominator = bytes.bigEndian16(at: offset + 2) ?? 0
@@ -157,12 +157,13 @@ struct PNGAnimationParser {
   }
 }
 
-/// A frame of an animated PNG as a PNG file of its own, since libpng knows no animations: IHDR with the frame's size, the file's
-/// PLTE and tRNS, and the content of its fdAT chunks as IDAT.
+/// A frame of an animated PNG as a separate PNG file, since libpng doesn't support animations: IHDR with the frame's size, the
+/// file's PLTE
+/// and tRNS, and the content of its fdAT chunks as IDAT.
 struct PNGFrameFile {
   private(set) var bytes: [UInt8] = []
 
-  /// The file of `frame`, which is not the still picture; throws where a chunk's checksum is wrong.
+  /// Creates the file of `frame`, which isn't the still picture; throws if a chunk's checksum is wrong.
   init(_ frame: PNGAnimation.Frame, of file: UnsafeRawBufferPointer) throws(ImageError) {
     bytes.reserveCapacity(frame.data.count + 2048)
     bytes += file[..<8]
@@ -197,12 +198,13 @@ struct PNGFrameFile {
   }
 }
 
-/// What an animated PNG shows: frames are drawn one after another as their disposal and blending ask (PNG specification, third
-/// edition, section 11.3.6.2).
+/// The composed picture of an animated PNG: frames are drawn according to their disposal and blending (PNG specification, third
+/// edition,
+/// section 11.3.6.2).
 struct PNGCanvas {
-  /// What is shown now; transparent at first.
+  /// The current contents; transparent at first.
   private(set) var pixels: PixelBuffer
-  /// What was there before the last frame, where it is to come back.
+  /// The contents before the last frame, if they will be restored.
   private var saved: PixelBuffer?
   private var last: PNGAnimation.Frame?
 
@@ -210,11 +212,11 @@ struct PNGCanvas {
     pixels = PixelBuffer(size: size, bytes: [UInt8](repeating: 0, count: size.pixels * 4))
   }
 
-  /// Disposes of the last frame, and draws the next one.
+  /// Disposes of the last frame and draws the next one.
   mutating func draw(_ frame: PNGAnimation.Frame, _ picture: PixelBuffer) {
     var frame = frame
     if let last { dispose(of: last) }
-    // There is nothing to come back to before the first frame.
+    // Before the first frame there is nothing to restore.
     if last == nil, frame.disposal == .previous { frame.disposal = .background }
     saved = frame.disposal == .previous ? pixels : nil
     last = frame
@@ -252,7 +254,7 @@ struct PNGCanvas {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// Lays RGBA pixels over those here, neither premultiplied (section 13.16, "Alpha channel processing").
+  /// Blends RGBA pixels over these, neither premultiplied (section 13.16, "Alpha channel processing").
   fileprivate func blend(_ source: UnsafeRawBufferPointer) {
     for offset in stride(from: 0, to: count, by: 4) {
       let alpha = Int(source[offset + 3])

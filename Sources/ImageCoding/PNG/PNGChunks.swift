@@ -1,15 +1,15 @@
 import CPNG
 import ImagePrimitives
 
-/// A chunk of a PNG (PNG specification, third edition, section 5.3), by where it lies in the file.
+/// A chunk of a PNG (PNG specification, third edition, section 5.3), by its position in the file.
 struct PNGChunk {
   private let file: UnsafeRawBufferPointer
-  /// Where its length stands.
+  /// The offset of its length field.
   let offset: Int
-  /// Its data; it may go on beyond the bytes at hand.
+  /// The range of its data, which may extend beyond the available bytes.
   let data: Range<Int>
 
-  /// The chunk that begins at `offset`; nil where the bytes end before its name does.
+  /// The chunk at `offset`; nil if the bytes end before its name does.
   init?(in file: UnsafeRawBufferPointer, at offset: Int) {
     let bytes = ByteView(file)
     guard let length = bytes.bigEndian32(at: offset), bytes.has(4, at: offset + 4) else { return nil }
@@ -21,11 +21,11 @@ struct PNGChunk {
   /// PNG's numbers are below 2³¹ (section 7.1).
   static let largestNumber = 0x7FFF_FFFF
 
-  /// Where it ends, its checksum included.
+  /// The offset after its checksum.
   var end: Int { data.upperBound + 4 }
-  /// Whether all of it is at hand.
+  /// Whether all of it is available.
   var isComplete: Bool { end <= file.count }
-  /// Whether its name is of four letters, and its length one that a chunk may have.
+  /// Whether its name consists of four letters and its length is valid.
   var isPlausible: Bool {
     data.count <= Self.largestNumber && file[offset + 4..<offset + 8].allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
   }
@@ -35,15 +35,15 @@ struct PNGChunk {
   /// Its name, which may be any four bytes.
   var name: String { String(decoding: file[offset + 4..<offset + 8], as: UTF8.self) }
 
-  /// The bytes of its data that are at hand.
+  /// The available bytes of its data.
   var content: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: file[data.lowerBound..<max(data.lowerBound, min(data.upperBound, file.count))])
   }
 
-  /// Its bytes from length to checksum; it has to be complete.
+  /// Its bytes from length to checksum; it must be complete.
   var whole: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: file[offset..<end]) }
 
-  /// Whether it is complete and its checksum is right.
+  /// Whether it is complete and its checksum is correct.
   var isSound: Bool {
     guard isComplete, let sum = ByteView(file).bigEndian32(at: data.upperBound) else { return false }
     return sum == Int(Self.checksum(of: UnsafeRawBufferPointer(rebasing: file[offset + 4..<data.upperBound])))
@@ -55,14 +55,14 @@ struct PNGChunk {
   }
 }
 
-/// The chunks of a PNG in their order, as far as they are plausible, up to IEND.
+/// The plausible chunks of a PNG in order, up to IEND.
 struct PNGChunks: Sequence, IteratorProtocol {
   private let file: UnsafeRawBufferPointer
-  /// Where the next one begins.
+  /// The offset of the next chunk.
   private(set) var offset: Int
   private var hasEnded = false
 
-  /// Those of `file` from `offset` on; the first one stands behind the signature's 8 bytes.
+  /// The chunks of `file` from `offset`; by default from the first, after the 8 bytes of the signature.
   init(_ file: UnsafeRawBufferPointer, from offset: Int = 8) {
     self.file = file
     self.offset = offset
@@ -76,20 +76,21 @@ struct PNGChunks: Sequence, IteratorProtocol {
   }
 }
 
-/// Chunks whose text or profile is packed, so that a few bytes may become many. Nothing here unpacks them to keep; what reads the
-/// file later might.
+/// Chunks with compressed text or profiles, in which a few bytes may expand to many. This module doesn't decompress them, but later
+/// readers of
+/// the file might.
 enum PNGPackedChunks {
-  /// What they may unpack to, all together.
+  /// The maximum total size of their decompressed contents.
   static let mostBytes = 16 << 20
 
-  /// Refuses a file whose chunks unpack to more.
+  /// Throws if the file's chunks decompress to more.
   static func check(_ file: UnsafeRawBufferPointer) throws(ImageError) {
     var left = mostBytes
     for chunk in PNGChunks(file) {
       guard let stream = packedStream(of: chunk) else { continue }
       let count = cpng_unpacked_bytes(stream.assumingMemoryBound(to: UInt8.self).baseAddress, stream.count, left)
       guard count <= left else {
-        throw .undecodable("the PNG file's text and profile unpack to more than \(mostBytes) bytes, at its \(chunk.name) chunk")
+        throw .undecodable("the PNG file's text and profile decompress to more than \(mostBytes) bytes, at its \(chunk.name) chunk")
       }
       left -= count
     }

@@ -2,26 +2,28 @@ import CPNG
 import Glibc
 public import ImagePrimitives
 
-/// PNG by libpng: all colour types and depths, interlaced or not; 16 bits a sample are scaled to 8. Animated PNG by frames that
-/// libpng reads as files of their own.
+/// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
+/// by libpng as
+/// separate files.
 ///
-/// A wrong checksum in any chunk up to the picture's end, or in an animation's, is an error, as is missing image data. What is
-/// wrong behind the picture is a warning, as is an animation against the specification, which is shown as a still image.
+/// A wrong checksum in any chunk up to the end of the picture or animation is an error, as is missing image data. Errors after the
+/// picture are
+/// warnings, as are animations that violate the specification, which are decoded as still images.
 public struct PNGCoder: ImageCoder {
   public init() {}
 
   public func canDecode(_ format: ImageFormat) -> Bool { format == .png }
 
-  /// Reads the chunks up to the first IDAT; of a whole file, all of them, so that an orientation behind the picture is seen, and
-  /// each frame.
+  /// Reads the chunks up to the first IDAT; for a complete file all chunks, to find frames and an orientation after the picture.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try PNGHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
-  /// Decodes to upright RGBA; a smaller size is the mean of areas.
+  /// Decodes to upright RGBA; a smaller size is averaged by area.
   ///
-  /// ``DecodedImage/pixels`` are the still picture, which is what a viewer without animations shows: the animation's first frame,
-  /// or one that is no part of it, as the file has it.
+  /// ``DecodedImage/pixels`` are the still picture, which viewers without animation show: depending on the file, the animation's
+  /// first frame or a
+  /// separate picture.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
@@ -38,7 +40,7 @@ public struct PNGCoder: ImageCoder {
     return try limits.spending(needed) { () throws(ImageError) in
       func convert(_ pixels: PixelBuffer) -> PixelBuffer { pixels.reduced(to: stored).upright(orientation: header.orientation) }
       let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
-      // An animation's first frame is needed in full size to draw the others on.
+      // The first frame of an animation is needed in full size to draw the others on.
       let (pixels, warnings) = try picture.still(of: animation == nil ? stored : png.size)
       var image = DecodedImage(header: header, pixels: convert(pixels), warnings: png.warnings + warnings)
       if let animation {
@@ -49,7 +51,7 @@ public struct PNGCoder: ImageCoder {
     }
   }
 
-  /// Decodes row by row, every frame.
+  /// Decodes every frame row by row.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
     let png = try checkedHeader(of: bytes, limits)
     let header = ImageHeader(png, isComplete: true)
@@ -73,10 +75,9 @@ public struct PNGCoder: ImageCoder {
 extension PNGCoder {
   public func canEncode(_ format: ImageFormat) -> Bool { format == .png }
 
-  /// Writes an image's first frame without loss: grey or RGB, with alpha or not, whatever is the least that holds its pixels.
+  /// Encodes an image's first frame losslessly: as grey or RGB, with or without alpha, in the smallest form that holds its pixels.
   ///
-  /// There is no quality to lower, so that what is larger than ``EncodingOptions/maximumBytes`` throws
-  /// ``ImageError/Kind/unencodable``.
+  /// There is no quality to lower, so a file larger than ``EncodingOptions/maximumBytes`` throws ``ImageError/Kind/unencodable``.
   public func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
@@ -104,9 +105,9 @@ extension PNGCoder {
   }
 }
 
-/// What decoding a PNG holds, in bytes.
+/// The memory for decoding a PNG, in bytes.
 struct PNGMemory {
-  /// libpng's rows of up to 8 bytes a pixel, zlib's window, and state.
+  /// libpng's rows of up to 8 bytes per pixel, zlib's window, and state.
   let rows: Int
   private let header: PNGHeader
   private let canvas: Int
@@ -117,22 +118,23 @@ struct PNGMemory {
     canvas = header.size.pixels * 4
   }
 
-  /// To decode the still picture to `target`, and turn it; an interlaced one has to be whole before it is reduced.
+  /// For decoding the still picture to `target` and rotating it; an interlaced one must be complete before it is reduced.
   func still(_ target: ImageSize, isTurned: Bool) -> Int {
     let result = target.pixels * 4
     let whole = header.isInterlaced && target != header.size ? canvas : 0
     return rows + whole + result * (isTurned ? 2 : 1) + target.width * MemoryLayout<SIMD4<Double>>.stride
   }
 
-  /// To decode an animation's frames to `target` besides: the canvas, the one to come back to, the frame's own picture, and all
-  /// that is kept.
+  /// Additional memory for decoding an animation's frames to `target`: the canvas, its saved copy, the frame's own picture, and the
+  /// frames that
+  /// are kept.
   func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
     let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
     let largest = animation.frames.lazy.map { $0.size.pixels * 4 }.max() ?? 0
     return overflow ? .max / 2 : kept + canvas * 2 + largest + files(of: animation)
   }
 
-  /// To prove an animation's frames besides: the largest one's file.
+  /// Additional memory for verifying an animation's frames: the file of the largest one.
   func files(of animation: PNGAnimation) -> Int {
     (animation.frames.lazy.map(\.data.count).max() ?? 0) + 4096
   }

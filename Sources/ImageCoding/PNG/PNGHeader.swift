@@ -1,8 +1,8 @@
 import CPNG
 import ImagePrimitives
 
-/// The header of a PNG: IHDR, and the chunks up to the first IDAT; of a whole file, all chunks (PNG specification, third edition,
-/// section 5).
+/// The header of a PNG: IHDR and the chunks up to the first IDAT, or all chunks of a complete file (PNG specification, third
+/// edition, section 5).
 struct PNGHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
   private(set) var colorSpace: ImageHeader.ColorSpace?
@@ -10,13 +10,13 @@ struct PNGHeader {
   private(set) var isInterlaced = false
   private(set) var orientation = 1
   private(set) var profile: ICCProfile?
-  /// Frames that the animation has by its acTL chunk; nil where there is none.
+  /// The number of frames that the acTL chunk declares; nil if there is none.
   private(set) var declaredFrames: Int?
-  /// Chunks other than those of picture data.
+  /// The number of chunks, except those with picture data.
   private(set) var chunks = 0
-  /// The animation of a whole file, where it has one.
+  /// The animation of a complete file, if it has one.
   private(set) var animation: PNGAnimation?
-  /// What is wrong with the animation of a whole file, which is shown as a still image then.
+  /// What is wrong with the animation of a complete file, which is then decoded as a still image.
   private(set) var warnings: [String] = []
 
   init(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
@@ -25,7 +25,7 @@ struct PNGHeader {
     guard isComplete, declaredFrames != nil else { return }
     switch try PNGAnimation.read(file, canvas: size) {
     case .animation(let animation): self.animation = animation
-    case .broken(let sentence): warnings = ["its animation is left out: \(sentence)"]
+    case .broken(let sentence): warnings = ["its animation is ignored: \(sentence)"]
     }
   }
 
@@ -33,13 +33,13 @@ struct PNGHeader {
 
   private mutating func readImageHeader(_ bytes: ByteView, _ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     guard bytes.bigEndian32(at: 0) == 0x8950_4E47, bytes.bigEndian32(at: 4) == 0x0D0A_1A0A else {
-      throw ImageError(.notAnImage, "not a PNG file: it does not begin with PNG's signature")
+      throw ImageError(.notAnImage, "not a PNG file: it doesn't start with PNG's signature")
     }
     guard bytes.has(Self.imageHeaderEnd, at: 0), let chunk = PNGChunk(in: file, at: 8), let width = bytes.bigEndian32(at: 16),
       let height = bytes.bigEndian32(at: 20), let colorType = bytes.byte(at: 25), let interlacing = bytes.byte(at: 28)
     else { throw .endsEarly("PNG", needed: Self.imageHeaderEnd, of: bytes.count, isComplete: isComplete) }
     guard chunk.data.count == 13, chunk.isNamed("IHDR") else {
-      throw .undecodable("the PNG file does not begin with an IHDR chunk")
+      throw .undecodable("the PNG file doesn't start with an IHDR chunk")
     }
     guard chunk.isSound else { throw .undecodable("the PNG file's IHDR chunk has a wrong checksum (CRC)") }
     guard (1...PNGChunk.largestNumber).contains(width), (1...PNGChunk.largestNumber).contains(height) else {
@@ -57,7 +57,7 @@ struct PNGHeader {
       }
   }
 
-  /// Looks at the chunks' names and lengths.
+  /// Reads the chunks' names and lengths.
   private mutating func walkChunks(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     var hasData = false
     var hasEnded = false
@@ -70,15 +70,15 @@ struct PNGHeader {
       if hasEnded { break }
       guard chunk.isComplete || !isComplete else {
         throw .undecodable(
-          "the PNG file is cut: it has \(file.count) bytes, and the chunk at byte \(chunk.offset) ends at \(chunk.end)"
+          "the PNG file is truncated: it has \(file.count) bytes, but the chunk at byte \(chunk.offset) ends at \(chunk.end)"
         )
       }
       if !isData, !chunk.isNamed("fdAT") { chunks += 1 }
       read(chunk, file, isBeforeData: !hasData)
     }
-    if hasData { return }  // What is odd behind the picture does not matter to it.
+    if hasData { return }  // Invalid chunks after the picture don't affect it.
     if let chunk = PNGChunk(in: file, at: walk.offset), !chunk.isPlausible {
-      throw .undecodable("a PNG chunk of impossible name or length at byte \(walk.offset)")
+      throw .undecodable("a PNG chunk with invalid name or length at byte \(walk.offset)")
     }
     guard isComplete || hasEnded else { throw .endsEarly("PNG", needed: walk.offset + 8, of: file.count, isComplete: false) }
     throw .undecodable("the PNG file has no image data (IDAT)")
@@ -92,7 +92,7 @@ struct PNGHeader {
     } else if chunk.isNamed("tRNS") {
       hasAlpha = true
     } else if chunk.isNamed("iCCP") {
-      // A name of up to 79 characters, Latin-1, and a zero (section 11.3.2.3).
+      // A name of up to 79 characters in Latin-1, followed by a zero (section 11.3.2.3).
       let name = String(chunk.content.prefix(79).prefix { $0 != 0 }.map { Character(UnicodeScalar($0)) })
       profile = ICCProfile(name: name.isEmpty ? nil : name)
     } else if chunk.isNamed("acTL"), declaredFrames == nil {
@@ -102,19 +102,19 @@ struct PNGHeader {
 }
 
 extension PNGHeader {
-  /// Refuses a picture that is too large, too many frames, too many chunks, and chunks that unpack to too much.
+  /// Throws if the picture is too large, or there are too many frames or chunks, or chunks decompress to too much.
   func check(_ limits: DecodingLimits, _ file: UnsafeRawBufferPointer) throws(ImageError) {
     try limits.check(size)
     if let declaredFrames { try limits.check(frames: declaredFrames) }
     guard chunks <= limits.maximumChunks else {
-      throw .undecodable("the PNG file has \(chunks) chunks besides its picture's, and \(limits.maximumChunks) are allowed")
+      throw .undecodable("the PNG file has \(chunks) chunks besides its picture's, but \(limits.maximumChunks) are allowed")
     }
     try PNGPackedChunks.check(file)
   }
 }
 
 extension ImageHeader {
-  /// `isComplete` says that the header was read from a whole file.
+  /// `isComplete` means that the header was read from a complete file.
   init(_ header: PNGHeader, isComplete: Bool) {
     let frames = header.animation?.frames.count ?? 1
     self.init(

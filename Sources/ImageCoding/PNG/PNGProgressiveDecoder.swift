@@ -2,23 +2,24 @@ import CPNG
 public import ImagePrimitives
 
 extension PNGCoder {
-  /// It draws the rows that are there, the others transparent; of an interlaced file each pass, its pixels standing for those to
-  /// come. Of an animated one, the still picture.
+  /// Draws the available rows and leaves others transparent; of an interlaced file it draws each pass, with its pixels enlarged
+  /// over missing ones.
+  /// Of an animated file, it decodes the still picture.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? PNGProgressiveDecoder(limits) : nil
   }
 }
 
-/// A PNG that libpng reads while it arrives.
+/// Decodes an arriving PNG by libpng.
 ///
-/// Unchecked: its calls come one after another, as ``ProgressiveDecoder`` says.
+/// `@unchecked Sendable`: calls are sequential, as ``ProgressiveDecoder`` requires.
 final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   private let limits: DecodingLimits
   private var arriving: ArrivingHeader? = ArrivingHeader()
   private var header: ImageHeader?
   private var decoder: OpaquePointer?
   private var time: SpentTime
-  /// What the last image showed.
+  /// The state of the last returned image.
   private var shown = Shown(rows: 0, orientation: 1)
 
   private struct Shown: Equatable {
@@ -58,7 +59,7 @@ final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
 
   private func begin(_ png: PNGHeader, _ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     try png.check(limits, bytes)
-    // The picture there, the one that is handed out, and that one turned.
+    // The picture here, the one that was returned, and its rotated copy.
     try limits.check(bytes: PNGMemory(png).rows + png.size.pixels * 4 * 3)
     let expected = CPNGExpectation(width: UInt32(png.size.width), height: UInt32(png.size.height), deadline: 0)
     guard let decoder = cpng_progressive_create(expected) else {
@@ -77,7 +78,7 @@ final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     }
   }
 
-  /// By the eXIf chunk, which may stand behind the picture.
+  /// The orientation in the eXIf chunk, which may follow the picture.
   private func orientation(of decoder: OpaquePointer) -> Int {
     var count = 0
     guard let start = cpng_progressive_exif(decoder, &count) else { return 1 }

@@ -1,14 +1,14 @@
 import CPNG
 import ImagePrimitives
 
-/// A PNG picture that libpng reads row by row, or, where it is interlaced, as a whole.
+/// A PNG picture that libpng reads row by row, or as a whole if it is interlaced.
 struct PNGReader: ~Copyable {
   let size: ImageSize
   private let isInterlaced: Bool
   private let reader: OpaquePointer
   private let deadline: DecodingDeadline
 
-  /// A reader of `bytes`, a whole PNG file, which have to outlive it.
+  /// A reader of `bytes`, a complete PNG file, which must outlive it.
   static func opened(
     _ bytes: UnsafeRawBufferPointer,
     size: ImageSize,
@@ -34,7 +34,7 @@ struct PNGReader: ~Copyable {
 
   deinit { cpng_reader_destroy(reader) }
 
-  /// All rows, in `target`'s size: the picture's own or a smaller one, which rows are reduced to as they come.
+  /// All rows in the size `target`: the picture's own, or a smaller one to which rows are reduced as they arrive.
   func pixels(of target: ImageSize) throws(ImageError) -> PixelBuffer {
     if target == size || isInterlaced {
       let whole = try PixelBuffer(size: size) { pixels throws(ImageError) in
@@ -53,10 +53,10 @@ struct PNGReader: ~Copyable {
     }
   }
 
-  /// Decodes every row and keeps none.
+  /// Decodes every row without keeping any.
   func skip() throws(ImageError) { try check(cpng_reader_skip(reader)) }
 
-  /// Reads what is left, and says what was odd.
+  /// Reads the rest and returns the warnings.
   consuming func finish() throws(ImageError) -> [String] {
     try check(cpng_reader_finish(reader))
     return LibraryText(cpng_reader_report(reader).pointee.warnings).lines(of: "libpng")
@@ -68,7 +68,7 @@ struct PNGReader: ~Copyable {
 }
 
 extension CPNGStatus {
-  /// Throws what a call was refused for.
+  /// Throws the error of a failed call.
   func check(_ report: UnsafePointer<CPNGReport>, _ deadline: DecodingDeadline) throws(ImageError) {
     switch self {
     case CPNG_OK: return
@@ -80,27 +80,27 @@ extension CPNGStatus {
   }
 }
 
-/// A whole PNG file whose pictures are read one after another.
+/// A complete PNG file whose pictures are read one after another.
 struct PNGPicture {
   let file: UnsafeRawBufferPointer
   let header: PNGHeader
   let deadline: DecodingDeadline
 
-  /// The still picture in `target`'s size, and what was odd.
+  /// The still picture in the size `target`, and the warnings.
   func still(of target: ImageSize) throws(ImageError) -> (PixelBuffer, [String]) {
     let reader = try reader(of: file, header.size)
     let pixels = try reader.pixels(of: target)
     return (pixels, try reader.finish())
   }
 
-  /// Decodes the still picture and keeps nothing; returns what was odd.
+  /// Decodes the still picture without keeping it; returns the warnings.
   func proveStill() throws(ImageError) -> [String] {
     let reader = try reader(of: file, header.size)
     try reader.skip()
     return try reader.finish()
   }
 
-  /// The frames of the animation, each as it is shown, through `convert`; `still` is the still picture in full size.
+  /// The animation's frames as displayed, converted by `convert`; `still` is the still picture in full size.
   func frames(
     of animation: PNGAnimation,
     still: PixelBuffer,
@@ -121,7 +121,7 @@ struct PNGPicture {
     return frames
   }
 
-  /// Decodes the frames beside the still picture and keeps nothing.
+  /// Decodes the frames other than the still picture without keeping them.
   func prove(_ animation: PNGAnimation) throws(ImageError) {
     for frame in animation.frames.dropFirst(animation.beginsWithStill ? 1 : 0) {
       try deadline.check()

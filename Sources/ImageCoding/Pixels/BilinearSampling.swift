@@ -1,17 +1,16 @@
 import ImagePrimitives
 
-/// Colours between the pixels of an image, interpolated linearly in both directions; transparent pixels' colours do not count.
+/// Linear interpolation between an image's pixels in both directions, ignoring the colours of transparent ones.
 struct BilinearSampling {
-  /// A position between two pixels of a row, or of a column.
+  /// A position between two pixels of a row or column.
   struct Position {
-    /// The pixel before it.
     let first: Int
-    /// The pixel behind it.
     let second: Int
-    /// How much the second counts, 0…1.
+    /// The weight of the second pixel, 0…1.
     let share: Double
 
-    /// The position of the middle of pixel `index` of `target` in `source` pixels, where both cover the same; beyond the outermost middles the colour stays.
+    /// The position in `source` pixels of the centre of pixel `index` of `target`, both covering the same length, clamped to the
+    /// outermost centres.
     init(of index: Int, in target: Int, from source: Int) {
       let position = min(max(0, (Double(index) + 0.5) * Double(source) / Double(target) - 0.5), Double(source - 1))
       first = Int(position)
@@ -19,7 +18,7 @@ struct BilinearSampling {
       share = position - Double(first)
     }
 
-    /// The position `coordinate`, where a pixel's middle is at its number and a half; there may be no pixels at either side.
+    /// The position at `coordinate`, where pixel centres are at n + 0.5; the pixels may be outside the image.
     init(_ coordinate: Double) {
       let position = (coordinate - 0.5).rounded(.down)
       first = Int(position)
@@ -31,7 +30,7 @@ struct BilinearSampling {
   let pixels: UnsafeRawBufferPointer
   let size: ImageSize
 
-  /// The colour at a position whose four pixels are there.
+  /// The colour at a position whose four pixels are in the image.
   @inline(__always)
   func color(_ x: Position, _ y: Position) -> SIMD4<Double> {
     let upper = mix(value(x.first, y.first), value(x.second, y.first), x.share)
@@ -39,7 +38,7 @@ struct BilinearSampling {
     return mix(upper, lower, y.share).straightColor
   }
 
-  /// The colour at any position: outside, all is transparent.
+  /// The colour at any position; outside the image all is transparent.
   @inline(__always)
   func colorOrClear(_ x: Position, _ y: Position) -> SIMD4<Double> {
     let upper = mix(valueOrClear(x.first, y.first), valueOrClear(x.second, y.first), x.share)
@@ -64,7 +63,7 @@ struct BilinearSampling {
 }
 
 extension PixelBuffer {
-  /// The image in any size: along a side that gets shorter, means of areas; along one that gets longer, interpolated linearly; itself where the size is the same.
+  /// The image in another size: averaged by area along a side that shrinks, interpolated linearly along one that grows.
   func resized(to target: ImageSize) -> PixelBuffer {
     let small = reduced(to: ImageSize(width: min(size.width, target.width), height: min(size.height, target.height)))
     guard small.size != target else { return small }

@@ -1,14 +1,14 @@
 package import ImagePrimitives
 
-/// The orientation in EXIF metadata (CIPA DC-008, section 4.6.5), which is a TIFF file (TIFF 6.0, section 2) inside another one.
+/// The orientation in EXIF metadata (CIPA DC-008, section 4.6.5), which is an embedded TIFF file (TIFF 6.0, section 2).
 package enum EXIFOrientation {
   private static let tag = 0x0112
 
-  /// The orientation, 1…8, that a TIFF file holds which takes up `range` of `bytes`; nil where it is cut, of another kind, or
-  /// without one.
+  /// The orientation, 1…8, in the TIFF file at `range` of `bytes`; nil if it is truncated or invalid or has none.
   ///
-  /// This is what a PNG's eXIf chunk, a WebP's EXIF chunk and an AVIF's Exif item hold; a name in front of it (`Exif\0\0`), as
-  /// the latter two may have, is skipped.
+  /// A PNG's eXIf chunk, a WebP's EXIF chunk and an AVIF's Exif item contain such a file; a preceding name (`Exif\0\0`), as in the
+  /// latter two, is
+  /// skipped.
   package static func read(tiff bytes: ByteView, _ range: Range<Int>) -> Int? {
     let isNamed = range.count >= 6 && bytes.matches("Exif\0\0", at: range.lowerBound)
     let start = isNamed ? range.lowerBound + 6 : range.lowerBound
@@ -30,7 +30,7 @@ package enum EXIFOrientation {
     return nil
   }
 
-  /// The orientation that the bytes of a JPEG's APP1 segment hold; nil where they are cut, of another kind, or without one.
+  /// The orientation in a JPEG's APP1 segment; nil if it is truncated or invalid or has none.
   static func read(_ bytes: ByteView, segment: Range<Int>) -> Int? {
     guard segment.count >= 6, bytes.matches("Exif\0\0", at: segment.lowerBound) else { return nil }
     return read(tiff: bytes, segment)
@@ -38,7 +38,7 @@ package enum EXIFOrientation {
 }
 
 extension DecodingOptions {
-  /// The size of the decoded pixels before they are turned upright.
+  /// The size of the decoded pixels before they are rotated upright.
   func storedSize(of header: ImageHeader) -> ImageSize {
     let shown = decodedSize(of: header.displaySize)
     return header.orientation >= 5 ? ImageSize(width: shown.height, height: shown.width) : shown
@@ -46,13 +46,13 @@ extension DecodingOptions {
 }
 
 extension PixelBuffer {
-  /// The pixels turned and mirrored as an EXIF orientation asks: 1 as they are, 2…4 within the same size, 5…8 with width and height
-  /// exchanged.
+  /// Rotates and mirrors the pixels according to an EXIF orientation: 1 unchanged, 2…4 with the same size, 5…8 with width and
+  /// height exchanged.
   package func upright(orientation: Int) -> PixelBuffer {
     guard (2...8).contains(orientation) else { return self }
     let (width, height) = (size.width, size.height)
     let result = orientation >= 5 ? ImageSize(width: height, height: width) : size
-    // Where the pixel at (x, y) of the result comes from: `start + x * perColumn + y * perRow`, in pixels.
+    // The pixel at (x, y) of the result comes from `start + x * perColumn + y * perRow`, in pixels.
     let (start, perColumn, perRow) =
       switch orientation {
       case 2: (width - 1, -1, width)

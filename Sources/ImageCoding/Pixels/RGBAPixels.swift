@@ -1,14 +1,14 @@
 package import ImagePrimitives
 
-/// Reading and writing single pixels of RGBA bytes, unchecked in release builds: indices come from loops over sizes that were checked.
+/// Access to single pixels of RGBA bytes, unchecked in release builds: callers loop over verified sizes.
 extension UnsafeRawBufferPointer {
-  /// Red, green, blue and alpha of the pixel of that index, 0…255 each.
+  /// Red, green, blue and alpha of the pixel at `index`, 0…255 each.
   @inline(__always)
   func pixel(at index: Int) -> SIMD4<Int32> {
     SIMD4(truncatingIfNeeded: loadUnaligned(fromByteOffset: index * 4, as: SIMD4<UInt8>.self))
   }
 
-  /// Red, green and blue times alpha, 0…65,025 each, and alpha of the pixel of that index.
+  /// Red, green and blue multiplied by alpha, 0…65,025 each, and alpha, of the pixel at `index`.
   @inline(__always)
   func premultipliedPixel(at index: Int) -> SIMD4<Int32> {
     let pixel = pixel(at: index)
@@ -24,11 +24,12 @@ extension UnsafeRawBufferPointer {
 }
 
 extension UnsafeMutableBufferPointer<UInt8> {
-  /// Writes red, green, blue and alpha, 0…255 each, rounded to the nearest, halves up.
+  /// Writes red, green, blue and alpha, 0…255 each, rounded to nearest, halves up.
   @inline(__always)
   func storePixel(_ value: SIMD4<Double>, at index: Int) {
-    // A number so large has no bits for a fraction: adding it rounds, and the whole number is in the lowest bits. The small part makes up for halves
-    // that a division left a little too low. Conversions to integers would check each for its range.
+    // Adding such a large number leaves no bits for a fraction, so the result is rounded and its lowest bits are the integer. The
+    // small addend
+    // corrects halves that a division left slightly too low. Converting to integers would check each for its range.
     let rounded = (value + 0x1p-30) + 0x1p52
     let bytes = SIMD4(
       UInt8(truncatingIfNeeded: rounded.x.bitPattern),
@@ -41,7 +42,7 @@ extension UnsafeMutableBufferPointer<UInt8> {
 }
 
 extension SIMD4<Double> {
-  /// The same numbers; the standard library's own conversion of vectors calls a function a lane.
+  /// Converts exactly, since the standard library's conversion of vectors calls a function per lane.
   @inline(__always)
   init(exactly numbers: SIMD4<Int32>) {
     self.init(Double(numbers.x), Double(numbers.y), Double(numbers.z), Double(numbers.w))
@@ -49,7 +50,7 @@ extension SIMD4<Double> {
 }
 
 extension SIMD4<Double> {
-  /// Red, green, blue and alpha of what is red, green and blue times alpha, and alpha.
+  /// Converts premultiplied red, green and blue to straight ones.
   @inline(__always)
   var straightColor: SIMD4<Double> {
     let opacity = w > 0 ? 1 / w : 0
@@ -58,12 +59,12 @@ extension SIMD4<Double> {
 }
 
 extension PixelBuffer {
-  /// A buffer of `size` whose every byte `fill` writes, unless it throws; memory is touched as `fill` goes.
+  /// A buffer of `size` whose bytes `fill` must all write unless it throws.
   package init(size: ImageSize, filledBy fill: (UnsafeMutableBufferPointer<UInt8>) throws(ImageError) -> Void) throws(ImageError)
   {
     let length = size.pixels * 4
     var failure: ImageError?
-    // The standard library's closure knows no typed errors, so the error goes around it.
+    // The standard library's closure doesn't support typed errors, so pass the error through a variable.
     let bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
       do throws(ImageError) {
         try fill(UnsafeMutableBufferPointer(rebasing: buffer[..<length]))
@@ -76,7 +77,7 @@ extension PixelBuffer {
     self.init(size: size, bytes: bytes)
   }
 
-  /// A buffer whose rows `fill` writes one after the other: it gets the number of the row and its bytes.
+  /// A buffer whose rows `fill` writes in order, given each row's number and bytes.
   init(size: ImageSize, rows fill: (_ y: Int, _ row: UnsafeMutableBufferPointer<UInt8>) -> Void) {
     let rowLength = size.width * 4
     let bytes = [UInt8](unsafeUninitializedCapacity: size.pixels * 4) { buffer, count in

@@ -1,30 +1,31 @@
 package import ImagePrimitives
 
-/// Reduces an image to fewer pixels while its rows arrive: each pixel becomes the mean of the area that it covers (a box filter).
+/// Reduces an image as its rows arrive: each pixel becomes the mean of the area that it covers (a box filter).
 ///
-/// A pixel on the border of two areas counts in both by its share. Colours count as much as they are opaque, so that those of transparent pixels do
-/// not bleed into others. Memory is that of one row of the result; the work is linear in the pixels that come in.
+/// A pixel on the border of two areas counts in both by its share. Colours are weighted by opacity, so that those of transparent
+/// pixels don't
+/// bleed into others. It needs memory for one row of the result; its time is linear in the number of source pixels.
 ///
-/// Along x, a source pixel is `result.width` units wide and a target pixel `source.width`, and so along y: all shares are whole numbers. A sum is at
-/// most 255 × 255 × the pixels of the source, which a `Double` holds exactly up to 138 billion pixels, so that only the last division rounds.
+/// Along x, a source pixel is `result.width` units wide and a target pixel `source.width`, likewise along y, so all shares are
+/// integers. A sum is
+/// at most 255 × 255 × the number of source pixels, which a `Double` holds exactly up to 138 billion pixels, so only the last
+/// division rounds.
 struct RowScaler {
-  /// The size of what comes in.
   let source: ImageSize
-  /// The size of what goes out.
   let result: ImageSize
-  /// Rows of the result that are written.
+  /// The number of written rows of the result.
   private(set) var finishedRows = 0
 
-  /// Of each column of the row that is being made: the sums of red, green and blue times alpha, and of alpha.
+  /// For each column of the current row: the sums of red, green and blue times alpha, and of alpha.
   private var sums: [SIMD4<Double>]
-  /// How much of that row is still to come, in units of which a source row has `result.height`.
+  /// The height that the current row still lacks, in units of which a source row has `result.height`.
   private var missingHeight: Int
 
-  /// A scaler that makes `result` out of `source`; a result that is larger along either side, or empty, is a programmer's error and traps.
+  /// Creates a scaler from `source` to `result`; traps if the result is larger along either side, or empty.
   init(from source: ImageSize, to result: ImageSize) {
     trap(
       unless: (1...max(1, source.width)).contains(result.width) && (1...max(1, source.height)).contains(result.height),
-      "\(source.width)x\(source.height) pixels cannot be reduced to \(result.width)x\(result.height)"
+      "\(source.width)x\(source.height) pixels can't be reduced to \(result.width)x\(result.height)"
     )
     self.source = source
     self.result = result
@@ -32,11 +33,12 @@ struct RowScaler {
     missingHeight = source.height
   }
 
-  /// Takes the next row, RGBA of `source.width` pixels, and writes the row of the result that it completes, if any, to its place in `pixels`, which has
-  /// all rows of the result.
+  /// Adds the next row, RGBA of `source.width` pixels; if it completes a row of the result, writes that to its position in
+  /// `pixels`, which holds all
+  /// rows.
   mutating func append(_ row: UnsafeRawBufferPointer, into pixels: UnsafeMutableBufferPointer<UInt8>) {
-    trap(unless: row.count == source.width * 4 && pixels.count == result.pixels * 4, "a row or an image of another size")
-    trap(unless: finishedRows < result.height, "a row more than the image has")
+    trap(unless: row.count == source.width * 4 && pixels.count == result.pixels * 4, "a row or image has the wrong size")
+    trap(unless: finishedRows < result.height, "the image has no more rows")
     let isOpaque = row.isOpaque
     let height = result.height
     if missingHeight > height {
@@ -85,12 +87,12 @@ struct RowScaler {
 private struct ColumnSums {
   private let row: UnsafeRawBufferPointer
   private let isOpaque: Bool
-  /// Units of a source pixel.
+  /// The width of a source pixel in units.
   private let width: Int
-  /// Source pixels in a target pixel: whole ones, and units beyond.
+  /// The width of a target pixel: whole source pixels, and further units.
   private let wholePixels: Int
   private let furtherUnits: Int
-  /// The source pixel at which the next target pixel begins, and how many of its units went to the one before.
+  /// The source pixel where the next target pixel begins, and the units of it that the previous one has used.
   private var pixel = 0
   private var spentUnits = 0
 
@@ -132,7 +134,7 @@ private struct ColumnSums {
     var sum = SIMD4<Double>(exactly: value(pixel)) * Double(width - spentUnits)
     var next = pixel + 1
     while next < end {
-      // So many times 255 × 255 fit 32 bits.
+      // 32 bits hold that many products of 255 × 255.
       let stop = min(end, next + 1 << 15)
       var part = SIMD4<Int32>.zero
       while next < stop {
@@ -147,7 +149,7 @@ private struct ColumnSums {
 }
 
 extension PixelBuffer {
-  /// The image in fewer pixels, each the mean of the area that it covers; itself where the size is the same. See ``RowScaler``, also for sizes that trap.
+  /// The image in fewer pixels, each the mean of the area that it covers. See ``RowScaler``, also for sizes that trap.
   package func reduced(to target: ImageSize) -> PixelBuffer {
     guard target != size else { return self }
     var scaler = RowScaler(from: size, to: target)

@@ -2,15 +2,16 @@ public import ImagePrimitives
 
 /// Blurs images (SDWebImage's `SDImageBlurTransformer`).
 ///
-/// Three box blurs, which are a Gaussian one to within a few hundredths (Gwosdek, Grewenig, Bruhn, Weickert: Theoretical Foundations of Gaussian Convolution
-/// by Extended Box Filtering, 2011); beyond the edges the outermost pixels go on. Key: `blur(RADIUS)`.
+/// Three box blurs, which approximate a Gaussian blur to within a few hundredths (Gwosdek, Grewenig, Bruhn, Weickert: Theoretical
+/// Foundations of
+/// Gaussian Convolution by Extended Box Filtering, 2011); the outermost pixels are repeated beyond the edges. Key: `blur(RADIUS)`.
 public struct BlurTransformer: ImageTransformer {
-  /// The standard deviation of the Gaussian curve, in pixels; 0 leaves images as they are.
+  /// The standard deviation of the Gaussian, in pixels; 0 leaves images unchanged.
   public let radius: Double
 
-  /// A transformer that blurs so much; a radius outside 0…1,000 is a programmer's error and traps.
+  /// Creates a transformer; traps unless `radius` is in 0…1,000.
   public init(radius: Double) {
-    trap(unless: (0...1000).contains(radius), "a blur of radius \(radius); it goes from 0 to 1000")
+    trap(unless: (0...1000).contains(radius), "a blur radius of \(radius); use 0 to 1000")
     self.radius = radius
   }
 
@@ -19,26 +20,25 @@ public struct BlurTransformer: ImageTransformer {
   public var transformsAnimated: Bool { true }
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  /// The image blurred.
   public func transform(_ image: DecodedImage) -> DecodedImage {
     if radius == 0 { return image.mapPixels { $0 } }
     let box = Box(radius: radius)
-    // Along rows, then, with rows and columns exchanged, along columns.
+    // Blur rows, transpose, blur the former columns, and transpose back.
     return image.mapPixels { $0.blurred(by: box).upright(orientation: 5).blurred(by: box).upright(orientation: 5) }
   }
 }
 
-/// The mean of a pixel and those around it, of which the outermost count in part.
+/// The weighted mean of a pixel and its neighbours, the outermost of which count partially.
 private struct Box {
-  /// How many such blurs make the curve.
+  /// The number of passes that approximate the Gaussian.
   static let passes = 3
 
-  /// Pixels at each side that count whole.
+  /// The number of pixels at each side that count fully.
   let reach: Int
-  /// What the next one at each side counts, below 1.
+  /// The weight of the next pixel at each side, below 1.
   let edge: Double
 
-  /// The box that, applied ``passes`` times, has the variance of the Gaussian curve.
+  /// The box that, applied ``passes`` times, has the variance of the Gaussian.
   init(radius: Double) {
     let variance = radius * radius / Double(Self.passes)
     reach = Int(((12 * variance + 1).squareRoot() - 1) / 2)
@@ -46,7 +46,7 @@ private struct Box {
     edge = (2 * inner + 1) * (inner * outer - 3 * variance) / (6 * (variance - outer * outer))
   }
 
-  /// Writes the mean around each of `line` to `result`.
+  /// Writes the mean around each element of `line` to `result`.
   func blur(_ line: UnsafeMutableBufferPointer<SIMD4<Double>>, into result: UnsafeMutableBufferPointer<SIMD4<Double>>) {
     let last = line.count - 1
     let share = 1 / (Double(2 * reach + 1) + 2 * edge)
@@ -61,7 +61,6 @@ private struct Box {
 }
 
 extension PixelBuffer {
-  /// Each row blurred.
   fileprivate func blurred(by box: Box) -> PixelBuffer {
     withUnsafeTemporaryAllocation(of: SIMD4<Double>.self, capacity: size.width * 2) { space in
       space.initialize(repeating: .zero)

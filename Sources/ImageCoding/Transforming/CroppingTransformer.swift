@@ -1,12 +1,12 @@
 public import ImagePrimitives
 
-/// Cuts a part out of images (SDWebImage's `SDImageCroppingTransformer`).
+/// Crops images to a rectangle (SDWebImage's `SDImageCroppingTransformer`).
 ///
-/// What of the part lies outside the image is left out; a part wholly outside throws ``TransformError``. Key: `crop(X,Y,WIDTHxHEIGHT)`.
+/// The rectangle is clipped to the image; one entirely outside throws ``TransformError``. Key: `crop(X,Y,WIDTHxHEIGHT)`.
 public struct CroppingTransformer: ImageTransformer {
   public let part: PixelRectangle
 
-  /// A transformer that cuts out `part`; an empty one is a programmer's error and traps.
+  /// Creates a transformer that crops to `part`; traps if it is empty.
   public init(_ part: PixelRectangle) {
     trap(unless: part.width > 0 && part.height > 0, "a crop of \(part.width)x\(part.height) pixels")
     self.part = part
@@ -14,29 +14,28 @@ public struct CroppingTransformer: ImageTransformer {
 
   /// Such as `crop(10,20,300x200)`.
   public var key: String { "crop(\(part.x),\(part.y),\(part.width)x\(part.height))" }
-  /// True: the same part is cut out of each frame.
+  /// True: each frame is cropped to the same rectangle.
   public var transformsAnimated: Bool { true }
-  /// That of the part which lies within.
+  /// The size of the rectangle clipped to the image.
   public func outputSize(of size: ImageSize) -> ImageSize? { part.clipped(to: size)?.size ?? part.size }
 
-  /// That part of the image.
   public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
     let size = image.pixels.size
     guard let part = part.clipped(to: size) else {
-      throw TransformError("the crop lies outside the image, which has \(size.width)x\(size.height) pixels")
+      throw TransformError("the crop is outside the image of \(size.width)x\(size.height) pixels")
     }
     return image.mapPixels { $0.cropped(to: part) }
   }
 }
 
-/// A part of an image, in pixels from its upper left corner.
+/// A rectangle in an image, in pixels from its upper left corner.
 public struct PixelRectangle: Sendable, Hashable {
   public var x: Int
   public var y: Int
   public var width: Int
   public var height: Int
 
-  /// A rectangle; a negative width or height is a programmer's error and traps.
+  /// Creates a rectangle; traps if width or height is negative.
   public init(x: Int, y: Int, width: Int, height: Int) {
     trap(unless: width >= 0 && height >= 0, "a rectangle of \(width)x\(height) pixels")
     self.x = x
@@ -49,7 +48,7 @@ public struct PixelRectangle: Sendable, Hashable {
 
   public var size: ImageSize { ImageSize(width: width, height: height) }
 
-  /// What of it lies within an image of `size`; nil where nothing does.
+  /// The part inside an image of `size`; nil if there is none.
   func clipped(to size: ImageSize) -> PixelRectangle? {
     let (right, bottom) = (min(size.width, x.clampedSum(width)), min(size.height, y.clampedSum(height)))
     let (left, top) = (max(0, x), max(0, y))
@@ -66,7 +65,7 @@ extension Int {
 }
 
 extension PixelBuffer {
-  /// The pixels of a part, which lies within.
+  /// The pixels of a rectangle inside the image.
   func cropped(to part: PixelRectangle) -> PixelBuffer {
     if part.size == size { return self }
     return bytes.withUnsafeBytes { source in

@@ -1,28 +1,32 @@
 public import ImagePrimitives
 
-/// Makes another image out of a decoded one: smaller, cropped, tinted.
+/// Transforms a decoded image into another one: smaller, cropped, tinted.
 ///
-/// It may be called from many threads at once, and is called under no lock. Ready-made are ``ResizingTransformer``, ``CroppingTransformer``,
+/// Many threads may call it at once, and no lock is held. Available are ``ResizingTransformer``, ``CroppingTransformer``,
 /// ``RoundCornerTransformer``, ``RotationTransformer``, ``FlippingTransformer``, ``TintTransformer``, ``BlurTransformer``, and
-/// ``PipelineTransformer`` for several in a row.
+/// ``PipelineTransformer`` for several in sequence.
 public protocol ImageTransformer: Sendable {
-  /// What tells its results from those of others, such as `resize(100x100,inside)`: equal keys must make equal images of equal ones.
+  /// Identifies its results, such as `resize(100x100,inside)`: transformers with equal keys must produce equal images from equal
+  /// ones.
   ///
-  /// It becomes part of the identity that the result is cached under, so that the same URL with another transform never mixes; a key that changes from one
-  /// version to the next leaves the images of the old one behind.
+  /// It becomes part of the identity under which the result is cached, so that different transforms of a URL never mix. If the key
+  /// changes with
+  /// a new version, images of the old one stay in the cache unused.
   var key: String { get }
-  /// Whether images of more than one frame are transformed too; false by default, then they are left alone.
+  /// Whether it transforms images with more than one frame; if false, the default, they are left unchanged.
   var transformsAnimated: Bool { get }
-  /// The box that an image may be decoded to fit in before it comes here, keeping its aspect, since the rest would be thrown away; nil by default: it comes whole.
+  /// The box to which an image may be reduced during decoding, keeping its aspect ratio, to save work; nil, the default: full size.
   var decodingBox: ImageSize? { get }
-  /// The size of what it makes of pixels of `size`, at least about; nil by default: that is not known before it is done.
+  /// The size of the result for pixels of `size`, at least approximately; nil, the default, if it isn't known in advance.
   ///
-  /// Who loads refuses what would become too large before memory is taken for it. Of a transformer that tells the size, and transforms animations, the frames
-  /// of one may come here one by one, each as an image without ``DecodedImage/animation``; without it an animation comes as a whole.
+  /// Loads reject results that would be too large before memory is allocated. If a transformer returns the size and transforms
+  /// animations, it may
+  /// be given an animation's frames one by one, each as an image without ``DecodedImage/animation``; otherwise it is given the
+  /// whole animation.
   func outputSize(of size: ImageSize) -> ImageSize?
-  /// The new image. Its header should tell its own size.
+  /// Returns the transformed image, whose header should have its new size.
   ///
-  /// What it throws fails the load, with the error's own description.
+  /// A thrown error fails the load, with the error's own description.
   func transform(_ image: DecodedImage) throws -> DecodedImage
 }
 
@@ -32,9 +36,9 @@ extension ImageTransformer {
   public func outputSize(of size: ImageSize) -> ImageSize? { nil }
 }
 
-/// Why an image could not be transformed: one sentence without full stop.
+/// Why an image couldn't be transformed: one sentence without full stop.
 public struct TransformError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong with the image, and what the transformer needs.
+  /// What is wrong with the image, and what the transformer requires.
   public var message: String
 
   public init(_ message: String) { self.message = message }
@@ -42,14 +46,14 @@ public struct TransformError: Error, Sendable, Hashable, CustomStringConvertible
   public var description: String { message }
 }
 
-/// Applies several transformers, one after the other (SDWebImage's `SDImagePipelineTransformer`).
+/// Applies several transformers in sequence (SDWebImage's `SDImagePipelineTransformer`).
 ///
-/// An animation goes only to those that transform animations. Key: the keys in order, joined by `-`.
+/// An animation is passed only to those that transform animations. Key: the keys in order, joined by `-`.
 public struct PipelineTransformer: ImageTransformer {
   /// The transformers, in order.
   public let transformers: [any ImageTransformer]
 
-  /// A pipeline of `transformers`; without any, images stay as they are.
+  /// Creates a pipeline of `transformers`; without any, images stay unchanged.
   public init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
 
   /// Such as `resize(100x100,cover)-flip(horizontal)`.
@@ -57,10 +61,10 @@ public struct PipelineTransformer: ImageTransformer {
   /// Whether one of them transforms animations.
   public var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }
 
-  /// That of the first one, if animations go there too.
+  /// The box of the first transformer, if that transforms animations.
   public var decodingBox: ImageSize? { transformers.first.flatMap { $0.transformsAnimated ? $0.decodingBox : nil } }
 
-  /// That after all of them, if each tells its own and transforms animations.
+  /// The size after all of them, if each knows its own and transforms animations.
   public func outputSize(of size: ImageSize) -> ImageSize? {
     var size = size
     for transformer in transformers {
@@ -70,7 +74,6 @@ public struct PipelineTransformer: ImageTransformer {
     return size
   }
 
-  /// The image after all of them.
   public func transform(_ image: DecodedImage) throws -> DecodedImage {
     var image = image
     for transformer in transformers where image.header.frames == 1 || transformer.transformsAnimated {
@@ -80,15 +83,14 @@ public struct PipelineTransformer: ImageTransformer {
   }
 }
 
-/// A transformer that is a closure with a key.
+/// A transformer with a key and a closure.
 public struct ClosureTransformer: ImageTransformer {
-  /// What tells its results from those of others.
+  /// Identifies its results; see ``ImageTransformer/key``.
   public let key: String
-  /// Whether images of more than one frame are transformed too.
+  /// Whether it transforms images with more than one frame.
   public let transformsAnimated: Bool
   private let body: @Sendable (DecodedImage) throws -> DecodedImage
 
-  /// A transformer of that key.
   public init(
     key: String,
     transformsAnimated: Bool = false,
@@ -99,6 +101,5 @@ public struct ClosureTransformer: ImageTransformer {
     body = transform
   }
 
-  /// What the closure makes of the image.
   public func transform(_ image: DecodedImage) throws -> DecodedImage { try body(image) }
 }

@@ -1,32 +1,34 @@
 public import ImagePrimitives
 
-/// Makes images of a given size (SDWebImage's `SDImageResizingTransformer`).
+/// Resizes images (SDWebImage's `SDImageResizingTransformer`).
 ///
-/// Fewer pixels are means of areas, more are interpolated linearly. Key: `resize(WIDTHxHEIGHT,FIT)`, a side that is not given as `-`.
+/// Reduced pixels are averaged by area, enlarged ones interpolated linearly. Key: `resize(WIDTHxHEIGHT,FIT)`, with `-` for a
+/// missing side.
 public struct ResizingTransformer: ImageTransformer {
-  /// How an image of another aspect gets into the box.
+  /// How an image with another aspect ratio fits the box.
   public enum Fit: String, Sendable, Hashable, CaseIterable {
-    /// All of it, no side longer than the box's, its aspect kept; a smaller image stays as it is (`aspectFit`, but never enlarging).
+    /// The whole image within the box, keeping its aspect ratio; smaller images stay unchanged (`aspectFit`, but never enlarging).
     case inside
-    /// The whole box, the aspect kept and what is beyond the box cut off at both ends alike (`aspectFill`).
+    /// Fills the box, keeping the aspect ratio and cropping both ends equally (`aspectFill`).
     case cover
-    /// The whole box, stretched (`fill`).
+    /// Fills the box by stretching (`fill`).
     case fill
   }
 
-  /// Pixels; nil where ``height`` alone counts, and the width follows the aspect.
+  /// In pixels; nil if only ``height`` is given, and the width follows from the aspect ratio.
   public let width: Int?
-  /// Pixels; nil where ``width`` alone counts, and the height follows the aspect.
+  /// In pixels; nil if only ``width`` is given, and the height follows from the aspect ratio.
   public let height: Int?
-  /// How an image of another aspect gets into the box.
+  /// How an image with another aspect ratio fits the box.
   public let fit: Fit
-  /// The pixels that the result may have; more throw ``TransformError``. 100,000,000, or as many as the image has, if those are more.
+  /// The maximum number of pixels of the result, above which it throws ``TransformError``: 100,000,000, or the image's number if
+  /// that is larger.
   public static let maximumPixels = 100_000_000
 
-  /// A transformer to that size; neither side given, or one below 1, is a programmer's error and traps.
+  /// Creates a transformer; traps if neither side is given, or one is below 1.
   public init(width: Int? = nil, height: Int? = nil, fit: Fit = .inside) {
-    trap(unless: width != nil || height != nil, "resizing needs a width, a height, or both")
-    trap(unless: width ?? 1 > 0 && height ?? 1 > 0, "resizing to \(width ?? 1)x\(height ?? 1) pixels; sides begin at 1")
+    trap(unless: width != nil || height != nil, "resizing requires a width, a height, or both")
+    trap(unless: width ?? 1 > 0 && height ?? 1 > 0, "resizing to \(width ?? 1)x\(height ?? 1) pixels; use sides of at least 1")
     self.width = width
     self.height = height
     self.fit = fit
@@ -36,24 +38,22 @@ public struct ResizingTransformer: ImageTransformer {
   public var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
   public var transformsAnimated: Bool { true }
 
-  /// The box itself where the image is to lie inside.
+  /// The box itself if images must be inside it.
   public var decodingBox: ImageSize? {
     fit == .inside ? ImageSize(width: width ?? .max, height: height ?? .max) : nil
   }
 
-  /// The image in the new size.
   public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
     let size = image.pixels.size
     let target = targetSize(of: size)
     guard target.pixels <= max(Self.maximumPixels, size.pixels) else {
-      throw TransformError("\(size.width)x\(size.height) pixels would become \(target.width)x\(target.height), which is too many")
+      throw TransformError("resizing \(size.width)x\(size.height) pixels to \(target.width)x\(target.height) exceeds the limit")
     }
     let cut = fit == .cover ? PixelRectangle(middleOf: size, like: target) : PixelRectangle(size)
     if target == size && cut.size == size { return image.mapPixels { $0 } }
     return image.mapPixels { $0.cropped(to: cut).resized(to: target) }
   }
 
-  /// The size of the result.
   public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
 
   /// The size of the result for an image of `size`.
@@ -72,7 +72,7 @@ public struct ResizingTransformer: ImageTransformer {
 }
 
 extension PixelRectangle {
-  /// The largest part of an image of `size` that has the aspect of `other`, in its middle; to whole pixels.
+  /// The largest centred part of an image of `size` with the aspect ratio of `other`, rounded to whole pixels.
   fileprivate init(middleOf size: ImageSize, like other: ImageSize) {
     let scale = max(Double(other.width) / Double(size.width), Double(other.height) / Double(size.height))
     let width = min(size.width, max(1, Int((Double(other.width) / scale).rounded())))
@@ -81,12 +81,14 @@ extension PixelRectangle {
   }
 }
 
-/// How many pixels of an image make one point of a layout, by its name.
+/// The number of an image's pixels per layout point, derived from its name.
 public enum ImageScale {
-  /// The factor in the name of a file or in a URL: 2 for `a@2x.png`, 3 for `a@3x.png`, otherwise 1 (SDWebImage's `SDImageScaleFactorForKey`).
+  /// The factor in the name of a file or in a URL: 2 for `a@2x.png`, 3 for `a@3x.png`, otherwise 1 (SDWebImage's
+  /// `SDImageScaleFactorForKey`).
   ///
-  /// It stands before a dot in the last part of the path, the at sign as it is or as `%40`; queries and fragments are not looked at. An image of 200 pixels
-  /// and factor 2 is 100 points wide.
+  /// It precedes a dot in the last part of the path, with the at sign literal or as `%40`; queries and fragments are ignored. An
+  /// image of 200
+  /// pixels with factor 2 is 100 points wide.
   public static func factor(inName name: some StringProtocol) -> Double {
     var path = Substring(name)
     if let end = path.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) { path = path[..<end] }

@@ -1,21 +1,22 @@
 import Glibc
 public import ImagePrimitives
 
-/// Turns images clockwise about their middle (SDWebImage's `SDImageRotationTransformer`, which counts radians counterclockwise).
+/// Rotates images clockwise about their centre (SDWebImage's `SDImageRotationTransformer`, which uses counterclockwise radians).
 ///
-/// Quarter turns move pixels as they are; other angles interpolate, and leave the corners transparent. Key: `rotate(DEGREES)`, or `rotate(DEGREES,same-size)`.
+/// Quarter turns only move pixels; other angles interpolate and leave the corners transparent. Key: `rotate(DEGREES)`, or
+/// `rotate(DEGREES,same-size)`.
 public struct RotationTransformer: ImageTransformer {
   /// Clockwise, 0..<360.
   public let degrees: Double
-  /// Whether the result is as large as the turned image needs; otherwise it is as large as the image was, and what is outside is cut off.
+  /// Whether the result has the size of the rotated image; otherwise it keeps the image's size, and parts outside are cropped.
   public let fitsSize: Bool
 
-  /// A transformer that turns by `degrees` clockwise, any number that is finite; others are a programmer's error and trap.
+  /// Creates a transformer that rotates by `degrees` clockwise; traps unless it is finite.
   public init(degrees: Double, fitsSize: Bool = true) {
     trap(unless: degrees.isFinite, "a rotation by \(degrees) degrees")
     let rest = degrees.truncatingRemainder(dividingBy: 360)
     let positive = rest < 0 ? rest + 360 : rest
-    // A tiny negative angle rounds up to the whole turn; and -0 is 0.
+    // A tiny negative angle rounds up to a full turn; and -0 is 0.
     self.degrees = positive == 360 || positive == 0 ? 0 : positive
     self.fitsSize = fitsSize
   }
@@ -24,7 +25,6 @@ public struct RotationTransformer: ImageTransformer {
   public var key: String { "rotate(\(keyText(degrees))\(fitsSize ? "" : ",same-size"))" }
   public var transformsAnimated: Bool { true }
 
-  /// The image turned.
   public func transform(_ image: DecodedImage) -> DecodedImage {
     let size = image.pixels.size
     switch degrees {
@@ -36,7 +36,7 @@ public struct RotationTransformer: ImageTransformer {
     }
   }
 
-  /// Cosine and sine; exact ones of quarter turns.
+  /// Cosine and sine, exact for quarter turns.
   private var direction: (cosine: Double, sine: Double) {
     switch degrees {
     case 90: (0, 1)
@@ -45,14 +45,14 @@ public struct RotationTransformer: ImageTransformer {
     }
   }
 
-  /// The size of the image, or of what it needs turned.
+  /// The size of the image, or of the rotated image.
   public func outputSize(of size: ImageSize) -> ImageSize? { targetSize(of: size) }
 
   private func targetSize(of size: ImageSize) -> ImageSize {
     guard fitsSize, degrees != 0, degrees != 180 else { return size }
     let (cosine, sine) = direction
     let (width, height) = (Double(size.width), Double(size.height))
-    // A side that is a whole number but for the rounding of cosines gets no further pixel.
+    // Avoid an extra pixel for a side that exceeds an integer only by the rounding of cosines.
     let slack = 1e-6
     return ImageSize(
       width: max(1, Int((width * abs(cosine) + height * abs(sine) - slack).rounded(.up))),
@@ -69,7 +69,7 @@ public struct RotationTransformer: ImageTransformer {
       return PixelBuffer(size: target) { y, row in
         let down = Double(y) + 0.5 - Double(target.height) / 2
         for x in 0..<target.width {
-          // Where the pixel was before it was turned: the turn taken back.
+          // Rotate back to find the source of the pixel.
           let right = Double(x) + 0.5 - Double(target.width) / 2
           let origin = (x: right * cosine + down * sine + width / 2, y: down * cosine - right * sine + height / 2)
           row.storePixel(sampling.colorOrClear(.init(origin.x), .init(origin.y)), at: x)
@@ -88,7 +88,6 @@ public struct FlippingTransformer: ImageTransformer {
   /// Whether top and bottom are exchanged.
   public let vertical: Bool
 
-  /// A transformer that mirrors so.
   public init(horizontal: Bool = false, vertical: Bool = false) {
     self.horizontal = horizontal
     self.vertical = vertical
@@ -101,7 +100,6 @@ public struct FlippingTransformer: ImageTransformer {
   public var transformsAnimated: Bool { true }
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  /// The image mirrored.
   public func transform(_ image: DecodedImage) -> DecodedImage {
     let orientation =
       switch (horizontal, vertical) {

@@ -1,40 +1,36 @@
 import Glibc
 public import ImagePrimitives
 
-/// Rounds the corners of images, which makes them transparent, and may draw a border inside (SDWebImage's `SDImageRoundCornerTransformer`).
+/// Rounds the corners of images, making them transparent, and optionally draws a border inside (SDWebImage's
+/// `SDImageRoundCornerTransformer`).
 ///
-/// Pixels on the arc are transparent by their share, to the nearest distance. Key: `round-corners(RADIUS,CORNERS)`, the corners as `all`, or their names joined by
-/// `+`; with a border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
+/// Pixels on the arc are partially transparent. Key: `round-corners(RADIUS,CORNERS)`, with corners as `all` or their names joined
+/// by `+`; with a
+/// border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
 public struct RoundCornerTransformer: ImageTransformer {
   /// Corners of an image.
   public struct Corners: OptionSet, Sendable, Hashable {
-    /// A bit for each.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Where x and y are 0.
     public static let topLeft = Corners(rawValue: 1)
-    /// The other upper one.
     public static let topRight = Corners(rawValue: 2)
-    /// The one below the first.
     public static let bottomLeft = Corners(rawValue: 4)
-    /// The last.
     public static let bottomRight = Corners(rawValue: 8)
     public static let all: Corners = [.topLeft, .topRight, .bottomLeft, .bottomRight]
   }
 
-  /// Pixels; more than half of the image's shorter side count as that.
+  /// In pixels, limited to half of the image's shorter side.
   public let radius: Double
   /// The corners that are rounded.
   public let corners: Corners
-  /// Pixels inwards from the edge; 0 for no border.
+  /// In pixels from the edge inwards; 0: no border.
   public let borderWidth: Double
   /// The border's colour, drawn over the image.
   public let borderColor: RGBAColor
 
-  /// A transformer that rounds all corners, or some, without a border unless one is given; a number that is negative or not finite is a programmer's error and
-  /// traps.
+  /// Creates a transformer, by default for all corners without a border; traps if a number is negative or not finite.
   public init(radius: Double, corners: Corners = .all, borderWidth: Double = 0, borderColor: RGBAColor = .clear) {
     trap(unless: radius >= 0 && radius.isFinite, "corners of radius \(radius)")
     trap(unless: borderWidth >= 0 && borderWidth.isFinite, "a border of width \(borderWidth)")
@@ -56,7 +52,6 @@ public struct RoundCornerTransformer: ImageTransformer {
   public var transformsAnimated: Bool { true }
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  /// The image with round corners.
   public func transform(_ image: DecodedImage) -> DecodedImage {
     let isRounded = radius > 0 && !corners.isEmpty
     return image.mapPixels(addsAlpha: isRounded, rounded)
@@ -65,7 +60,7 @@ public struct RoundCornerTransformer: ImageTransformer {
   private func rounded(_ image: PixelBuffer) -> PixelBuffer {
     let (width, height) = (image.size.width, image.size.height)
     let radius = min(radius, Double(min(width, height)) / 2)
-    // Further from the edges nothing changes.
+    // Pixels farther from the edges don't change.
     let reach = Int(min(max(radius, borderWidth) + 1, Double(max(width, height))))
     return image.bytes.withUnsafeBytes { bytes in
       PixelBuffer(size: image.size) { y, row in
@@ -85,7 +80,7 @@ public struct RoundCornerTransformer: ImageTransformer {
     }
   }
 
-  /// How far inside the outline the middle of a pixel lies; below 0 outside.
+  /// The distance of a pixel's centre from the outline, negative outside.
   private func depth(_ x: Int, _ y: Int, _ size: ImageSize, radius: Double) -> Double {
     let (right, bottom) = (x >= size.width - x - 1, y >= size.height - y - 1)
     let corner: Corners = bottom ? (right ? .bottomRight : .bottomLeft) : (right ? .topRight : .topLeft)
@@ -109,7 +104,7 @@ public struct RoundCornerTransformer: ImageTransformer {
 }
 
 extension SIMD4<Double> {
-  /// This opaque colour over another, seen by `share`, 0…1.
+  /// This opaque colour over another, with the opacity `share`, 0…1.
   fileprivate func composited(over below: SIMD4<Double>, share: Double) -> SIMD4<Double> {
     let through = below.w / 255 * (1 - share)
     let opacity = share + through

@@ -1,29 +1,28 @@
 public import ImagePrimitives
 
-/// Colours images (SDWebImage's `SDImageTintTransformer`).
+/// Tints images (SDWebImage's `SDImageTintTransformer`).
 ///
-/// The image is the backdrop, the colour lies on it (Compositing and Blending Level 1, W3C). Key: `tint(#RRGGBBAA,MODE)`.
+/// The colour is composited on the image as the backdrop (Compositing and Blending Level 1, W3C). Key: `tint(#RRGGBBAA,MODE)`.
 public struct TintTransformer: ImageTransformer {
-  /// How the colour meets the image.
+  /// How the colour is combined with the image.
   public enum BlendMode: String, Sendable, Hashable, CaseIterable {
-    /// The colour in place of the image's, which only gives its shape: SDWebImage's default, for icons.
+    /// The colour replaces the image's, of which only the alpha is used: SDWebImage's default, for icons.
     case sourceIn = "source-in"
-    /// The colour over the image, where that is not transparent.
+    /// The colour over the image's non-transparent parts.
     case sourceAtop = "source-atop"
     /// Both multiplied: never lighter than either.
     case multiply
     /// The complements multiplied: never darker than either.
     case screen
-    /// Multiplied where the image is dark, screened where it is light.
+    /// Multiplied in dark parts of the image, screened in light ones.
     case overlay
   }
 
-  /// The colour; its alpha says how much of it is seen.
+  /// The colour; its alpha determines its opacity.
   public let color: RGBAColor
-  /// How it meets the image.
+  /// How it is combined with the image.
   public let blendMode: BlendMode
 
-  /// A transformer that tints so.
   public init(_ color: RGBAColor, blendMode: BlendMode = .sourceIn) {
     self.color = color
     self.blendMode = blendMode
@@ -34,7 +33,6 @@ public struct TintTransformer: ImageTransformer {
   public var transformsAnimated: Bool { true }
   public func outputSize(of size: ImageSize) -> ImageSize? { size }
 
-  /// The image tinted.
   public func transform(_ image: DecodedImage) -> DecodedImage {
     image.mapPixels(addsAlpha: blendMode == .sourceIn && color.alpha < 255, tinted)
   }
@@ -72,7 +70,7 @@ public struct TintTransformer: ImageTransformer {
   }
 }
 
-/// A colour: 8 bits each, not premultiplied.
+/// A colour with 8 bits per component, not premultiplied.
 public struct RGBAColor: Sendable, Hashable {
   /// 0…255.
   public var red: UInt8
@@ -83,7 +81,6 @@ public struct RGBAColor: Sendable, Hashable {
   /// 0, transparent, …255, opaque.
   public var alpha: UInt8
 
-  /// A colour, opaque unless an alpha is given.
   public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
     self.red = red
     self.green = green
@@ -91,12 +88,12 @@ public struct RGBAColor: Sendable, Hashable {
     self.alpha = alpha
   }
 
-  /// Transparent, and black where that counts.
+  /// Transparent black.
   public static let clear = RGBAColor(red: 0, green: 0, blue: 0, alpha: 0)
   public static let black = RGBAColor(red: 0, green: 0, blue: 0)
   public static let white = RGBAColor(red: 255, green: 255, blue: 255)
 
-  /// As CSS writes it: `#rrggbbaa`.
+  /// The CSS notation: `#rrggbbaa`.
   public var hexadecimal: String {
     "#" + [red, green, blue, alpha].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }

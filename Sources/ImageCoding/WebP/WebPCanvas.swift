@@ -1,15 +1,16 @@
 import ImagePrimitives
 
-/// The canvas on which an animation's frames are drawn one over another (RFC 9649, section 2.7.1.1), transparent at first: like
-/// browsers, this gives no heed to the background colour in the file.
+/// The canvas on which an animation's frames are composed (RFC 9649, section 2.7.1.1). It starts transparent: like browsers, it
+/// ignores the
+/// file's background colour.
 struct WebPCanvas {
-  /// What it shows now.
+  /// The current contents.
   var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
 
   private let size: ImageSize
   private var bytes: [UInt8]
   private var isBlank = true
-  /// The frame whose area is to be cleared before the next one.
+  /// The frame whose area must be cleared before the next one.
   private var disposed: WebPContainer.Frame?
 
   init(size: ImageSize) {
@@ -34,11 +35,11 @@ struct WebPCanvas {
     isBlank = false
   }
 
-  /// libwebp's demuxer sees to it too.
+  /// Checks the position again, although libwebp's demuxer does.
   private func checkPosition(of frame: WebPContainer.Frame) throws(ImageError) {
     let picture = frame.bitstream.size
     guard frame.x >= 0, frame.y >= 0, frame.x + picture.width <= size.width, frame.y + picture.height <= size.height else {
-      throw .undecodable("the WebP frame lies outside of its canvas")
+      throw .undecodable("the WebP frame is outside its canvas")
     }
   }
 
@@ -47,7 +48,7 @@ struct WebPCanvas {
     let start = frame.y * stride + frame.x * 4
     var failure: ImageError?
     bytes.withUnsafeMutableBufferPointer { bytes in
-      // The standard library's closure knows no typed errors, so the error goes around it.
+      // The standard library's closure doesn't support typed errors, so pass the error through a variable.
       do throws(ImageError) {
         try frame.bitstream.decode(into: UnsafeMutableBufferPointer(rebasing: bytes[start...]), stride: stride)
       } catch {
@@ -85,7 +86,7 @@ struct WebPCanvas {
     }
   }
 
-  /// Section 2.7.1.1's formula, rounded as libwebp's own animation decoder does, so that both give the same pixels.
+  /// The formula of section 2.7.1.1, rounded like libwebp's animation decoder, so that both produce the same pixels.
   private static func blend(_ source: SIMD4<UInt8>, over below: SIMD4<UInt8>) -> SIMD4<UInt8> {
     guard source.w < 255 else { return source }
     let share = (UInt32(below.w) * (256 - UInt32(source.w))) >> 8

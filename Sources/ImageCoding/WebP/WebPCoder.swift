@@ -1,21 +1,22 @@
 public import ImagePrimitives
 
-/// WebP by libwebp: lossy and lossless, with or without alpha, and all frames of an animation; written as either, too.
+/// WebP by libwebp: lossy and lossless, with or without alpha, including animations; it encodes all of them too.
 ///
-/// A file shorter than its RIFF header declares is an error, as is a chunk that is not whole, and any fault in the bitstream of
-/// any frame; libwebp knows no warnings. What stands behind the RIFF chunk does not matter.
+/// A file shorter than its RIFF header declares is an error, as are incomplete chunks and bitstream errors in any frame; libwebp
+/// has no warnings.
+/// Data after the RIFF chunk is ignored.
 public struct WebPCoder: ImageCoder {
   public init() {}
 
   public func canDecode(_ format: ImageFormat) -> Bool { format == .webp }
 
-  /// Reads the RIFF header and the first chunk, and the others that are there: the orientation comes behind the picture, so that
-  /// a prefix does not tell it.
+  /// Reads the RIFF header, the first chunk and the other available ones. The orientation follows the picture, so a prefix may lack
+  /// it.
   public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     ImageHeader(try WebPHeader(prefix, isComplete: isComplete), isComplete: isComplete)
   }
 
-  /// Decodes to upright RGBA; an animation's frames lie on a transparent canvas, whole as they are shown.
+  /// Decodes to upright RGBA; an animation's frames are composed on a transparent canvas.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
@@ -26,12 +27,12 @@ public struct WebPCoder: ImageCoder {
     let header = ImageHeader(parts, isComplete: true)
     let size = options.decodedSize(of: header.displaySize)
     guard parts.isAnimated else {
-      // As libwebp makes them, and turned.
+      // The decoded pixels and their rotated copy.
       let memory = parts.workingBytes + size.pixels * (header.orientation == 1 ? 4 : 8)
       return try limits.spending(memory) { () throws(ImageError) in try still(bytes, header: header, size: size) }
     }
     let kept = options.firstFrameOnly ? 1 : header.frames
-    // The canvas, a frame to lay over it, the canvas turned, and all that is kept.
+    // The canvas, a frame to blend, the rotated canvas, and the frames that are kept.
     let canvases = 1 + (kept > 1 ? 1 : 0) + (header.orientation == 1 ? 0 : 1)
     let memory = parts.workingBytes + header.size.pixels * canvases * 4 + kept * size.pixels * 4
     return try limits.spending(memory) { () throws(ImageError) in
@@ -79,7 +80,7 @@ public struct WebPCoder: ImageCoder {
     )
   }
 
-  /// Reads the whole bitstream of every frame; lossless pictures and alpha still need their size in memory.
+  /// Reads the whole bitstream of every frame; lossless pictures and alpha still need memory for their size.
   public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
     let parts = try WebPHeader(bytes, isComplete: true)
     try parts.check(limits)
@@ -96,10 +97,11 @@ public struct WebPCoder: ImageCoder {
 
   public func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
 
-  /// Encodes with loss at the quality asked for, or without any; alpha is kept whole in both. An animation is written as one.
+  /// Encodes lossy with the requested quality, or losslessly; alpha is lossless in both. An animation is encoded as an animation.
   ///
-  /// Where a maximum of bytes asks for it, the quality is searched that fits, with an attempt at each step. Sides above 16,383
-  /// pixels, and sizes in bytes that cannot be kept, throw ``ImageError/Kind/unencodable``.
+  /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 16,383
+  /// pixels, and sizes
+  /// that can't be reached, throw ``ImageError/Kind/unencodable``.
   public func encode(
     _ image: DecodedImage,
     as format: ImageFormat,
@@ -109,25 +111,25 @@ public struct WebPCoder: ImageCoder {
     return try WebPEncoder(options).encode(image)
   }
 
-  /// A decoder that shows the rows that are there, those below being transparent; of an animation, the first frame once all of it
-  /// is there.
+  /// A decoder that draws the available rows and leaves those below transparent; for an animation, the first frame once it is
+  /// complete.
   ///
-  /// The orientation comes behind the picture, so that all images but the last one are as stored.
+  /// The orientation follows the picture, so all images but the last have the stored orientation.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     format == .webp ? WebPProgressiveDecoder(limits: limits) : nil
   }
 }
 
 extension WebPHeader {
-  /// Refuses what goes beyond the limits, before anything is allocated for it.
+  /// Throws if the file exceeds the limits, before memory is allocated.
   func check(_ limits: DecodingLimits) throws(ImageError) {
     try limits.check(size)
     try limits.check(frames: frames)
     guard chunks > limits.maximumChunks else { return }
-    throw .undecodable("the WebP file has \(chunks) chunks, and \(limits.maximumChunks) are allowed")
+    throw .undecodable("the WebP file has \(chunks) chunks, but \(limits.maximumChunks) are allowed")
   }
 
-  /// What libwebp allocates for a picture as large as the canvas at most, beside its pixels.
+  /// The maximum memory that libwebp allocates for a picture of the canvas's size, besides its pixels.
   var workingBytes: Int {
     WebPBitstream.workingBytes(size, isOpaqueLossy: colorSpace == .ycbcr && !hasAlpha && !isAnimated)
   }

@@ -1,37 +1,37 @@
 import CWebP
 import ImagePrimitives
 
-/// A whole WebP file as libwebp's demuxer sees it: one picture, or the frames of an animation.
+/// A complete WebP file in libwebp's demuxer: one picture, or the frames of an animation.
 struct WebPContainer: ~Copyable {
-  /// A picture and how it is shown.
+  /// A picture and its properties in an animation.
   struct Frame {
     var bitstream: WebPBitstream
-    /// Where it lies on the canvas; all of it does.
+    /// The position on the canvas; the whole picture is inside.
     var x: Int
     var y: Int
     var milliseconds: Int
-    /// Whether it is laid over what is there, and does not replace it.
+    /// Whether it is blended with the canvas rather than replacing it.
     var isBlended: Bool
     /// Whether its area becomes transparent before the next frame.
     var isDisposed: Bool
   }
 
   private let demuxer: OpaquePointer
-  /// How many frames there are; 1 in a file without animation.
+  /// The number of frames; 1 for a file without animation.
   let frames: Int
-  /// How often they are shown; 0: for ever.
+  /// How often they are shown; 0: forever.
   let loopCount: Int
 
-  /// Reads the container, whose bytes have to outlive this; libwebp finds all of its faults here, and none of its pictures'.
+  /// Reads the container, whose bytes must outlive this; libwebp detects all errors of the container here, but none in pictures.
   init(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     var data = WebPData(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, size: bytes.count)
     guard let demuxer = WebPDemux(&data) else {
-      throw .undecodable("libwebp: the file's chunks are corrupt, or not all are here")
+      throw .undecodable("libwebp: the file's chunks are corrupt or incomplete")
     }
     self.init(demuxer)
   }
 
-  /// Reads the beginning of a file; nil where not even the first chunk's header is here.
+  /// Reads the start of a file; nil if the first chunk's header isn't complete.
   init?(partOf bytes: UnsafeRawBufferPointer) {
     var data = WebPData(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, size: bytes.count)
     var state = WEBP_DEMUX_PARSING_HEADER
@@ -47,7 +47,7 @@ struct WebPContainer: ~Copyable {
 
   deinit { WebPDemuxDelete(demuxer) }
 
-  /// Calls `body` with the first frame, if all of it is here.
+  /// Calls `body` with the first frame if it is complete.
   func withFirstWholeFrame(_ body: (Frame) throws(ImageError) -> Void) throws(ImageError) {
     var iterator = WebPIterator()
     defer { WebPDemuxReleaseIterator(&iterator) }
@@ -55,14 +55,13 @@ struct WebPContainer: ~Copyable {
     try body(Frame(iterator))
   }
 
-  /// Calls `body` with each frame in turn until it returns false; what it throws tells which frame it was, where there are
-  /// several.
+  /// Calls `body` with each frame until it returns false; if there are several, errors include the number of the frame.
   func forEachFrame(_ body: (Frame) throws(ImageError) -> Bool) throws(ImageError) {
     var iterator = WebPIterator()
     defer { WebPDemuxReleaseIterator(&iterator) }
     for number in 1...max(1, frames) {
       guard WebPDemuxGetFrame(demuxer, Int32(number), &iterator) != 0 else {
-        throw .undecodable("libwebp: frame \(number) is not whole")
+        throw .undecodable("libwebp: frame \(number) is incomplete")
       }
       do throws(ImageError) {
         guard try body(Frame(iterator)) else { return }
@@ -87,10 +86,10 @@ extension WebPContainer.Frame {
   }
 }
 
-/// One compressed picture: a VP8 or VP8L chunk, and an ALPH chunk before it where there is one.
+/// One compressed picture: a VP8 or VP8L chunk, with a preceding ALPH chunk if there is one.
 struct WebPBitstream {
   private let bytes: UnsafeRawBufferPointer
-  /// Width and height by the container's word.
+  /// Width and height as stated by the container.
   let size: ImageSize
 
   init(_ bytes: UnsafeRawBufferPointer, size: ImageSize) {
@@ -98,14 +97,14 @@ struct WebPBitstream {
     self.size = size
   }
 
-  /// What libwebp allocates for a picture at most, beside its pixels: for a lossless one, or for alpha, all pixels once more and
-  /// a few rows; for others, rows.
+  /// The maximum memory that libwebp allocates for a picture besides its pixels: for a lossless one, or for alpha, all pixels again
+  /// and a few rows;
+  /// otherwise a few rows.
   static func workingBytes(_ size: ImageSize, isOpaqueLossy: Bool) -> Int {
     (isOpaqueLossy ? 0 : size.pixels * 5) + size.width * 512 + 1 << 20
   }
 
-  /// Decodes to RGBA in `target` whose rows are `stride` bytes from one another; made smaller on the way where `scaled` is
-  /// another size than its own.
+  /// Decodes to RGBA in `target`, whose rows are `stride` bytes apart; scales down if `scaled` differs from the picture's size.
   func decode(into target: UnsafeMutableBufferPointer<UInt8>, stride: Int, scaled: ImageSize? = nil) throws(ImageError) {
     try run { config in
       if let scaled, scaled != size {
@@ -121,13 +120,14 @@ struct WebPBitstream {
     }
   }
 
-  /// Decodes the whole bitstream, and has just its last corner made into pixels: libwebp gets there through all that comes
-  /// before, and needs no loop filter, no colour conversion, and no memory for a picture.
+  /// Decodes the whole bitstream but outputs only the last corner: libwebp must decode everything before it, but needs no loop
+  /// filter, colour
+  /// conversion, or memory for a picture.
   func prove() throws(ImageError) {
     try run { config in
       config.options.bypass_filtering = 1
       config.options.use_cropping = 1
-      // The corner begins at an even row, as libwebp wants it.
+      // libwebp requires an even first row.
       config.options.crop_top = Int32((size.height - 1) & ~1)
       config.options.crop_height = Int32(size.height) - config.options.crop_top
       config.options.crop_width = 1
@@ -136,12 +136,12 @@ struct WebPBitstream {
 
   private func run(_ configure: (inout WebPDecoderConfig) -> Void) throws(ImageError) {
     var config = WebPDecoderConfig()
-    guard WebPInitDecoderConfig(&config) != 0 else { preconditionFailure("libwebp has another ABI than its headers") }
+    guard WebPInitDecoderConfig(&config) != 0 else { preconditionFailure("libwebp's ABI differs from its headers") }
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     try WebPStatus.check(WebPGetFeatures(start, bytes.count, &config.input))
     guard config.input.width == size.width, config.input.height == size.height else {
       throw .undecodable(
-        "the WebP container says \(size.width) x \(size.height), its bitstream \(config.input.width) x \(config.input.height) pixels"
+        "the WebP container says \(size.width) x \(size.height) pixels, its bitstream \(config.input.width) x \(config.input.height)"
       )
     }
     configure(&config)
@@ -150,7 +150,7 @@ struct WebPBitstream {
   }
 }
 
-/// libwebp's decoder has numbers, not words; these are the comments of its header.
+/// The messages of libwebp's decoder, which has only numbers; taken from its header's comments.
 enum WebPStatus {
   static func check(_ status: VP8StatusCode) throws(ImageError) {
     switch status {

@@ -1,7 +1,7 @@
 import CWebP
 import ImagePrimitives
 
-/// Writes WebP: a still picture, or an animation.
+/// Encodes WebP: a still picture or an animation.
 struct WebPEncoder {
   private let options: EncodingOptions
 
@@ -13,7 +13,7 @@ struct WebPEncoder {
     guard max(size.width, size.height) <= longestSide else {
       throw ImageError(
         .unencodable,
-        "the image is \(size.width) x \(size.height) pixels, and a WebP's sides have \(longestSide) at most"
+        "the image is \(size.width) x \(size.height) pixels, but a WebP's sides have at most \(longestSide)"
       )
     }
     let frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []
@@ -34,7 +34,7 @@ struct WebPEncoder {
     }
     let bytes = try encode(Self.losslessConfig)
     guard let allowed = options.maximumBytes, bytes.count > allowed else { return bytes }
-    throw ImageError(.unencodable, "the image takes \(bytes.count) bytes without loss, and \(allowed) are allowed")
+    throw ImageError(.unencodable, "the lossless image has \(bytes.count) bytes, but at most \(allowed) are allowed")
   }
 
   private static func still(_ pixels: PixelBuffer, _ config: WebPConfig) throws(ImageError) -> [UInt8] {
@@ -46,12 +46,12 @@ struct WebPEncoder {
   private static func config(quality: Int) -> WebPConfig {
     var config = WebPConfig()
     guard WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, Float(quality)) != 0 else {
-      preconditionFailure("libwebp has another ABI than its headers")
+      preconditionFailure("libwebp's ABI differs from its headers")
     }
     return config
   }
 
-  /// libwebp's usual effort; colours that nobody sees are kept too.
+  /// libwebp's default effort; colours of transparent pixels are kept too.
   private static var losslessConfig: WebPConfig {
     var config = config(quality: 75)
     config.lossless = 1
@@ -60,17 +60,17 @@ struct WebPEncoder {
   }
 }
 
-/// Writes an animated WebP by libwebp's encoder of animations, which keeps of each frame what differs from the one before.
+/// Encodes an animated WebP by libwebp's animation encoder, which stores the differences between frames.
 struct WebPAnimationEncoder: ~Copyable {
   private let encoder: OpaquePointer
   private var config: WebPConfig
-  /// When the next frame begins.
+  /// The start of the next frame.
   private var milliseconds = 0
 
-  /// An encoder of frames of that size; `loopCount` is 0 for an animation that goes on for ever, and at most 65,535.
+  /// An encoder of frames of that size; `loopCount` is 0 for an animation that loops forever, and at most 65,535.
   init(size: ImageSize, loopCount: Int, config: WebPConfig) throws(ImageError) {
     var options = WebPAnimEncoderOptions()
-    guard WebPAnimEncoderOptionsInit(&options) != 0 else { preconditionFailure("libwebp has another ABI than its headers") }
+    guard WebPAnimEncoderOptionsInit(&options) != 0 else { preconditionFailure("libwebp's ABI differs from its headers") }
     options.anim_params.loop_count = Int32(min(loopCount, 0xFFFF))
     guard let encoder = WebPAnimEncoderNew(Int32(size.width), Int32(size.height), &options) else {
       throw ImageError(.outOfMemory, "libwebp: out of memory")
@@ -81,17 +81,16 @@ struct WebPAnimationEncoder: ~Copyable {
 
   deinit { WebPAnimEncoderDelete(encoder) }
 
-  /// Adds the next frame, to be shown for that time, in whole milliseconds.
+  /// Adds the next frame with its duration, in whole milliseconds.
   mutating func append(_ pixels: PixelBuffer, duration: Duration) throws(ImageError) {
     var picture = try WebPSource(pixels, isLossless: true)
     guard picture.add(to: encoder, milliseconds: Int32(milliseconds), &config) else { throw lastError }
     milliseconds += max(0, Int(duration / .milliseconds(1)))
     guard milliseconds <= Int32.max else {
-      throw ImageError(.unencodable, "the animation is shown for more than \(Int32.max) ms, which a WebP cannot say")
+      throw ImageError(.unencodable, "the animation lasts more than \(Int32.max) ms, the limit of WebP")
     }
   }
 
-  /// The file.
   func finish() throws(ImageError) -> [UInt8] {
     guard WebPAnimEncoderAdd(encoder, nil, Int32(milliseconds), nil) != 0 else { throw lastError }
     var data = WebPData()
@@ -106,13 +105,13 @@ struct WebPAnimationEncoder: ~Copyable {
   }
 }
 
-/// Pixels as libwebp's encoder takes them.
+/// Pixels in the form that libwebp's encoder requires.
 struct WebPSource: ~Copyable {
   private var picture = WebPPicture()
 
-  /// A copy of `pixels`, in YUV unless it is to be written without loss.
+  /// A copy of `pixels`, converted to YUV unless the encoding is lossless.
   init(_ pixels: PixelBuffer, isLossless: Bool) throws(ImageError) {
-    guard WebPPictureInit(&picture) != 0 else { preconditionFailure("libwebp has another ABI than its headers") }
+    guard WebPPictureInit(&picture) != 0 else { preconditionFailure("libwebp's ABI differs from its headers") }
     picture.use_argb = isLossless ? 1 : 0
     picture.width = Int32(pixels.size.width)
     picture.height = Int32(pixels.size.height)
@@ -130,7 +129,7 @@ struct WebPSource: ~Copyable {
     WebPPictureFree(&picture)
   }
 
-  /// A file of this picture alone.
+  /// A file with only this picture.
   mutating func encode(_ config: inout WebPConfig) throws(ImageError) -> [UInt8] {
     var writer = WebPMemoryWriter()
     WebPMemoryWriterInit(&writer)
@@ -144,12 +143,12 @@ struct WebPSource: ~Copyable {
     return Array(UnsafeBufferPointer(start: writer.mem, count: writer.size))
   }
 
-  /// Adds it to an animation, whose `config` it is; false where that fails.
+  /// Adds the picture to an animation with that `config`; false if that fails.
   mutating func add(to encoder: OpaquePointer, milliseconds: Int32, _ config: inout WebPConfig) -> Bool {
     WebPAnimEncoderAdd(encoder, &picture, milliseconds, &config) != 0
   }
 
-  /// libwebp's encoder has numbers, not words; these are the comments of its header.
+  /// The messages of libwebp's encoder, which has only numbers; taken from its header's comments.
   private static func error(_ code: WebPEncodingError) -> ImageError {
     switch code {
     case VP8_ENC_ERROR_OUT_OF_MEMORY, VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY:

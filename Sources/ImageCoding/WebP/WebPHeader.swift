@@ -1,18 +1,17 @@
 import ImagePrimitives
 
-/// The header of a WebP: the RIFF container and its first chunk, and what other chunks say, as far as they are here (RFC 9649,
-/// section 2).
+/// The header of a WebP: the RIFF container, its first chunk, and other chunks as far as available (RFC 9649, section 2).
 struct WebPHeader {
   private(set) var size = ImageSize(width: 0, height: 0)
   private(set) var hasAlpha = false
-  /// Pictures that were seen, at least 1.
+  /// The number of pictures found, at least 1.
   private(set) var frames = 1
-  /// Whether the file is of the kind that has frames, be it only one.
+  /// Whether the file has the animation flag, even with only one frame.
   private(set) var isAnimated = false
   private(set) var colorSpace: ImageHeader.ColorSpace?
   private(set) var orientation = 1
   private(set) var profile: ICCProfile?
-  /// Chunks of the container that were seen.
+  /// The number of chunks found in the container.
   private(set) var chunks = 1
   private let file: UnsafeRawBufferPointer
   private let bytes: ByteView
@@ -21,13 +20,13 @@ struct WebPHeader {
     self.file = file
     bytes = ByteView(file)
     guard bytes.matches("RIFF"), bytes.matches("WEBP", at: 8) else {
-      throw ImageError(.notAnImage, "not a WebP file: it does not begin with a RIFF header of type WEBP")
+      throw ImageError(.notAnImage, "not a WebP file: it doesn't start with a RIFF header of type WEBP")
     }
     guard bytes.has(30, at: 0), let declared = bytes.littleEndian32(at: 4) else {
       throw .endsEarly("WebP", needed: 30, of: bytes.count, isComplete: isComplete)
     }
     if isComplete, declared + 8 > bytes.count {
-      throw .undecodable("the WebP file is cut: it has \(bytes.count) bytes, and its RIFF header declares \(declared + 8)")
+      throw .undecodable("the WebP file is truncated: it has \(bytes.count) bytes, but its RIFF header declares \(declared + 8)")
     }
     if bytes.matches("VP8 ", at: 12) {
       try readLossy(at: 20)
@@ -36,7 +35,7 @@ struct WebPHeader {
     } else if bytes.matches("VP8X", at: 12) {
       try readExtended(at: 20, end: min(declared + 8, bytes.count), isComplete: isComplete)
     } else {
-      throw .undecodable("the WebP file's first chunk is none of VP8, VP8L and VP8X")
+      throw .undecodable("the WebP file's first chunk isn't VP8, VP8L or VP8X")
     }
   }
 
@@ -44,26 +43,26 @@ struct WebPHeader {
   private mutating func readLossy(at offset: Int) throws(ImageError) {
     guard bytes.bigEndian16(at: offset + 3) == 0x9D01, bytes.byte(at: offset + 5) == 0x2A,
       let width = bytes.littleEndian16(at: offset + 6), let height = bytes.littleEndian16(at: offset + 8)
-    else { throw .undecodable("the WebP file's VP8 chunk does not begin with a key frame") }
+    else { throw .undecodable("the WebP file's VP8 chunk doesn't start with a key frame") }
     colorSpace = .ycbcr
     try setSize(width: width & 0x3FFF, height: height & 0x3FFF)
   }
 
-  /// A signature, two 14-bit numbers less one, and a bit for alpha (RFC 9649, section 3.4).
+  /// A signature, two 14-bit numbers minus one, and a bit for alpha (RFC 9649, section 3.4).
   private mutating func readLossless(at offset: Int) throws(ImageError) {
     guard bytes.byte(at: offset) == 0x2F, let bits = bytes.littleEndian32(at: offset + 1) else {
-      throw .undecodable("the WebP file's VP8L chunk does not begin with its signature")
+      throw .undecodable("the WebP file's VP8L chunk doesn't start with its signature")
     }
     colorSpace = .rgb
     hasAlpha = bits >> 28 & 1 == 1
     try setSize(width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
   }
 
-  /// Flags and two 24-bit numbers less one; the pictures follow in chunks of their own (RFC 9649, section 2.7).
+  /// Flags and two 24-bit numbers minus one; the pictures follow in their own chunks (RFC 9649, section 2.7).
   private mutating func readExtended(at offset: Int, end: Int, isComplete: Bool) throws(ImageError) {
     guard let flags = bytes.byte(at: offset), let width = bytes.littleEndian24(at: offset + 4),
       let height = bytes.littleEndian24(at: offset + 7)
-    else { throw .undecodable("the WebP file's VP8X chunk is cut") }
+    else { throw .undecodable("the WebP file's VP8X chunk is truncated") }
     hasAlpha = flags & 0x10 != 0
     isAnimated = flags & 0x02 != 0
     try setSize(width: width + 1, height: height + 1)
@@ -72,7 +71,7 @@ struct WebPHeader {
     frames = max(1, isAnimated ? pictures : min(pictures, 1))
   }
 
-  /// Reads the chunks that begin before `end`, and returns how many of them have a picture.
+  /// Reads the chunks that begin before `end`, and returns the number of those with a picture.
   private mutating func walkChunks(end: Int) -> Int {
     var offset = 12
     var pictures = 0
@@ -95,7 +94,7 @@ struct WebPHeader {
     return pictures
   }
 
-  /// A frame's picture comes first, or behind its alpha.
+  /// A frame's picture comes first, or after its alpha.
   private func colorSpaceOfFrame(at offset: Int) -> ImageHeader.ColorSpace? {
     guard bytes.matches("ALPH", at: offset), let length = bytes.littleEndian32(at: offset + 4) else {
       return colorSpace(ofChunkAt: offset)

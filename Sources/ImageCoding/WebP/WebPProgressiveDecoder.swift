@@ -1,16 +1,16 @@
 import CWebP
 import ImagePrimitives
 
-/// Shows a WebP while it arrives: a still picture row by row, of an animation the first frame at once.
+/// Decodes an arriving WebP: a still picture row by row, or the first frame of an animation.
 ///
-/// It is unchecked since its calls come one after another, as the protocol says, and nothing of it is handed out.
+/// `@unchecked Sendable`: calls are sequential, as ``ProgressiveDecoder`` requires.
 final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   private let limits: DecodingLimits
-  /// The file until now, which libwebp reads where it lies.
+  /// The bytes so far, which libwebp reads without copying.
   private var bytes: [UInt8] = []
   private var header: WebPHeader?
   private var rows: WebPRowDecoder?
-  /// The newest image, until it is taken.
+  /// The newest image that wasn't returned yet.
   private var unseen: PixelBuffer?
   private var shownRows = 0
   private var shownOrientation = 1
@@ -20,7 +20,7 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
 
   func append(_ more: UnsafeRawBufferPointer) throws(ImageError) {
     bytes.append(contentsOf: more)
-    // Fewer are not even enough to be refused.
+    // Fewer bytes aren't enough to reject the file.
     guard bytes.count >= 12, try readHeader(), let header else { return }
     try bytes.withRawBytes { file throws(ImageError) in
       if header.isAnimated {
@@ -47,14 +47,15 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     return unseen.map { DecodedImage(header: image, pixels: $0) }
   }
 
-  /// False where the header is not yet here.
+  /// False if the header isn't complete.
   private func readHeader() throws(ImageError) -> Bool {
     do throws(ImageError) {
       let isFirst = header == nil
       let header = try bytes.withRawBytes { file throws(ImageError) in try WebPHeader(file, isComplete: false) }
       try header.check(limits)
-      // What is shown meanwhile is not taken from what others share, since nobody knows for how long; but it may not be more than
-      // one file may need.
+      // The decoder's memory isn't reserved in the shared budget, since the transfer may take long; but it must be within the limit
+      // for one
+      // file.
       if isFirst { try limits.spending(header.workingBytes + header.size.pixels * 8) {} }
       self.header = header
       return true
@@ -77,9 +78,9 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   }
 }
 
-/// libwebp's incremental decoder of one picture, and the rows that it made.
+/// libwebp's incremental decoder of one picture, and its rows.
 final class WebPRowDecoder {
-  /// Rows that are there, from the top.
+  /// The number of available rows, from the top.
   private(set) var count = 0
 
   private let size: ImageSize
@@ -103,8 +104,8 @@ final class WebPRowDecoder {
     memory.deallocate()
   }
 
-  /// Reads on in a file of which `bytes` are all that is here; libwebp keeps no copy of them, and finds its place again wherever
-  /// they lie now.
+  /// Continues decoding a file whose first bytes are `bytes`; libwebp keeps no copy of them, and they may have moved since the last
+  /// call.
   func read(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     guard !isDone else { return }
     let status = WebPIUpdate(decoder, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
@@ -114,6 +115,6 @@ final class WebPRowDecoder {
     if WebPIDecGetRGB(decoder, &last, nil, nil, nil) != nil { count = Int(last) }
   }
 
-  /// The picture, transparent below the rows that are there.
+  /// The picture, transparent below the available rows.
   var pixels: PixelBuffer { PixelBuffer(size: size, bytes: Array(memory)) }
 }

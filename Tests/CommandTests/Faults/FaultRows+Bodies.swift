@@ -37,7 +37,7 @@ extension FaultRow {
     .server(
       "more than may be, and does not say how much",
       "too-large",
-      "larger than max-bytes",
+      "exceeds max-bytes",
       keys: "request: {max-bytes: 20KB}",
       .chunked([Array(image[..<15_000]), Array(image[15_000...])], type: "image/jpeg")
     ),
@@ -45,13 +45,13 @@ extension FaultRow {
     .server(
       "a PNG without its end",
       "undecodable",
-      "is cut",
+      "is truncated",
       keys: full,
       .body(Array(SampleImages.basePNG.dropLast(40)), type: "image/png")
     ),
-    .server("a JPEG of which only the start is one", "undecodable", "is cut", keys: full, .body(brokenJPEG, type: "image/jpeg")),
+    .server("a JPEG of which only the start is one", "undecodable", "is truncated", keys: full, .body(brokenJPEG, type: "image/jpeg")),
     .server("a header of 60,000 × 60,000 pixels", "dimensions", "verify.max-pixels", .body(bomb, type: "image/png")),
-    .server("a format that is known and not read", "format", "recognised and not decoded", .body(bitmap, type: "image/bmp")),
+    .server("a format that is known and not read", "format", "can't be decoded", .body(bitmap, type: "image/bmp")),
     .server(
       "a format that is not wanted",
       "format",
@@ -70,7 +70,7 @@ extension FaultRow {
     .server(
       "a small body that grows when it is decoded",
       "too-large",
-      "larger than max-bytes",
+      "exceeds max-bytes",
       keys: "request: {max-bytes: 1MB}",
       .computed { _ in gzipBomb }
     ),

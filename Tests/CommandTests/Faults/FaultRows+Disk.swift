@@ -38,7 +38,7 @@ extension FaultRow {
       } run: {
         try await $0.startByShell("exec 2>&-").wait()
       },
-      .disk("the cache's folder is a file", exit: 1, "cannot be made") { scene in
+      .disk("the cache's folder is a file", exit: 1, "cannot create") { scene in
         scene.job.folder.write("", to: "file")
         scene.options += ["--set", "cache.directory=file"]
       },
@@ -46,12 +46,12 @@ extension FaultRow {
         scene.job.folder.write("99\n", to: "other/default/VERSION")
         scene.options += ["--set", "cache.directory=other"]
       },
-      .disk("the cache's index is no index", exit: 1, "does not begin as an index does") { scene in
+      .disk("the cache's index is no index", exit: 1, "has no valid header") { scene in
         scene.job.folder.write("1\n", to: "other/default/VERSION")
         scene.job.folder.write([UInt8](repeating: 7, count: 8192), to: "other/default/index.mdb")
         scene.options += ["--set", "cache.directory=other"]
       },
-      .disk("the cache's index is cut", exit: 1, "is cut off") { scene in
+      .disk("the cache's index is cut", exit: 1, "is truncated") { scene in
         try FileManager.default.copyItem(atPath: scene.job.cacheDirectory, toPath: scene.job.folder.file("other"))
         truncate(scene.job.folder.file("other/default/index.mdb"), 12_288)
         scene.options += ["--set", "cache.directory=other"]

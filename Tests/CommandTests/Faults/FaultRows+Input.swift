@@ -46,8 +46,8 @@ extension FaultRow {
     .line("a URL without a host", "http://", says: "no host"),
     .line("another scheme", "ftp://127.0.0.1/a.jpg", says: "neither http nor https"),
     .line("a scheme that reads files", "file:///etc/passwd", says: "neither http nor https"),
-    .line("a port that is none", "http://127.0.0.1:99999/a.jpg", says: "the port is no number"),
-    .line("a host with a space", "http://exa mple/a.jpg", says: "no host name has"),
+    .line("a port that is none", "http://127.0.0.1:99999/a.jpg", says: "the port isn't a number"),
+    .line("a host with a space", "http://exa mple/a.jpg", says: "host names can't contain"),
     .line("a line of 1 MB", "http://127.0.0.1/" + String(repeating: "a", count: 1_000_000), says: "longer than 65536 bytes"),
     .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "a control character"),
     .input("JSON Lines that are none", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {

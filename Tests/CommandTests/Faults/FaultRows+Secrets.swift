@@ -64,7 +64,7 @@ extension FaultRow {
       keys: "request: {retries: 0}",
       outcome: "failed",
       kind: "redirects",
-      says: "the port is no number"
+      says: "the port isn't a number"
     ) { $0.add(.redirect(to: "http://alice:\(secret)@127.0.0.1:99999/")) },
     .told(
       "a line that is no URL and has a password",

@@ -91,7 +91,7 @@ extension FaultRow {
     .server(
       "two lengths that differ, both too short",
       "undecodable",
-      "is cut",
+      "is truncated",
       .raw(head("HTTP/1.1 200 OK", "Content-Length: 5", "Content-Length: 6") + image)
     ),
     .server(
