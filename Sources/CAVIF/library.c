@@ -9,7 +9,7 @@
 
 static CAVIFFunctions functions;
 static bool is_loaded;
-static char problem[256];
+static char error_message[256];
 
 // Structures may gain members in each 0.x, and at their end in each 1.x.
 static bool fits(const char *version) {
@@ -21,19 +21,19 @@ static bool fits(const char *version) {
 static void load(void) {
   void *library = dlopen(CAVIF_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
-    snprintf(problem, sizeof problem, "%s", dlerror());
+    snprintf(error_message, sizeof error_message, "%s", dlerror());
     return;
   }
 #define LOAD(name, function)                                            \
   *(void **)&functions.name = dlsym(library, #function);                \
   if (functions.name == NULL) {                                         \
-    snprintf(problem, sizeof problem, CAVIF_LIBRARY " has no " #function); \
+    snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has no " #function); \
     dlclose(library);                                                   \
     return;                                                             \
   }
   CAVIF_FUNCTIONS(LOAD)
   if (!fits(functions.version())) {
-    snprintf(problem, sizeof problem, CAVIF_LIBRARY " is version %s, where %d.%d is needed", functions.version(),
+    snprintf(error_message, sizeof error_message, CAVIF_LIBRARY " has version %s, but %d.%d is required", functions.version(),
              AVIF_VERSION_MAJOR, AVIF_VERSION_MINOR);
     dlclose(library);
     return;
@@ -51,9 +51,9 @@ const CAVIFFunctions *cavif_functions(void) {
   return is_loaded ? &functions : NULL;
 }
 
-const char *cavif_problem(void) {
+const char *cavif_error(void) {
   load_once();
-  return problem;
+  return error_message;
 }
 
 #endif

@@ -1,3 +1,3 @@
-// libcrypto: HMAC-SHA-256, for the hash of credentials in identities.
+// libcrypto: HMAC-SHA-256, for hashing credentials in identities.
 #include <openssl/evp.h>
 #include <openssl/hmac.h>

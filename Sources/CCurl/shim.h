@@ -1,7 +1,7 @@
-// libcurl's option calls are variadic, which Swift cannot call; each of these fixes one type of argument.
+// libcurl's option functions are variadic, which Swift can't call; each of these wrappers has a fixed argument type.
 #include <curl/curl.h>
 
-// Options of a transfer: numbers (`long`), text (copied by libcurl), objects and buffers (kept by the caller), header lists (likewise).
+// Options of a transfer: numbers (`long`), text (copied by libcurl), and objects, buffers and header lists (owned by the caller).
 static inline CURLcode curl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
 }
@@ -15,7 +15,7 @@ static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_
   return curl_easy_setopt(easy, option, value);
 }
 
-// Callbacks of a transfer, each with its context: body bytes and header lines, a socket to open, a connection about to be used.
+// Callbacks of a transfer, each with its context: body bytes, header lines, opening a socket, a connection about to be used.
 typedef size_t (*curl_bytes_callback)(char *bytes, size_t one, size_t count, void *context);
 static inline CURLcode curl_set_body_callback(CURL *easy, curl_bytes_callback call, void *context) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
@@ -34,8 +34,9 @@ static inline CURLcode curl_set_prerequest_callback(CURL *easy, curl_prereq_call
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, call);
 }
 
-// What is known of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), text (libcurl's own), lists
-// (the caller's to free), the pointer kept with it.
+// Properties of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), text (owned by libcurl), lists
+// (freed by
+// the caller), and the pointer stored with it.
 static inline CURLcode curl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);
@@ -59,7 +60,7 @@ static inline CURLMcode curl_multi_set_timer_callback(CURLM *multi, curl_multi_t
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, call);
 }
 
-// What transfers share.
+// Data shared between transfers.
 static inline CURLSHcode curl_share_set_data(CURLSH *share, curl_lock_data data) {
   return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }

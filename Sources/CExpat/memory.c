@@ -3,7 +3,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-// Expat's memory functions are not told whose they are, so that each call of Expat says it here first.
+// Expat's memory functions have no context argument, so each call of Expat sets it here first.
 static _Thread_local CExpatMemory *current;
 
 static CExpatMemory *begin(CExpatMemory *memory) {

@@ -1,8 +1,9 @@
-// hiredis 0.14 or later (Debian: libhiredis-dev), of which two parts are used: it connects, and it reads replies.
+// hiredis 0.14 or later (Debian: libhiredis-dev), used to connect and to parse replies.
 #include <hiredis/hiredis.h>
 
-// The most elements of one array in a reply. hiredis 0.14 believes whatever length a server declares, and ends the process where
-// memory does not suffice for it.
+// The maximum number of elements of an array in a reply. hiredis 0.14 trusts any length that a server declares, and aborts the
+// process if there
+// isn't enough memory.
 enum { REDIS_MAXIMUM_ELEMENTS = 1 << 20 };
 
 #if HIREDIS_MAJOR >= 1
@@ -12,7 +13,7 @@ static inline redisReader *redis_create_reader(void) {
   return reader;
 }
 #else
-// hiredis' own functions, which a reader's privdata leads to, with a limit before one of them.
+// hiredis' own functions, found through a reader's privdata, with a limit added to one of them.
 static inline redisReplyObjectFunctions *redis_own_functions(const redisReadTask *task) {
   return (redisReplyObjectFunctions *)task->privdata;
 }

@@ -8,7 +8,7 @@ void cjpeg_configure(j_decompress_ptr jpeg, CJPEGExpectation expected) {
   switch (jpeg->jpeg_color_space) {
     case JCS_GRAYSCALE: case JCS_RGB: case JCS_YCbCr: jpeg->out_color_space = JCS_EXT_RGBA; break;
     case JCS_CMYK: case JCS_YCCK: jpeg->out_color_space = JCS_CMYK; break;
-    default: cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour space that is none of grey, RGB, YCbCr, CMYK and YCCK");
+    default: cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour space other than grey, RGB, YCbCr, CMYK and YCCK");
   }
   jpeg->scale_num = expected.eighths;
   jpeg->scale_denom = 8;
@@ -19,8 +19,9 @@ void cjpeg_check_scan(j_decompress_ptr jpeg, unsigned maximum_scans) {
     cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "more scans than allowed");
 }
 
-// In place from CMYK to RGBA. JPEGs of four colours store ink inverted, 255 being none: Adobe's programs write them so, and since
-// they came first, decoders (those of browsers, Pillow) take them so whether or not Adobe's marker is there.
+// Converts CMYK to RGBA in place. JPEGs with four colours store inverted ink, 255 meaning none: Adobe's programs write them so, and
+// as they came
+// first, decoders (of browsers, Pillow) read them so whether or not Adobe's marker is present.
 static void convert_from_cmyk(uint8_t *row, unsigned width) {
   for (unsigned x = 0; x < width; x++, row += 4) {
     unsigned light = row[3];

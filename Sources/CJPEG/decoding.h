@@ -3,18 +3,18 @@
 
 #include "failures.h"
 
-// What both ways of reading do alike.
+// Shared by both ways of reading.
 
-// After jpeg_read_header: compares with what is expected, and chooses the colours and the size of the pixels.
+// After jpeg_read_header: compares with the expectation, and sets the colours and size of the pixels.
 void cjpeg_configure(j_decompress_ptr jpeg, CJPEGExpectation expected);
 
-// Fails where a scan has begun that is one too many.
+// Fails if the current scan exceeds the limit.
 void cjpeg_check_scan(j_decompress_ptr jpeg, unsigned maximum_scans);
 
-// Reads one row, RGBA; 0 where it has not arrived yet.
+// Reads one row, RGBA; returns 0 if it hasn't arrived yet.
 int cjpeg_read_row(j_decompress_ptr jpeg, uint8_t *row);
 
-// Rows between two looks at the clock.
-enum { ROWS_PER_LOOK = 64 };
+// The number of rows between checks of the deadline.
+enum { ROWS_PER_CHECK = 64 };
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-// One file being written.
+// A file that is being written.
 typedef struct {
   struct jpeg_compress_struct jpeg;
   Failures failures;
@@ -40,7 +40,7 @@ static void on_end(j_compress_ptr jpeg) {
   if (encoder->count > encoder->maximum_bytes) cjpeg_fail((j_common_ptr)jpeg, CJPEG_TOO_LARGE, "too large");
 }
 
-// RGBA over white.
+// Flattens RGBA onto white.
 static void flatten(uint8_t *row, const uint8_t *pixels, unsigned width) {
   for (unsigned x = 0; x < width; x++, row += 4, pixels += 4) {
     unsigned alpha = pixels[3];
@@ -74,7 +74,7 @@ static void run(Encoder *encoder, const uint8_t *pixels, CJPEGEncoding encoding)
   jpeg_finish_compress(jpeg);
 }
 
-// A frame of its own around `setjmp`: what `encoder` points to lives in the caller's, and so survives the jump.
+// A separate stack frame for `setjmp`: `encoder` points into the caller's frame, so its data survives the jump.
 static void run_until_error(Encoder *encoder, const uint8_t *pixels, CJPEGEncoding encoding) {
   if (setjmp(encoder->failures.escape) == 0) run(encoder, pixels, encoding);
 }

@@ -4,16 +4,16 @@
 #include <string.h>
 
 typedef enum { READING_HEADER, READING_SCANS, READ_ALL } Progress;
-typedef enum { BETWEEN_PASSES, IN_ROWS, BEHIND_ROWS } Pass;
+typedef enum { BETWEEN_PASSES, IN_ROWS, AFTER_ROWS } Pass;
 
 struct CJPEGProgressive {
   struct jpeg_decompress_struct jpeg;
   Failures failures;
   struct jpeg_source_mgr source;
   CJPEGExpectation expected;
-  uint8_t *bytes;   // those that libjpeg has not taken yet are at `source.next_input_byte`
+  uint8_t *bytes;   // unread ones are at `source.next_input_byte`
   size_t capacity;
-  size_t to_skip;   // bytes to come that libjpeg does not want
+  size_t to_skip;   // bytes that libjpeg skips when they arrive
   Progress progress;
   Pass pass;
 };
@@ -22,7 +22,7 @@ static CJPEGProgressive *owner_of(j_decompress_ptr jpeg) { return (CJPEGProgress
 
 static void on_source(j_decompress_ptr jpeg) { (void)jpeg; }
 
-// libjpeg goes back to where it can begin again, and its calls return.
+// libjpeg rewinds to a point where it can resume, and its calls return.
 static boolean on_empty_source(j_decompress_ptr jpeg) {
   (void)jpeg;
   return FALSE;
@@ -57,7 +57,7 @@ void cjpeg_progressive_destroy(CJPEGProgressive *progressive) {
 
 const CJPEGReport *cjpeg_progressive_report(const CJPEGProgressive *progressive) { return &progressive->failures.report; }
 
-// Moves what is left to the front, and what is new behind it.
+// Moves the unread bytes to the front and appends the new ones.
 static void take(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count) {
   struct jpeg_source_mgr *source = &progressive->source;
   size_t skipped = count < progressive->to_skip ? count : progressive->to_skip;
@@ -69,7 +69,7 @@ static void take(CJPEGProgressive *progressive, const uint8_t *bytes, size_t cou
   if (left + count > progressive->capacity) {
     size_t capacity = (left + count) * 2;
     uint8_t *larger = realloc(progressive->bytes, capacity);
-    if (larger == NULL) cjpeg_fail((j_common_ptr)&progressive->jpeg, CJPEG_OUT_OF_MEMORY, "no memory for the bytes that arrive");
+    if (larger == NULL) cjpeg_fail((j_common_ptr)&progressive->jpeg, CJPEG_OUT_OF_MEMORY, "no memory for arriving bytes");
     progressive->bytes = larger;
     progressive->capacity = capacity;
   }
@@ -93,7 +93,7 @@ static void append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t c
     progressive->progress = READING_SCANS;
   }
   for (unsigned call = 1; progressive->progress == READING_SCANS; call++) {
-    if (call % (ROWS_PER_LOOK / DCTSIZE) == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
+    if (call % (ROWS_PER_CHECK / DCTSIZE) == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
     switch (jpeg_consume_input(jpeg)) {
       case JPEG_SUSPENDED: return;
       case JPEG_REACHED_SOS: cjpeg_check_scan(jpeg, progressive->expected.maximum_scans); break;
@@ -102,8 +102,8 @@ static void append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t c
   }
 }
 
-// Passes over the picture until the last whole scan is drawn. The first scan is drawn while it arrives: its pass stops where data
-// does, and is taken up again.
+// Draws until the last complete scan is drawn. The first scan is drawn as it arrives: its pass stops where the data ends and is
+// resumed later.
 static void draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed) {
   j_decompress_ptr jpeg = &progressive->jpeg;
   while (progressive->progress != READING_HEADER) {
@@ -118,13 +118,13 @@ static void draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed) {
       }
       case IN_ROWS:
         while (jpeg->output_scanline < jpeg->output_height) {
-          if (jpeg->output_scanline % ROWS_PER_LOOK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
+          if (jpeg->output_scanline % ROWS_PER_CHECK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
           if (!cjpeg_read_row(jpeg, pixels + (size_t)jpeg->output_scanline * jpeg->output_width * 4)) return;
           *changed = 1;
         }
-        progressive->pass = BEHIND_ROWS;
+        progressive->pass = AFTER_ROWS;
         break;
-      case BEHIND_ROWS:
+      case AFTER_ROWS:
         if (!jpeg_finish_output(jpeg)) return;
         progressive->pass = BETWEEN_PASSES;
         break;

@@ -8,7 +8,7 @@ struct CJPEGReader {
   CJPEGExpectation expected;
   const uint8_t *bytes;
   size_t count;
-  int component_seen[MAX_COMPONENTS];  // whether a scan brought data for it
+  int component_seen[MAX_COMPONENTS];  // whether a scan has data for it
 };
 
 CJPEGReader *cjpeg_reader_create(const uint8_t *bytes, size_t count, CJPEGExpectation expected) {
@@ -35,7 +35,7 @@ static void note_scan(CJPEGReader *reader) {
   for (int i = 0; i < jpeg->comps_in_scan; i++) reader->component_seen[jpeg->cur_comp_info[i]->component_index] = 1;
 }
 
-// Whether the scans so far bring every coefficient in full precision.
+// Whether the scans so far have every coefficient in full precision.
 static int is_refined(j_decompress_ptr jpeg) {
   if (!jpeg->progressive_mode) return 1;
   for (int component = 0; component < jpeg->num_components; component++)
@@ -48,16 +48,16 @@ static void read_all_scans(CJPEGReader *reader) {
   j_decompress_ptr jpeg = &reader->jpeg;
   note_scan(reader);
   for (unsigned call = 1;; call++) {
-    // A call reads a row of blocks.
-    if (call % (ROWS_PER_LOOK / DCTSIZE) == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
+    // Each call reads a row of blocks.
+    if (call % (ROWS_PER_CHECK / DCTSIZE) == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
     int event = jpeg_consume_input(jpeg);
     if (event == JPEG_REACHED_SOS) note_scan(reader);
     if (event == JPEG_REACHED_EOI) break;
   }
   for (int component = 0; component < jpeg->num_components; component++)
     if (!reader->component_seen[component]) cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour component has no scan");
-  // Cut between two scans: what came is whole, what refines it is missing.
-  if (reader->failures.file_ended && !is_refined(jpeg)) cjpeg_fail_as_cut((j_common_ptr)jpeg);
+  // Truncated between two scans: the previous ones are complete, but refining ones are missing.
+  if (reader->failures.file_ended && !is_refined(jpeg)) cjpeg_fail_as_truncated((j_common_ptr)jpeg);
 }
 
 static void start(CJPEGReader *reader) {
@@ -66,7 +66,7 @@ static void start(CJPEGReader *reader) {
   jpeg_mem_src(jpeg, reader->bytes, reader->count);
   jpeg_read_header(jpeg, TRUE);
   cjpeg_configure(jpeg, reader->expected);
-  // All scans are read before the first row is made, so that what is missing is known.
+  // All scans are read before the first row is output, so that missing data is detected.
   jpeg->buffered_image = jpeg_has_multiple_scans(jpeg);
   jpeg_start_decompress(jpeg);
   if (jpeg->buffered_image) read_all_scans(reader);
@@ -77,19 +77,19 @@ static void read_rows(CJPEGReader *reader, uint8_t *rows, unsigned count) {
   size_t stride = (size_t)jpeg->output_width * 4;
   if (jpeg->buffered_image && jpeg->output_scan_number == 0) jpeg_start_output(jpeg, jpeg->input_scan_number);
   for (unsigned row = 0; row < count; row++) {
-    if (jpeg->output_scanline % ROWS_PER_LOOK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
+    if (jpeg->output_scanline % ROWS_PER_CHECK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
     cjpeg_read_row(jpeg, rows + row * stride);
   }
 }
 
-// At an eighth of the size, the entropy decoder reads all data as ever, and the work on pixels shrinks to a 64th.
+// At an eighth of the size, the entropy decoder reads all data as usual, but pixels take a 64th of the work.
 static void skip_rows(CJPEGReader *reader) {
   j_decompress_ptr jpeg = &reader->jpeg;
   if (jpeg->buffered_image) return;  // All scans have been read.
   JSAMPARRAY row =
       jpeg->mem->alloc_sarray((j_common_ptr)jpeg, JPOOL_IMAGE, jpeg->output_width * (JDIMENSION)jpeg->output_components, 1);
   while (jpeg->output_scanline < jpeg->output_height) {
-    if (jpeg->output_scanline % ROWS_PER_LOOK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
+    if (jpeg->output_scanline % ROWS_PER_CHECK == 0) cjpeg_fail_if_late((j_common_ptr)jpeg);
     jpeg_read_scanlines(jpeg, row, 1);
   }
 }
@@ -101,7 +101,7 @@ static void finish(CJPEGReader *reader) {
   cjpeg_warn_if_file_ended((j_common_ptr)jpeg);
 }
 
-// Each call below has a frame of its own around `setjmp`, whose locals are not looked at after the jump.
+// Each call below has its own stack frame for `setjmp`, whose locals aren't used after the jump.
 
 CJPEGStatus cjpeg_reader_start(CJPEGReader *reader) {
   if (setjmp(reader->failures.escape) == 0) start(reader);

@@ -1,2 +1,2 @@
-// jansson 2.14 (Debian: libjansson-dev): reads JSON. Nothing needs a wrapper: what is used are plain and inline functions.
+// jansson 2.14 (Debian: libjansson-dev): parses JSON. Only plain and inline functions are used, so no wrappers are needed.
 #include <jansson.h>

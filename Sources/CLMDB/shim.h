@@ -1,2 +1,2 @@
-// LMDB, the key-value store under the disk cache. The header is used as it is.
+// LMDB, the key-value store of the disk cache. The header is used directly.
 #include <lmdb.h>

@@ -2,9 +2,9 @@
 
 void cpng_restrict(png_structp png, CPNGExpectation expected) {
   png_set_user_limits(png, expected.width, expected.height);
-  // None but PLTE and tRNS is kept, so that no profile or text is unpacked.
+  // Keep only PLTE and tRNS, so that no profile or text is decompressed.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-  // A wrong sum means damage on the way, in whatever chunk.
+  // A wrong checksum in any chunk means damage.
   png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
 }
 
@@ -21,6 +21,6 @@ int cpng_configure(png_structp png, png_infop info, CPNGExpectation expected) {
   png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
   int passes = png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  if (png_get_rowbytes(png, info) != (size_t)expected.width * 4) cpng_fail(png, CPNG_UNDECODABLE, "a row that is not RGBA");
+  if (png_get_rowbytes(png, info) != (size_t)expected.width * 4) cpng_fail(png, CPNG_UNDECODABLE, "a row isn't RGBA");
   return passes;
 }

@@ -3,13 +3,12 @@
 
 #include "failures.h"
 
-// What both ways of reading do alike.
+// Shared by both ways of reading.
 
-// Before anything is read: the size that is expected, and nothing kept of the chunks that are no picture.
+// Before reading: sets the expected size as limit, and keeps no chunks but the picture's.
 void cpng_restrict(png_structp png, CPNGExpectation expected);
 
-// After the chunks in front of the picture: the size is the expected one, and rows become RGBA. Returns the passes over the
-// picture.
+// After the chunks before the picture: checks the size and converts rows to RGBA. Returns the number of passes over the picture.
 int cpng_configure(png_structp png, png_infop info, CPNGExpectation expected);
 
 void cpng_check_size(png_structp png, png_infop info, CPNGExpectation expected);

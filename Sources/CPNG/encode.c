@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One file being written.
+// A file that is being written.
 typedef struct {
   png_structp png;
   png_infop info;
@@ -31,7 +31,7 @@ static void on_write(png_structp png, png_bytep from, size_t count) {
 
 static void on_flush(png_structp png) { (void)png; }
 
-// The least colour type that holds all pixels.
+// The smallest colour type that holds all pixels.
 static int color_type(const uint8_t *pixels, size_t count) {
   int type = PNG_COLOR_TYPE_GRAY;
   for (size_t i = 0; i < count && type != PNG_COLOR_TYPE_RGB_ALPHA; i++, pixels += 4) {
@@ -55,7 +55,7 @@ static void pack(uint8_t *row, const uint8_t *pixels, uint32_t width, int type) 
 static void run(Encoder *encoder, const uint8_t *pixels, uint32_t width, uint32_t height) {
   png_structp png = encoder->png;
   int type = color_type(pixels, (size_t)width * height);
-  // libpng's own default is a million a side.
+  // libpng's default limit is one million per side.
   png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
   png_set_write_fn(png, encoder, on_write, on_flush);
   png_set_IHDR(
@@ -70,7 +70,7 @@ static void run(Encoder *encoder, const uint8_t *pixels, uint32_t width, uint32_
   png_write_end(png, NULL);
 }
 
-// A frame of its own around `setjmp`: what `encoder` points to lives in the caller's, and so survives the jump.
+// A separate stack frame for `setjmp`: `encoder` points into the caller's frame, so its data survives the jump.
 static void run_until_error(Encoder *encoder, const uint8_t *pixels, uint32_t width, uint32_t height) {
   if (setjmp(png_jmpbuf(encoder->png)) == 0) run(encoder, pixels, width, height);
 }

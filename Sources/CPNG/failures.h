@@ -5,11 +5,11 @@
 
 #include <png.h>
 
-// What libpng says on the way: its error pointer points here.
+// libpng's messages and the status, reached through its error pointer.
 typedef struct {
   CPNGStatus status;
   CPNGReport report;
-  uint64_t deadline;  // of CLOCK_THREAD_CPUTIME_ID, in nanoseconds; 0: never
+  uint64_t deadline;  // of CLOCK_THREAD_CPUTIME_ID, in nanoseconds; 0: none
 } Failures;
 
 // Handlers for png_create_read_struct and png_create_write_struct.
@@ -18,11 +18,11 @@ void cpng_on_warning(png_structp png, png_const_charp message);
 
 void cpng_warn(Failures *failures, const char *line);
 
-// Leaves for png_jmpbuf.
+// Jumps to png_jmpbuf.
 _Noreturn void cpng_fail(png_structp png, CPNGStatus status, const char *message);
 void cpng_fail_if_late(png_structp png);
 
-// Rows between two looks at the clock.
-enum { ROWS_PER_LOOK = 64 };
+// The number of rows between checks of the deadline.
+enum { ROWS_PER_CHECK = 64 };
 
 #endif

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Where the chunk that arrives ends. The signature is hopped over as if it were one.
+// Finds the end of the arriving chunk. The signature is treated like a chunk.
 typedef struct {
   uint32_t length;
-  unsigned length_bytes;  // of the 4 of `length`, those that have come
-  uint64_t left;          // bytes to come of its name, content and sum
+  unsigned length_bytes;  // how many of the 4 bytes of `length` have arrived
+  uint64_t left;          // remaining bytes of its name, content and checksum
 } ChunkWalk;
 
 struct CPNGProgressive {
@@ -20,9 +20,9 @@ struct CPNGProgressive {
   uint64_t drawn_rows;
   int passes;
   ChunkWalk walk;
-  int is_whole;    // the last row of the last pass is drawn
-  int is_sound;    // and the sum of the chunk that it came in was right
-  int has_ended;   // what may follow does not matter
+  int is_whole;    // the last row of the last pass was drawn
+  int is_sound;    // and the checksum of its chunk was correct
+  int has_ended;   // following data is ignored
   uint8_t *exif;
   size_t exif_count;
 };
@@ -34,10 +34,10 @@ static void on_info(png_structp png, png_infop info) {
   if (progressive->pixels == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
 }
 
-// `row` is NULL where a pass of an interlaced picture has nothing for it.
+// `row` is NULL if a pass of an interlaced picture has no pixels in it.
 static void on_row(png_structp png, png_bytep row, png_uint_32 y, int pass) {
   CPNGProgressive *progressive = png_get_progressive_ptr(png);
-  if (y % ROWS_PER_LOOK == 0) cpng_fail_if_late(png);
+  if (y % ROWS_PER_CHECK == 0) cpng_fail_if_late(png);
   if (pass + 1 == progressive->passes && y + 1 == progressive->expected.height) progressive->is_whole = 1;
   if (row == NULL) return;
   png_progressive_combine_row(png, progressive->pixels + (size_t)y * progressive->expected.width * 4, row);
@@ -101,7 +101,7 @@ const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t 
   return progressive->exif;
 }
 
-// How many of the bytes are of the chunk that is under way.
+// The number of bytes that belong to the current chunk.
 static size_t step(ChunkWalk *walk, const uint8_t *bytes, size_t count) {
   size_t taken = 0;
   while (walk->length_bytes < 4 && taken < count) {
@@ -129,7 +129,7 @@ CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *
   if (setjmp(png_jmpbuf(progressive->png)) == 0) {
     append(progressive, bytes, count);
   } else if (progressive->is_sound && progressive->failures.status == CPNG_UNDECODABLE) {
-    // The picture is there: what is wrong behind it does not matter to it.
+    // The picture is complete, so errors after it don't matter.
     progressive->failures.status = CPNG_OK;
     progressive->has_ended = 1;
   }

@@ -12,7 +12,7 @@ struct CPNGReader {
   CPNGExpectation expected;
   const uint8_t *next;
   size_t left;
-  int passes;           // over the picture; 0 until pixels are read
+  int passes;           // 0 until pixels are read
   uint64_t rows_read;   // in all passes
   uint8_t *row;
 };
@@ -58,7 +58,7 @@ static void start(CPNGReader *reader) {
 }
 
 static void read_row(CPNGReader *reader, uint8_t *row) {
-  if (reader->rows_read++ % ROWS_PER_LOOK == 0) cpng_fail_if_late(reader->png);
+  if (reader->rows_read++ % ROWS_PER_CHECK == 0) cpng_fail_if_late(reader->png);
   png_read_row(reader->png, row, NULL);
 }
 
@@ -70,10 +70,10 @@ static void read_rows(CPNGReader *reader, uint8_t *rows, uint32_t count) {
     for (uint32_t row = 0; row < count; row++) read_row(reader, rows + row * stride);
 }
 
-// Without libpng's interlace handling each pass is a small image of its own.
+// Without libpng's interlace handling, each pass is a separate small image.
 static void skip_rows(CPNGReader *reader) {
   png_structp png = reader->png;
-  // Palette indices are looked at only when a transformation runs.
+  // libpng checks palette indices only if a transformation runs.
   if (png_get_color_type(png, reader->info) == PNG_COLOR_TYPE_PALETTE) png_set_expand(png);
   int interlaced = png_get_interlace_type(png, reader->info) == PNG_INTERLACE_ADAM7;
   png_read_update_info(png, reader->info);
@@ -86,13 +86,13 @@ static void skip_rows(CPNGReader *reader) {
   }
 }
 
-// The picture has been read when this begins, and its sums were right: what is wrong behind it is odd, and no more.
+// The picture was read and its checksums were correct, so errors after it are only warnings.
 static void read_end(CPNGReader *reader) {
   png_set_crc_action(reader->png, PNG_CRC_WARN_USE, PNG_CRC_WARN_DISCARD);
   png_read_end(reader->png, NULL);
 }
 
-// Each call below has a frame of its own around `setjmp`, whose locals are not looked at after the jump.
+// Each call below has its own stack frame for `setjmp`, whose locals aren't used after the jump.
 
 CPNGStatus cpng_reader_start(CPNGReader *reader) {
   if (setjmp(png_jmpbuf(reader->png)) == 0) start(reader);

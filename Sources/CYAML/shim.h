@@ -1,2 +1,2 @@
-// libyaml 0.2 (Debian: libyaml-dev). Nothing needs a wrapper: the whole of what is used are plain functions and structs.
+// libyaml 0.2 (Debian: libyaml-dev). Only plain functions and structs are used, so no wrappers are needed.
 #include <yaml.h>

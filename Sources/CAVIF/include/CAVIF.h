@@ -1,10 +1,11 @@
 #ifndef CAVIF_H
 #define CAVIF_H
 
-// libavif's decoder, loaded with the first image that needs it: it brings five codecs and 8 MB along, which most starts of a program
-// do without. It reports by status and reads through callbacks that may be Swift's, so Swift calls it as it is.
+// libavif's decoder, loaded with the first image that needs it: its five codecs take 8 MB, which most runs don't need. It reports
+// errors by
+// status and reads through callbacks, which can be Swift's, so Swift calls it directly.
 
-// Without the trait AVIF nothing uses this module, though SwiftPM compiles it; so libavif's headers aren't needed then.
+// Without the trait AVIF nothing uses this module, but SwiftPM compiles it; libavif's headers aren't needed then.
 #if __has_include(<avif/avif.h>)
 #include <avif/avif.h>
 
@@ -15,10 +16,10 @@
 #define CAVIF_LIBRARY "libavif.so.15"
 #define CAVIF_PACKAGE "libavif15"
 #else
-#error "prewarm needs libavif 0.11 or later"
+#error "prewarm requires libavif 0.11 or later"
 #endif
 
-// The functions of libavif that are used: their names here and there.
+// The functions of libavif that are used, with their names in this module and in libavif.
 #define CAVIF_FUNCTIONS(FUNCTION)                          \
   FUNCTION(version, avifVersion)                           \
   FUNCTION(resultToString, avifResultToString)             \
@@ -42,11 +43,11 @@ typedef struct {
 #undef CAVIF_MEMBER
 } CAVIFFunctions;
 
-// Loads libavif, the first time. NULL where it is absent or of a version that these headers do not fit.
+// Loads libavif on the first call. NULL if it isn't installed or its version doesn't match these headers.
 const CAVIFFunctions *_Nullable cavif_functions(void);
 
-// Why `cavif_functions` is NULL.
-const char *_Nonnull cavif_problem(void);
+// The reason why `cavif_functions` is NULL.
+const char *_Nonnull cavif_error(void);
 
 #endif
 

@@ -192,7 +192,7 @@ extension CAVIFFunctions {
   /// libavif, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
   static func loaded() throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
-      let problem = String(cString: cavif_problem())
+      let problem = String(cString: cavif_error())
       // The advice comes first, since some reports truncate long messages.
       throw ImageError(
         .unavailable,

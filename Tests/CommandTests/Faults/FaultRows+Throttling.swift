@@ -46,7 +46,7 @@ extension FaultRow {
       outcome: "failed",
       kind: "http-status",
       exit: 2,
-      says: "which is more than request.retry-after-max, 2 s"
+      says: "longer than request.retry-after-max (2 s)"
     ) { scene in
       for number in 0..<200 { scene.add(.status(429, headers: ["Retry-After": "1"]), at: "/\(number).jpg") }
     } check: { scene, result in
@@ -65,7 +65,7 @@ extension FaultRow {
     .server(
       "503 until a date in the far future",
       "http-status",
-      "request.retry-after-max, 120 s",
+      "request.retry-after-max (120 s)",
       .status(503, headers: ["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"])
     ),
     .server("503 with a Retry-After that is none", "http-status", "503", .status(503, headers: ["Retry-After": "soon, -1"])),
