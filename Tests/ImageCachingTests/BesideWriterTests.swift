@@ -4,14 +4,14 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// Another process on a cache that is being written. `PREWARM_SOAK_IMAGES` sets how many images that are, a few hundred by
+/// A process that uses a cache while another one writes it. `PREWARM_SOAK_IMAGES` sets the number of images, a few hundred by
 /// default.
 @Suite struct BesideWriterTests {
   let directory = TemporaryDirectory()
 
-  /// The bytes of an image, which tell its number, and how often it was stored before.
+  /// The bytes of an image, which contain its number and its round.
   static func image(_ number: Int, round: Int) -> [UInt8] {
-    // One in fifty is a file of its own.
+    // One in fifty is large enough for a file of its own.
     let bytes = body(number % 50 == 0 ? 280_000 + number % 7 : 200 + number % 900, seed: UInt8(truncatingIfNeeded: number))
     return Array("\(number) \(round) ".utf8) + bytes
   }
@@ -23,12 +23,12 @@ import Testing
   @Test("a second process exports, verifies, imports and reads correctly while the first writes")
   func secondProcess() async throws {
     let cache = try openCache(directory.path)
-    // The other process has something to look at from the start, and goes on until it has seen everything.
+    // The other process has entries from the start, and continues until it has seen all.
     try write(cache, 0..<10, round: 0)
     let writing = Task.detached { [self] in
       for start in stride(from: 0, to: Self.count, by: 20) {
-        // What stands there already is removed and replaced, so that the other one meets it on its way. Everything is there only
-        // with the last transaction.
+        // Remove and replace existing entries while the other process reads them. Only the last transaction makes all entries
+        // exist.
         _ = try cache.remove(Self.url(max(0, start - 20)))
         try write(cache, max(0, start - 40)..<min(start + 20, Self.count), round: start)
       }
@@ -61,7 +61,7 @@ import Testing
     #expect(verified.entries == Self.count && verified.bytes == total.bodyBytes && verified.damaged == 0)
     let copy = try makeCache(directory, namespace: "copy", clock: ManualClock())
     let copied = try copy.totals()
-    #expect(copied.entries == Self.count, "a last pass began when everything was there")
+    #expect(copied.entries == Self.count, "a last pass started when all entries existed")
     #expect(try copy.counted() == (copied.entries, copied.bodyBytes))
     #expect(files(below: directory.file("out")).count == Self.count)
     for number in 0..<Self.count {

@@ -60,7 +60,7 @@ import Testing
     }
     let damage: CachedBody.Damage = newSize == nil ? .missing : newSize == 400_000 ? .wrongChecksum : .wrongSize
     #expect(try cache.cachedBody("a") == .damaged(damage))
-    #expect(try cache.isFresh("a"), "a plain hit reads the record only")
+    #expect(try cache.isFresh("a"), "a plain hit reads only the record")
   }
 
   @Test("reading detects a changed body in the index") func damagedInlineBody() throws {
@@ -96,7 +96,7 @@ import Testing
     }
     #expect(try cache.sweepBlobs() == 3)
     #expect(blobs(directory).filter { !$0.hasPrefix("tmp/") } == [kept])
-    #expect(blobs(directory).count == 2, "what a writer still has locked stays")
+    #expect(blobs(directory).count == 2, "a file that a writer has locked is kept")
     try cache.write { (writer) throws(CacheError) in try writer.put("b", [], staged: staged) }
     #expect(try cache.cachedBody("b") == .bytes(body(400_000)))
     #expect(try cache.cachedBody("a") == .bytes(body(400_000)))

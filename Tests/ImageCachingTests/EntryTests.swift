@@ -77,7 +77,7 @@ import Testing
     #expect(try cache.totals().entries == 0)
     #expect(try cache.counted().entries == 0)
     #expect(blobs(directory).isEmpty)
-    #expect(try cache.diskBytes() < before / 4, "its space is given back")
+    #expect(try cache.diskBytes() < before / 4, "its space is freed")
     #expect(try cache.isBlacklisted("bad"))
     try cache.put("again", body(10))
     #expect(try makeCache(directory).isFresh("again"))
@@ -93,7 +93,7 @@ import Testing
 
     try cache.put("two", body(20))
     #expect(try cache.isFresh("two"))
-    #expect(try cache.totals().entries == 1, "one takes the other's place")
+    #expect(try cache.totals().entries == 1, "one replaces the other")
   }
 
   @Test("storing again replaces the entry") func storingAgainReplaces() throws {
@@ -189,10 +189,10 @@ import Testing
     #expect(try raise(from: old))
     let raised = try #require(try cache.head("a"))
     #expect(raised.proof == .full && raised.format == .webp && raised.width == 1 && raised.height == 2 && raised.frames == 3)
-    #expect(try cache.entries(after: nil, limit: 1)[0].etag == Array("\"1\"".utf8), "the rest of the record stays")
+    #expect(try cache.entries(after: nil, limit: 1)[0].etag == Array("\"1\"".utf8), "the rest of the record is unchanged")
     #expect(try cache.cachedBody("a") == .bytes(body(10)))
 
-    // The same bytes, stored again in the same millisecond, are another record all the same.
+    // The same bytes, stored again in the same millisecond, are a different record.
     try cache.put("a", body(10))
     #expect(try !raise(from: old))
     #expect(try cache.head("a")?.proof == .header)

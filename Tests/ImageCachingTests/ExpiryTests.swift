@@ -14,7 +14,7 @@ import Testing
     #expect(try cache.isFresh("a"))
     clock.advance(by: .milliseconds(1))
     #expect(try !cache.isFresh("a"))
-    #expect(try cache.head("a") != nil, "expired is not missing")
+    #expect(try cache.head("a") != nil, "expired entries aren't missing")
   }
 
   @Test("without a maximum age nothing expires") func never() throws {
@@ -76,7 +76,7 @@ import Testing
     }
     let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try cache.touch("a")
-    // The first cache, which expires by modification, keeps the order of accesses too from here on.
+    // From now on the first cache, which expires by modification, maintains the access order too.
     try filled.put("d", body(1000))
     clock.advance(by: .seconds(3600))
     try cache.touch("a")

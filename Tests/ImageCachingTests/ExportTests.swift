@@ -33,7 +33,7 @@ import Testing
     }
     #expect(result.exported == 300 && result.bytes == (0..<300).reduce(0) { $0 + $1 * 700 })
     #expect(files == Set(urls.map { digits($0) + (withExtension ? ".png" : "") }))
-    #expect(Set(ImageCachingTests.files(below: target)) == files, "and nothing else is left behind")
+    #expect(Set(ImageCachingTests.files(below: target)) == files, "no other files remain")
     for (number, url) in urls.enumerated() { #expect(try find(url) == body(number * 700, seed: UInt8(number % 250))) }
   }
 
@@ -54,7 +54,7 @@ import Testing
     #expect(status.st_mode & 0o777 == 0o666 & ~mask)
   }
 
-  /// Returns when a file that is made now is later than `name` by the file system's clock, whose ticks are milliseconds.
+  /// Waits until a new file would be later than `name` by the file system's clock, which ticks in milliseconds.
   private func waitForTick(after name: String) {
     let before = fileStatus(directory.file(name))?.st_ctim
     while true {
@@ -132,7 +132,7 @@ import Testing
       try cache.put("identity \(number)", body(10 + number), url: "https://h/1.png")
       clock.advance(by: .seconds(1))
     }
-    // Twice, since the files of an earlier export are no reason to leave anything out.
+    // Twice, since files of an earlier export must not cause entries to be skipped.
     for _ in 0..<2 {
       let result = try cache.export(to: target, layout: .sdwebimage(withExtension: false))
       #expect(result.exported == 1 && result.superseded == 11 && result.bytes == 21)
@@ -161,7 +161,7 @@ import Testing
 
   @Test("resized images get the extension of their own format, and URLs with one path are reported") func resized() throws {
     let cache = try makeCache(directory, clock: clock)
-    // The format of all is PNG.
+    // All are in PNG format.
     for url in [
       "https://h/a.jpg", "https://h/b.PNG", "https://h/c.php", "https://h/d", "https://h/e.webp?w=1", "https://h/a.gif",
     ] {
@@ -185,7 +185,7 @@ import Testing
     let names = ["a.png", "b.PNG", "c.php.png", "d~\(digits("https://h/d")).png", "e~w=1~\(digits("https://h/e.webp?w=1")).png"]
     #expect(files(below: target) == names.map { "h/\($0)" }.sorted())
     #expect(directory.modified("out/h/a.png") == clock.source.wall())
-    // An app looks for the URL's own extension.
+    // Apps look for the URL's own extension.
     let flat = directory.file("flat")
     try cache.export(to: flat, layout: .sdwebimage(withExtension: true), images: .transformed)
     #expect(files(below: flat).contains("\(digits("https://h/a.jpg")).jpg"))
@@ -206,12 +206,12 @@ import Testing
     for url in urls { try cache.put(url, png(seed: 1)) }
     try cache.export(to: target, layout: .urlPath)
     for url in urls.dropFirst() { _ = try cache.remove(url) }
-    // Nobody's, or somebody else's.
+    // Files that the export must not remove.
     let kept = [
       "h/notes.txt", "h/photo", "h/.hidden.png", "h/a.d/4.png", "site/logo.png", "logo.png", "h/old/page.html",
     ]
     for name in kept { directory.write(png(seed: 2), to: "out/\(name)") }
-    directory.write("no image", to: "out/h/notes.txt")
+    directory.write("not an image", to: "out/h/notes.txt")
     directory.write("<html>", to: "out/h/old/page.html")
     directory.write(png(seed: 2), to: "elsewhere/6.png")
     symlink(directory.file("elsewhere"), directory.file("out/link.example.com"))
@@ -236,7 +236,7 @@ import Testing
     #expect(result.removed == 3 && result.exported == 1)
     #expect(removed.sorted() == ["h/5~\(digits("https://h/5"))", "h/old/2.png", "img.example.com/a/3.png"].sorted())
     #expect(files(below: target).filter { !$0.contains("6.png") && !$0.contains("link") } == (kept + ["h/1.png"]).sorted())
-    #expect(access(directory.file("out/img.example.com"), F_OK) != 0, "a folder that became empty goes, too")
+    #expect(access(directory.file("out/img.example.com"), F_OK) != 0, "a folder that became empty is removed too")
     #expect(directory.read("elsewhere/6.png") == png(seed: 2))
   }
 
@@ -261,10 +261,10 @@ import Testing
     #expect(files(below: target) == [digits("https://h/1.png"), "logo.png"].sorted())
   }
 
-  /// Bytes that begin as a PNG does.
+  /// Bytes that start with PNG's signature.
   private func png(seed: UInt8) -> [UInt8] { [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + body(20, seed: seed) }
 
-  @Test("a symbolic link below the folder is refused, and nothing is written outside", arguments: ["h", "h/a", "h/a/1.png"])
+  @Test("a symbolic link below the folder is rejected, and nothing is written outside", arguments: ["h", "h/a", "h/a/1.png"])
   func plantedLink(name: String) throws {
     let cache = try makeCache(directory)
     try cache.put("https://h/a/1.png", body(10))
@@ -277,7 +277,7 @@ import Testing
     #expect(symlink(directory.file(name == "h/a/1.png" ? "outside/a/1.png" : "outside"), directory.file("out/\(name)")) == 0)
     do {
       let result = try cache.export(to: target, layout: .urlPath)
-      // Of the file's own name, the link makes way.
+      // A link with the file's own name is replaced.
       #expect(name == "h/a/1.png" && result.exported == 1 && directory.read("out/\(name)") == body(10))
     } catch {
       #expect(error == .linkInExport(path: "\(target)/\(name)"))
@@ -379,7 +379,7 @@ import Testing
     }
     for count in [100, 119, 120, 121, 250, 3000] { urls.insert("https://h/" + String(repeating: "x", count: count) + ".png") }
     urls.insert("https://h/" + String(repeating: "d/", count: 400) + "1.png")
-    // Composed and decomposed letters are one text to Swift, and not one URL.
+    // Composed and decomposed letters are equal as Swift strings, but not as URLs.
     var names: [String: [UInt8]] = [:]
     var folders: Set<String> = []
     for url in urls {

@@ -93,12 +93,12 @@ import Testing
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")
     guard case .damaged? = refusal() else {
-      Issue.record("not refused as damaged")
+      Issue.record("not rejected as damaged")
       return
     }
   }
 
-  /// Leaves an index behind at whose end there are free pages that were never written: a transaction took them and gave them back.
+  /// Creates an index whose last pages are free and were never written, since a transaction allocated and freed them.
   private func makeIndexWithFreeEnd() throws {
     let cache = try makeCache(directory)
     for _ in 0..<5 { try cache.put("kept", body(10)) }
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test(
-    "an index that lacks only free pages is whole; one that lacks more is truncated"
+    "an index that lacks only free pages is complete; one that lacks more is truncated"
   )
   func lackingFreePages() throws {
     try makeIndexWithFreeEnd()
@@ -135,7 +135,7 @@ import Testing
     #expect(try makeCache(directory).isFresh("new"))
     directory.write(whole.prefix((written - 1) * pageBytes), to: "default/index.mdb")
     guard case .cut? = refusal() else {
-      Issue.record("not refused as cut")
+      Issue.record("not rejected as truncated")
       return
     }
   }
@@ -159,7 +159,7 @@ import Testing
     #expect(throws: deleted) { try cache.put("new", body(10)) }
     #expect(throws: deleted) { try cache.put("new", body(400_000)) }
     #expect(throws: deleted) { _ = try cache.makeBlobWriter() }
-    #expect(files(below: directory.path) == [], "nothing comes back by itself")
+    #expect(files(below: directory.path) == [], "nothing is recreated")
 
     let anew = try makeCache(directory)
     try anew.put("new", body(10))
@@ -180,9 +180,10 @@ import Testing
     #expect(FileSystemKind.networkName(of: 0) == nil)
   }
 
-  @Test("a process with our id in another namespace is detected") func foreignNamespace() throws {
+  @Test("a process with our ID in another namespace is detected") func foreignNamespace() throws {
     _ = try makeCache(directory)
-    // What such a process does: it locks the byte of its id. Locks of an open file conflict with our own as another's do.
+    // Simulate such a process: lock the byte of its ID. Locks of an open file description conflict with our own like another
+    // process's.
     let file = open(directory.file("default/index.mdb-lock"), O_RDWR | O_CLOEXEC)
     defer { close(file) }
     var lock = flock()

@@ -79,8 +79,8 @@ import Testing
     clock.advance(by: .milliseconds(1))
     #expect(try !cache.isFresh("a"))
     let head = try #require(try cache.head("a"))
-    #expect(cache.expiry(of: head) == head.storedAt.advanced(by: .seconds(100)), "the expiry itself is the entry's")
-    #expect(try cache.trim() == TrimResult(), "it is not removed before it has expired")
+    #expect(cache.expiry(of: head) == head.storedAt.advanced(by: .seconds(100)), "the expiry itself doesn't change")
+    #expect(try cache.trim() == TrimResult(), "it isn't removed before it has expired")
   }
 
   @Test("stale-while-revalidate extends the expiry, by the server's rule only") func staleWhileRevalidate() throws {
@@ -156,9 +156,9 @@ import Testing
     #expect(try cache.cachedBody("a") == .bytes(body(size)))
     #expect(try cache.totals() == before)
     clock.advance(by: .seconds(50))
-    #expect(try cache.trim().expired == 1, "it is as new as its answer in every order")
+    #expect(try cache.trim().expired == 1, "its age restarts in every table")
     #expect(try cache.present(["a", "b"]) == ["a"])
-    #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "and nothing of its old place is left behind")
+    #expect(try cache.freshUntil() == now.storedAt.advanced(by: .seconds(100)), "no rows of its previous times remain")
   }
 
   @Test("a 304 without freshness keeps the stored one and restarts its lifetime")
@@ -219,7 +219,7 @@ import Testing
     let start = clock.source.wall()
     #expect(
       try self.cache(minFresh: .seconds(60)).trim(protecting: start) == TrimResult(),
-      "what expires soon is still there to be renewed"
+      "entries that expire soon stay for revalidation"
     )
     clock.advance(by: .milliseconds(1))
     #expect(try cache.trim().expired == 1)

@@ -79,7 +79,7 @@ import Testing
     #expect(try target.cachedBody("old here") == .bytes(body(3)))
     #expect(try target.cachedBody("same") == .bytes(body(4)))
     #expect(try target.totals() == CacheTotals(entries: 3, bodyBytes: 9, blacklistEntries: 0))
-    #expect(files(below: directory.file("target/blobs")).isEmpty, "the body that was replaced is gone")
+    #expect(files(below: directory.file("target/blobs")).isEmpty, "the replaced body is removed")
   }
 
   @Test("an import skips and reports damaged images") func damaged() throws {
@@ -111,7 +111,7 @@ import Testing
     let source = try cache("source")
     let reader = try cache("source", access: .readOnly)
     #expect(throws: CacheError.readOnly(path: reader.path)) { try reader.importEntries(from: source) }
-    #expect(try source.importEntries(from: source).imported == 0, "and from itself nothing is to be had")
+    #expect(try source.importEntries(from: source).imported == 0, "an import from itself imports nothing")
   }
 }
 
@@ -120,7 +120,7 @@ import Testing
   let clock = ManualClock()
 
   private struct NoImage: Error, CustomStringConvertible {
-    var description: String { "these bytes are no image" }
+    var description: String { "these bytes aren't an image" }
   }
 
   private func image(_ url: String, identity: String? = nil) -> FlatImage {
@@ -155,16 +155,16 @@ import Testing
 
     #expect(result.imported == 2 && result.bytes == 400_010)
     #expect(result.unusable == 2 && result.foreignCredentials == 1 && result.notFound == 1)
-    #expect(events.contains(.skipped(url: Array("https://h/3.png".utf8), reason: .notAnImage("these bytes are no image"))))
+    #expect(events.contains(.skipped(url: Array("https://h/3.png".utf8), reason: .notAnImage("these bytes aren't an image"))))
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(10)))
     #expect(try cache.cachedBody("https://h/2.png") == .bytes(body(400_000)))
     let head = try #require(try cache.head("https://h/1.png"))
     #expect(head.storedAt == written && head.format == .webp && head.width == 7 && head.height == 8 && head.frames == 9)
     #expect(head.proof == .header && head.contentTypeMatch == .absent && head.status == 200)
-    #expect(try cache.head("https://h/2.png")?.storedAt == clock.source.wall(), "nothing is stored after now")
+    #expect(try cache.head("https://h/2.png")?.storedAt == clock.source.wall(), "no storing time is later than now")
     #expect(try cache.totals() == CacheTotals(entries: 2, bodyBytes: 400_010, blacklistEntries: 0))
     clock.advance(by: .seconds(40))
-    #expect(try cache.trim().expired == 1, "its age counts from when the file was written")
+    #expect(try cache.trim().expired == 1, "its age counts from the file's modification")
   }
 
   @Test("in a flat folder the newest image wins too, by file time or by the given time") func newestWins() throws {
@@ -179,7 +179,7 @@ import Testing
       probed += 1
       return try probe(bytes)
     }
-    #expect(result.notNewer == 1 && probed == 0, "what is not newer is not even probed")
+    #expect(result.notNewer == 1 && probed == 0, "a file that isn't newer isn't probed")
     clock.advance(by: .seconds(1))
     #expect(try cache.importFlat(folder, images: images, storedAt: clock.source.wall(), probe: probe).imported == 1)
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(20)))

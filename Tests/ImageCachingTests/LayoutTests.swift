@@ -59,7 +59,7 @@ import Testing
           #expect(stored?.head == head)
           #expect(stored.map { Array($0.url) } == Array("https://a/1.png".utf8))
           #expect(stored.map { Array($0.lastModified) } == [3])
-          #expect(StoredEntry(UnsafeRawBufferPointer(rebasing: bytes.dropLast())) == nil, "a record that is cut off is none")
+          #expect(StoredEntry(UnsafeRawBufferPointer(rebasing: bytes.dropLast())) == nil, "a truncated record is rejected")
         }
       }
     }
@@ -77,7 +77,7 @@ import Testing
     #expect(field.withUnsafeBytes { StoredFreshness(stored: $0).value } == freshness)
     let none = [UInt8](repeating: 255, count: 8) + [UInt8](repeating: 0, count: 9)
     #expect(StoredFreshness().field(vary: [7]) == none + [7])
-    #expect(StoredFreshness().field(vary: []) == [], "a record that says nothing is as it was before there was such a field")
+    #expect(StoredFreshness().field(vary: []) == [], "a record without freshness and Vary has an empty field")
     #expect(Array(field.prefix(16)).withUnsafeBytes { StoredFreshness(stored: $0) } == StoredFreshness())
   }
 
@@ -120,7 +120,7 @@ import Testing
 
 @Suite struct HashingTests {
   @Test("keys and checksums are 128-bit XXH3") func keysAndChecksumsAreXXH3With128Bits() {
-    // The values of the xxHash project's own tool: printf '' | xxh128sum; printf 'abc' | xxh128sum
+    // Values from the xxHash project's own tool: printf '' | xxh128sum; printf 'abc' | xxh128sum
     let empty = checksum(of: UnsafeRawBufferPointer(start: nil, count: 0))
     #expect(empty == Checksum(high: 0x99AA_06D3_0147_98D8, low: 0x6001_C324_468D_497F))
     Array("abc".utf8).withUnsafeBytes { bytes in

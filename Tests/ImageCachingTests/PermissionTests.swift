@@ -5,11 +5,11 @@ import Testing
 
 @testable import ImageCaching
 
-/// A file system of its own in a folder, unmounted when the last reference goes.
+/// A file system mounted on a temporary folder, unmounted on deinitialisation.
 final class TemporaryMount {
   let directory = TemporaryDirectory()
 
-  /// Whether this process may mount: root, and in no container that forbids it.
+  /// Whether this process may mount: it is root, and not in a container that forbids it.
   static let isAllowed: Bool = {
     guard geteuid() == 0 else { return false }
     return (try? TemporaryMount(byteCount: 1 << 16)) != nil
@@ -56,8 +56,9 @@ final class TemporaryMount {
 
   @Test("a read-only mount is read without a lock file", .mounting) func readOnlyMount() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
-    // A process of its own writes: whatever other tests start from this one has its open files for a moment, and while one of them
-    // can be written, the kernel does not make their mount read-only.
+    // Write in a separate process: while a process that other tests start shares this one's writable files, the kernel doesn't make
+    // their mount
+    // read-only.
     await #expect(processExitsWith: .success) { [path = mount.directory.path as String] in
       let cache = try openCache(path)
       try cache.put("small", body(10))
@@ -79,8 +80,8 @@ final class TemporaryMount {
   }
 
   @Test(
-    "a user without write permission can read while nobody writes",
-    .enabled(if: geteuid() == 0, "needs root to become nobody")
+    "a user without write permission can read while no process writes",
+    .enabled(if: geteuid() == 0, "requires root to switch to the user nobody")
   )
   func unprivilegedReader() async throws {
     let directory = TemporaryDirectory()
@@ -106,7 +107,7 @@ final class TemporaryMount {
 
   @Test(
     "an unreadable file of a flat folder is a miss and is reported",
-    .enabled(if: geteuid() == 0, "needs root to become nobody")
+    .enabled(if: geteuid() == 0, "requires root to switch to the user nobody")
   )
   func unreadableFile() async throws {
     let directory = TemporaryDirectory()
@@ -120,12 +121,12 @@ final class TemporaryMount {
       #expect(seteuid(65_534) == 0)
       let folder = try FlatFolder(path: path)
       let error = CacheError.cannotOpen(path: "\(path)/\(secret)", reason: "Permission denied")
-      var told: [CacheError] = []
+      var reported: [CacheError] = []
       try Array("https://h/secret".utf8).withBytes { (url) throws(CacheError) in
-        #expect(try !folder.contains(url: url) { told.append($0) })
+        #expect(try !folder.contains(url: url) { reported.append($0) })
         #expect(try folder.body(ofURL: url, maximumBytes: 100) { told.append($0) } == nil)
       }
-      #expect(told == [error, error])
+      #expect(reported == [error, error])
       try Array("https://h/readable".utf8).withBytes { (url) throws(CacheError) in
         #expect(try folder.body(ofURL: url, maximumBytes: 100) == body(10))
       }
@@ -155,7 +156,7 @@ final class TemporaryMount {
     #expect(throws: error) { try cache.sweepBlobs() }
     #expect(throws: error) { _ = try cache.makeBlobWriter() }
     #expect(try cache.isFresh("a"))
-    // One that may write can be opened beside it.
+    // Another cache on the same folder can be opened for writing.
     try makeCache(directory).put("b", body(10))
     #expect(try cache.isFresh("b"))
   }
@@ -163,5 +164,5 @@ final class TemporaryMount {
 
 extension Trait where Self == ConditionTrait {
   /// For tests that mount a file system.
-  static var mounting: Self { .enabled(if: TemporaryMount.isAllowed, "needs the right to mount") }
+  static var mounting: Self { .enabled(if: TemporaryMount.isAllowed, "requires permission to mount") }
 }

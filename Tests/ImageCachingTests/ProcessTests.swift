@@ -6,7 +6,7 @@ import Testing
 
 @testable import ImageCaching
 
-/// Runs a command to its end and returns its status.
+/// Runs a command to completion and returns its status.
 func run(_ command: String, _ arguments: String...) throws -> Int32 {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: command)
@@ -22,7 +22,7 @@ func openCache(_ path: String, access: ImageCache.Access = .readWrite) throws(Ca
   try ImageCache(ImageCache.Configuration(directory: path, access: access))
 }
 
-/// Takes slots of readers, one a read within a read, and calls `innermost` when all are taken.
+/// Takes `count` reader slots by nested reads, and calls `innermost` when all are taken.
 func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) throws(CacheError) {
   try cache.read { (_) throws(CacheError) in
     if count > 1 { try nestReads(cache, count - 1, innermost) } else { innermost() }
@@ -64,7 +64,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
         kill(getpid(), SIGKILL)
       }
     }
-    #expect(blobs(directory).count == 3, "one kept, one without record, one unfinished")
+    #expect(blobs(directory).count == 3, "one stored, one without record, one unfinished")
     let cache = try openCache(directory.path)
     #expect(try cache.cachedBody("small") == .bytes(body(1000)))
     #expect(try cache.cachedBody("large") == .bytes(body(400_000)))
@@ -99,7 +99,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
         try openCache(directory.path, access: access)
       }
     }
-    // Not by closing alone: a process that is just being started may still share it.
+    // Closing it isn't enough: a process that is being started may still share it.
     flock(lock, LOCK_UN)
     close(lock)
     _ = try openCache(directory.path)
@@ -185,7 +185,7 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
     #expect(try cache.cachedBody("a") == .bytes(body(10)))
   }
 
-  /// The descriptors that this process has of a file.
+  /// This process's descriptors of a file.
   private func descriptors(of path: String) -> [Int32] {
     (3..<Int32(1024)).filter { number in
       var target = [UInt8](repeating: 0, count: 4096)

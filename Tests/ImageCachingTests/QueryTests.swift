@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Counts how often a cache begins a transaction, which asks for the time.
+/// Counts the transactions of a cache, each of which reads the time.
 final class TransactionCounter: Sendable {
   private let counted = Mutex(0)
   var count: Int { counted.withLock { $0 } }
@@ -22,12 +22,12 @@ final class TransactionCounter: Sendable {
   }
 }
 
-/// A thread of queries that does nothing until it is let go.
+/// Queries whose only thread is blocked until released.
 struct HeldQueries {
   let queries = CacheQueries(threads: 1)
   private let gate = DispatchSemaphore(value: 0)
 
-  /// Returns when the one thread is held.
+  /// Returns when the thread is blocked.
   func hold() async {
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
     Task { [queries, gate] in
@@ -63,7 +63,7 @@ struct HeldQueries {
     #expect(counter.count == before)
 
     held.letGo()
-    #expect(try await asked.query(a)?.bytes == body(10), "the next one gets its turn behind all of them")
+    #expect(try await asked.query(a)?.bytes == body(10), "the next one follows all of them")
     #expect(counter.count == before + (before - cost))
   }
 

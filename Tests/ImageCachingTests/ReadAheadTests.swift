@@ -41,7 +41,7 @@ import Testing
     #expect(count < 6000 || found.count > 400)
   }
 
-  @Test("a small index isn't read ahead, a large one to its end or until nobody needs it")
+  @Test("a small index isn't read ahead, a large one is, to its end or until it is released")
   func readsAhead() throws {
     let cache = try makeCache(directory)
     try cache.put("a", body(10))

@@ -23,7 +23,7 @@ import Testing
       candidates("https://img.example.com/a/1.jpg?w=100") == [
         "78f3fa0020d16f03f6ef8f83d4ae43f6", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg", "78f3fa0020d16f03f6ef8f83d4ae43f6.jpg?w=100",
       ],
-      "the last is that of a text that Foundation takes for no URL"
+      "the last is for text that Foundation doesn't accept as a URL"
     )
   }
 
@@ -87,10 +87,10 @@ import Testing
     let folder = try FlatFolder(path: directory.path)
     directory.write("secret", to: "elsewhere/secret")
     symlink(directory.file("elsewhere/secret"), directory.file(digits(url)))
-    #expect(try find(folder, url) == nil, "no link is followed")
+    #expect(try find(folder, url) == nil, "links aren't followed")
     unlink(directory.file(digits(url)))
     mkfifo(directory.file(digits(url)), 0o644)
-    #expect(try find(folder, url) == nil, "no pipe holds us up")
+    #expect(try find(folder, url) == nil, "pipes don't block")
     unlink(directory.file(digits(url)))
     mkdir(directory.file(digits(url)), 0o755)
     directory.write("12345", to: "\(digits(url)).png")
@@ -134,10 +134,10 @@ import Testing
     clock.advance(by: .seconds(365 * 86_400))
     for (path, namespace) in [(directory.path, "pages"), (directory.file("pages"), "any"), (directory.file("pages/"), "any")] {
       guard case .cache(let cache) = try ReadOnlyCache(opening: path, namespace: namespace, time: clock.source) else {
-        Issue.record("\(path) is a cache")
+        Issue.record("\(path) didn't open as a cache")
         continue
       }
-      #expect(try cache.isFresh("a"), "nobody renews it, so it does not expire")
+      #expect(try cache.isFresh("a"), "it isn't renewed, so it doesn't expire")
       #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.put("b", body(1)) }
     }
     #expect(throws: CacheError.missing(path: directory.file("other"))) {
@@ -148,7 +148,7 @@ import Testing
     }
     directory.write("x", to: "flat/VERSION")
     guard case .folder(let folder) = try ReadOnlyCache(opening: directory.file("flat"), namespace: "pages") else {
-      Issue.record("a folder without an index is a flat one")
+      Issue.record("a folder without an index didn't open as a flat one")
       return
     }
     #expect(folder.path == directory.file("flat"))

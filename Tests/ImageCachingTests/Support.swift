@@ -4,7 +4,7 @@ import ImageCaching
 import ImagePrimitives
 import TestSupport
 
-/// A cache in a folder of the test's own.
+/// A cache in the test's own folder.
 func makeCache(
   _ directory: TemporaryDirectory,
   namespace: String = "default",
@@ -35,7 +35,7 @@ func makeCache(
   )
 }
 
-/// Bytes that differ from one seed, and one length, to the next.
+/// Bytes that depend on seed and length.
 func body(_ byteCount: Int, seed: UInt8 = 1) -> [UInt8] {
   [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, filled in
     memset(buffer.baseAddress!, Int32(seed) &* 97, byteCount)
@@ -45,13 +45,13 @@ func body(_ byteCount: Int, seed: UInt8 = 1) -> [UInt8] {
 }
 
 extension RandomAccessCollection<UInt8> {
-  /// As `withUnsafeBytes`, which loses the type of the error.
+  /// Like `withUnsafeBytes`, but with typed errors.
   func withBytes<R>(_ use: (UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R {
     try Array(self).withUnsafeBytes { bytes in Result { () throws(CacheError) in try use(bytes) } }.get()
   }
 }
 
-/// Calls `use` with the bytes of an identity and their key.
+/// Calls `use` with an identity's bytes and key.
 func withIdentity<R>(
   _ text: String,
   _ use: (CacheKey, UnsafeRawBufferPointer) throws(CacheError) -> R
@@ -60,7 +60,7 @@ func withIdentity<R>(
 }
 
 extension CacheWriter {
-  /// Stores a body under an identity that is its URL too, unless `url` is given.
+  /// Stores a body under an identity that is also its URL, unless `url` is given.
   func put(
     _ name: String,
     _ body: [UInt8],
@@ -103,7 +103,7 @@ extension CacheWriter {
 }
 
 extension ImageCache {
-  /// Stores a body under an identity that is its URL too, in a transaction of its own.
+  /// Stores a body in a separate transaction under an identity that is also its URL.
   func put(
     _ name: String,
     _ body: [UInt8],
@@ -118,7 +118,6 @@ extension ImageCache {
     }
   }
 
-  /// What is needed to ask for what is cached again.
   func details(_ name: String) throws(CacheError) -> EntryDetails? {
     try read { (reader) throws(CacheError) in
       try withIdentity(name) { (key, identity) throws(CacheError) in try reader.details(key, identity: identity) }
@@ -131,7 +130,7 @@ extension ImageCache {
     }
   }
 
-  /// The head of what is cached, fresh or not.
+  /// The head of a cached entry, fresh or expired.
   func head(_ name: String) throws(CacheError) -> EntryHead? {
     switch try lookUp(name) {
     case .fresh(let head), .expired(let head): head
@@ -143,7 +142,7 @@ extension ImageCache {
     if case .fresh = try lookUp(name) { true } else { false }
   }
 
-  /// The body of what is cached; nil where nothing is.
+  /// The body of a cached entry; nil if there is none.
   func cachedBody(_ name: String) throws(CacheError) -> CachedBody? {
     guard let head = try head(name) else { return nil }
     return try withIdentity(name) { (key, identity) throws(CacheError) in try body(of: key, identity: identity, as: head) }
@@ -159,14 +158,14 @@ extension ImageCache {
     try withIdentity(name) { (_, identity) throws(CacheError) in try remove(identity: identity) }
   }
 
-  /// The names of all entries that have one of `names`.
+  /// Those of `names` that have an entry.
   func present(_ names: [String]) throws(CacheError) -> [String] {
     var present: [String] = []
     for name in names where try head(name) != nil { present.append(name) }
     return present
   }
 
-  /// Counts what the totals should say, record by record.
+  /// Counts entries and bytes record by record, for comparison with the totals.
   func counted() throws(CacheError) -> (entries: Int, bodyBytes: Int) {
     var last: CacheKey?
     var result = (entries: 0, bodyBytes: 0)
@@ -179,7 +178,7 @@ extension ImageCache {
     }
   }
 
-  /// Stages a body as a file of its own.
+  /// Stages a body in a separate file.
   func stage(_ bytes: [UInt8], partSize: Int = 50_000) throws(CacheError) -> StagedBlob {
     let writer = try makeBlobWriter()
     var offset = 0
@@ -193,7 +192,7 @@ extension ImageCache {
 }
 
 extension TemporaryDirectory {
-  /// Damages the large body of the one entry that has one, by one bit.
+  /// Flips a bit in the only large body.
   func damageBlob(namespace: String = "default") {
     let name = files(below: file("\(namespace)/blobs")).first.map { "\(namespace)/blobs/\($0)" }
     guard let name, var bytes = read(name) else { return }
@@ -201,20 +200,20 @@ extension TemporaryDirectory {
     write(bytes, to: name)
   }
 
-  /// Sets the time of modification of a file.
+  /// Sets the modification time of a file.
   func setModified(_ name: String, _ time: Timestamp) {
     let moment = timespec(tv_sec: Int(time.milliseconds / 1000), tv_nsec: Int(time.milliseconds % 1000) * 1_000_000)
     utimensat(AT_FDCWD, file(name), [moment, moment], 0)
   }
 
-  /// The time of modification of a file; nil where there is none.
+  /// The modification time of a file; nil if it doesn't exist.
   func modified(_ name: String) -> Timestamp? {
     let date = try? FileManager.default.attributesOfItem(atPath: file(name))[.modificationDate] as? Date
     return date.map { Timestamp(milliseconds: Int64(($0.timeIntervalSince1970 * 1000).rounded())) }
   }
 }
 
-/// The paths of all files below a folder, relative to it.
+/// The paths of all files in a folder and its subfolders, relative to it.
 func files(below path: String) -> [String] {
   guard let folder = opendir(path) else { return [] }
   defer { closedir(folder) }
@@ -228,5 +227,5 @@ func files(below path: String) -> [String] {
   return found.sorted()
 }
 
-/// The files of large bodies of the default namespace, those that are still arriving included.
+/// The files of large bodies in the default namespace, including arriving ones.
 func blobs(_ directory: TemporaryDirectory) -> [String] { files(below: directory.file("default/blobs")) }

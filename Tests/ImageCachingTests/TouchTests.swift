@@ -24,7 +24,7 @@ import Testing
     EntryTouch(try withIdentity(name) { (key, _) throws(CacheError) in key }, try #require(try cache.head(name)))
   }
 
-  /// The rows of `by-access`, which must be those that the records say, in order.
+  /// The rows of `by-access` in order, which must match the records.
   private func accessRows(_ cache: ImageCache) throws -> [Timestamp] {
     try cache.environment.read { (transaction, tables, _) throws(CacheError) in
       var rows: [Timestamp] = []
@@ -56,10 +56,10 @@ import Testing
     let touches = try asked.shuffled().map { try touch($0, in: cache) }
     #expect(cache.note(Array(touches[..<500])) == 500)
     #expect(cache.note(Array(touches[500...])) == touches.count)
-    // Twice the same is once.
+    // Adding the same twice has no further effect.
     _ = cache.note(Array(touches[..<500]))
     let now = clock.source.wall()
-    #expect(try accessRows(cache).allSatisfy { $0 < now }, "nothing is written yet")
+    #expect(try accessRows(cache).allSatisfy { $0 < now }, "nothing has been written yet")
     try cache.writeTouches()
     #expect(try accessRows(cache).count { $0 == now } == asked.count)
     for name in [names[0], names[1], names[2], names[3]] {
@@ -67,7 +67,7 @@ import Testing
     }
     #expect(try cache.cachedBody(names[1]) == .bytes(body(10)))
 
-    // Again, where all have one time; and beside rows that are later than theirs.
+    // Again, when all have the same time, and in the presence of later rows.
     clock.advance(by: .seconds(3600))
     let later = try makeCache(
       directory,
@@ -86,7 +86,7 @@ import Testing
     let cache = try makeCache(directory, expireBy: .access, clock: clock)
     for name in ["replaced", "removed", "kept"] { try cache.put(name, body(10)) }
     let touches = try ["replaced", "removed", "kept"].map { try touch($0, in: cache) }
-    // The clock of the one that stores is behind, so that its record would be old enough.
+    // The writer's clock is behind, so that its record would be old enough.
     try cache.put("replaced", body(20, seed: 2))
     #expect(try cache.remove("removed"))
     let before = try cache.head("replaced")

@@ -8,7 +8,7 @@ import Testing
   let clock = ManualClock()
   let megabyte = 1_000_000
 
-  /// Stores bodies of the same size, a second apart.
+  /// Stores bodies of the same size, one second apart.
   func fill(_ cache: ImageCache, _ names: [String], size: Int) throws {
     for name in names {
       try cache.put(name, body(size))
@@ -52,7 +52,7 @@ import Testing
     #expect(try cache.present(["a", "b", "c", "d", "e"]) == ["c", "d", "e"])
   }
 
-  @Test("everything that has expired is evicted first, whatever lifetime made it expire")
+  @Test("all expired entries are evicted first, by any lifetime")
   func expiredByAnyLifetime() throws {
     let cache = try makeCache(directory, maxAge: nil, maxSize: 3000, trimTo: 0.5, freshness: .http, clock: clock)
     try fill(cache, ["old"], size: 1000)
@@ -62,13 +62,13 @@ import Testing
     clock.advance(by: .seconds(10))
     let start = clock.source.wall()
     try cache.put("new", body(1000), freshness: Freshness(mustRevalidate: true))
-    // Within a run too, which spares what it has stored itself.
+    // In a run too, except for the entries that the run has stored.
     let result = try cache.trim(protecting: start)
     #expect(result.expired == 3 && result.trimmed == 0)
     #expect(try cache.present(["old", "own", "server", "each", "new"]) == ["old", "new"])
   }
 
-  @Test("if there is room, the trim of a run leaves what can be revalidated, and one that was asked for leaves nothing expired")
+  @Test("if there is room, a run's trim keeps entries for revalidation, and a requested trim removes all expired ones")
   func roomForRevalidation() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), freshness: .http, clock: clock)
     try cache.put("server", body(10), freshness: Freshness(lifetime: .seconds(10)))
@@ -77,7 +77,7 @@ import Testing
     #expect(try cache.trim().expired == 1)
   }
 
-  @Test("a trim of a run counts ages to the run's start") func agesOfARun() throws {
+  @Test("a run's trim counts ages up to the run's start") func agesOfARun() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), blacklistTTL: .seconds(100), clock: clock)
     try cache.put("a", body(10))
     try cache.blacklist("bad")
@@ -97,7 +97,7 @@ import Testing
     clock.advance(by: .seconds(3600))
     let start = clock.source.wall()
     try fill(cache, ["c", "d"], size: 1000)
-    // By access these are newer than what the run stored, and still go before it.
+    // By access these are newer than the run's entries, but are still evicted before them.
     for name in ["a", "b"] { try cache.touch(name) }
     let result = try cache.trim(protecting: start)
     #expect(result.trimmed == 3 && result.evictedProtected == 1)
@@ -138,7 +138,7 @@ import Testing
     #expect(try cache.present(["a", "b"]) == ["a"])
   }
 
-  @Test("exceeding the limit by a part is detected without a trim") func beingTooLargeByAPartIsSeenWithoutATrim() throws {
+  @Test("exceeding the limit by a fraction is detected without a trim") func beingTooLargeByAPartIsSeenWithoutATrim() throws {
     let cache = try makeCache(directory, maxSize: 1000, clock: clock)
     try cache.put("a", body(1000))
     #expect(try !cache.exceedsMaxSize(bySlack: 0))

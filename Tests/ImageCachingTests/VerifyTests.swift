@@ -8,7 +8,7 @@ import Testing
 @Suite struct VerifyTests {
   let directory = TemporaryDirectory()
 
-  /// A cache with one damaged large body, one damaged small one, good ones, and a blob that nobody needs.
+  /// A cache with one damaged large body, one damaged small one, good ones, and an unused blob.
   private func damage() throws -> [String] {
     try makeCache(directory).put("large", body(400_000, seed: 3))
     directory.damageBlob()

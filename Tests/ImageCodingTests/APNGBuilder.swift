@@ -5,12 +5,12 @@ struct APNGBuilder {
   private(set) var body: [UInt8] = []
   private var sequence = 0
 
-  /// The control chunk; `frames` may lie.
+  /// The acTL chunk; `frames` may be wrong.
   mutating func control(frames: Int, plays: Int = 0) {
     body += PNGBuilder.chunk("acTL", PNGBuilder.number(frames) + PNGBuilder.number(plays))
   }
 
-  /// A frame's control chunk.
+  /// A frame's fcTL chunk.
   mutating func frame(
     _ width: Int,
     _ height: Int,
@@ -31,7 +31,7 @@ struct APNGBuilder {
     body += PNGBuilder.chunk("IDAT", PNGBuilder.rows(canvas.width, canvas.height, pixel))
   }
 
-  /// A later frame's data, of one colour, in chunks of so many bytes.
+  /// A later frame's data, of one colour, in chunks of `count` bytes.
   mutating func data(_ width: Int, _ height: Int, _ pixel: [UInt8], by count: Int = .max) {
     var rest = PNGBuilder.rows(width, height, pixel)[...]
     while !rest.isEmpty {

@@ -9,7 +9,7 @@ import Testing
   private static let blue: [UInt8] = [0, 0, 255, 255]
   private static let clear: [UInt8] = [0, 0, 0, 0]
 
-  /// A red canvas of 4 x 2, on which `frames` are drawn one by one.
+  /// A red canvas of 4 x 2, on which `draw` adds `frames` frames.
   private func animation(_ frames: Int, _ draw: (inout APNGBuilder) -> Void) -> APNGBuilder {
     var builder = APNGBuilder()
     builder.control(frames: frames + 1)
@@ -77,7 +77,7 @@ import Testing
     let frames = try rows(file)
     #expect(frames[1][0] == half)
     #expect(frames[2][1] == [127, 0, 128, 255])
-    // A fifth of green over a half of blue: 0.2 + 0.8 * 0.502 = 0.602 of alpha, in which green has 0.332.
+    // Green at 20 % over blue at 50 %: alpha is 0.2 + 0.8 * 0.502 = 0.602, of which green has 0.332.
     #expect(frames[3][0] == [0, 85, 170, 153])
     #expect(frames[3][1] == [102, 51, 102, 255])
   }
@@ -179,7 +179,7 @@ import Testing
       $0.data(4, 2, Self.blue)
     }
     expectRefusal(twoFrames.unended, "the PNG file is truncated: it has 2 of 3 frames and no IEND chunk")
-    // Data that is not what its control says.
+    // Data that doesn't match its frame control.
     twoFrames.frame(4, 2)
     twoFrames.data(4, 1, Self.green)
     expectRefusal(twoFrames.file, "libpng: Not enough image data")

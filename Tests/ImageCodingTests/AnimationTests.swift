@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// What Pillow sees in a file of `images/good` that moves.
+/// The frames that Pillow decodes from an animated file of `images/good`.
 struct FixtureAnimation: CustomTestStringConvertible, Sendable {
   struct Frame: Decodable, Sendable {
     let milliseconds: Int
@@ -13,7 +13,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
   }
 
   let name: String
-  /// As in the file; nil where a GIF says nothing.
+  /// As in the file; nil if a GIF has no loop count.
   let loops: Int?
   let frames: [Frame]
 
@@ -40,7 +40,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(image.header.frames == expected.frames.count && image.header.isAnimated)
     #expect(image.pixels == animation.frames[0].pixels)
     for (frame, expected) in zip(animation.frames, expected.frames) {
-      // Below 11 ms count as 100.
+      // Durations below 11 ms count as 100.
       #expect(frame.duration == .milliseconds(expected.milliseconds < 11 ? 100 : expected.milliseconds))
       for sample in expected.samples {
         let offset = (sample[1] * frame.pixels.size.width + sample[0]) * 4
@@ -81,7 +81,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(try Standard.header(bytes).frames == fixture.frames.count)
     let prefix = try Standard.header(bytes, prefix: bytes.count / 4)
     #expect(prefix.frames < fixture.frames.count)
-    // A GIF that is shown once has nothing in its head about it.
+    // The header of a GIF that is shown once doesn't show that it is animated.
     #expect(prefix.isAnimated == (fixture.loops != nil))
   }
 
@@ -119,7 +119,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
   func brokenOff(_ fixture: FixtureAnimation) throws {
     var bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(20))
     if fixture.name.hasSuffix(".webp") {
-      // The container is whole all the same: by its word, the file, the last frame and its picture are 40 bytes shorter.
+      // Shorten the file, the last frame and its picture by 40 bytes in their headers too, so that the container is complete.
       bytes = Array(FixtureImage.named(fixture.name).bytes.dropLast(40))
       let picture = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: "VP8".utf8) })
       let frame = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: "ANMF".utf8) })

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 @Suite("broken GIFs") struct BrokenGIFTests {
-  /// The error in which decoding and proving end, and have to end alike.
+  /// The error of decoding, which must equal that of verifying.
   private func refusal(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
     #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
     return error
   }
 
-  /// What decoding and proving warn of, and have to warn of alike.
+  /// The warnings of decoding, which must equal those of verifying.
   private func warnings(_ bytes: [UInt8]) throws -> [String] {
     let warnings = try Standard.decode(bytes).warnings
     #expect(try Standard.prove(bytes).warnings == warnings)
@@ -28,7 +28,7 @@ import Testing
   @Test(
     "undefined LZW codes are errors",
     arguments: [
-      ([0, 1], "Failed to read from given file"),  // Not all pixels.
+      ([0, 1], "Failed to read from given file"),  // Too few pixels.
       ([4, 0, 5], "Image EOF detected before image complete"),
       ([4, 6, 0, 5], "Image is defective, decoding aborted"),  // An entry in an empty table.
       ([4, 0, 7, 5], "Image is defective, decoding aborted"),  // The entry after the next one.
@@ -61,7 +61,7 @@ import Testing
     #expect(error?.kind == .undecodable && error?.message.hasPrefix("giflib: ") == true, "\(String(describing: error))")
   }
 
-  @Test("a file cut inside a block is truncated; between blocks it only lacks its trailer")
+  @Test("a file that ends inside a block is truncated; between blocks it only lacks its trailer")
   func everyCut() throws {
     let whole = twoFrames()
     var one = GIFMaker(width: 2, height: 1)
@@ -104,7 +104,7 @@ import Testing
     #expect(try warnings(twoFrames().finished + Array("!,;garbage".utf8)) == [])
   }
 
-  @Test("impossible sizes are rejected", arguments: [(0, 1), (1, 0), (0, 0)])
+  @Test("empty sizes are rejected", arguments: [(0, 1), (1, 0), (0, 0)])
   func noSize(width: Int, height: Int) {
     var first = GIFMaker(width: 0, height: 0)
     first.picture([0], width: width, height: height)

@@ -96,7 +96,7 @@ import Testing
     wrongSum[wrongSum.count - 1] ^= 1
     #expect(try Standard.decode(picture.file(behind: text)).warnings == [])
     expectGolden(try Standard.decode(picture.file(behind: wrongSum)).warnings.joined(separator: "\n"))
-    // A file that ends within a chunk is cut.
+    // A file that ends within a chunk is truncated.
     let cut = Array(picture.file(behind: text).dropLast(12 + 5))
     expectGolden(imageError { try Standard.decode(cut) }?.message)
   }
@@ -128,7 +128,7 @@ import Testing
 
   @Test("a PNG that ends before its image data is rejected by its header")
   func aPNGWithoutPictureIsRefusedByItsHeader() {
-    // Signature and IHDR, then IEND, and more.
+    // Signature and IHDR, then IEND and more.
     let bytes = SampleImages.basePNG[..<33] + [0, 0, 0, 0] + Array("IEND".utf8) + [UInt8](repeating: 0, count: 64)
     for isComplete in [true, false] {
       #expect {
@@ -141,10 +141,10 @@ import Testing
     let bytes = FixtureImage.named("progressive.jpg").bytes
     let start = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xDA })
     let end = try #require(bytes.indices.dropLast().first { $0 > start && bytes[$0] == 0xFF && bytes[$0 + 1] != 0 })
-    // The first scan brings the same coefficients however often it comes.
+    // The first scan has the same coefficients however often it is repeated.
     let bomb = bytes[..<end] + Array(repeating: bytes[start..<end], count: 600).joined() + bytes[end...]
     expectGolden(imageError { try Standard.prove(Array(bomb)) }?.message)
-    // The larger the image within its limit, the fewer.
+    // The larger the image within its limit, the fewer scans are allowed.
     let longer = Array(bytes[..<end] + Array(repeating: bytes[start..<end], count: 40).joined() + bytes[end...])
     let tight = DecodingLimits(maximumPixels: 480 * 320)
     expectGolden(imageError { try Standard.prove(longer, limits: tight) }?.message)
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test("a JPEG with two sizes is rejected") func aJPEGOfTwoSizesIsRefused() throws {
-    // The header that was checked against the limits is not the one that libjpeg would meet.
+    // libjpeg would read another header than the one that was checked against the limits.
     let bytes = FixtureImage.named("photo-small.jpg").bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
     var second = Array(bytes[frame..<frame + 19])

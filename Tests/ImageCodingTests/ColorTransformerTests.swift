@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("transformers that change colours, and several together") struct ColorTransformerTests {
+@Suite("colour transformers and pipelines") struct ColorTransformerTests {
   @Test("round corners are transparent, and the rest is unchanged") func roundCorners() {
     let image = decoded(20, 10, Array(repeating: [1, 2, 3, 255], count: 200))
     let round = RoundCornerTransformer(radius: 5).transform(image)
@@ -13,9 +13,9 @@ import Testing
     #expect(
       round.pixels[10, 0] == [1, 2, 3, 255] && round.pixels[0, 4] == [1, 2, 3, 248] && round.pixels[5, 5] == [1, 2, 3, 255]
     )
-    // On the arc by its share: hypot(3.5, 3.5) is 4.95 of 5.
+    // On the arc, alpha is partial: hypot(3.5, 3.5) is 4.95 of 5.
     #expect((130...150).contains(round.pixels[1, 1][3]))
-    // A circle's area, to half a percent.
+    // The area of a circle, to half a percent.
     let disc = RoundCornerTransformer(radius: 1000).transform(decoded(100, 100, Array(repeating: [0, 0, 0, 255], count: 10_000)))
     let area = stride(from: 3, to: 40_000, by: 4).reduce(0.0) { $0 + Double(disc.pixels.bytes[$1]) / 255 }
     #expect(abs(area - 7854) < 40)

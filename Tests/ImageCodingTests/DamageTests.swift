@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("whatever the bytes, no crash, and decoding and proving agree") struct DamageTests {
+@Suite("damaged files don't crash, and decoding and verifying agree") struct DamageTests {
   private static let places = 250
   private static let limits = DecodingLimits(maximumPixels: 1_000_000, maximumScans: 50)
 
@@ -12,11 +12,11 @@ import Testing
     let bytes = image.bytes
     for place in 0..<Self.places {
       var bytes = Array(bytes.prefix(bytes.count * place / Self.places))
-      check(bytes, "cut at place \(place)")
+      check(bytes, "truncated at step \(place)")
       guard image.name.hasSuffix(".webp"), bytes.count > 30 else { continue }
-      // The container declaring just what is left of it, so that the bitstream must be seen to be cut.
+      // Adjust the container's length, so that truncation must be detected in the bitstream.
       withUnsafeBytes(of: UInt32(bytes.count - 8).littleEndian) { bytes.replaceSubrange(4..<8, with: $0) }
-      check(bytes, "cut at place \(place) with the container's length mended")
+      check(bytes, "truncated at step \(place) with the container's length adjusted")
     }
   }
 
@@ -25,10 +25,10 @@ import Testing
     var random = SeededRandom(seed: UInt64(image.bytes.count))
     for place in 0..<Self.places {
       var bytes = image.bytes
-      // Every second place lies in the head, where sizes and lengths are.
+      // Every second offset is in the header, with sizes and lengths.
       let offset = Int.random(in: 0..<(place.isMultiple(of: 2) ? min(bytes.count, 200) : bytes.count), using: &random)
       bytes[offset] ^= UInt8.random(in: 1...255, using: &random)
-      check(bytes, "byte \(offset) wrong at place \(place)")
+      check(bytes, "byte \(offset) wrong at step \(place)")
     }
   }
 
@@ -44,9 +44,9 @@ import Testing
       #expect(left as? ImageError == right as? ImageError, "\(what)")
       #expect((left as? ImageError)?.message.isEmpty == false, "\(what)")
     case (.success, .failure(let error)):
-      Issue.record("\(what): decoded, yet not proven: \(error)")
+      Issue.record("\(what): decoded, but not verified: \(error)")
     case (.failure(let error), .success):
-      Issue.record("\(what): proven, yet not decoded: \(error)")
+      Issue.record("\(what): verified, but not decoded: \(error)")
     }
   }
 }

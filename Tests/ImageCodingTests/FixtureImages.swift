@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// A file of `images/good` and what Pillow sees in it.
+/// A file of `images/good` and the pixels that Pillow decodes.
 struct FixtureImage: CustomTestStringConvertible, Sendable {
   let name: String
   let size: ImageSize
@@ -14,7 +14,7 @@ struct FixtureImage: CustomTestStringConvertible, Sendable {
   var bytes: [UInt8] { Fixtures.bytes("images/good/\(name)") }
   var testDescription: String { name }
 
-  /// All files that can be decoded, in alphabetical order.
+  /// All decodable files in alphabetical order.
   static let all: [FixtureImage] = {
     struct Reference: Decodable {
       let width, height: Int
@@ -27,16 +27,15 @@ struct FixtureImage: CustomTestStringConvertible, Sendable {
     }
   }()
 
-  /// The file of that name.
   static func named(_ name: String) -> FixtureImage { all.first { $0.name == name }! }
 }
 
-/// What the standard coders make of whole files.
+/// Calls the standard coders with complete files.
 enum Standard {
   static func coder(for bytes: [UInt8]) throws -> any ImageCoder {
     guard let format = bytes.withUnsafeBytes({ ImageFormat(prefix: $0) }),
       let coder = ImageCoderRegistry.standard.coder(for: format)
-    else { throw ImageError(.notAnImage, "no coder reads it") }
+    else { throw ImageError(.notAnImage, "no coder decodes it") }
     return coder
   }
 
@@ -63,7 +62,7 @@ enum Standard {
   }
 }
 
-/// The error that `body` ends in; nil where it succeeds.
+/// The error that `body` throws; nil if it succeeds.
 func imageError(_ body: () throws -> some Any) -> ImageError? {
   do {
     _ = try body()

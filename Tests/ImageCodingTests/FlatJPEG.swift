@@ -1,5 +1,4 @@
-/// A JPEG of any size whose pixels are all of the same grey: its Huffman tables have one code of one bit, 0, so that its data is
-/// zeros.
+/// A JPEG of any size with pixels of one grey: its Huffman tables have a single code of one bit, 0, so that its data is zeros.
 struct FlatJPEG {
   var width: Int
   var height: Int
@@ -19,7 +18,7 @@ struct FlatJPEG {
     file += Self.segment(0xC4, [0x00] + oneCode + [0x10] + oneCode)
     let everyComponent = Array(components.map { [$0[0], 0] }.joined())
     if isProgressive {
-      // The DC coefficients, a bit a block; then a component's other coefficients, an end of block (a bit) each.
+      // The DC coefficients, one bit per block; then each component's other coefficients, one end-of-block bit each.
       file += Self.segment(0xDA, [UInt8(components.count)] + everyComponent + [0, 0, 0]) + Self.zeros(bits: blocks)
       for component in components {
         file += Self.segment(0xDA, [1, component[0], 0, 1, 63, 0]) + Self.zeros(bits: blocks(of: component))
@@ -30,13 +29,13 @@ struct FlatJPEG {
     return file + [0xFF, 0xD9]
   }
 
-  /// The blocks of all components in an interleaved scan.
+  /// The number of blocks of all components in an interleaved scan.
   private var blocks: Int {
     let side = isColor ? 16 : 8
     return (width + side - 1) / side * ((height + side - 1) / side) * (isColor ? 6 : 1)
   }
 
-  /// The blocks of a component in a scan of its own, which are not padded (A.2.2).
+  /// The number of blocks of a component in a separate scan, which aren't padded (A.2.2).
   private func blocks(of component: [UInt8]) -> Int {
     let side = component[0] > 1 ? 16 : 8
     return (width + side - 1) / side * ((height + side - 1) / side)
@@ -46,6 +45,6 @@ struct FlatJPEG {
 
   private static func short(_ value: Int) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xFF)] }
 
-  /// Zeros; the bits that fill the last byte do not matter.
+  /// Zeros; the padding of the last byte may have any value.
   private static func zeros(bits: Int) -> [UInt8] { Array(repeating: 0, count: (bits + 7) / 8) }
 }

@@ -1,12 +1,12 @@
-/// A GIF made block by block, so that each block can be wrong.
+/// Builds a GIF block by block, so that each block can be wrong.
 struct GIFMaker {
-  /// The file until now; ``finished`` has the trailer too.
+  /// The file so far; ``finished`` has the trailer too.
   private(set) var bytes: [UInt8]
 
   /// Red, green, blue and white.
   static let colors: [[UInt8]] = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
 
-  /// A file with a screen, and with a table of four colours unless there are to be none.
+  /// A file with a screen, and a table of four colours unless `colors` is nil.
   init(width: Int, height: Int, background: UInt8 = 0, colors: [[UInt8]]? = Self.colors, version: String = "GIF89a") {
     bytes = Array(version.utf8) + Self.word(width) + Self.word(height)
     bytes += [colors == nil ? 0 : 0x81, background, 0] + (colors ?? []).joined()
@@ -26,10 +26,10 @@ struct GIFMaker {
     bytes.append(0)
   }
 
-  /// The extension with the number of loops.
+  /// The extension with the loop count.
   mutating func loops(_ count: Int, name: String = "NETSCAPE2.0") { application(name, [1] + Self.word(count)) }
 
-  /// A picture of the indices in `pixels`, row by row as they are stored; its codes are all of 3 bits.
+  /// A picture of the indices in `pixels`, in stored row order; all codes have 3 bits.
   mutating func picture(
     _ pixels: [UInt8],
     left: Int = 0,
@@ -43,7 +43,7 @@ struct GIFMaker {
     codes(Self.codes(for: pixels))
   }
 
-  /// The head of a picture, up to the byte that tells the size of codes.
+  /// A picture's descriptor, up to the byte with the code size.
   mutating func descriptor(
     left: Int = 0,
     top: Int = 0,
@@ -56,7 +56,7 @@ struct GIFMaker {
     bytes += [(isInterlaced ? 0x40 : 0) | (colors == nil ? 0 : 0x81)] + (colors ?? []).joined()
   }
 
-  /// The size of codes, and codes of 3 bits in sub-blocks.
+  /// The code size, and codes of 3 bits in sub-blocks.
   mutating func codes(_ codes: [Int], size: UInt8 = 2) {
     var data: [UInt8] = []
     var (bits, count) = (0, 0)
@@ -78,12 +78,11 @@ struct GIFMaker {
     bytes.append(0)
   }
 
-  /// Bytes as they are.
   mutating func append(_ more: [UInt8]) { bytes += more }
 
   static let (clear, end) = (4, 5)
 
-  /// A code for each pixel. The table is cleared after every two, before codes become longer.
+  /// A code for each pixel. The table is cleared after every two codes, before they become longer.
   static func codes(for pixels: [UInt8]) -> [Int] {
     var codes: [Int] = []
     for (index, pixel) in pixels.enumerated() {

@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-/// Pixels as letters: red, green, blue, white, black, and a dot where it is transparent.
+/// Pixels as letters: red, green, blue, white, black, and a dot for transparent.
 func letters(_ pixels: PixelBuffer) -> String {
   stride(from: 0, to: pixels.bytes.count, by: 4).map { offset in
     switch Array(pixels.bytes[offset..<offset + 4]) {
@@ -44,8 +44,7 @@ func letters(_ pixels: PixelBuffer) -> String {
 
   @Test("interlaced rows are read in four passes")
   func interlaced() throws {
-    // Rows as they are stored: every eighth from the first and from the fifth, every fourth from the third, every second from the
-    // second.
+    // Rows in stored order: every eighth from the first and the fifth, every fourth from the third, every second from the second.
     let stored: [UInt8] = [0, 8, 4, 2, 6, 1, 3, 5, 7].map { $0 % 4 }
     var gif = GIFMaker(width: 1, height: 9)
     gif.picture(stored, width: 1, isInterlaced: true)
@@ -66,7 +65,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try Standard.header(transparent.finished).hasAlpha)
   }
 
-  @Test("a first frame outside of the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
+  @Test("a first frame outside the screen enlarges it", arguments: [(0, 0), (1, 1), (2, 5)])
   func firstFrameOutside(width: Int, height: Int) throws {
     var gif = GIFMaker(width: width, height: height)
     gif.picture([1, 1], left: 2, top: 1, width: 2)
@@ -75,7 +74,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(try letters(Standard.decode(gif.finished).pixels).prefix(8) == "rrrrrrgg")
   }
 
-  @Test("parts of later frames outside of the screen are dropped")
+  @Test("parts of later frames outside the screen are dropped")
   func laterFrameOutside() throws {
     var gif = GIFMaker(width: 2, height: 2)
     gif.picture([0, 0, 0, 0], width: 2)
@@ -85,7 +84,7 @@ func letters(_ pixels: PixelBuffer) -> String {
     #expect(frames.map { letters($0.pixels) } == ["rrrr", "rrrg", "rrrg"])
   }
 
-  @Test("a frame stays, is cleared to background, or restores the previous one")
+  @Test("a frame is kept, is cleared to the background, or restores the previous contents")
   func disposal() throws {
     var gif = GIFMaker(width: 3, height: 1, background: 3)
     gif.control(disposal: 1)

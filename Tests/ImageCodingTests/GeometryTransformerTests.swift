@@ -3,9 +3,9 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("transformers that move pixels") struct GeometryTransformerTests {
+@Suite("geometric transformers") struct GeometryTransformerTests {
   @Test(
-    "resizing gives the size of its fit",
+    "resizing returns the size for its fit",
     arguments: [
       (400, 300, .inside, 5250, 3450, 400, 263), (150, 150, .inside, 100, 200, 75, 150), (400, 300, .inside, 40, 30, 40, 30),
       (400, nil, .inside, 1000, 3000, 400, 1200), (nil, 300, .inside, 1000, 3000, 100, 300), (9, 9, .inside, 1000, 1, 9, 1),
@@ -74,7 +74,7 @@ import Testing
     #expect(throws: TransformError.self) { try ResizingTransformer(width: .max, height: .max, fit: .fill).transform(image) }
   }
 
-  @Test("cropping returns the part that lies within the image") func cropping() throws {
+  @Test("cropping returns the part inside the image") func cropping() throws {
     let image = numbered(4, 3)
     let inner = try CroppingTransformer(PixelRectangle(x: 1, y: 1, width: 2, height: 2)).transform(image)
     #expect(inner.header.size == ImageSize(width: 2, height: 2) && numbers(inner) == [5, 6, 9, 10])
@@ -101,7 +101,7 @@ import Testing
     #expect(numbers(RotationTransformer(degrees: -90).transform(image)) == [2, 5, 1, 4, 0, 3])
     #expect(RotationTransformer(degrees: 360).transform(image) == image)
     #expect(!right.header.hasAlpha)
-    // In the same size, what is outside is cut off and what is bare is transparent.
+    // With the same size, parts outside are cropped and uncovered parts are transparent.
     let same = RotationTransformer(degrees: 90, fitsSize: false).transform(numbered(4, 2))
     #expect(same.pixels.size == ImageSize(width: 4, height: 2) && same.header.hasAlpha)
     #expect(
@@ -114,11 +114,11 @@ import Testing
     let turned = RotationTransformer(degrees: 30).transform(image)
     #expect(turned.pixels.size == ImageSize(width: 23, height: 19) && turned.header.hasAlpha)
     #expect(turned.pixels[11, 9] == [10, 200, 30, 255] && turned.pixels[0, 0][3] == 0 && turned.pixels[22, 18][3] == 0)
-    // No pixel has a colour that the image has not.
+    // Rotation adds no colours to those of the image.
     for start in stride(from: 0, to: turned.pixels.bytes.count, by: 4) where turned.pixels.bytes[start + 3] > 0 {
       #expect(turned.pixels.bytes[start..<start + 3].elementsEqual([10, 200, 30]))
     }
-    // Clockwise: what was at the right is further down.
+    // Clockwise: the right side moves down.
     let half = decoded(2, 1, [[255, 0, 0, 255], [0, 0, 255, 255]])
     let slanted = RotationTransformer(degrees: 45).transform(half)
     #expect(slanted.pixels[0, 0][0] > slanted.pixels[0, 0][2])
@@ -136,7 +136,7 @@ import Testing
   }
 }
 
-/// An image of those pixels, row by row.
+/// An image with those pixels, row by row.
 func decoded(_ width: Int, _ height: Int, _ pixels: [[UInt8]]) -> DecodedImage {
   let size = ImageSize(width: width, height: height)
   return DecodedImage(
@@ -145,7 +145,7 @@ func decoded(_ width: Int, _ height: Int, _ pixels: [[UInt8]]) -> DecodedImage {
   )
 }
 
-/// An opaque image whose pixels have their number as red.
+/// An opaque image whose pixels have their index as red.
 func numbered(_ width: Int, _ height: Int) -> DecodedImage {
   decoded(width, height, (0..<width * height).map { [UInt8($0), 0, 0, 255] })
 }

@@ -11,7 +11,7 @@ import Testing
     for sample in image.samples {
       let offset = (sample[1] * image.size.width + sample[0]) * 4
       let pixel = decoded.pixels.bytes[offset..<offset + 4].map(Int.init)
-      // Where nothing shows, the colour does not matter.
+      // Transparent pixels may have any colour.
       if sample[5] == 0, pixel[3] == 0 { continue }
       #expect(zip(pixel, sample[2...]).allSatisfy { abs($0 - $1) <= 2 }, "\(pixel) at \(sample)")
     }
@@ -34,13 +34,13 @@ import Testing
       do {
         let header = try Standard.header(bytes, prefix: length)
         #expect(header.size == whole.size)
-        // A WebP says it behind the picture.
+        // In a WebP, the orientation follows the picture.
         #expect(header.orientation == whole.orientation || image.name.hasSuffix(".webp"))
         #expect(header.hasAlpha == whole.hasAlpha)
         return
       } catch let error as ImageError {
         guard case .needsMoreBytes(let minimum) = error.kind else {
-          // Too short to show its format at all.
+          // Too short to detect the format.
           #expect(error.kind == .notAnImage && length < 12)
           length += 1
           continue
@@ -59,7 +59,7 @@ import Testing
     #expect(decoded.pixels.size == ImageSize(width: 160, height: 240))
   }
 
-  /// Where the stored top left and top right corners are shown, by the EXIF specification's table of orientations.
+  /// The displayed positions of the stored top left and top right corners, by the EXIF specification's table of orientations.
   @Test(
     "every orientation puts the corners in the right places",
     arguments: [

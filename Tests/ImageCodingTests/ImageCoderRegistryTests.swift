@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("the registry of coders") struct ImageCoderRegistryTests {
+@Suite("the coder registry") struct ImageCoderRegistryTests {
   private struct Refusing: ImageCoder {
     func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
     func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test("the standard registry reads four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
+  @Test("the standard registry decodes four formats, and AVIF if it is built in") func standardReadsAllThatIsBuiltIn() {
     let readable = ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }
     #if AVIF
     #expect(readable == [.jpeg, .png, .gif, .webp, .avif])

@@ -1,7 +1,7 @@
 import ImageCoding
 import Testing
 
-@Suite("the scale factor in a name") struct ImageScaleTests {
+@Suite("scale factors in names") struct ImageScaleTests {
   @Test(
     "@2x and @3x before a dot set the scale, even percent-encoded",
     arguments: [

@@ -7,18 +7,18 @@ struct PNGBuilder {
 
   var width: Int
   var height: Int
-  /// What stands before IDAT, whole chunks.
+  /// Complete chunks before IDAT.
   var before: [UInt8] = []
 
   /// IHDR of 8 bits grey.
   var header: [UInt8] { Self.chunk("IHDR", Self.number(width) + Self.number(height) + [8, 0, 0, 0, 0]) }
 
-  /// The file, its pixels all of one grey; `behind` are whole chunks between IDAT and IEND.
+  /// A file whose pixels have one grey; `behind` are complete chunks between IDAT and IEND.
   func file(grey: UInt8 = 0, behind: [UInt8] = []) -> [UInt8] {
     Self.signature + header + before + Self.chunk("IDAT", Self.rows(width, height, [grey])) + behind + Self.end
   }
 
-  /// A zlib stream of rows without filter, every pixel the same.
+  /// A zlib stream of unfiltered rows with identical pixels.
   static func rows(_ width: Int, _ height: Int, _ pixel: [UInt8]) -> [UInt8] {
     stored(Array(repeatElement([0] + Array(repeatElement(pixel, count: width).joined()), count: height).joined()))
   }
@@ -49,8 +49,9 @@ struct PNGBuilder {
     return stream + number(high << 16 | low)
   }
 
-  /// A zlib stream that unpacks to 258 zeros for every 13 bits, so many times: one literal, then matches of the greatest length
-  /// (RFC 1951, section 3.2.6).
+  /// A zlib stream with `count` codes of 13 bits that each decompress to 258 zeros: one literal, then matches of the maximum length
+  /// (RFC 1951,
+  /// section 3.2.6).
   static func bomb(_ count: Int) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
     var (bits, filled) = (UInt32(0), UInt32(0))

@@ -2,12 +2,12 @@ import ImagePrimitives
 import TestSupport
 
 extension PixelBuffer {
-  /// Every pixel the same.
+  /// A buffer of identical pixels.
   init(flat pixel: [UInt8], _ size: ImageSize) {
     self.init(size: size, bytes: Array(repeatElement(pixel, count: size.pixels).joined()))
   }
 
-  /// Noise, a quarter of its pixels transparent unless it is opaque.
+  /// Noise, with a quarter of the pixels transparent unless `isOpaque`.
   init(random size: ImageSize, isOpaque: Bool, using random: inout SeededRandom) {
     var bytes: [UInt8] = []
     for _ in 0..<size.pixels {
@@ -19,6 +19,6 @@ extension PixelBuffer {
     self.init(size: size, bytes: bytes)
   }
 
-  /// Red, green, blue and alpha.
+  /// Red, green, blue and alpha of a pixel.
   subscript(_ x: Int, _ y: Int) -> [UInt8] { Array(bytes[(y * size.width + x) * 4..<(y * size.width + x) * 4 + 4]) }
 }

@@ -2,8 +2,8 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("the format that an image is written in") struct RegistryEncodingTests {
-  /// Writes the name of the format and the quality.
+@Suite("formats for encoding images") struct RegistryEncodingTests {
+  /// Encodes to the name of the format and the quality.
   private struct Naming: ImageCoder {
     let formats: Set<ImageFormat>
     func canDecode(_ format: ImageFormat) -> Bool { false }
@@ -12,17 +12,17 @@ import Testing
       Array("\(format.name) \(options.quality)".utf8)
     }
     func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "it only writes")
+      throw ImageError(.undecodable, "it only encodes")
     }
     func decode(
       _ bytes: UnsafeRawBufferPointer,
       options: DecodingOptions,
       limits: DecodingLimits
     ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "it only writes")
+      throw ImageError(.undecodable, "it only encodes")
     }
     func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-      throw ImageError(.undecodable, "it only writes")
+      throw ImageError(.undecodable, "it only encodes")
     }
   }
 

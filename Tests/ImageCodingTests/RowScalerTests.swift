@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("fewer pixels by the mean of areas") struct RowScalerTests {
+@Suite("scaling by area averaging") struct RowScalerTests {
   @Test(
     "scaling agrees with its definition, pixel by pixel",
     arguments: [
@@ -46,7 +46,7 @@ import Testing
     for channel in 0..<3 {
       let before = stride(from: channel, to: image.bytes.count, by: 4).reduce(0) { $0 + Int(image.bytes[$1]) }
       let after = stride(from: channel, to: small.bytes.count, by: 4).reduce(0) { $0 + Int(small.bytes[$1]) }
-      // A pixel stands for 20, and is off by a half at most.
+      // Each pixel represents 20 pixels and has a rounding error of at most a half.
       #expect(abs(after * 20 - before) <= 120 * 10)
     }
   }
@@ -66,7 +66,7 @@ import Testing
     var random = SeededRandom(seed: 1)
     let image = PixelBuffer(random: ImageSize(width: 9, height: 4), isOpaque: false, using: &random)
     #expect(image.reduced(to: image.size) == image)
-    // Row by row it is the same too, where something is to be seen.
+    // Scaling row by row is lossless too, for visible pixels.
     let opaque = PixelBuffer(random: ImageSize(width: 9, height: 4), isOpaque: true, using: &random)
     var scaler = RowScaler(from: opaque.size, to: opaque.size)
     var rows = [UInt8](repeating: 0, count: opaque.bytes.count)
@@ -80,7 +80,7 @@ import Testing
   }
 }
 
-/// What ``RowScaler`` should do, in whole numbers: every source pixel is asked for its share of every target pixel.
+/// The expected result of ``RowScaler`` in integers: the share of every source pixel in every target pixel.
 private func areaMean(_ image: PixelBuffer, _ target: ImageSize) -> PixelBuffer {
   func shares(_ index: Int, _ from: Int, _ to: Int) -> [(pixel: Int, share: Int)] {
     (0..<from).compactMap { pixel in

@@ -3,12 +3,12 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// A side below 8 pixels is as long in seven eighths of its size, rounded up: the scale shows only in what is to be seen.
-@Suite("JPEGs of few pixels") struct SmallPictureTests {
+/// Sides below 8 pixels have the same length at seven eighths of the size, rounded up, so the scale is visible only in the pixels.
+@Suite("JPEGs with few pixels") struct SmallPictureTests {
   private static let sizes = [(1, 1), (3, 5), (7, 7), (1, 7), (7, 200), (200, 7), (8, 8), (9, 3)]
     .map { ImageSize(width: $0.0, height: $0.1) }
 
-  /// A checkerboard: the highest frequency there is, which every scale below the full one takes away.
+  /// A checkerboard: the highest frequency, which any scale below the full one removes.
   private func checkerboard(_ size: ImageSize) -> DecodedImage {
     let pixels = (0..<size.pixels).flatMap { index -> [UInt8] in
       let value: UInt8 = (index % size.width + index / size.width).isMultiple(of: 2) ? 230 : 30

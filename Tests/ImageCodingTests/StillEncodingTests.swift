@@ -4,7 +4,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("JPEG and PNG written") struct StillEncodingTests {
+@Suite("encoding of JPEG and PNG") struct StillEncodingTests {
   private static let photo = try! Standard.decode(FixtureImage.named("photo-small.jpg").bytes)
   private static let disc = try! Standard.decode(FixtureImage.named("rgba.png").bytes)
 
@@ -38,7 +38,7 @@ import Testing
     #expect(try colorType([1, 1, 2, 255, 2, 2, 2, 0]) == 6)
   }
 
-  @Test("a JPEG round trip is closer the higher its quality")
+  @Test("a JPEG round trip is closer at higher quality")
   func jpeg() throws {
     var last = Double.infinity
     var size = 0

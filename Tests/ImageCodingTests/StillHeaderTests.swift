@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("what headers tell") struct StillHeaderTests {
+@Suite("headers of JPEG and PNG") struct StillHeaderTests {
   @Test(
     "the header has the file's colour space",
     arguments: [
@@ -29,7 +29,7 @@ import Testing
     #expect(try Standard.header(png.file(), prefix: png.file().count - 20).profile == ICCProfile(name: "Display P3"))
   }
 
-  @Test("a PNG's orientation may follow the image data, where only the whole file shows it")
+  @Test("a PNG's orientation may follow the image data; then only the whole file has it")
   func orientationOfPNG() throws {
     let exif = PNGBuilder.chunk("eXIf", Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6, 0, 0, 0])
     var before = PNGBuilder(width: 3, height: 2)
@@ -72,7 +72,7 @@ import Testing
   }
 }
 
-@Suite("profiles' names") struct ICCProfileNameTests {
+@Suite("profile names") struct ICCProfileNameTests {
   private func profile(_ tag: [UInt8], offset: Int = 144) -> [UInt8] {
     let table = PNGBuilder.number(1) + Array("desc".utf8) + PNGBuilder.number(offset) + PNGBuilder.number(tag.count)
     return [UInt8](repeating: 0, count: 128) + table + tag

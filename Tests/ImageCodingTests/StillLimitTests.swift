@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("limits of JPEG and PNG") struct StillLimitTests {
-  /// Decoding and proving end in the same sentence.
+  /// The error of decoding, which must equal that of verifying.
   private func refusal(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
     #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(
-    "text and profiles that inflate beyond the limit are rejected and not kept",
+    "text and profiles that decompress beyond the limit are rejected",
     arguments: ["zTXt", "iTXt", "iCCP"]
   )
   func bomb(name: String) throws {
@@ -91,7 +91,7 @@ import Testing
     let pixels = 800 * 600 * 4
     let baseline = least(FlatJPEG(width: 800, height: 600).bytes)
     #expect((pixels..<pixels + 2 << 20).contains(baseline))
-    // 4:2:0 has one and a half samples a pixel, of 2 bytes each.
+    // 4:2:0 has one and a half samples per pixel, of 2 bytes each.
     let progressive = least(FlatJPEG(width: 800, height: 608, isProgressive: true).bytes)
     #expect(progressive - least(FlatJPEG(width: 800, height: 608).bytes) == 800 * 608 * 3)
     let upright = PNGBuilder(width: 200, height: 100)

@@ -3,8 +3,8 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("JPEG and PNG while they arrive") struct StillProgressiveTests {
-  /// The images after each piece of so many bytes.
+@Suite("progressive decoding of JPEG and PNG") struct StillProgressiveTests {
+  /// The images after each piece of `count` bytes.
   private func images(_ bytes: [UInt8], by count: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
     let coder = try Standard.coder(for: bytes)
     let format = try #require(bytes.withUnsafeBytes { ImageFormat(prefix: $0) })
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("an arithmetic-coded JPEG gives no partial image and no error", arguments: [1 << 20, 1000, 61])
+  @Test("an arithmetic-coded JPEG produces neither a partial image nor an error", arguments: [1 << 20, 1000, 61])
   func arithmetic(count: Int) throws {
     let bytes = FixtureImage.named("arithmetic.jpg").bytes
     #expect(try images(bytes, by: count).isEmpty)
@@ -59,7 +59,7 @@ import Testing
     #expect(images.count >= 6)
     var last = Int.max
     for image in images {
-      // Some bytes of every row are enough.
+      // Comparing some bytes of every row is enough.
       let difference = stride(from: 0, to: whole.bytes.count, by: 37)
         .reduce(0) { $0 + abs(Int(image.pixels.bytes[$1]) - Int(whole.bytes[$1])) }
       #expect(difference < last)
@@ -88,7 +88,7 @@ import Testing
     #expect(first.pixels != (try Standard.decode(image.bytes).pixels))
   }
 
-  @Test("a partial image is made only if there is something new")
+  @Test("a partial image is returned only if there is something new")
   func nothingNew() throws {
     let bytes = FixtureImage.named("photo.jpg").bytes
     let images = try images(bytes, by: 10)
@@ -104,7 +104,7 @@ import Testing
     #expect(images.last?.pixels.size == ImageSize(width: 20, height: 30))
   }
 
-  @Test("a file that is nearly all header gives its image", arguments: [1000, 90, 7, 5])
+  @Test("a file with little besides its header produces its image", arguments: [1000, 90, 7, 5])
   func nearlyAllHeader(count: Int) throws {
     var png = PNGBuilder(width: 3, height: 2)
     png.before = PNGBuilder.chunk("tEXt", Array("Comment\0".utf8) + [UInt8](repeating: 0x20, count: 900))
@@ -121,7 +121,7 @@ import Testing
     let rows = image.size.width * 4 * (image.size.height - 32)
     if name == "photo.jpg" { #expect(last.pixels.bytes.prefix(rows) == whole.bytes.prefix(rows)) }
     #expect(last.pixels != whole)
-    // More may come, and does.
+    // More bytes may follow, and do here.
     #expect(try images(image.bytes, by: image.bytes.count - 2).last?.pixels == whole)
   }
 
@@ -132,7 +132,7 @@ import Testing
     let garbage = [
       [0xB4, 0xF4, 0xA9, 0xCA] + Array("\u{10}B\u{7F}!no chunk".utf8),  // a length beyond 31 bits
       PNGBuilder.number(5) + Array("\0\0\0\0".utf8),  // no name
-      data.dropLast() + [data[data.count - 1] ^ 1],  // data too many, its sum wrong
+      data.dropLast() + [data[data.count - 1] ^ 1],  // extra data with a wrong checksum
     ]
     for garbage in garbage {
       let file = builder.file(grey: 90, behind: garbage)
@@ -150,7 +150,7 @@ import Testing
     expectGolden(imageError { try images(file, by: count) }?.message)
   }
 
-  @Test("limits apply while bytes arrive")
+  @Test("limits apply to arriving bytes")
   func limits() throws {
     let jpeg = FlatJPEG(width: 2000, height: 1000, isProgressive: true).bytes
     #expect(
@@ -172,7 +172,7 @@ import Testing
     expectGolden(imageError { try images(png, by: 1000, limits: DecodingLimits(maximumTime: .zero)) }?.message)
   }
 
-  @Test("broken data is rejected while it arrives, and no decoder waits for shared memory")
+  @Test("broken data is rejected as it arrives, and no decoder waits for shared memory")
   func broken() throws {
     expectGolden(imageError { try images(Fixtures.bytes("images/broken/bad-crc.png"), by: 100) }?.message)
     #expect(imageError { try images(Fixtures.bytes("images/broken/lying-height.jpg"), by: 100) }?.kind == .undecodable)

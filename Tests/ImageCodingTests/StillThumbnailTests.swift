@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("smaller sizes") struct StillThumbnailTests {
+@Suite("thumbnails of JPEG and PNG") struct StillThumbnailTests {
   private static func decode(
     _ bytes: [UInt8],
     _ options: DecodingOptions,
@@ -46,7 +46,7 @@ import Testing
       for side in [image.size.width - 1, image.size.width * 2 / 3, image.size.width / 8, 7] {
         let pixels = try Self.decode(image.bytes, Self.thumbnail(side, 10_000)).pixels
         #expect(pixels.size.width == side)
-        // libjpeg's scaling and the mean of areas are different filters: alike on the whole, not pixel by pixel.
+        // libjpeg's scaling and area averaging are different filters, which agree on average but not in each pixel.
         let difference = pixels.meanDifference(from: whole)
         #expect(difference < 4, "\(image.name) at \(side): \(difference)")
       }
@@ -89,7 +89,7 @@ import Testing
 }
 
 extension PixelBuffer {
-  /// The mean difference of the colours, weighted by alpha, from the mean of the area that each pixel covers in `whole`.
+  /// The mean difference of the colours, weighted by alpha, from the mean of each pixel's area in `whole`.
   func meanDifference(from whole: PixelBuffer) -> Double {
     var sum = 0.0
     for y in 0..<size.height {
@@ -106,7 +106,7 @@ extension PixelBuffer {
     return sum / Double(size.pixels * 3)
   }
 
-  /// Colours times alpha over whole pixels that lie mostly in an area.
+  /// The sums of premultiplied colours over pixels that are mostly in an area.
   private func mean(x: Range<Double>, y: Range<Double>) -> [Double] {
     var sums = [0.0, 0, 0]
     var weight = 0.0

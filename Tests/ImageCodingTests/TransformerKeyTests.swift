@@ -2,7 +2,7 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-@Suite("keys, which caches keep: each line here must stay as it is for ever") struct TransformerKeyTests {
+@Suite("transformer keys, which must never change because caches store them") struct TransformerKeyTests {
   private static let keys: [(any ImageTransformer, String)] = [
     (ResizingTransformer(width: 400), "resize(400x-,inside)"),
     (ResizingTransformer(height: 300, fit: .inside), "resize(-x300,inside)"),
@@ -42,7 +42,7 @@ import Testing
     ),
   ]
 
-  @Test("every built-in transformer keeps its key") func keysAreStable() {
+  @Test("no built-in transformer's key has changed") func keysAreStable() {
     for (transformer, key) in Self.keys { #expect(transformer.key == key) }
   }
 

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("WebP is written") struct WebPEncodingTests {
+@Suite("encoding of WebP") struct WebPEncodingTests {
   private func encoded(_ image: DecodedImage, _ options: EncodingOptions) throws -> [UInt8] {
     try #require(ImageCoderRegistry.standard.encoder(for: .webp)).encode(image, as: .webp, options: options)
   }

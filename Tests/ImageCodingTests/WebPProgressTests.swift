@@ -3,15 +3,15 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("WebP is decoded while it arrives") struct WebPProgressTests {
-  /// The images that come while a file is appended in pieces.
+@Suite("progressive decoding of WebP") struct WebPProgressTests {
+  /// The images that are returned while a file is appended in pieces.
   private func images(of bytes: [UInt8], piece: Int, limits: DecodingLimits = DecodingLimits()) throws -> [DecodedImage] {
     let decoder = try #require(ImageCoderRegistry.standard.coder(for: .webp)?.progressiveDecoder(for: .webp, limits: limits))
     var images: [DecodedImage] = []
     for start in stride(from: 0, to: bytes.count, by: piece) {
       try Array(bytes[start..<min(start + piece, bytes.count)]).withUnsafeBytes { try decoder.append($0) }
       if let image = try decoder.image() { images.append(image) }
-      #expect(try decoder.image() == nil, "nothing is shown twice")
+      #expect(try decoder.image() == nil, "no image is returned twice")
     }
     return images
   }
@@ -58,7 +58,7 @@ import Testing
     #expect(images[0].header.isAnimated && images[0].animation == nil)
   }
 
-  @Test("invalid data and broken limits throw as soon as they show")
+  @Test("invalid data and exceeded limits throw as soon as they are detected")
   func refusals() throws {
     func error(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
       imageError { try images(of: bytes, piece: 16, limits: limits) }

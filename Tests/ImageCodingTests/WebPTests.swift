@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("WebP") struct WebPTests {
-  /// A still fixture's bytes with the canvas size in its VP8X chunk changed.
+  /// A still fixture with another canvas size in its VP8X chunk.
   private func withCanvas(_ name: String, width: Int, height: Int) -> [UInt8] {
     var bytes = FixtureImage.named(name).bytes
     for (offset, number) in [(24, width - 1), (27, height - 1)] {
@@ -13,7 +13,7 @@ import Testing
     return bytes
   }
 
-  /// A file with chunks more at its end, its length mended.
+  /// A file with additional chunks at its end and an adjusted length.
   private func with(_ chunks: [UInt8], behind name: String) -> [UInt8] {
     var bytes = FixtureImage.named(name).bytes + chunks
     withUnsafeBytes(of: UInt32(bytes.count - 8).littleEndian) { bytes.replaceSubrange(4..<8, with: $0) }
@@ -40,7 +40,7 @@ import Testing
     #expect(header.colorSpace == colorSpace)
     #expect(header.profile == nil)
     guard name != "lossy.webp", name != "lossless.webp" else { return }
-    // Where the file has a VP8X chunk, a profile may follow.
+    // If the file has a VP8X chunk, a profile may follow.
     let bytes = FixtureImage.named(name).bytes
     let profiled = Array(bytes[..<30] + Array("ICCP".utf8) + [4, 0, 0, 0, 1, 2, 3, 4] + bytes[30...])
     #expect(try Standard.header(profiled, prefix: profiled.count).profile == ICCProfile(name: nil))
@@ -57,7 +57,7 @@ import Testing
     let small = try Standard.decode(image.bytes, options: options)
     #expect(small.header == whole.header)
     #expect(small.pixels.size == options.decodedSize(of: image.size))
-    // About the mean of what it stands for, as far as it is opaque.
+    // About the mean of the area that it represents, as far as it is opaque.
     let expected = whole.pixels.bytes.enumerated().reduce(into: [0.0, 0, 0, 0]) { $0[$1.offset % 4] += Double($1.element) }
     let found = small.pixels.bytes.enumerated().reduce(into: [0.0, 0, 0, 0]) { $0[$1.offset % 4] += Double($1.element) }
     for channel in name == "alpha.webp" ? 3..<4 : 0..<4 {
@@ -75,7 +75,7 @@ import Testing
     #expect(try Standard.decode(bytes, options: options, limits: limits).byteCount == 120 * 80 * 4)
   }
 
-  @Test("a canvas of another size than its images is rejected")
+  @Test("a canvas whose size doesn't match its images is rejected")
   func lyingCanvas() {
     for name in ["rotated.webp", "alpha.webp", "animated.webp", "blended.webp"] {
       for (width, height) in [(1, 1), (79, 60), (80, 59), (16_384, 16_384), (1 << 24, 1 << 24)] {
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test("an incomplete chunk is rejected; complete ones and trailing data are not")
+  @Test("an incomplete chunk is rejected; complete ones and trailing data are accepted")
   func furtherChunks() {
     for name in ["lossy.webp", "alpha.webp", "animated.webp"] {
       let more = Array("abcd".utf8)

@@ -2,7 +2,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("What stands behind an image's URL") struct ContentSniffTests {
+@Suite("content found at an image's URL") struct ContentSniffTests {
   @Test(
     "known content is named",
     arguments: [

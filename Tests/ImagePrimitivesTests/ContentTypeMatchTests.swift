@@ -1,7 +1,7 @@
 import ImagePrimitives
 import Testing
 
-@Suite("A declared content type against the bytes' format") struct ContentTypeMatchTests {
+@Suite("declared content types and detected formats") struct ContentTypeMatchTests {
   @Test(
     "each declared type is compared with the detected format",
     arguments: [

@@ -80,11 +80,11 @@ import Testing
     var sightings = DuplicateIndex(threshold: 3, maximumSlots: 64)
     for number in 0..<100 { add(body(number), "/\(number)", to: &sightings) }
     #expect(!sightings.isComplete && sightings.bodies == 0)
-    // Of the first there is a slot, of the last none.
+    // There is a slot for the first body, but none for the last.
     for number in [0, 99] { for url in ["a", "b"] { add(body(number), "/\(number)/\(url)", to: &sightings) } }
     #expect(sightings.bodies == 1 && sightings.urls == 3)
     #expect(add(body(99), "/99/c", to: &sightings).group == nil)
-    // A flood of URLs of one body, more than there is room for, stays one placeholder.
+    // Many URLs of one body, more than there is room for, still count as one placeholder.
     for number in 0..<200 {
       let sighting = add(body(1), "/flood/\(number)", to: &sightings)
       #expect(sighting.isPlaceholder == (number >= 1))

@@ -3,7 +3,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// Where images end.
+/// Detection of image ends.
 struct ImageEndTests {
   private func verdict(_ bytes: some Collection<UInt8>, pieces: Int = .max) -> ImageEnd.Verdict {
     var end = ImageEnd()
@@ -16,7 +16,7 @@ struct ImageEndTests {
     return end.verdict()
   }
 
-  @Test("good images of all formats have reached their ends, and no part of them has")
+  @Test("complete images of all formats have reached their end, and no prefix of them has")
   func fixtures() throws {
     var counts: [ImageFormat: Int] = [:]
     let names = try ["images/good", "images/avif"].flatMap { folder in
@@ -48,7 +48,7 @@ struct ImageEndTests {
     #expect(verdict(whole.prefix(4 + length)) == .missing)
   }
 
-  @Test("text is no image, and some formats don't mark their end")
+  @Test("text counts as complete, and some formats don't mark their end")
   func others() {
     #expect(verdict(Array("<html>".utf8)) == .reached)
     #expect(verdict(Array("<svg xmlns='x'><g/></svg>\n".utf8)) == .reached)
@@ -58,7 +58,7 @@ struct ImageEndTests {
     #expect(verdict(Array("II*\0".utf8) + [UInt8](repeating: 0, count: 600)) == .unknowable)
   }
 
-  @Test("whatever bytes come, it ends", arguments: 0..<20)
+  @Test("random bytes never make it hang or crash", arguments: 0..<20)
   func noise(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let beginnings: [[UInt8]] = [

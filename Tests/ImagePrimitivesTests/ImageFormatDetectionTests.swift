@@ -2,7 +2,7 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-@Suite("formats by their bytes") struct ImageFormatDetectionTests {
+@Suite("format detection") struct ImageFormatDetectionTests {
   private static func box(_ major: String, _ compatible: String...) -> [UInt8] {
     let body = Array("ftyp\(major)\0\0\0\0\(compatible.joined())".utf8)
     return [0, 0, 0, UInt8(body.count + 4)] + body
@@ -66,7 +66,7 @@ import Testing
     ] {
       let bytes = Fixtures.bytes("images/\(name)").prefix(64)
       for length in 0...bytes.count {
-        // A copy of exactly that length, so that a read behind its end is one behind an allocation's.
+        // A copy of exactly that length, so that a read beyond its end is also beyond the allocation.
         _ = Array(bytes.prefix(length)).withUnsafeBytes { ContentSniff(prefix: $0) }
       }
     }

@@ -2,7 +2,7 @@ import Glibc
 import ImagePrimitives
 import Testing
 
-/// Arithmetic with moments of any distance.
+/// Arithmetic with extreme times.
 struct TimeTests {
   private static let first = Timestamp(milliseconds: .min)
   private static let last = Timestamp(milliseconds: .max)

@@ -66,8 +66,8 @@ const CJPEGReport *cjpeg_progressive_report(const CJPEGProgressive *progressive)
 // Appends the next bytes of the file and decodes them.
 CJPEGStatus cjpeg_progressive_append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline);
 
-// Brings `pixels`, RGBA of the whole picture, up to what was read: of a first scan the rows that are there, later each scan that
-// is whole. `pixels` has to be what the last call left. `changed` becomes whether anything was written.
+// Updates `pixels`, RGBA of the whole picture, to the decoded state: the available rows of the first scan, later each complete scan.
+// `pixels` must be as the last call left them. Sets `changed` to whether anything was written.
 CJPEGStatus cjpeg_progressive_draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed, uint64_t deadline);
 
 // MARK: Writing

@@ -2,11 +2,11 @@ import Foundation
 import ImageCaching
 import Testing
 
-/// Which entry should go first: the shipped rule against others, on the shapes of real traces.
+/// Compares the cache's eviction policy with others, on the shapes of real traces.
 ///
 /// `PREWARM_MEASURE=1 swift test -c release -Xswiftc -enable-testing --filter EvictionMeasurement` prints the whole table.
 @Suite struct EvictionMeasurement {
-  @Test("the cache evicts exactly what the S3-FIFO paper says", arguments: [Costs.unit, .images])
+  @Test("the cache evicts exactly as the S3-FIFO paper specifies", arguments: [Costs.unit, .images])
   func theCacheRemovesByS3FIFO(costs kind: Costs) {
     for trace in [Trace.zipf(0.9, objects: 500, requests: 5_000), .shifting(objects: 500, requests: 5_000)] {
       let costs = kind.costs(of: trace.objectCount)
@@ -35,7 +35,7 @@ import Testing
     expectMoreHits(than: Sieve.self, on: .shifting(objects: 1_000, requests: 20_000), by: 3)
   }
 
-  /// Unit costs, and room for 50 entries.
+  /// Unit costs, and capacity for 50 entries.
   private func expectMoreHits<Other: EvictionPolicy>(than other: Other.Type, on trace: Trace, by points: Double) {
     let costs = Costs.unit.costs(of: trace.objectCount)
     let shipped = measure(Shipped.self, trace, costs: costs, capacity: 50)
@@ -48,7 +48,7 @@ import Testing
     let objects = 10_000
     let requests = 400_000
     print(
-      "                               size in | requests found, in % of all | cost found, in % of all    | nanoseconds a request"
+      "                               size in | requests found, in % of all | cost found, in % of all    | nanoseconds per request"
     )
     print(
       "trace                  costs   % of all |    LRU   SIEVE   S3-FIFO     |    LRU   SIEVE   S3-FIFO    |   LRU SIEVE S3-FIFO MemoryCache"
@@ -92,7 +92,7 @@ import Testing
   }
 }
 
-/// What a policy did with a trace.
+/// The results of a policy on a trace.
 private struct Measured {
   var requests = 0
   var hits = 0
@@ -105,7 +105,7 @@ private struct Measured {
   var nanoseconds: Double { time / .nanoseconds(1) / Double(max(1, requests)) }
 }
 
-/// The shipped cache, asked as the policies are.
+/// The shipped cache in the form of a policy.
 private struct Shipped: EvictionPolicy {
   private let cache: MemoryCache<Int32, Int32>
 

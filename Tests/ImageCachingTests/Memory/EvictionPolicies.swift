@@ -1,13 +1,13 @@
-/// A rule of what a cache removes first, for comparison: objects are numbers from 0, and a miss puts its object in.
+/// An eviction policy for comparison: objects are numbers from 0, and a miss inserts its object.
 protocol EvictionPolicy {
-  /// An empty cache for objects below `objectCount`, whose costs add up to `capacity` at most.
+  /// An empty cache for objects below `objectCount` with a total cost of at most `capacity`.
   init(capacity: Int, objectCount: Int)
 
-  /// Asks for an object and returns whether it was there.
+  /// Requests an object and returns whether it was cached.
   mutating func access(_ object: Int32, cost: Int) -> Bool
 }
 
-/// The least recently used goes first.
+/// Evicts the least recently used object.
 struct LRU: EvictionPolicy {
   private let capacity: Int
   private var queue: ObjectQueue
@@ -27,7 +27,7 @@ struct LRU: EvictionPolicy {
   }
 }
 
-/// SIEVE as its paper has it (Zhang et al., NSDI 2024, algorithm 1).
+/// SIEVE as in its paper (Zhang et al., NSDI 2024, algorithm 1).
 struct Sieve: EvictionPolicy {
   private let capacity: Int
   private var queue: ObjectQueue
@@ -64,9 +64,10 @@ struct Sieve: EvictionPolicy {
   }
 }
 
-/// S3-FIFO (Yang et al.: "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1) with its default numbers: a tenth
-/// of the cost for the small queue, as many ghosts as entries, two uses in the small queue for a place in the main one.
-/// Until the first eviction what the small queue has no room for goes into the main one, as in the authors' later code.
+/// S3-FIFO (Yang et al.: "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1) with its default parameters: a
+/// tenth of the
+/// cost for the small queue, as many ghosts as entries, two uses in the small queue for promotion to the main one.
+/// Until the first eviction, objects that don't fit the small queue join the main one, as in the authors' later code.
 struct S3FIFOModel: EvictionPolicy {
   private let capacity: Int
   private var small: ObjectQueue
@@ -110,7 +111,7 @@ struct S3FIFOModel: EvictionPolicy {
     return false
   }
 
-  /// One step: the oldest of one of the queues moves on, or goes.
+  /// One step: moves or removes the oldest object of one of the queues.
   private mutating func evict() {
     hasEvicted = true
     if let object = small.oldest, main.cost <= mainCapacity {

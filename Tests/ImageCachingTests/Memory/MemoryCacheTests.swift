@@ -125,7 +125,7 @@ private typealias Cache = MemoryCache<String, Int>
     var asked: [Int] = []
     cache.removeAll { key in
       asked.append(key)
-      // Outside the lock: the cache may be called.
+      // Outside the lock, so the cache may be called.
       return cache.contains(key) && key.isMultiple(of: 2)
     }
     #expect(asked.count == 10)
@@ -145,7 +145,7 @@ private typealias Cache = MemoryCache<String, Int>
   }
 
   @Test("every way of removal frees a value outside the lock") func valuesAreFreedOutsideTheLock() {
-    /// Calls the cache when it is freed, which would not return under the cache's lock.
+    /// Calls the cache when it is freed, which would deadlock under the cache's lock.
     final class Caller: Sendable {
       let ended: @Sendable () -> Void
       init(_ ended: @escaping @Sendable () -> Void) { self.ended = ended }

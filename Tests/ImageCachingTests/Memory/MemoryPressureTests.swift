@@ -39,7 +39,7 @@ import Testing
     let monitor = try MemoryPressureMonitor(sources: sources) { calls.withLock { $0 += 1 } }
     let texts = [events(high: 6, max: 5, oom: 5), events(high: 6, max: 6, oom: 5), events(high: 6, max: 6, oom: 6)]
     for (index, text) in texts.enumerated() {
-      // The same counts again are no pressure; were they, one call too many would follow.
+      // The same counts again aren't pressure; otherwise there would be an extra call.
       directory.write(index == 0 ? events(high: 5, max: 5, oom: 5) : texts[index - 1], to: "memory.events")
       directory.write(text, to: "memory.events")
       try calls.wait(for: "call \(index + 1)") { $0 == index + 1 }
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test("a stall trigger's event is pressure") func stallTriggerFires() throws {
-    // Out-of-band data makes a socket ready for POLLPRI, as the kernel makes a file of stall information.
+    // Out-of-band data makes a socket ready for POLLPRI, like a file of stall information.
     var ends: [Int32] = [-1, -1]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     defer { close(ends[1]) }
@@ -101,7 +101,7 @@ import Testing
       monitor?.stop()
     }
     if !explicitly { monitor = nil }
-    // Only the thread held what the closure captures.
+    // Only the thread retained the objects that the closure captures.
     #expect(held == nil)
     withExtendedLifetime(monitor) {}
   }

@@ -1,4 +1,4 @@
-/// Objects, which are numbers from 0, in the order they came, and their cost together: what eviction policies are made of.
+/// Objects, numbered from 0, in insertion order, and their total cost; the building block of eviction policies.
 struct ObjectQueue {
   private(set) var cost = 0
   private(set) var count = 0
@@ -16,7 +16,7 @@ struct ObjectQueue {
 
   func contains(_ object: Int32) -> Bool { links[Int(object)].cost >= 0 }
 
-  /// The object that came next; nil for the newest.
+  /// The object inserted next; nil for the newest.
   func newer(than object: Int32) -> Int32? {
     let newer = links[Int(object)].newer
     return newer < 0 ? nil : newer

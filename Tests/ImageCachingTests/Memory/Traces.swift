@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Requests for objects, which are numbers below `objectCount`, in one of the shapes that real traces have.
+/// Requests for objects, numbered below `objectCount`, in a shape that real traces have.
 struct Trace {
   let name: String
   let objectCount: Int
@@ -13,8 +13,9 @@ struct Trace {
     objectCount = Int(requests.max() ?? -1) + 1
   }
 
-  /// The object of rank r is asked for in proportion to 1 / r^alpha, as on the web (Breslau et al. 1999 found 0.64 to 0.83 there; what
-  /// is close to the user is steeper).
+  /// The object of rank r is requested in proportion to 1 / r^alpha, as on the web (Breslau et al. 1999 found 0.64 to 0.83; caches
+  /// close to users see
+  /// steeper distributions).
   static func zipf(_ alpha: Double, objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(alpha, objects: objects)
     return Trace("zipf \(alpha)", (0..<requests).map { _ in popularity.next() })
@@ -23,17 +24,17 @@ struct Trace {
   /// Every object once.
   static func scan(requests: Int) -> Trace { Trace("scan", (0..<Int32(requests)).map { $0 }) }
 
-  /// So many objects again and again in the same order.
+  /// `objects` objects repeatedly in the same order.
   static func loop(objects: Int, requests: Int) -> Trace {
     Trace("loop 1.2 x cache", (0..<requests).map { Int32($0 % objects) })
   }
 
-  /// Zipf 0.9; each request in four is for an object that nobody asks for again.
+  /// Zipf 0.9; one request in four is for an object that is requested only once.
   static func onceAsked(objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(0.9, objects: objects)
     var fresh = Int32(objects)
     return Trace(
-      "zipf 0.9 + once-asked",
+      "zipf 0.9 + one-time",
       (0..<requests).map { index in
         guard index % 4 == 3 else { return popularity.next() }
         defer { fresh += 1 }
@@ -42,7 +43,7 @@ struct Trace {
     )
   }
 
-  /// Zipf 0.9; after each 10 x `objects` / 5 requests a crawler asks for `objects` / 5 others, once each.
+  /// Zipf 0.9; after each 10 x `objects` / 5 requests a crawler requests `objects` / 5 others, once each.
   static func scans(objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(0.9, objects: objects)
     var fresh = Int32(objects)
@@ -57,7 +58,9 @@ struct Trace {
     )
   }
 
-  /// Zipf 0.9 over what is new: after each `objects` / 2 requests a hundredth of the objects goes, and as many come in as the most popular.
+  /// Zipf 0.9 with shifting popularity: after each `objects` / 2 requests, a hundredth of the objects is replaced by new ones,
+  /// which become the
+  /// most popular.
   static func shifting(objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(0.9, objects: objects)
     let steps = requests / (objects / 2)
@@ -71,17 +74,17 @@ struct Trace {
   }
 }
 
-/// Costs of objects, the same for the same object.
+/// Costs of objects, constant for each object.
 enum Costs: String {
   case unit
-  /// Bytes of decoded pictures: log-normal, 300,000 in the middle, a sixth above 1,100,000.
+  /// Bytes of decoded pictures: log-normal with a median of 300,000, a sixth above 1,100,000.
   case images
 
   func costs(of count: Int) -> [Int] {
     guard self == .images else { return Array(repeating: 1, count: count) }
     var random = SeededRandom(seed: 7)
     return (0..<count).map { _ in
-      // Box and Muller's transform gives a normal deviate.
+      // The Box-Muller transform yields a normal deviate.
       let radius = (-2 * log(1 - random.nextUnit())).squareRoot()
       let deviate = radius * cos(2 * .pi * random.nextUnit())
       return min(max(Int(300_000 * exp(1.3 * deviate)), 1_024), 64 << 20)
@@ -89,7 +92,7 @@ enum Costs: String {
   }
 }
 
-/// Draws objects by a Zipf law, object 0 the most popular.
+/// Draws objects by Zipf's law, object 0 being the most popular.
 private struct Popularity {
   private let cumulated: [Double]
   private var random = SeededRandom(seed: 1)
@@ -115,6 +118,6 @@ private struct Popularity {
 }
 
 extension SeededRandom {
-  /// A number from 0 up to, and without, 1.
+  /// A number from 0 up to but excluding 1.
   fileprivate mutating func nextUnit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

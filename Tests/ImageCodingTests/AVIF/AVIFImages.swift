@@ -5,10 +5,10 @@ import ImagePrimitives
 import TestSupport
 import Testing
 
-/// A file of `images/avif` and what Pillow sees in it.
+/// A file of `images/avif` and the pixels that Pillow decodes.
 struct AVIFImage: CustomTestStringConvertible, Sendable {
   let name: String
-  /// As it is shown.
+  /// The displayed size.
   let size: ImageSize
   /// Rows of x, y, red, green, blue, alpha.
   let samples: [[Int]]
@@ -29,11 +29,10 @@ struct AVIFImage: CustomTestStringConvertible, Sendable {
     }
   }()
 
-  /// The file of that name.
   static func named(_ name: String) -> AVIFImage { all.first { $0.name == name }! }
 }
 
-/// What the coder makes of bytes.
+/// Calls the coder with bytes.
 enum AVIF {
   static func header(_ bytes: [UInt8], prefix length: Int? = nil) throws -> ImageHeader {
     try bytes.withUnsafeBytes { bytes in
@@ -56,7 +55,7 @@ enum AVIF {
 }
 
 extension [UInt8] {
-  /// Where those four letters stand first.
+  /// The first offset of those four letters.
   func offset(of type: String) -> Int { indices.first { self[$0...].starts(with: type.utf8) }! }
 
   /// A box of that type around the bytes.

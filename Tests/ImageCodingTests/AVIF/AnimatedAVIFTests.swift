@@ -34,8 +34,8 @@ import Testing
       return try AVIF.decode(bytes).animation?.loopCount
     }
     let (edits, list, track) = (bytes.offset(of: "edts"), bytes.offset(of: "elst"), bytes.offset(of: "tkhd"))
-    try #require(bytes[list + 4] == 1 && bytes[track + 4] == 1, "both boxes are of version 1")
-    // The track's duration is all ones: it goes on without end.
+    try #require(bytes[list + 4] == 1 && bytes[track + 4] == 1, "both boxes have version 1")
+    // The track's duration has all bits set: it loops forever.
     #expect(try loops { _ in } == 0)
     #expect(try loops { $0[list + 7] = 0 } == 1)
     #expect(try loops { $0[edits] = UInt8(ascii: "x") } == 0)

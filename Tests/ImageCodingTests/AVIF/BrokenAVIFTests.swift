@@ -73,7 +73,7 @@ import Testing
     expectGolden(imageError { try AVIF.header(tables) }?.message)
   }
 
-  @Test("an image of another size than its box says is scaled to it") func aPictureOfAnotherSizeThanItsBoxSaysIsScaledToIt()
+  @Test("an image whose size differs from its box is scaled to the box") func aPictureOfAnotherSizeThanItsBoxSaysIsScaledToIt()
     throws
   {
     let image = try AVIF.decode(Fixtures.bytes("images/avif/broken/lying-size.avif"))
@@ -87,12 +87,12 @@ import Testing
     let bytes = image.bytes
     var random = SeededRandom(seed: UInt64(bytes.count))
     for place in 0..<80 {
-      check(Array(bytes.prefix(bytes.count * place / 80)), "cut at place \(place)")
+      check(Array(bytes.prefix(bytes.count * place / 80)), "truncated at step \(place)")
       var damaged = bytes
-      // Every second place lies in the boxes.
+      // Every second offset is in the boxes.
       let offset = Int.random(in: 0..<(place.isMultiple(of: 2) ? min(bytes.count, 500) : bytes.count), using: &random)
       damaged[offset] ^= UInt8.random(in: 1...255, using: &random)
-      check(damaged, "byte \(offset) wrong at place \(place)")
+      check(damaged, "byte \(offset) wrong at step \(place)")
     }
   }
 
@@ -107,9 +107,9 @@ import Testing
       #expect(left as? ImageError == right as? ImageError, "\(what)")
       #expect((left as? ImageError)?.message.isEmpty == false, "\(what)")
     case (.success, .failure(let error)):
-      Issue.record("\(what): decoded, yet not proven: \(error)")
+      Issue.record("\(what): decoded, but not verified: \(error)")
     case (.failure(let error), .success):
-      Issue.record("\(what): proven, yet not decoded: \(error)")
+      Issue.record("\(what): verified, but not decoded: \(error)")
     }
   }
 }

@@ -12,7 +12,7 @@ import Testing
     for sample in image.samples {
       let offset = (sample[1] * image.size.width + sample[0]) * 4
       let pixel = decoded.pixels.bytes[offset..<offset + 4].map(Int.init)
-      // Where nothing shows, the colour does not matter.
+      // Transparent pixels may have any colour.
       if sample[5] == 0, pixel[3] == 0 { continue }
       #expect(zip(pixel, sample[2...]).allSatisfy { abs($0 - $1) <= 2 }, "\(pixel) at \(sample)")
     }
@@ -60,7 +60,8 @@ import Testing
     #expect(animated.frames == 3 && animated.isAnimated)
   }
 
-  /// Where the stored top left and top right corners are shown, by quarter turns anti-clockwise and then the axis of the mirror (nil: no mirror).
+  /// The displayed positions of the stored top left and top right corners, by quarter turns anti-clockwise and then the mirror's
+  /// axis (nil: none).
   @Test(
     "rotation and mirroring put the corners in the right places",
     arguments: [
@@ -76,7 +77,7 @@ import Testing
       bytes[bytes.offset(of: "irot") + 4] = angle
       let mirror = bytes.offset(of: "imir")
       if let mode { bytes[mirror + 4] = mode } else { bytes[mirror] = UInt8(ascii: "x") }
-      // A property that libavif does not know must not be essential: the high bit of its association (ISO/IEC 23008-12, section 9.3).
+      // A property unknown to libavif must not be essential: the high bit of its association (ISO/IEC 23008-12, section 9.3).
       if mode == nil {
         let association = bytes.offset(of: "ipma")
         for index in association..<association + 32 where bytes[index] & 0x80 != 0 && bytes[index] & 0x7F > 4 {
