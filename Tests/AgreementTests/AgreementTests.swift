@@ -3,11 +3,12 @@ import ImageCoding
 import ImagePrimitives
 import Testing
 
-/// The half of `scripts/agreement` that asks the coders here: of each file in a folder, whether it is good, how large it is, and how far its
-/// pixels are from those in the file beside it.
-@Suite("Agreement with another decoder", .enabled(if: Agreement.folder != nil, "scripts/agreement runs it"))
+/// The part of `scripts/agreement` that runs the coders: for each file in a folder, the verdict, the size, and the difference of
+/// its pixels from
+/// those in the file next to it.
+@Suite("agreement with another decoder", .enabled(if: Agreement.folder != nil, "run by scripts/agreement"))
 struct AgreementTests {
-  @Test("the coders' verdict on each file is written") func writesWhatTheCodersSayOfEachFile() throws {
+  @Test("the coders' verdict on each file is written to a report") func writesWhatTheCodersSayOfEachFile() throws {
     let folder = try #require(Agreement.folder)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     let encoder = JSONEncoder()
@@ -25,16 +26,16 @@ private enum Agreement {
 
   struct Row: Encodable {
     let name: String
-    /// Why its first frame is not good.
+    /// The error of its first frame.
     var refused: String?
-    /// Why another is not.
+    /// The error of another frame.
     var later: String?
-    /// What was odd of a good one.
+    /// The warning for a good file.
     var warning: String?
-    /// As stored, and as shown.
+    /// As stored and as displayed.
     var size: [Int]?
     var shown: [Int]?
-    /// The largest difference of a channel, and how many pixels have one above 2.
+    /// The largest difference of a channel, and the number of pixels with one above 2.
     var difference: Int?
     var different: Int?
   }
@@ -45,7 +46,7 @@ private enum Agreement {
     do {
       let image = try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
         guard let format = ImageFormat(prefix: bytes), let coder = ImageCoderRegistry.standard.coder(for: format) else {
-          throw ImageError(.notAnImage, "no format that is decoded here")
+          throw ImageError(.notAnImage, "no decodable format")
         }
         do throws(ImageError) {
           _ = try coder.proveDecodable(bytes, limits: DecodingLimits())
@@ -67,7 +68,7 @@ private enum Agreement {
     return row
   }
 
-  /// Where nothing shows in either, colours do not matter.
+  /// Pixels that are transparent in both may have any colours.
   private static func compare(_ ours: [UInt8], _ theirs: [UInt8]) -> (difference: Int, different: Int) {
     guard ours.count == theirs.count else { return (255, ours.count / 4) }
     var (largest, count) = (0, 0)

@@ -1,17 +1,17 @@
 import CCounting
 
-/// One inner part whose instructions are counted.
+/// A benchmark of an inner part, whose instructions are counted.
 struct Benchmark {
-  /// Lower-case words, as the thresholds name it.
+  /// The name in lower case, as in the table of thresholds.
   let name: String
-  /// How often what is counted does the one thing that the count is of.
+  /// The number of operations in a run, by which the count is divided.
   let operations: Int
-  /// Makes all that is needed, and returns what is counted. That is called twice: once to warm up, then counted.
-  let prepare: (Workplace) throws -> () throws -> Void
+  /// Prepares the benchmark and returns the code to count, which is called twice: once to warm up, then counted.
+  let prepare: (Workspace) throws -> () throws -> Void
 
-  /// Runs it; callgrind, where it runs this, writes a file of that name.
-  func run(in place: Workplace) throws {
-    let body = try prepare(place)
+  /// Runs the benchmark; callgrind, if present, writes a file with its name.
+  func run(in workspace: Workspace) throws {
+    let body = try prepare(workspace)
     try body()
     counting_begin()
     defer { counting_end(name) }
@@ -19,7 +19,7 @@ struct Benchmark {
   }
 }
 
-/// Keeps the compiler from leaving out what nobody looks at.
+/// Prevents the compiler from optimising away unused results.
 @inline(never)
 @_optimize(none)
 func keep<Value>(_ value: borrowing Value) {}

@@ -5,7 +5,7 @@ import ImagePrimitives
 import ImageURLs
 import Threads
 
-/// Looking images up, and storing them.
+/// Looking up images and storing them.
 enum CacheBenchmarks {
   static var all: [Benchmark] {
     [
@@ -17,18 +17,18 @@ enum CacheBenchmarks {
     ]
   }
 
-  /// Requests of one batch: fewer than the prefetcher reads, so that no second thread takes a part by chance.
+  /// Requests per batch: fewer than the prefetcher reads, so that a second thread never takes a part of them.
   private static let batch = 256
 
-  /// Batches that the disk cache decides.
+  /// Batches decided by the disk cache.
   private static func lookUp(
     _ name: String,
     _ numbers: Range<Int>,
     suffix: String = "",
     keyRule: KeyRule = .url
   ) -> Benchmark {
-    Benchmark(name: name, operations: numbers.count) { place in
-      let cache = try ExampleCache.filled(in: place)
+    Benchmark(name: name, operations: numbers.count) { workspace in
+      let cache = try ExampleCache.filled(in: workspace)
       let manager = try ImageManager()
       let context = LoadContext(
         cache: cache,
@@ -43,15 +43,15 @@ enum CacheBenchmarks {
       return {
         var decided = 0
         for urls in batches { decided += try manager.decide(urls, context, waiter) }
-        guard decided == numbers.count else { throw Mishap(sentence: "\(name): only \(decided) were decided at once") }
+        guard decided == numbers.count else { throw BenchmarkError(sentence: "\(name): only \(decided) were decided at once") }
       }
     }
   }
 
-  /// Batches that the memory layer decides.
+  /// Batches decided by the memory layer.
   private static var memory: Benchmark {
-    Benchmark(name: "look-up-memory", operations: 4 * batch) { place in
-      let cache = try ExampleCache.filled(in: place)
+    Benchmark(name: "look-up-memory", operations: 4 * batch) { workspace in
+      let cache = try ExampleCache.filled(in: workspace)
       let manager = try ImageManager()
       let context = LoadContext(
         cache: cache,
@@ -66,16 +66,16 @@ enum CacheBenchmarks {
       return {
         for _ in 0..<4 {
           let decided = try manager.decide(urls, context, waiter)
-          guard decided == batch else { throw Mishap(sentence: "look-up-memory: only \(decided) were in memory") }
+          guard decided == batch else { throw BenchmarkError(sentence: "look-up-memory: only \(decided) were in memory") }
         }
       }
     }
   }
 
-  /// Images that are new to the cache, a transaction for each 256.
+  /// Storing new images, 256 per transaction.
   private static var commit: Benchmark {
-    Benchmark(name: "commit", operations: 4_096) { place in
-      let example = try ExampleCache("commits", in: place)
+    Benchmark(name: "commit", operations: 4_096) { workspace in
+      let example = try ExampleCache("commits", in: workspace)
       let batches = try stride(from: 0, to: 8_192, by: ExampleCache.batch).map { try ExampleURLs($0..<$0 + ExampleCache.batch) }
       var half = 0
       return {
@@ -87,7 +87,7 @@ enum CacheBenchmarks {
 }
 
 extension ImageManager {
-  /// How many of a batch are decided at once.
+  /// The number of a batch's requests that are decided immediately.
   fileprivate func decide(_ urls: ExampleURLs, _ context: LoadContext, _ waiter: Waiter) throws(CacheError) -> Int {
     var count = 0
     try load(urls.batch, context: context, receiver: waiter) { _, completion in
@@ -98,12 +98,12 @@ extension ImageManager {
   }
 }
 
-/// Counts what is not decided at once.
+/// Counts requests that aren't decided immediately.
 private final class Waiter: LoadReceiver {
   private let completed = WaitableState(0)
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { completed.withLock(waking: .all) { $0 += completions.count } }
 
-  /// Returns when so many have completed.
+  /// Waits until `count` have completed.
   func wait(for count: Int) { completed.wait { $0 >= count ? () : nil } }
 }

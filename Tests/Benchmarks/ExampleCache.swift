@@ -1,32 +1,32 @@
 import ImageCaching
 import ImagePrimitives
 
-/// A cache of small images, under the URLs of `ExampleURLs`.
+/// A cache of small images with the URLs of `ExampleURLs`.
 struct ExampleCache {
-  /// As many as fill a few hundred pages of LMDB's tree.
+  /// Enough to fill a few hundred pages of LMDB's tree.
   static let entries = 8_192
-  /// What one transaction stores.
+  /// The number of images stored in one transaction.
   static let batch = 256
 
   let cache: ImageCache
   private let image: [UInt8]
   private let checksum: Checksum
 
-  /// Opens a new one, which is empty, in the folder `name`.
-  init(_ name: String, in place: Workplace) throws {
-    cache = try ImageCache(.init(directory: place.path(name), maxAge: nil, time: .still))
-    image = try place.image("coarse.jpg")
+  /// Opens a new, empty cache in the folder `name`.
+  init(_ name: String, in workspace: Workspace) throws {
+    cache = try ImageCache(.init(directory: workspace.path(name), maxAge: nil, time: .still))
+    image = try workspace.image("coarse.jpg")
     checksum = image.withRawBytes { ImageCaching.checksum(of: $0) }
   }
 
-  /// One with that many entries.
-  static func filled(in place: Workplace) throws -> ImageCache {
-    let example = try ExampleCache("filled", in: place)
+  /// A cache with ``entries`` entries.
+  static func filled(in workspace: Workspace) throws -> ImageCache {
+    let example = try ExampleCache("filled", in: workspace)
     for first in stride(from: 0, to: entries, by: batch) { try example.store(ExampleURLs(first..<first + batch)) }
     return example.cache
   }
 
-  /// Stores an image for each of the URLs, in one transaction.
+  /// Stores an image for each of the URLs in one transaction.
   func store(_ urls: ExampleURLs) throws {
     try cache.write { writer throws(CacheError) in
       try urls.forEach { url throws(CacheError) in

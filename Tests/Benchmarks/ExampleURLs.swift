@@ -2,16 +2,16 @@ import ImageManaging
 import ImagePrimitives
 import ImageURLs
 
-/// URLs of a shop's images on 16 hosts, side by side as a batch has them.
+/// URLs of a shop's images on 16 hosts, concatenated as in a batch.
 struct ExampleURLs {
   private(set) var batch = EntryBatch()
 
-  /// The URL of that number.
+  /// The URL with that number.
   static func text(_ number: Int) -> String {
     "https://img\(number % 16).example.com/catalog/\(number % 97)/product-\(number)/front-800x600.jpg"
   }
 
-  /// Those of the numbers, each with `suffix` behind it.
+  /// The URLs with those numbers, each followed by `suffix`.
   init(_ numbers: Range<Int>, suffix: String = "") throws(InvalidURL) {
     let normalizer = URLNormalizer()
     for number in numbers {
@@ -24,7 +24,7 @@ struct ExampleURLs {
     }
   }
 
-  /// Calls `body` with each of them.
+  /// Calls `body` with each URL.
   func forEach<Problem: Error>(_ body: (UnsafeRawBufferPointer) throws(Problem) -> Void) throws(Problem) {
     try batch.bytes.withRawBytes { bytes throws(Problem) in
       for entry in batch.entries { try body(UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])) }

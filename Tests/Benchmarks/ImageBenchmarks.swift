@@ -2,7 +2,7 @@ import ImageCaching
 import ImageCoding
 import ImagePrimitives
 
-/// Probing and decoding images of each format, and summing up bodies.
+/// Probing and decoding images of each format, and computing checksums of bodies.
 enum ImageBenchmarks {
   static var all: [Benchmark] {
     let examples = [("jpeg", "photo-small.jpg"), ("png", "rgba.png"), ("webp", "lossy.webp"), ("gif", "still.gif")]
@@ -27,18 +27,18 @@ enum ImageBenchmarks {
     coding(name, file, operations: 2) { coder, bytes throws(ImageError) in keep(try coder.decode(bytes)) }
   }
 
-  /// Does the same with a file again and again.
+  /// Repeats `work` with a file.
   private static func coding(
     _ name: String,
     _ file: String,
     operations: Int,
     work: @escaping (any ImageCoder, UnsafeRawBufferPointer) throws(ImageError) -> Void
   ) -> Benchmark {
-    Benchmark(name: name, operations: operations) { place in
-      let image = try place.image(file)
+    Benchmark(name: name, operations: operations) { workspace in
+      let image = try workspace.image(file)
       let format = image.withRawBytes { ImageFormat(prefix: $0) }
       guard let format, let coder = ImageCoderRegistry.standard.coder(for: format) else {
-        throw Mishap(sentence: "\(file) is of no format that is decoded")
+        throw BenchmarkError(sentence: "\(file) has no decodable format")
       }
       return {
         try image.withRawBytes { bytes throws(ImageError) in
@@ -48,10 +48,10 @@ enum ImageBenchmarks {
     }
   }
 
-  /// The sum over a body of 18 KB.
+  /// The checksum of a body of 18 KB.
   private static var checksum: Benchmark {
-    Benchmark(name: "checksum", operations: 1_000) { place in
-      let image = try place.image("photo.jpg")
+    Benchmark(name: "checksum", operations: 1_000) { workspace in
+      let image = try workspace.image("photo.jpg")
       return {
         image.withRawBytes { bytes in
           for _ in 0..<1_000 { keep(ImageCaching.checksum(of: bytes)) }

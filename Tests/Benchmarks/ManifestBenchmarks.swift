@@ -2,7 +2,7 @@ import ImagePrimitives
 import ImageURLs
 import Manifests
 
-/// Reading manifests, and bringing URLs into normal form.
+/// Reading manifests and normalising URLs.
 enum ManifestBenchmarks {
   static var all: [Benchmark] {
     [
@@ -30,7 +30,7 @@ enum ManifestBenchmarks {
 
     """
 
-  /// Reads a file of so many entries from its beginning to its end.
+  /// Reads a complete file of `lines` entries.
   private static func manifest(
     _ name: String,
     _ file: String,
@@ -40,28 +40,28 @@ enum ManifestBenchmarks {
     order: EntryOrder = .fifo,
     line: @escaping (String) -> String
   ) -> Benchmark {
-    Benchmark(name: name, operations: lines) { place in
+    Benchmark(name: name, operations: lines) { workspace in
       var text = head
       for number in 0..<lines { text += line(ExampleURLs.text(number)) }
-      var manifest = Manifest(.file(try place.write(text + end, to: file)), name: file)
+      var manifest = Manifest(.file(try workspace.write(text + end, to: file)), name: file)
       if requestsOnly {
         manifest.format = .combined
         manifest.include = [try URLPattern("*.jpg")]
       }
       return {
-        let reader = try ManifestReader([manifest], order: order, spoolDirectory: place.folder)
+        let reader = try ManifestReader([manifest], order: order, spoolDirectory: workspace.folder)
         var batch = EntryBatch()
         var good = 0
         while try reader.next(&batch, maximum: 1_024) {
           for entry in batch.entries where entry.state == .good { good += 1 }
           batch.removeAll()
         }
-        guard good == lines else { throw Mishap(sentence: "\(name): \(good) entries were good") }
+        guard good == lines else { throw BenchmarkError(sentence: "\(name): \(good) entries were good") }
       }
     }
   }
 
-  /// Brings one URL into normal form, again and again.
+  /// Normalises a URL repeatedly.
   private static func urls(_ name: String, _ text: String) -> Benchmark {
     Benchmark(name: name, operations: 10_000) { _ in
       let text = Array(text.utf8)

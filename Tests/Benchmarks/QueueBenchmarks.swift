@@ -2,7 +2,7 @@ import ImageDownloading
 import ImageManaging
 import ImagePrimitives
 
-/// The order of downloads, and what the prefetcher does next.
+/// The order of downloads, and the prefetcher's state machine.
 enum QueueBenchmarks {
   static var all: [Benchmark] {
     [
@@ -15,7 +15,7 @@ enum QueueBenchmarks {
 
   private static let downloads = 20_000
 
-  /// Downloads that wait, start and end, up to 64 at once.
+  /// Queues, starts and ends downloads, up to 64 at once.
   private static func queue(_ name: String, hosts: Int, perHost: Int, intervalNanoseconds: UInt64 = 0) -> Benchmark {
     Benchmark(name: name, operations: downloads) { _ in
       {
@@ -42,7 +42,7 @@ enum QueueBenchmarks {
     }
   }
 
-  /// Batches that are read, of which a quarter has to be fetched.
+  /// Reads batches, of which a quarter must be fetched.
   private static var prefetchState: Benchmark {
     Benchmark(name: "prefetch-state", operations: 10_000) { _ in
       {
@@ -55,7 +55,7 @@ enum QueueBenchmarks {
             batches += 1
             state.read(pending: maximum / 4, source: .open)
           case .wait: state.completed(512)
-          case .cancel, .end: preconditionFailure("nothing asks for the end")
+          case .cancel, .end: preconditionFailure("nothing ends the run")
           }
         }
       }

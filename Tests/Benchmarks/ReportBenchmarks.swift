@@ -3,7 +3,7 @@ import ImagePrimitives
 import ImageURLs
 import Reports
 
-/// Counting entries and writing their rows, and telling same images.
+/// Counting entries, writing their rows, and detecting equal images.
 enum ReportBenchmarks {
   static var all: [Benchmark] {
     [
@@ -19,10 +19,10 @@ enum ReportBenchmarks {
 
   private static let entries = 8_192
 
-  /// Records entries of one manifest, with a journal of that format.
+  /// Records entries of one manifest, with a journal in that format.
   private static func report(_ name: String, format: ReportFormat?, result: @escaping (Int) -> EntryResult) -> Benchmark {
-    Benchmark(name: name, operations: entries) { place in
-      let writer = try format?.open(place.path("\(name).out"))
+    Benchmark(name: name, operations: entries) { workspace in
+      let writer = try format?.open(workspace.path("\(name).out"))
       let report = RunReport(
         version: "1.0.0",
         job: JobIdentity(name: "nightly", file: nil),
@@ -79,12 +79,12 @@ enum ReportBenchmarks {
   }()
 
   private static func checksum(_ number: Int) -> Checksum {
-    // Spread as the hashes of bodies are.
+    // Distributed like hashes of bodies.
     let spread = UInt64(number + 1) &* 0x9e37_79b9_7f4a_7c15
     return Checksum(high: spread, low: ~spread)
   }
 
-  /// Notes the bodies of URLs, many of them.
+  /// Records the bodies of many URLs.
   private static func sightings(_ name: String, body: @escaping (Int) -> UInt64) -> Benchmark {
     Benchmark(name: name, operations: 50_000) { _ in
       let url = Array(ExampleURLs.text(1).utf8)

@@ -1,7 +1,8 @@
-// Runs benchmarks of the inner parts: prewarm-benchmarks FOLDER FIXTURES [NAME…], or without arguments tells their names.
+// Runs benchmarks of inner parts: prewarm-benchmarks FOLDER FIXTURES [NAME…], or lists their names if there are no arguments.
 //
-// FOLDER is empty, and theirs alone; FIXTURES is Tests/Fixtures. Under callgrind each leaves a file of what it counted, in the folder that
-// this runs in; `scripts/bench-counts` makes a table of these. A line of the output is a benchmark's name, and its operations.
+// FOLDER must be empty; FIXTURES is Tests/Fixtures. Under callgrind, each benchmark writes a file with its counts to the current
+// folder, which
+// `scripts/bench-counts` summarises. Each line of the output has a benchmark's name and number of operations.
 import CCounting
 import Glibc
 
@@ -16,12 +17,12 @@ guard arguments.count >= 2 else {
 }
 let wanted = Set(arguments.dropFirst(2))
 for benchmark in benchmarks where wanted.isEmpty || wanted.contains(benchmark.name) {
-  // Each in a process of its own, so that none finds a heap, or another number of random ones drawn, for what ran before it.
+  // Use a process for each, so that its heap and random numbers don't depend on previous benchmarks.
   let child = counting_fork()
   if child == 0 {
     do {
-      try benchmark.run(in: Workplace(folder: "\(arguments[1])/\(benchmark.name)", fixtures: arguments[2]))
-      // Not `exit`, which would print once more what the parent has not written out yet.
+      try benchmark.run(in: Workspace(folder: "\(arguments[1])/\(benchmark.name)", fixtures: arguments[2]))
+      // `exit` would print again what the parent hasn't flushed.
       _exit(0)
     } catch {
       let sentence = Array("prewarm-benchmarks: \(benchmark.name): \(error)\n".utf8)

@@ -1,6 +1,6 @@
 #include "CCounting.h"
 
-// A build for tests needs no valgrind.
+// Builds for tests don't require valgrind.
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 

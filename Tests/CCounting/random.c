@@ -2,8 +2,9 @@
 #include <stdint.h>
 #include <string.h>
 
-// In place of the one in Swift's library, where that is linked in: the same numbers in every run, so that tables whose hashes have a
-// seed are the same too. SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
+// Replaces the function of Swift's library if linked in: returns the same numbers in every run, so that hash tables with random
+// seeds are the
+// same too. SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
 void swift_stdlib_random(void *buffer, size_t count) {
   static uint64_t state;
   unsigned char *bytes = buffer;

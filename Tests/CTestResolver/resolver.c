@@ -11,7 +11,7 @@
 
 struct entry {
   char *name;
-  char *next; // what answers the next question
+  char *next; // the answer to the next query
   struct entry *rest;
 };
 
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void read_environment(void) {
   free(name);
 }
 
-// The list for this question, to be freed; NULL for names that are not ours.
+// The list for this query, which the caller must free; NULL for other names.
 static char *take_answer(const char *name) {
   char *answer = NULL;
   pthread_mutex_lock(&lock);
@@ -69,7 +69,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
   int status = EAI_NONAME;
   char *state = NULL;
   for (char *address = strtok_r(answer, ",", &state); address; address = strtok_r(NULL, ",", &state)) {
-    // Lists of libc's own, one behind the other, so that its freeaddrinfo takes them.
+    // Link lists of libc's own, so that its freeaddrinfo can free them.
     struct addrinfo *part = NULL;
     if (real(address, service, hints, &part) != 0) continue;
     status = 0;
@@ -84,7 +84,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 typedef int (*connect_call)(int, const struct sockaddr *, socklen_t);
 typedef int (*name_call)(int, struct sockaddr *, socklen_t *);
 
-// Where sockets were to be connected to that were led to 127.0.0.1, by descriptor.
+// The original addresses of sockets that were redirected to 127.0.0.1, by descriptor.
 #define SOCKETS 4096
 static struct sockaddr_in led[SOCKETS];
 static pthread_mutex_t led_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -115,7 +115,7 @@ int getpeername(int descriptor, struct sockaddr *address, socklen_t *length) {
   int status = real(descriptor, address, length);
   struct sockaddr_in *peer = (struct sockaddr_in *)address;
   if (status != 0 || *length < sizeof *peer || peer->sin_family != AF_INET || descriptor >= SOCKETS) return status;
-  // A later socket of that number has another peer: the port tells.
+  // A later socket with the same number has another peer, which the port reveals.
   pthread_mutex_lock(&led_mutex);
   if (peer->sin_addr.s_addr == htonl(INADDR_LOOPBACK) && led[descriptor].sin_port == peer->sin_port) *peer = led[descriptor];
   pthread_mutex_unlock(&led_mutex);

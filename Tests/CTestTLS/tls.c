@@ -2,7 +2,7 @@
 
 #include <openssl/ssl.h>
 
-// HTTP/2 where the client speaks it, else HTTP/1.1.
+// HTTP/2 if the client supports it, else HTTP/1.1.
 static int choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offered,
                            unsigned int count, void *context) {
   static const unsigned char known[] = {2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};

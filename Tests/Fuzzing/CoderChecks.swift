@@ -1,7 +1,7 @@
 import ImageCoding
 import ImagePrimitives
 
-/// All that a coder does, on one file, and that its answers agree with one another.
+/// Calls all functions of a coder with one file and checks that their results agree.
 struct CoderChecks {
   private static let limits = DecodingLimits(
     maximumPixels: 4_000_000,
@@ -9,7 +9,7 @@ struct CoderChecks {
     maximumBytes: 64 << 20,
     maximumTime: .seconds(5)
   )
-  /// What is small enough to be encoded again.
+  /// The maximum size of images that are encoded again.
   private static let maximumEncodedPixels = 4096
 
   private let coder: any ImageCoder
@@ -28,11 +28,11 @@ struct CoderChecks {
     let decoding = decode(DecodingOptions())
     switch (proof, decoding) {
     case (.success(let proof), .success(let image)):
-      demand(proof.header == image.header, "proven as \(proof.header), decoded as \(image.header)")
+      demand(proof.header == image.header, "verified as \(proof.header), decoded as \(image.header)")
     case (.failure(let left), .failure(let right)):
-      demand(!left.message.isEmpty && !right.message.isEmpty, "an error without words")
-    case (.success, .failure(let error)): demand(error.isOfLimits, "proven, yet not decoded: \(error.message)")
-    case (.failure(let error), .success): demand(error.isOfLimits, "decoded, yet not proven: \(error.message)")
+      demand(!left.message.isEmpty && !right.message.isEmpty, "an error without a message")
+    case (.success, .failure(let error)): demand(error.isOfLimits, "verified, but not decoded: \(error.message)")
+    case (.failure(let error), .success): demand(error.isOfLimits, "decoded, but not verified: \(error.message)")
     }
     var image: DecodedImage?
     if case .success(let decoded) = decoding { image = decoded }
@@ -49,11 +49,11 @@ struct CoderChecks {
   }
 
   private func check(_ image: DecodedImage) {
-    demand(image.pixels.size == image.header.displaySize, "decoded to \(image.pixels.size), shown as \(image.header.displaySize)")
+    demand(image.pixels.size == image.header.displaySize, "decoded to \(image.pixels.size), displayed as \(image.header.displaySize)")
     demand(image.header.size.pixels <= Self.limits.maximumPixels, "\(image.header.size) is beyond the limit")
     guard let animation = image.animation else { return }
     demand(animation.frames.count > 1 && animation.frames.count <= Self.limits.maximumFrames, "\(animation.frames.count) frames")
-    demand(animation.frames[0].pixels == image.pixels, "the first frame is not the image")
+    demand(animation.frames[0].pixels == image.pixels, "the first frame isn't the image")
     for frame in animation.frames {
       demand(frame.pixels.size == image.pixels.size, "a frame of \(frame.pixels.size) in \(image.pixels.size)")
       demand(frame.duration >= .milliseconds(11), "a frame shown for \(frame.duration)")
@@ -67,13 +67,13 @@ struct CoderChecks {
       let size = options.decodedSize(of: image.header.displaySize)
       demand(thumbnail.pixels.size == size, "a thumbnail of \(thumbnail.pixels.size), not \(size)")
       demand(thumbnail.animation == nil, "an animation of one frame")
-    case .failure(let error): demand(error.isOfLimits, "decoded, yet not as a thumbnail: \(error.message)")
+    case .failure(let error): demand(error.isOfLimits, "decoded, but not as a thumbnail: \(error.message)")
     }
   }
 }
 
 extension ImageError {
-  /// Whether it says more of the limits than of the file: one way of decoding may need more than another.
+  /// Whether the error concerns a limit rather than the file, since one way of decoding may need more than another.
   var isOfLimits: Bool {
     switch kind {
     case .memory, .outOfMemory: true

@@ -1,7 +1,7 @@
 import ImageCoding
 import ImagePrimitives
 
-/// That every encoder writes what was decoded, and that its coder reads it again.
+/// Checks that encoders write decoded images in a form that their coders can decode again.
 struct EncodingChecks {
   private let image: DecodedImage
   private let limits: DecodingLimits
@@ -24,11 +24,11 @@ struct EncodingChecks {
         let again = try bytes.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, limits: limits) }
         demand(
           again.pixels.size == image.pixels.size,
-          "written as \(format.name): \(again.pixels.size), not \(image.pixels.size)"
+          "encoded as \(format.name): \(again.pixels.size), not \(image.pixels.size)"
         )
-        if format == .png { demand(again.pixels == image.pixels, "written as PNG, it has other pixels") }
+        if format == .png { demand(again.pixels == image.pixels, "encoding as PNG changed the pixels") }
       } catch {
-        demand(error.isOfLimits, "written as \(format.name): \(error.message)")
+        demand(error.isOfLimits, "encoded as \(format.name): \(error.message)")
       }
     }
   }

@@ -2,10 +2,11 @@ import Glibc
 import ImageCoding
 import ImagePrimitives
 
-/// What one run of libFuzzer looks at: a format's coder, the header probe of all formats, the reading of reports, or of what lies
-/// in a queue on Redis.
+/// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, or that of
+/// queue messages
+/// and rows in Redis.
 ///
-/// One program holds them all, so that the coders are built with sanitizers once; `PREWARM_FUZZ_TARGET` says which it is this time.
+/// One program has all targets, so that the coders are built with sanitizers only once; `PREWARM_FUZZ_TARGET` selects one.
 enum FuzzTarget {
   case coder(any ImageCoder, ImageFormat)
   case header
@@ -13,7 +14,7 @@ enum FuzzTarget {
   case queueMessage
   case queueRows
 
-  /// The one that the environment names.
+  /// The target that the environment names.
   static let current: FuzzTarget = {
     guard let value = getenv("PREWARM_FUZZ_TARGET") else { fatalError("PREWARM_FUZZ_TARGET is not set; scripts/fuzz sets it") }
     let name = String(cString: value)
@@ -25,7 +26,7 @@ enum FuzzTarget {
     default: break
     }
     guard let format = ImageFormat(name: name), let coder = ImageCoderRegistry.standard.coder(for: format) else {
-      fatalError("no coder reads '\(name)'")
+      fatalError("no coder decodes '\(name)'")
     }
     return .coder(coder, format)
   }()
@@ -40,7 +41,7 @@ enum FuzzTarget {
     }
   }
 
-  /// What it begins with beside the fixtures: what we write ourselves.
+  /// The initial inputs besides the fixtures, written by prewarm itself.
   private var seeds: [[UInt8]] {
     switch self {
     case .queueMessage: QueueMessageChecks.seeds
@@ -49,20 +50,20 @@ enum FuzzTarget {
     }
   }
 
-  /// Writes its seeds into the folder that the environment names.
+  /// Writes the initial inputs to the folder that the environment names.
   func writeSeeds() {
     guard let value = getenv("PREWARM_FUZZ_SEEDS") else { return }
     for (number, seed) in seeds.enumerated() {
       let path = "\(String(cString: value))/seed-\(number + 1)"
       guard let file = fopen(path, "w"), fwrite(seed, 1, seed.count, file) == seed.count, fclose(file) == 0 else {
-        fatalError("\(path) cannot be written: \(String(cString: strerror(errno)))")
+        fatalError("cannot write \(path): \(String(cString: strerror(errno)))")
       }
     }
   }
 
-  /// Makes a new input of one that there is, or leaves that to libFuzzer's own mutations, and returns its length.
+  /// Mutates an input, or leaves that to libFuzzer's own mutations, and returns the new length.
   ///
-  /// Every fourth is libFuzzer's alone, so that wrong sums and broken texts are tried too.
+  /// Every fourth mutation is left to libFuzzer, so that wrong checksums and broken texts are tested too.
   func mutate(_ bytes: UnsafeMutableRawBufferPointer, count: Int, seed: UInt32, byLibrary: () -> Int) -> Int {
     guard !seed.isMultiple(of: 4) else { return byLibrary() }
     switch self {
@@ -76,21 +77,21 @@ enum FuzzTarget {
   }
 }
 
-/// What libFuzzer calls first, before it reads its corpus.
+/// Called by libFuzzer before it reads its corpus.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
   FuzzTarget.current.writeSeeds()
   return 0
 }
 
-/// What libFuzzer calls for every input.
+/// Called by libFuzzer for every input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   FuzzTarget.current.run(UnsafeRawBufferPointer(start: bytes, count: count))
   return 0
 }
 
-/// What libFuzzer calls to make a new input of one that it has.
+/// Called by libFuzzer to mutate an input.
 @_cdecl("LLVMFuzzerCustomMutator")
 public func customMutator(_ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int, _ maximum: Int, _ seed: UInt32) -> Int {
   FuzzTarget.current.mutate(UnsafeMutableRawBufferPointer(start: bytes, count: maximum), count: count, seed: seed) {
@@ -102,7 +103,7 @@ public func customMutator(_ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int, _
 @_silgen_name("LLVMFuzzerMutate")
 private func mutate(_ bytes: UnsafeMutablePointer<UInt8>?, _ count: Int, _ maximum: Int) -> Int
 
-/// Stops with a sentence, which libFuzzer reports together with the input.
+/// Stops with a message, which libFuzzer reports with the input.
 func demand(_ holds: Bool, _ sentence: @autoclosure () -> String) {
   if !holds { fatalError(sentence()) }
 }

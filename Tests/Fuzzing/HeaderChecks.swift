@@ -1,7 +1,7 @@
 import ImageCoding
 import ImagePrimitives
 
-/// The header probe: the format by the first bytes, and its coder's header of whatever prefix there is.
+/// Tests the header probe: format detection by the first bytes, and the coder's header of any prefix.
 struct HeaderChecks {
   private let bytes: UnsafeRawBufferPointer
 
@@ -13,25 +13,25 @@ struct HeaderChecks {
     Self.check(coder, format, bytes)
   }
 
-  /// A header of a prefix is that of the file as far as it goes, and one that wants more wants more than it has.
+  /// The header of a prefix must match the file's as far as it goes, and a request for more bytes must exceed the prefix.
   static func check(_ coder: any ImageCoder, _ format: ImageFormat, _ bytes: UnsafeRawBufferPointer) {
     let whole = Result { () throws(ImageError) in try coder.header(of: bytes, isComplete: true) }
     if case .failure(let error) = whole {
-      if case .needsMoreBytes = error.kind { fatalError("a whole file wants more bytes: \(error.message)") }
+      if case .needsMoreBytes = error.kind { fatalError("a complete file requests more bytes: \(error.message)") }
     }
     for length in [0, 3, 12, 64, bytes.count / 4, bytes.count / 2, bytes.count - 1, bytes.count]
     where (0...bytes.count).contains(length) {
       let prefix = UnsafeRawBufferPointer(rebasing: bytes[..<length])
       do throws(ImageError) {
         let header = try coder.header(of: prefix, isComplete: false)
-        demand(header.format == format, "a header of format \(header.format)")
-        demand(header.size.width > 0 && header.size.height > 0, "a header of size \(header.size)")
-        demand((1...8).contains(header.orientation), "a header of orientation \(header.orientation)")
+        demand(header.format == format, "a header with format \(header.format)")
+        demand(header.size.width > 0 && header.size.height > 0, "a header with size \(header.size)")
+        demand((1...8).contains(header.orientation), "a header with orientation \(header.orientation)")
         guard case .success(let whole) = whole else { continue }
-        demand(whole.size == header.size, "\(length) bytes say \(header.size), all of them \(whole.size)")
+        demand(whole.size == header.size, "\(length) bytes have size \(header.size), the whole file \(whole.size)")
       } catch {
         guard case .needsMoreBytes(let minimum) = error.kind else { continue }
-        demand(minimum > length, "a header of \(length) bytes wants \(minimum)")
+        demand(minimum > length, "a header of \(length) bytes requests \(minimum)")
       }
     }
   }

@@ -1,4 +1,4 @@
-/// Mutations that leave JSON whole, since what is none is refused at once, by a parser whose paths do not guide the search.
+/// Mutations that keep JSON valid, since the parser rejects invalid JSON at once and its code paths don't guide the search.
 struct JSONMutation {
   private static let values = [
     "null", "true", "false", "0", "1", "-1", "7", "404", "999", "0.5", "1e15", "1e308", "4294967296", "1125899906842624",
@@ -10,7 +10,7 @@ struct JSONMutation {
   private var text: [UInt8]
   private var random: UInt64
 
-  /// Changes the first `count` bytes at random and returns how many there are then; nil where nothing can be made of them.
+  /// Mutates the first `count` bytes at random and returns their new number; nil if nothing can be mutated.
   static func mutate(_ bytes: UnsafeMutableRawBufferPointer, count: Int, seed: UInt32) -> Int? {
     var mutation = JSONMutation(text: Array(bytes[..<count]), random: UInt64(seed) << 1 | 1)
     for _ in 0...mutation.draw(4) { mutation.step() }
@@ -43,18 +43,18 @@ struct JSONMutation {
     }
   }
 
-  /// A key stays one.
+  /// Keys are replaced by strings only.
   private mutating func replace(_ token: Range<Int>, _ value: [UInt8]) {
     let isKey = token.upperBound < text.count && text[token.upperBound] == UInt8(ascii: ":")
     if !isKey || value.first == UInt8(ascii: "\"") { text.replaceSubrange(token, with: value) }
   }
 
-  /// Another digit in place of one, another letter in place of one.
+  /// Replaces a digit by another digit, or a letter by another letter.
   private mutating func changeByte(of token: Range<Int>) {
-    let place = token.lowerBound + draw(token.count)
-    switch text[place] {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): text[place] = UInt8(ascii: "0") + UInt8(draw(10))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): text[place] = UInt8(ascii: "a") + UInt8(draw(26))
+    let offset = token.lowerBound + draw(token.count)
+    switch text[offset] {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): text[offset] = UInt8(ascii: "0") + UInt8(draw(10))
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): text[offset] = UInt8(ascii: "a") + UInt8(draw(26))
     default: break
     }
   }
@@ -63,7 +63,7 @@ struct JSONMutation {
     piece.upperBound < text.count && text[piece.upperBound] != UInt8(ascii: "\n") ? UInt8(ascii: ",") : UInt8(ascii: "\n")
   }
 
-  /// With the comma or line feed that follows it; else with the comma before it.
+  /// Removes a piece with the comma or line feed after it, or else with the comma before it.
   private mutating func remove(_ piece: Range<Int>) {
     let separators: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "\n")]
     if piece.upperBound < text.count, separators.contains(text[piece.upperBound]) {
@@ -76,7 +76,7 @@ struct JSONMutation {
   }
 }
 
-/// Where the parts of JSON texts, one a line, lie; of what is none, something.
+/// The parts of JSON texts, one per line; arbitrary ranges for invalid JSON.
 private struct JSONParts {
   /// Strings, numbers and names.
   private(set) var tokens: [Range<Int>] = []

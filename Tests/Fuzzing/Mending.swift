@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// Puts right what every decoder checks first, so that mutations reach what lies behind it: a PNG's checksums, a RIFF's length.
+/// Corrects what every decoder checks first, so that mutations reach further code: a PNG's checksums and a RIFF's length.
 enum Mending {
   static func mend(_ bytes: UnsafeMutableRawBufferPointer, as format: ImageFormat) {
     switch format {

@@ -1,8 +1,9 @@
 import ImageCoding
 import ImagePrimitives
 
-/// A file that arrives in pieces: it ends as the image that it is when decoded at once, but for JPEGs whose coding allows no pause
-/// or in which a decoder found something odd.
+/// Appends a file in pieces: the last image must equal the one decoded at once, except for JPEGs whose coding can't be suspended,
+/// or about which
+/// the decoder warned.
 struct ProgressiveChecks {
   private let coder: any ImageCoder
   private let format: ImageFormat
@@ -28,21 +29,21 @@ struct ProgressiveChecks {
     guard let decoder = coder.progressiveDecoder(for: format, limits: limits) else { return }
     do throws(ImageError) {
       let last = try append(to: decoder)
-      // Only a decoder that has the whole file knows that nothing follows, and how a damaged one goes on is guessed from what is there.
+      // Only a decoder of the whole file knows where it ends, and how a damaged file continues depends on the available bytes.
       guard let expected, expected.warnings.isEmpty else { return }
-      guard let last else { return demand(mayBeArithmetic, "decoded, yet nothing came of its pieces") }
-      demand(last.pixels == expected.pixels, "its pieces end as another image")
+      guard let last else { return demand(mayBeArithmetic, "decoded, but not from pieces") }
+      demand(last.pixels == expected.pixels, "its pieces yield another image")
     } catch {
-      demand(expected == nil || error.isOfLimits, "decoded, yet not in pieces: \(error.message)")
+      demand(expected == nil || error.isOfLimits, "decoded, but not in pieces: \(error.message)")
     }
   }
 
-  /// Whether somewhere there is the marker of an arithmetically coded JPEG, SOF9 or SOF10.
+  /// Whether the bytes contain the marker of an arithmetically coded JPEG, SOF9 or SOF10.
   private var mayBeArithmetic: Bool {
     format == .jpeg && zip(bytes, bytes.dropFirst()).contains { $0 == 0xFF && ($1 == 0xC9 || $1 == 0xCA) }
   }
 
-  /// Appends all bytes in about ten pieces, whose lengths follow from the file, and returns the last image.
+  /// Appends all bytes in about ten pieces, whose lengths depend on the file, and returns the last image.
   private func append(to decoder: any ProgressiveDecoder) throws(ImageError) -> DecodedImage? {
     var last: DecodedImage?
     var offset = 0
@@ -57,7 +58,7 @@ struct ProgressiveChecks {
       guard let image = try decoder.image() else { continue }
       demand(
         image.pixels.size == image.header.displaySize,
-        "a part of \(image.pixels.size), shown as \(image.header.displaySize)"
+        "a partial image of \(image.pixels.size), displayed as \(image.header.displaySize)"
       )
       last = image
     }

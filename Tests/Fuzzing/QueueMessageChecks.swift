@@ -2,7 +2,8 @@ import ImagePrimitives
 
 @testable import WorkQueues
 
-/// Messages of a queue, which whoever may write to Redis may have written: one is refused, or our encoder writes it again.
+/// Messages of a queue, which anyone with write access to Redis may have written: each is rejected, or encoding it again yields the
+/// same.
 struct QueueMessageChecks {
   private let bytes: UnsafeRawBufferPointer
 
@@ -12,14 +13,14 @@ struct QueueMessageChecks {
     do throws(MessageError) {
       check(try MessageDecoder(bytes))
     } catch {
-      demand(!error.description.isEmpty, "a problem without words")
+      demand(!error.description.isEmpty, "an error without a message")
     }
   }
 
   private func check(_ message: MessageDecoder) {
     let texts = message.texts
     demand((1...QueuedMessage.maximumEntries).contains(message.entries.count), "\(message.entries.count) entries")
-    // The last sentence follows the last URL that was counted.
+    // The last message follows the last URL that was counted.
     demand(texts.count <= QueuedMessage.maximumBytes + MessageDecoder.maximumSentenceBytes, "texts of \(texts.count) bytes")
     var end = 0
     for entry in message.entries {
@@ -29,22 +30,22 @@ struct QueueMessageChecks {
       demand(sentence.lowerBound == end, "a sentence at \(sentence)")
       end = sentence.upperBound
     }
-    demand(end == texts.count, "texts of \(texts.count) bytes, of which \(end) are told")
+    demand(end == texts.count, "texts of \(texts.count) bytes, of which \(end) are used")
     checkWhole(message)
     checkSingles(message)
   }
 
-  /// Written again, it is no longer, and the same.
+  /// Encoded again, it must be equal and no longer.
   private func checkWhole(_ message: MessageDecoder) {
     var encoder = MessageEncoder()
     for entry in message.entries { encoder.append(entry, of: message.texts) }
-    demand(encoder.bytes.count <= bytes.count, "\(bytes.count) bytes, written again \(encoder.bytes.count)")
+    demand(encoder.bytes.count <= bytes.count, "\(bytes.count) bytes, but \(encoder.bytes.count) when encoded again")
     demand(encoder.textBytes == message.texts.count, "texts of \(message.texts.count) bytes, written as \(encoder.textBytes)")
     let again = Self.decoded(encoder.bytes)
-    demand(again.texts == message.texts && again.entries == message.entries, "written again, it is another message")
+    demand(again.texts == message.texts && again.entries == message.entries, "encoding it again changes the message")
   }
 
-  /// Divided, as after too many deliveries, it has the same entries.
+  /// Split into single entries, as after too many deliveries, it must have the same entries.
   private func checkSingles(_ message: MessageDecoder) {
     let whole = QueuedMessage(
       id: QueuedMessage.ID(stream: QueueStream.all[0], text: "1-0"),
@@ -58,13 +59,13 @@ struct QueueMessageChecks {
       let alone = Self.decoded(single)
       demand(alone.entries.count == 1, "\(alone.entries.count) entries of a single one")
       let read = alone.entries[0]
-      demand(read.manifest == entry.manifest && read.line == entry.line, "a single one of another place")
-      demand(alone.texts[read.url] == message.texts[entry.url], "a single one of another URL")
+      demand(read.manifest == entry.manifest && read.line == entry.line, "a single entry has another position")
+      demand(alone.texts[read.url] == message.texts[entry.url], "a single entry has another URL")
       switch (read.state, entry.state) {
       case (.good, .good), (.filtered, .filtered): break
       case (.invalid(let one), .invalid(let other)):
-        demand(alone.texts[one] == message.texts[other], "a single one with another sentence")
-      default: fatalError("a single one in another state")
+        demand(alone.texts[one] == message.texts[other], "a single entry has another message")
+      default: fatalError("a single entry has another state")
       }
     }
   }
@@ -73,13 +74,13 @@ struct QueueMessageChecks {
     do {
       return try bytes.withRawBytes { bytes throws(MessageError) in try MessageDecoder(bytes) }
     } catch {
-      fatalError("what was written cannot be read: \(error)")
+      fatalError("an encoded message can't be decoded: \(error)")
     }
   }
 }
 
 extension QueueMessageChecks {
-  /// One entry; neighbours with much in common; one of each state; and as many as there may be.
+  /// One entry; similar neighbours; one entry of each state; and the maximum number of entries.
   static var seeds: [[UInt8]] {
     let neighbours = (1...9).map { Entry("https://img.example.com/products/\($0)/front.jpg?width=640", line: UInt64($0)) }
     let states = [
@@ -111,7 +112,7 @@ extension QueueMessageChecks {
 }
 
 extension MessageEncoder {
-  /// Adds an entry that was read.
+  /// Adds a decoded entry.
   fileprivate mutating func append(_ entry: QueuedEntry, of texts: [UInt8]) {
     let state: NewQueuedEntry.State =
       switch entry.state {

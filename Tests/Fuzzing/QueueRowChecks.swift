@@ -1,8 +1,9 @@
 import ImagePrimitives
 import Reports
 
-/// Rows that lie in a queue as a worker's results, which whoever may write to Redis may have written: they are refused, or
-/// counted, and written again they are the same report.
+/// Rows in a queue with workers' results, which anyone with write access to Redis may have written: they are rejected, or counted,
+/// and writing
+/// them again yields the same report.
 struct QueueRowChecks {
   private static let origin = "a result"
 
@@ -18,11 +19,11 @@ struct QueueRowChecks {
     do throws(ReportReadingError) {
       try replay.add(bytes, from: Self.origin)
     } catch {
-      demand(error.path == Self.origin && !error.message.isEmpty, "an error that does not say where, or what: \(error)")
+      demand(error.path == Self.origin && !error.message.isEmpty, "an error without path or message: \(error)")
     }
     let finished = Self.finish(report)
     ReportChecks.check(finished)
-    demand(ReportChecks.json(Self.counted(journal)) == ReportChecks.json(finished), "written again, the rows are another report")
+    demand(ReportChecks.json(Self.counted(journal)) == ReportChecks.json(finished), "writing the rows again changes the report")
   }
 
   private static func report(_ journals: [any ReportJournal] = []) -> RunReport {
@@ -40,7 +41,7 @@ struct QueueRowChecks {
     report.finish(RunEnd(finishedAt: Timestamp(milliseconds: 1_005_000), duration: .seconds(5)))
   }
 
-  /// The report of the rows that a journal has written again.
+  /// The report of rows that a journal has written again.
   private static func counted(_ journal: RowsAgain) -> FinishedReport {
     let report = Self.report()
     let replay = RowReplay(into: report)
@@ -49,14 +50,14 @@ struct QueueRowChecks {
       do throws(ReportReadingError) {
         try replay.add(rows, from: origin)
       } catch {
-        fatalError("what was written cannot be read: \(error)")
+        fatalError("written rows can't be read: \(error)")
       }
     }
     return finish(report)
   }
 }
 
-/// Writes each row again, as a worker does.
+/// Writes each row again, like a worker.
 private final class RowsAgain: ReportJournal {
   private(set) var manifests: [String] = []
   private(set) var rows: [UInt8] = []
@@ -76,7 +77,7 @@ private final class RowsAgain: ReportJournal {
 }
 
 extension QueueRowChecks {
-  /// Rows of every outcome, one by one and together.
+  /// Rows of every outcome, separately and together.
   static var seeds: [[UInt8]] {
     let rows = results.enumerated().map { number, result in
       var rows = DetailedRows(variants: [RequestVariant(name: "small", edge: nil), RequestVariant(name: nil, edge: "west")])

@@ -1,10 +1,10 @@
 import Glibc
 import Reports
 
-/// Reports that come from anywhere: reading one tells what is wrong with it, and what is read can be rendered, read again and joined.
+/// Reports from any source: reading must report errors, and valid reports must allow rendering, reading again and merging.
 struct ReportChecks {
   private let bytes: UnsafeRawBufferPointer
-  /// A file of this process alone, which is removed with its name at once.
+  /// A temporary file, unlinked at once.
   private static let file: Int32 = {
     var name = Array("/tmp/prewarm-fuzz-XXXXXX".utf8CString)
     let descriptor = mkstemp(&name)
@@ -25,27 +25,27 @@ struct ReportChecks {
         let replay = RowReplay(version: "", job: JobIdentity(name: "", file: nil), words: .plain)
         try replay.add(input)
         Self.check(try replay.finish())
-        _ = try ReportComparison(from: path, to: path) { demand($0.url.isEmpty, "\($0.change) from itself") }
+        _ = try ReportComparison(from: path, to: path) { demand($0.url.isEmpty, "\($0.change) compared with itself") }
       }
       _ = try FailureBaseline(path: path)
     } catch {
-      demand("\(error)".contains(path), "an error that does not name its file: \(error)")
+      demand("\(error)".contains(path), "an error without its file's path: \(error)")
     }
   }
 
-  /// A report can be rendered and joined with itself, and is the same when its JSON is read back.
+  /// Renders a report, merges it with itself, and checks that reading its JSON yields the same report.
   static func check(_ report: FinishedReport) {
     let text = json(report)
     _ = json(FinishedReport(merging: [report, report]))
     let again = Array(text.utf8).withUnsafeBytes { write($0) }
     do {
-      demand(json(try ReportInput(path: again).report(words: .plain)) == text, "read back, it is another report")
+      demand(json(try ReportInput(path: again).report(words: .plain)) == text, "reading it back changes the report")
     } catch {
-      fatalError("what was written cannot be read: \(error)")
+      fatalError("a written report can't be read: \(error)")
     }
   }
 
-  /// A report as JSON; as text it is rendered too.
+  /// A report as JSON; it is rendered as text too.
   static func json(_ report: FinishedReport) -> String {
     var output = OutputBuffer()
     TextReport().write(report, to: &output)
@@ -54,10 +54,10 @@ struct ReportChecks {
     return output.text
   }
 
-  /// Writes the file anew and returns its path.
+  /// Overwrites the file and returns its path.
   private static func write(_ bytes: UnsafeRawBufferPointer) -> String {
     ftruncate(file, 0)
-    guard pwrite(file, bytes.baseAddress, bytes.count, 0) == bytes.count else { fatalError("the file cannot be written") }
+    guard pwrite(file, bytes.baseAddress, bytes.count, 0) == bytes.count else { fatalError("cannot write the file") }
     return "/proc/self/fd/\(file)"
   }
 }

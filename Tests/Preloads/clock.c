@@ -1,5 +1,5 @@
-/* Moves the calendar of a program that it is preloaded into by PREWARM_CLOCK_OFFSET seconds, and lets it jump there and back with every
-   second reading where PREWARM_CLOCK_JUMPS is set. The monotonic clock stays as it is. */
+/* Moves the calendar clock of a program that preloads it by PREWARM_CLOCK_OFFSET seconds; if PREWARM_CLOCK_JUMPS is set, only for every
+   second reading. The monotonic clock is unchanged. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
-/* Writes down what a program that it is preloaded into does to the files below PREWARM_RECORDED, in the order in which it does it, to the
-   file PREWARM_RECORD: enough to make the folder again as a loss of power could leave it after each step.
+/* Records the changes that a program that preloads it makes to files below PREWARM_RECORDED, in order, in the file PREWARM_RECORD: enough to
+   reconstruct the folder as a power loss could leave it after each step.
 
    A record: kind (1 byte), lengths of path, second path and data (4 bytes each), offset (8 bytes), then path, second path and data.
-   Calls are made and written down under one lock, so that the order is true. A sync is written down once it has returned. */
+   Calls are made and recorded under one lock, so that the order is correct. A sync is recorded once it has returned. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static void note(char kind, const char *path, const char *second, uint64_t offse
 
 static char kind_of_write(int descriptor) { return fcntl(descriptor, F_GETFL) & O_DSYNC ? SYNCED_WRITE : WRITE; }
 
-/* Opening: only what is made is of interest, and what is emptied. */
+/* Of opened files, record only those that are created or truncated. */
 static int open_noted(int folder, const char *name, int flags, mode_t mode) {
   char path[PATH_MAX];
   int is_of_interest = flags & (O_CREAT | O_TRUNC) && (flags & O_TMPFILE) != O_TMPFILE && path_at(folder, name, path);
@@ -131,7 +131,7 @@ static ssize_t pwrite_noted(int file, const void *bytes, size_t count, off_t off
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) { return pwrite_noted(file, bytes, count, offset); }
 ssize_t pwrite64(int file, const void *bytes, size_t count, off_t offset) { return pwrite_noted(file, bytes, count, offset); }
 
-/* One piece after another, which is a write of its own each: as much as a loss of power can tear it. */
+/* Records each piece as a separate write, since a power loss can tear them apart. */
 ssize_t writev(int file, const struct iovec *pieces, int count) {
   ssize_t total = 0;
   for (int piece = 0; piece < count; piece++) {

@@ -1,10 +1,10 @@
-/* Stands in for the resolver of a program that it is preloaded into. Names end in:
-     .down     the name server does not answer (EAI_AGAIN)
+/* Replaces the resolver of a program that preloads it. Names end in:
+     .down     the name server doesn't respond (EAI_AGAIN)
      .broken   the name server fails (EAI_FAIL)
-     .none     there is no such name (EAI_NONAME)
+     .none     the name doesn't exist (EAI_NONAME)
      .asleep   the call never returns
      .many     hN.many is the loopback address 127.1.(N / 250).(N % 250 + 1)
-   All others go to the real one. */
+   Other names use the real resolver. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>

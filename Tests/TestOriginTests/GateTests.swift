@@ -63,17 +63,17 @@ struct GateTests {
     #expect(gate.waiting == 1)
   }
 
-  @Test("waiting in vain fails with a message") func waitingForWhatNeverComesFailsWithASentence() async throws {
+  @Test("a timeout fails with a message") func waitingForWhatNeverComesFailsWithASentence() async throws {
     let origin = try Origin()
     await #expect {
       try await origin.waitForRequests(1, timeout: .milliseconds(1))
     } throws: {
-      "\($0)" == "waited 0.001 seconds in vain for 1 requests"
+      "\($0)" == "timed out after 0.001 seconds waiting for 1 requests"
     }
     #expect {
       try Gate().waitForWaiting(1, timeout: .milliseconds(1))
     } throws: {
-      "\($0)" == "waited 0.001 seconds in vain for 1 before the gate"
+      "\($0)" == "timed out after 0.001 seconds waiting for 1 before the gate"
     }
   }
 }

@@ -69,9 +69,9 @@ import Testing
         - [x] new words
         golden:
         - [x] old words
-        PREWARM_UPDATE_GOLDENS=1 swift test --filter test renews it
+        PREWARM_UPDATE_GOLDENS=1 swift test --filter test updates it
         """
     )
-    #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.other")?.hasPrefix("no heading 'Suite.other'") == true)
+    #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.other")?.hasPrefix("heading 'Suite.other' is missing") == true)
   }
 }

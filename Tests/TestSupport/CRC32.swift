@@ -1,4 +1,4 @@
-/// The sum at the end of each PNG chunk (RFC 2083, section 15).
+/// The checksum at the end of each PNG chunk (RFC 2083, section 15).
 enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { index in
     (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ (value >> 1) : value >> 1 }

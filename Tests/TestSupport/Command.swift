@@ -1,11 +1,11 @@
 import Foundation
 public import Glibc
 
-/// A built executable, run as a process of its own: what it is given, what it says, how it ends.
+/// An executable that runs as a separate process, with its input, output and exit status.
 ///
-/// A thread each reads its standard output and standard error, so neither can fill up. It leads a session of its own, has
-/// every signal at its default, and inherits no descriptor but the first three. It is killed when the last reference goes
-/// before it has ended.
+/// Two threads read its standard output and standard error, so neither pipe can fill up. It leads a new session, has default
+/// handlers for all
+/// signals, and inherits only the first three descriptors. It is killed if the last reference is released before it has ended.
 public final class Command: Sendable {
   struct State: Sendable {
     var output: [UInt8] = []
@@ -14,23 +14,22 @@ public final class Command: Sendable {
     var openStreams: Int
     var ending: Ending?
 
-    /// Whether the process has ended and all it said has been read.
+    /// Whether the process has ended and all of its output has been read.
     var isOver: Bool { ending != nil && openStreams == 0 }
   }
 
-  /// The process's id.
   public let processID: pid_t
 
   let name: String
   let state: Watched<State>
   private let input: WritingEnd
 
-  /// Starts `executable`, given by its path.
+  /// Starts the executable at the path `executable`.
   ///
   /// - Parameters:
-  ///   - environment: Added to that of the tests; nil as a value takes a variable away.
+  ///   - environment: Added to the tests' environment; nil as a value removes a variable.
   ///   - workingDirectory: By default that of the tests.
-  ///   - terminal: By default none. With one, `input` does not matter: ``write(_:)`` types there.
+  ///   - terminal: By default none. With a terminal, `input` is ignored: ``write(_:)`` types there.
   /// - Throws: ``SpawnFailure``.
   public init(
     _ executable: String,
@@ -41,7 +40,7 @@ public final class Command: Sendable {
     output: Output = .captured,
     terminal: Terminal? = nil
   ) throws {
-    // A command may go before it has read its input.
+    // The command may exit before it has read its input.
     signal(SIGPIPE, SIG_IGN)
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -76,7 +75,7 @@ public final class Command: Sendable {
   deinit { kill() }
 }
 
-/// While it runs.
+// The running process.
 extension Command {
   /// Sends a signal; does nothing once the process has ended.
   public func send(_ signal: Int32) {
@@ -85,37 +84,35 @@ extension Command {
     }
   }
 
-  /// Kills the process with SIGKILL.
   public func kill() { send(SIGKILL) }
 
-  /// Writes to standard input, or types at the terminal; false where nobody reads there any more.
+  /// Writes to standard input, or types at the terminal; false if the process has closed it.
   @discardableResult
   public func write(_ bytes: some Sequence<UInt8>) -> Bool { input.write(Array(bytes)) }
 
-  /// Writes text to standard input, or types it at the terminal; false where nobody reads there any more.
+  /// Writes text to standard input, or types it at the terminal; false if the process has closed it.
   @discardableResult
   public func write(_ text: String) -> Bool { write(text.utf8) }
 
-  /// Ends standard input.
   public func closeInput() { input.close() }
 
-  /// Changes the size of the terminal, which sends SIGWINCH.
+  /// Resizes the terminal, which sends SIGWINCH.
   public func resizeTerminal(columns: Int, rows: Int) { input.resize(columns: columns, rows: rows) }
 
-  /// What has come from standard output, or from the terminal, until now.
+  /// The text from standard output, or from the terminal, so far.
   public var outputText: String { String(decoding: state.value.output, as: UTF8.self) }
 
-  /// How many whole lines have come from standard output until now.
+  /// The number of complete lines from standard output so far.
   public var outputLineCount: Int { state.value.outputLines }
 
-  /// What has come from standard error until now.
+  /// The text from standard error so far.
   public var errorText: String { String(decoding: state.value.error, as: UTF8.self) }
 
-  /// Whether the process runs still.
+  /// Whether the process is still running.
   public var isRunning: Bool { state.value.ending == nil }
 }
 
-/// The threads; none holds the command itself.
+// The threads, which don't retain the command.
 extension Command {
   /// Reads to the end, or up to `limit` bytes, and closes.
   private static func collect(
@@ -130,7 +127,7 @@ extension Command {
       while left > 0 {
         let count = Glibc.read(end, &chunk, min(chunk.count, left))
         if count < 0, errno == EINTR { continue }
-        // A terminal whose other side has gone says EIO rather than the end of file.
+        // A terminal whose other side is closed returns EIO instead of end of file.
         guard count > 0 else { break }
         left -= count
         state.withLock { append(chunk[..<count], &$0) }
@@ -145,7 +142,7 @@ extension Command {
     state.outputLines += bytes.count { $0 == UInt8(ascii: "\n") }
   }
 
-  /// Waits for the process, and frees its id only under the lock: no signal can go to a stranger with the same id.
+  /// Waits for the process and frees its ID under the lock, so that no signal can reach another process with the same ID.
   private static func reap(_ processID: pid_t, into state: Watched<State>) {
     Thread.detachNewThread {
       var information = siginfo_t()
@@ -153,7 +150,7 @@ extension Command {
       state.withLock { state in
         var status: Int32 = 0
         waitpid(processID, &status, 0)
-        // WIFSIGNALED and WEXITSTATUS of wait.h, which are macros.
+        // WIFSIGNALED and WEXITSTATUS of wait.h are macros.
         let signal = status & 0x7f
         state.ending = signal == 0 ? .exited(Int((status >> 8) & 0xff)) : .signalled(signal)
       }

@@ -1,21 +1,22 @@
 import Glibc
 
-/// The descriptors between a test and a command: which the child opens, which the test keeps.
+/// The descriptors between a test and a command: those that the child opens and those that the test keeps.
 struct CommandPlumbing {
-  /// The ends that the test keeps: to write standard input, to read standard output and standard error. With a terminal,
-  /// the first is its keyboard.
+  /// The ends that the test keeps: for writing standard input, and for reading standard output and standard error. With a terminal,
+  /// the first is its
+  /// keyboard.
   var input: Int32?
   var output: Int32?
   var error: Int32?
 
   private var childEnds: [Int32] = []
 
-  /// Makes the pipes or the terminal, and tells `actions` to put them in the child's places 0, 1 and 2.
+  /// Creates pipes or a terminal, and adds actions that install them as the child's descriptors 0, 1 and 2.
   init(input: Command.Input, output: Command.Output, terminal: Command.Terminal?, actions: Spawn.Actions) {
     if let terminal {
       let (keyboard, screen, path) = openTerminal(terminal)
       self.input = keyboard
-      // The first terminal that the leader of a session opens becomes its controlling terminal.
+      // The first terminal that a session leader opens becomes its controlling terminal.
       posix_spawn_file_actions_addopen(actions, 0, path, O_RDWR, 0)
       posix_spawn_file_actions_adddup2(actions, 0, 2)
       if terminal.takesOutput {
@@ -37,7 +38,7 @@ struct CommandPlumbing {
     Spawn.addCloseAll(actions, from: 3)
   }
 
-  /// Closes what only the child needs; to be called once it runs.
+  /// Closes the child's ends; call it once the child runs.
   func closeChildEnds() { for end in childEnds { close(end) } }
 
   private mutating func openOutput(_ kind: Command.Output, _ actions: Spawn.Actions) {
@@ -48,13 +49,13 @@ struct CommandPlumbing {
     }
   }
 
-  /// Makes a pipe whose one end is the child's `place`, and returns the other.
-  private mutating func pipe(for place: Int32, _ actions: Spawn.Actions) -> Int32 {
+  /// Creates a pipe, installs one end as the child's `descriptor`, and returns the other.
+  private mutating func pipe(for descriptor: Int32, _ actions: Spawn.Actions) -> Int32 {
     var ends: [Int32] = [0, 0]
     guard Glibc.pipe(&ends) == 0 else { fatalError("pipe: \(String(cString: strerror(errno)))") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    let (child, kept) = place == 0 ? (ends[0], ends[1]) : (ends[1], ends[0])
-    posix_spawn_file_actions_adddup2(actions, child, place)
+    let (child, kept) = descriptor == 0 ? (ends[0], ends[1]) : (ends[1], ends[0])
+    posix_spawn_file_actions_adddup2(actions, child, descriptor)
     childEnds.append(child)
     return kept
   }

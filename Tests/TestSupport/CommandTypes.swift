@@ -1,6 +1,5 @@
-/// What a command is given and how it ends.
+// The input of a command and its result.
 extension Command {
-  /// What standard input is.
   public enum Input: Sendable {
     /// `/dev/null`.
     case none
@@ -10,26 +9,25 @@ extension Command {
     case open
   }
 
-  /// Where standard output goes.
+  /// The destination of standard output.
   public enum Output: Sendable {
-    /// To the test, in full.
+    /// The test, which reads all of it.
     case captured
-    /// To the test, who closes its end after so many bytes, as `| head` does.
+    /// The test, which closes its end after that many bytes, like `| head`.
     case closedAfter(bytes: Int)
-    /// To a file, made or emptied first, such as `/dev/full`.
+    /// A file, which is created or truncated first, such as `/dev/full`.
     case file(String)
   }
 
-  /// A terminal, in place of standard input, standard error and, unless said otherwise, standard output.
+  /// A terminal for standard input, standard error and, by default, standard output.
   public struct Terminal: Sendable {
-    /// The width in characters.
+    /// In characters.
     public var columns: Int
-    /// The height in lines.
+    /// In lines.
     public var rows: Int
-    /// Whether standard output goes to the terminal; false leaves it as it is without one, as in `prewarm … | cat`.
+    /// Whether standard output goes to the terminal; if false, it is as without a terminal, like in `prewarm … | cat`.
     public var takesOutput: Bool
 
-    /// A terminal of 80 columns and 24 rows that takes standard output, unless said otherwise.
     public init(columns: Int = 80, rows: Int = 24, takesOutput: Bool = true) {
       self.columns = columns
       self.rows = rows
@@ -45,16 +43,16 @@ extension Command {
     case signalled(Int32)
   }
 
-  /// A process that has ended, with all it said.
+  /// The result of a process that has ended.
   public struct Result: Sendable {
     /// How it ended.
     public let ending: Ending
-    /// What it wrote to standard output, or to the terminal in its place.
+    /// The bytes from standard output, or from the terminal.
     public let output: [UInt8]
-    /// What it wrote to standard error; nothing where a terminal took both.
+    /// The bytes from standard error; empty if a terminal received both.
     public let error: [UInt8]
 
-    /// The exit status; nil where a signal killed it.
+    /// The exit status; nil if a signal killed it.
     public var status: Int? { if case .exited(let status) = ending { status } else { nil } }
     /// Standard output as text.
     public var outputText: String { String(decoding: output, as: UTF8.self) }

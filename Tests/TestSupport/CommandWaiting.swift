@@ -1,6 +1,6 @@
-/// Waiting, blocking or not, for at most ``Swift/Duration/patience`` unless said otherwise.
+// Waits, blocking or not, for at most ``Swift/Duration/patience`` by default.
 extension Command {
-  /// Runs a command to its end; the parameters are those of the initializer.
+  /// Runs a command to completion; the parameters are those of the initializer.
   public static func run(
     _ executable: String,
     _ arguments: [String] = [],
@@ -23,32 +23,32 @@ extension Command {
     return try await command.wait(timeout: timeout)
   }
 
-  /// Suspends until the process has ended and all it said has been read.
+  /// Suspends until the process has ended and all of its output has been read.
   ///
-  /// - Throws: ``WaitTimeout``, with what it had said until then.
+  /// - Throws: ``WaitTimeout``, with the output so far.
   public func wait(timeout: Duration = .patience) async throws -> Result {
     try await wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
     return result(state.value)
   }
 
-  /// Blocks until the process has ended and all it said has been read.
+  /// Blocks until the process has ended and all of its output has been read.
   ///
-  /// - Throws: ``WaitTimeout``, with what it had said until then.
+  /// - Throws: ``WaitTimeout``, with the output so far.
   public func wait(timeout: Duration = .patience) throws -> Result {
     try wait(for: "the end of \(name)", timeout: timeout) { $0.isOver }
     return result(state.value)
   }
 
-  /// Suspends until standard output, or the terminal in its place, has shown `text` so many times.
+  /// Suspends until standard output, or the terminal, has contained `text` that many times.
   ///
-  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
   public func waitForOutput(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
     try await waitToSee(text, times, in: \.output, timeout: timeout)
   }
 
-  /// Suspends until all that standard output, or the terminal in its place, has shown is as `condition` wants it.
+  /// Suspends until the whole standard output, or that of the terminal, satisfies `condition`.
   ///
-  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
   public func waitForOutput(
     that what: String,
     timeout: Duration = .patience,
@@ -59,14 +59,14 @@ extension Command {
     if !isMet(state.value) { throw explained(WaitTimeout(description: "\(name) ended without output that \(what)")) }
   }
 
-  /// Suspends until standard error has shown `text` so many times.
+  /// Suspends until standard error has contained `text` that many times.
   ///
-  /// - Throws: ``WaitTimeout``, with what it had said, also when it ended without that.
+  /// - Throws: ``WaitTimeout``, with the output so far, also if the process ended without it.
   public func waitForError(_ text: String, times: Int = 1, timeout: Duration = .patience) async throws {
     try await waitToSee(text, times, in: \.error, timeout: timeout)
   }
 
-  /// Suspends until standard output has at least `count` whole lines.
+  /// Suspends until standard output has at least `count` complete lines.
   public func waitForOutputLines(_ count: Int, timeout: Duration = .patience) async throws {
     try await wait(for: "\(count) lines from \(name)", timeout: timeout) { $0.outputLines >= count }
   }
@@ -98,7 +98,7 @@ extension Command {
   }
 
   private func explained(_ error: any Error) -> WaitTimeout {
-    WaitTimeout(description: "\(error); it said: \(outputText.suffix(2000))\(errorText.suffix(2000))")
+    WaitTimeout(description: "\(error); its output: \(outputText.suffix(2000))\(errorText.suffix(2000))")
   }
 }
 

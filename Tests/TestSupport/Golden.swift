@@ -1,20 +1,20 @@
 import Foundation
 
-/// Texts under `Tests/Goldens` that what the program prints is held against.
+/// The expected output under `Tests/Goldens`.
 ///
-/// With `PREWARM_UPDATE_GOLDENS` set, a comparison writes the file instead; look at the difference before committing it.
+/// With `PREWARM_UPDATE_GOLDENS` set, a comparison writes the file instead; review its diff before committing it.
 public enum Golden {
-  /// The project's folder, with a slash at its end.
+  /// The project's folder, with a trailing slash.
   static let project = String(#filePath.dropLast("Tests/TestSupport/Golden.swift".count))
   private static let directory = "\(project)Tests/Goldens"
   /// Whether comparisons write the golden files instead.
   public static let isUpdating = ProcessInfo.processInfo.environment["PREWARM_UPDATE_GOLDENS"] != nil
 
-  /// Returns how `text` differs from the golden file `name`, such as `CommandTests/run-help.txt`: the first line that differs, in
-  /// both; nil if they are equal.
+  /// Returns the first line in which `text` differs from the golden file `name`, such as `CommandTests/run-help.txt`; nil if they
+  /// are equal.
   public static func difference(of text: String, from name: String) -> String? {
     if isUpdating { return write(text, to: name) }
-    guard let golden = Golden.text(of: name) else { return "no Tests/Goldens/\(name); PREWARM_UPDATE_GOLDENS=1 writes it" }
+    guard let golden = Golden.text(of: name) else { return "Tests/Goldens/\(name) doesn't exist; PREWARM_UPDATE_GOLDENS=1 creates it" }
     return golden == text ? nil : "\(name): \(firstDifference(golden, text))"
   }
 
@@ -23,7 +23,7 @@ public enum Golden {
     readFile("\(directory)/\(name)").map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Writes `text` as the golden file `name`, and returns why it can't be written.
+  /// Writes `text` to the golden file `name`; returns the reason if that fails.
   static func write(_ text: String, to name: String) -> String? {
     let path = "\(directory)/\(name)"
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -31,7 +31,7 @@ public enum Golden {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     } catch {
-      return "\(path) cannot be written: \(error)"
+      return "cannot write \(path): \(error)"
     }
     return nil
   }

@@ -1,23 +1,25 @@
 import Synchronization
 public import Testing
 
-/// Expects that `text`, which people see, is a sentence that the running test has in its module's golden file,
-/// `Tests/Goldens/<Module>/sentences.txt`.
+/// Expects that the golden file of the running test's module, `Tests/Goldens/<Module>/sentences.txt`, has `text`, a sentence that
+/// users see, under
+/// the test's heading.
 ///
-/// ``String/masked`` masks ports, temporary folders and process numbers; `⋯` in the file stands for any text. If `PREWARM_UPDATE_GOLDENS`
-/// is set, what isn't in the file is written under the heading of each test that runs, and what wasn't seen is removed; look at the
-/// difference before committing it.
+/// ``String/masked`` masks ports, temporary folders and process numbers; `⋯` in the file stands for any text. If
+/// `PREWARM_UPDATE_GOLDENS` is set,
+/// new sentences are written under the heading of each test that runs, and missing ones are removed; review the diff before
+/// committing it.
 ///
 /// - Parameters:
 ///   - text: A sentence, or a text of several lines.
-///   - label: Tells the sentences of one test apart: its argument, for example.
+///   - label: Distinguishes the sentences of one test, for example its argument.
 public func expectGolden(_ text: String?, for label: String? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
   guard let text, !text.isEmpty else {
-    Issue.record("nothing was said\(label.map { " of '\($0)'" } ?? "")", sourceLocation: sourceLocation)
+    Issue.record("the text is empty\(label.map { " for '\($0)'" } ?? "")", sourceLocation: sourceLocation)
     return
   }
   guard let test = Test.current else {
-    Issue.record("'\(text)' was seen outside of a test", sourceLocation: sourceLocation)
+    Issue.record("expectGolden was called with '\(text)' outside a test", sourceLocation: sourceLocation)
     return
   }
   let place = test.sourceLocation
@@ -29,13 +31,13 @@ public func expectGolden(_ text: String?, for label: String? = nil, sourceLocati
   if let problem { Issue.record("\(problem)", sourceLocation: sourceLocation) }
 }
 
-/// The golden files, each read with the first of its sentences.
+/// The golden files read so far.
 private let goldenSentences = Mutex<[String: GoldenModule]>([:])
 
 private struct GoldenModule {
   let name: String
   var file: SentenceFile
-  /// The lines before an update of the headings that it has written anew.
+  /// The previous lines of headings that an update has rewritten.
   var renewed: [String: Set<String>] = [:]
 
   init(name: String) {
@@ -48,7 +50,7 @@ private struct GoldenModule {
       return file.problem(with: sentence, under: heading).map { "Tests/Goldens/\(name)/sentences.txt: \($0)" }
     }
     if renewed[heading] == nil { renewed[heading] = file.sections.updateValue([], forKey: heading) ?? [] }
-    // A line that holds the sentence stays as it is: what varies in it is known.
+    // Keep a golden line that matches the sentence, since it may contain `⋯`.
     let line = renewed[heading]!.first(where: sentence.isHeld) ?? sentence.line
     guard file.sections[heading, default: []].insert(line).inserted else { return nil }
     return Golden.write(file.text, to: "\(name)/sentences.txt")
@@ -56,7 +58,8 @@ private struct GoldenModule {
 }
 
 extension String {
-  /// This text without what differs from run to run: temporary folders, the project's folder, ports on loopback and process numbers.
+  /// This text without parts that differ between runs: temporary folders, the project's folder, ports on loopback and process
+  /// numbers.
   package var masked: String {
     replacing(#/(/[^/\s'"]+)*/prewarm-test-\w{6}/#, with: "TMP")
       .replacing(Golden.project, with: "PROJECT/")
@@ -66,15 +69,15 @@ extension String {
       .replacing(#/\bprocess \d+\b/#, with: "process PID")
   }
 
-  /// This text, cut after 120 characters.
+  /// This text, shortened to 120 characters.
   fileprivate var shortened: String { count > 120 ? "\(prefix(120))… (\(count) characters)" : self }
 
-  /// This text without how long something took and how fast it went: `0.4 s`, `12 ms`, `24/s`.
+  /// This text without durations and speeds: `0.4 s`, `12 ms`, `24/s`.
   public var timeless: String {
     replacing(#/<?\d[\d,.]*( min)? ?(\w*B/s|/s|ms|s|µs|min|h)\b/#, with: "TIME").replacing(#/TIME TIME/#, with: "TIME")
   }
 
-  /// The lines that contain `words`, such as a URL or a path; empty if none does.
+  /// The lines that contain `words`, such as a URL or path; empty if none does.
   public func lines(with words: String) -> String {
     split(separator: "\n").filter { $0.contains(words) }.joined(separator: "\n")
   }

@@ -1,11 +1,10 @@
 public import ImageCoding
 public import ImagePrimitives
 
-/// A coder that reads JPEG as the standard one does, but for what a test has it do otherwise.
+/// A coder that decodes JPEG like the standard one, except for functions that a test overrides.
 public protocol JPEGReading: ImageCoder {}
 
 extension JPEGReading {
-  /// JPEG alone.
   public func canDecode(_ format: ImageFormat) -> Bool { format == .jpeg }
 
   /// The standard coder's header.

@@ -1,15 +1,15 @@
 public import ImagePrimitives
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test moves it.
 public final class ManualClock: Sendable {
   private let elapsed = Mutex(Duration.zero)
   private let start: Timestamp
 
-  /// A clock that shows `start` on the calendar and zero on the monotonic clock.
+  /// A clock with the calendar time `start` and a monotonic time of zero.
   public init(start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) { self.start = start }
 
-  /// Moves both clocks on by `duration`.
+  /// Advances both clocks by `duration`.
   public func advance(by duration: Duration) { elapsed.withLock { $0 += duration } }
 
   /// This clock as a source of time.

@@ -1,18 +1,18 @@
 import Foundation
 public import Glibc
 
-/// What a process holds now, from `/proc`: for tests that look for leaks.
+/// A process's current resources, from `/proc`, for tests that look for leaks.
 public struct ProcessUsage: Sendable, Equatable {
-  /// The open descriptors. For this process, the one that counts is left out.
+  /// The number of open descriptors. For this process, the one used for counting is excluded.
   public let descriptors: Int
-  /// The threads.
+  /// The number of threads.
   public let threads: Int
   /// The resident memory in bytes (VmRSS).
   public let residentBytes: Int
-  /// The most resident memory there ever was, in bytes (VmHWM).
+  /// The peak of resident memory, in bytes (VmHWM).
   public let peakResidentBytes: Int
 
-  /// Of the process with that id, by default this one; nil where there is none.
+  /// The usage of the process with that ID, by default this one; nil if it doesn't exist.
   public init?(of processID: pid_t = getpid()) {
     guard
       let status = readFile("/proc/\(processID)/status"),

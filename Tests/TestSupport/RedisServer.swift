@@ -1,29 +1,28 @@
 import Glibc
 import Synchronization
 
-/// A redis-server of a test's own, in a folder of its own, which writes every change to its disk before it answers.
+/// A redis-server for one test, in its own folder, which writes every change to disk before it responds.
 ///
-/// Started again it holds what it held. It is killed when the last reference goes.
+/// It keeps its data when restarted. It is killed when the last reference is released.
 public final class RedisServer: Sendable {
   /// An address of this machine that nothing else uses.
   public let host: String
-  /// The port.
   public let port = 6379
-  /// Where its data are.
+  /// The folder of its data.
   public let folder = TemporaryDirectory()
 
   private let settings: [String]
   private let command: Mutex<Command?>
 
-  /// Starts a server and waits until it takes commands.
+  /// Starts a server and waits until it accepts commands.
   ///
   /// - Parameters:
   ///   - settings: Further arguments, such as `["--maxmemory", "8mb"]`.
   ///   - password: That of the default user; none by default.
   ///   - users: Lines of an ACL file, such as `user me on >secret ~* +@all`; none by default.
-  /// - Throws: ``WaitTimeout`` with what the server said.
+  /// - Throws: ``WaitTimeout`` with the server's output.
   public init(settings: [String] = [], password: String? = nil, users: [String] = []) async throws {
-    // All of 127.0.0.0/8 is this machine, so that servers need not share ports, nor lose theirs while they restart.
+    // All of 127.0.0.0/8 is this machine, so servers needn't share ports and keep theirs while they restart.
     let parts = (0..<3).map { _ in Int.random(in: 2...253) }.map(String.init)
     host = "127." + parts.joined(separator: ".")
     var all = ["--bind", host, "--port", String(port), "--dir", folder.path, "--save", ""]
@@ -40,17 +39,17 @@ public final class RedisServer: Sendable {
   /// Its address, without user and password.
   public var url: String { "redis://\(host):\(port)" }
 
-  /// Starts it again after ``stop()`` or ``kill()``, with the data that it had.
+  /// Starts it again after ``stop()`` or ``kill()``, with its previous data.
   public func start() async throws {
     let started = try Command("/usr/bin/env", ["redis-server"] + settings)
     command.withLock { $0 = started }
     try await started.waitForOutput("Ready to accept connections")
   }
 
-  /// Ends it as a shutdown of the machine does.
+  /// Ends it like a shutdown of the machine.
   public func stop() async throws { try await end(SIGTERM) }
 
-  /// Ends it as a crash does.
+  /// Ends it like a crash.
   public func kill() async throws { try await end(SIGKILL) }
 
   /// Kills it and starts it again.
@@ -59,10 +58,9 @@ public final class RedisServer: Sendable {
     try await start()
   }
 
-  /// Lets it stand still, so that it neither answers nor refuses, until ``resume()``.
+  /// Suspends it until ``resume()``, so that it neither responds nor refuses connections.
   public func pause() { command.withLock { $0 }?.send(SIGSTOP) }
 
-  /// Lets it go on.
   public func resume() { command.withLock { $0 }?.send(SIGCONT) }
 
   private func end(_ signal: Int32) async throws {

@@ -1,8 +1,8 @@
 extension SampleImages {
-  /// Writes JPEGs with the numbers 0…`count`-1 below `folder`, a thousand a folder.
+  /// Writes JPEGs with the numbers 0…`count`-1 below `folder`, a thousand per subfolder.
   ///
-  /// - Parameter padding: As of ``jpeg(_:padding:base:)``.
-  /// - Returns: Their paths below `folder`, in order, such as `003/003141.jpg`.
+  /// - Parameter padding: As in ``jpeg(_:padding:base:)``.
+  /// - Returns: Their paths relative to `folder`, in order, such as `003/003141.jpg`.
   @discardableResult
   public static func writeTree(_ count: Int, in folder: TemporaryDirectory, padding: Int = 0) -> [String] {
     (0..<count).map { number in
@@ -12,7 +12,7 @@ extension SampleImages {
     }
   }
 
-  /// The text of a manifest: a URL a line, each a path below `base`, such as `http://127.0.0.1:8080`.
+  /// The text of a manifest with one URL per line, each a path below `base`, such as `http://127.0.0.1:8080`.
   public static func manifest(of paths: some Sequence<String>, base: String) -> String {
     paths.map { "\(base)/\($0)\n" }.joined()
   }

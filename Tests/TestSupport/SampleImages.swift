@@ -1,8 +1,8 @@
 import Foundation
 
-/// Small valid images, as many as a test wants, each with bytes of its own.
+/// Small valid images in any number, each with different bytes.
 ///
-/// Each is a base image with its number in a comment, so that making one costs hardly more than writing it.
+/// Each is a base image with its number in a comment, so that creating one is hardly more work than writing it.
 public enum SampleImages {
   /// A valid JPEG of 32 × 24 pixels and 340 bytes.
   public static let baseJPEG: [UInt8] = decoded(
@@ -14,16 +14,16 @@ public enum SampleImages {
     """
   )
 
-  /// A valid JPEG, distinct for each number: the base with comment segments (COM) after its first marker.
+  /// A valid JPEG, different for each number: the base with comment segments (COM) after its first marker.
   ///
-  /// - Parameter padding: So many zeros more in comments, for a body of a wanted size.
+  /// - Parameter padding: The number of additional zeros in comments, to reach a certain size.
   public static func jpeg(_ number: Int, padding: Int = 0, base: [UInt8] = baseJPEG) -> [UInt8] {
     var bytes = Array(base[..<2])
     bytes.reserveCapacity(base.count + padding + 64)
     appendComment(Array("image \(number)".utf8), to: &bytes)
     var left = padding
     while left > 0 {
-      // A segment's two bytes of length count themselves (ITU-T T.81, B.1.1.4).
+      // The two bytes of a segment's length count themselves (ITU-T T.81, B.1.1.4).
       let count = min(left, 65_533)
       appendComment([UInt8](repeating: 0, count: count), to: &bytes)
       left -= count
@@ -31,22 +31,22 @@ public enum SampleImages {
     return bytes + base[2...]
   }
 
-  /// A valid PNG, distinct for each number: the base with a tEXt chunk after its header; by default 32 × 24 black pixels.
+  /// A valid PNG, different for each number: the base with a tEXt chunk after its header; by default 32 × 24 black pixels.
   public static func png(_ number: Int, base: [UInt8] = basePNG) -> [UInt8] {
-    // The signature and IHDR take 33 bytes always (PNG specification, 5.2 and 11.2.1).
+    // The signature and IHDR always have 33 bytes (PNG specification, 5.2 and 11.2.1).
     Array(base[..<33]) + pngChunk("tEXt", "Comment\0image \(number)".utf8) + base[33...]
   }
 
   /// A valid PNG of 32 × 24 black pixels.
   public static let basePNG: [UInt8] = makePNG(width: 32, height: 24)
 
-  /// A PNG whose header tells that size, over the pixels of a single one.
+  /// A PNG whose header declares that size, but which has a single pixel.
   public static func lyingPNG(width: UInt32, height: UInt32) -> [UInt8] {
     let honest = makePNG(width: 1, height: 1)
     return Array(honest[..<8]) + pngChunk("IHDR", bigEndian(width) + bigEndian(height) + [8, 0, 0, 0, 0]) + honest[33...]
   }
 
-  /// A valid greyscale PNG of that size, all black, in one stored block; at most 65,535 bytes of pixels and row starts.
+  /// A valid greyscale PNG of that size, all black, in one stored block, which limits pixels and row starts to 65,535 bytes.
   public static func makePNG(width: Int, height: Int) -> [UInt8] {
     let pixels = [UInt8](repeating: 0, count: (width + 1) * height)
     precondition(pixels.count <= 65_535, "one stored block holds no more")
@@ -54,7 +54,7 @@ public enum SampleImages {
     header += [8, 0, 0, 0, 0]
     let count = UInt16(pixels.count)
     var stored: [UInt8] = [0x78, 0x01, 0x01, UInt8(count & 0xff), UInt8(count >> 8), UInt8(~count & 0xff), UInt8(~count >> 8)]
-    // The Adler-32 of n zeros is n mod 65521 above 1 (RFC 1950, section 8.2).
+    // The Adler-32 of n zeros is n mod 65521 in the high half and 1 in the low half (RFC 1950, section 8.2).
     stored += pixels + bigEndian(UInt32(pixels.count % 65_521) << 16 | 1)
     return [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
       + pngChunk("IHDR", header) + pngChunk("IDAT", stored) + pngChunk("IEND", [UInt8]())
@@ -74,7 +74,7 @@ public enum SampleImages {
   private static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
 
   private static func decoded(_ base64: String) -> [UInt8] {
-    guard let data = Data(base64Encoded: base64) else { fatalError("the base image is no Base64") }
+    guard let data = Data(base64Encoded: base64) else { fatalError("the base image isn't valid Base64") }
     return Array(data)
   }
 }

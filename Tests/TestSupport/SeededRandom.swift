@@ -1,11 +1,10 @@
-/// A random generator that gives the same numbers for the same seed: SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
+/// A random generator that returns the same numbers for the same seed: SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Starts at `seed`, which a failing test should print.
+  /// Starts with `seed`, which a failing test should print.
   public init(seed: UInt64) { state = seed }
 
-  /// The next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
@@ -14,7 +13,6 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// So many random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 56) }
   }

@@ -1,4 +1,4 @@
-/// A sentence as a golden file holds it.
+/// A sentence in a golden file.
 package struct Sentence {
   package let text: String
   package let label: String?
@@ -8,16 +8,17 @@ package struct Sentence {
     self.label = label
   }
 
-  /// The sentence as a line, `- sentence` or `- [label] sentence`. Further lines of it follow behind `  |`; control characters
-  /// and line feeds of the label are escaped.
+  /// The sentence as a line, `- sentence` or `- [label] sentence`. Its further lines follow `  |`; control characters, and line
+  /// feeds of the label,
+  /// are escaped.
   package var line: String {
     "- " + escaped((label.map { "[\($0.replacing("\n", with: "\\n"))] " } ?? "") + text)
   }
 
-  /// The line up to the sentence.
+  /// The line's part before the sentence.
   fileprivate var start: String { String(line.dropLast(escaped(text).count)) }
 
-  /// Whether `golden`, a line of a golden file, is this sentence; `⋯` in it stands for any text.
+  /// Whether `golden`, a line of a golden file, matches this sentence; `⋯` in it stands for any text.
   package func isHeld(by golden: String) -> Bool {
     if golden == line { return true }
     guard golden.contains("⋯"), golden.hasPrefix(start) else { return false }
@@ -45,7 +46,7 @@ package struct Sentence {
   }
 }
 
-/// The sentences of a module, sorted, under a heading for each of its tests.
+/// The sorted sentences of a module, under a heading for each of its tests.
 package struct SentenceFile {
   /// The lines by heading.
   package var sections: [String: Set<String>] = [:]
@@ -79,10 +80,10 @@ package struct SentenceFile {
       .joined(separator: "\n")
   }
 
-  /// Returns what was seen and what was expected, unless `sentence` is one of those under `heading`.
+  /// Returns the sentence and the expected ones, unless `sentence` is among those under `heading`.
   package func problem(with sentence: Sentence, under heading: String) -> String? {
-    let renewal = "PREWARM_UPDATE_GOLDENS=1 swift test --filter \(heading.split(separator: ".").last ?? "") renews it"
-    guard let section = sections[heading] else { return "no heading '\(heading)' for\n\(sentence.line)\n\(renewal)" }
+    let renewal = "PREWARM_UPDATE_GOLDENS=1 swift test --filter \(heading.split(separator: ".").last ?? "") updates it"
+    guard let section = sections[heading] else { return "heading '\(heading)' is missing for\n\(sentence.line)\n\(renewal)" }
     if section.contains(where: sentence.isHeld(by:)) { return nil }
     let labelled = section.filter { line in
       sentence.label == nil || line.prefix { $0 != "]" } == sentence.line.prefix { $0 != "]" }

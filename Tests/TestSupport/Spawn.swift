@@ -1,13 +1,13 @@
 import Glibc
 
-/// The calls of `spawn.h` that hide behind `_GNU_SOURCE`, so that the Glibc module map leaves them out.
+/// Functions of `spawn.h` that require `_GNU_SOURCE`, so that the Glibc module map lacks them.
 enum Spawn {
   typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
 
-  /// `POSIX_SPAWN_SETSID` of `spawn.h`: the child leads a session of its own, without a controlling terminal.
+  /// `POSIX_SPAWN_SETSID` of `spawn.h`: the child leads a new session without a controlling terminal.
   static let newSession: Int32 = 0x80
 
-  /// The child works in `folder` from here on.
+  /// Sets the child's working folder.
   static func addChangeOfFolder(_ actions: Actions, _ folder: String) {
     let call = symbol(
       "posix_spawn_file_actions_addchdir_np",
@@ -16,7 +16,7 @@ enum Spawn {
     precondition(call(actions, folder) == 0)
   }
 
-  /// The child closes every descriptor from `first` on; nothing of the tests' own sockets leaks into it.
+  /// Closes the child's descriptors from `first`, so that none of the tests' sockets leak into it.
   static func addCloseAll(_ actions: Actions, from first: Int32) {
     let call = symbol("posix_spawn_file_actions_addclosefrom_np", as: (@convention(c) (Actions, Int32) -> Int32).self)
     precondition(call(actions, first) == 0)
@@ -24,12 +24,12 @@ enum Spawn {
 
   private static func symbol<Function>(_ name: String, as type: Function.Type) -> Function {
     // The null handle is RTLD_DEFAULT: the global scope.
-    guard let address = dlsym(nil, name) else { fatalError("this C library has no \(name)") }
+    guard let address = dlsym(nil, name) else { fatalError("this C library lacks \(name)") }
     return unsafeBitCast(address, to: type)
   }
 }
 
-/// Starts `executable` with every signal at its default and unblocked, in a session of its own, after `actions`.
+/// Starts `executable` in a new session with all signals at their default and unblocked, after `actions`.
 func spawn(
   _ executable: String,
   _ arguments: [String],
@@ -56,8 +56,8 @@ func spawn(
   return id
 }
 
-/// A command could not be started.
+/// A command couldn't be started.
 public struct SpawnFailure: Error, CustomStringConvertible {
-  /// The executable and what the system said.
+  /// The executable and the system's error.
   public let description: String
 }

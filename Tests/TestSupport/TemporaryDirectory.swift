@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A folder of a test's own, removed with all it holds when the last reference goes, at the latest when the process ends.
+/// A temporary folder for a test, removed with its contents when the last reference is released, at the latest when the process
+/// ends.
 public final class TemporaryDirectory: Sendable {
-  /// Those that are there: what statics hold is never let go.
+  /// Existing folders, since statics are never released.
   private static let living = Mutex<Set<String>>([])
   private static let removesAtExit: Void = {
     atexit { for path in TemporaryDirectory.living.withLock({ $0 }) { TemporaryDirectory.remove(path) } }
   }()
 
-  /// The absolute path, without a slash at its end.
+  /// The absolute path, without a trailing slash.
   public let path: String
 
-  /// Makes a new folder below `$TMPDIR`, else `/tmp`.
+  /// Creates a new folder in `$TMPDIR`, else in `/tmp`.
   public init() {
     let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/prewarm-test-XXXXXX".utf8CString)
@@ -27,7 +28,7 @@ public final class TemporaryDirectory: Sendable {
   /// The path of `name` in this folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Writes `bytes` as the file `name`, makes the folders it needs, and returns its path.
+  /// Writes `bytes` to the file `name`, creates missing folders, and returns its path.
   @discardableResult
   public func write(_ bytes: some Sequence<UInt8>, to name: String) -> String {
     let path = file(name)
@@ -35,15 +36,15 @@ public final class TemporaryDirectory: Sendable {
     guard let handle = fopen(path, "w") else { fatalError("\(path): \(String(cString: strerror(errno)))") }
     defer { fclose(handle) }
     let bytes = Array(bytes)
-    guard fwrite(bytes, 1, bytes.count, handle) == bytes.count else { fatalError("\(path): cut while writing") }
+    guard fwrite(bytes, 1, bytes.count, handle) == bytes.count else { fatalError("\(path): incomplete write") }
     return path
   }
 
-  /// Writes `text` as the file `name` and returns its path.
+  /// Writes `text` to the file `name` and returns its path.
   @discardableResult
   public func write(_ text: String, to name: String) -> String { write(text.utf8, to: name) }
 
-  /// The bytes of the file `name`; nil where there is none.
+  /// The bytes of the file `name`; nil if it doesn't exist.
   public func read(_ name: String) -> [UInt8]? { readFile(file(name)) }
 
   private func makeFolders(of path: String) {
@@ -63,7 +64,7 @@ public final class TemporaryDirectory: Sendable {
   }
 }
 
-/// The bytes of the file at `path`; nil where it cannot be read.
+/// The bytes of the file at `path`; nil if it can't be read.
 public func readFile(_ path: String) -> [UInt8]? {
   guard let handle = fopen(path, "r") else { return nil }
   defer { fclose(handle) }

@@ -1,15 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// A test waited longer than it should ever have to; what it waited for never came.
+/// A test waited longer than should ever be necessary.
 public struct WaitTimeout: Error, CustomStringConvertible {
   /// What was waited for, and for how long.
   public let description: String
 }
 
-/// A value under a lock that tests may wait on: the way to a sure order of events without sleeping.
+/// A value under a lock that tests can wait on, to order events reliably without sleeping.
 ///
-/// Every change goes through ``withLock(_:)``, which then wakes those whose condition has come true, outside the lock.
+/// Every change uses ``withLock(_:)``, which then wakes waiters whose condition has become true, outside the lock.
 public final class Watched<State: Sendable>: Sendable {
   private struct Watcher {
     let condition: @Sendable (State) -> Bool
@@ -24,13 +24,11 @@ public final class Watched<State: Sendable>: Sendable {
 
   private let guarded: Mutex<Guarded>
 
-  /// Starts with `state`.
   public init(_ state: State) { guarded = Mutex(Guarded(state: state)) }
 
-  /// A copy of the value as it is now.
   public var value: State { guarded.withLock { $0.state } }
 
-  /// Reads or changes the value, then wakes whoever waited for what it has become.
+  /// Reads or changes the value, then wakes waiters whose condition has become true.
   @discardableResult
   public func withLock<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
     let (result, met) = try guarded.withLock { guarded in
@@ -55,7 +53,7 @@ public final class Watched<State: Sendable>: Sendable {
     let semaphore = DispatchSemaphore(value: 0)
     guard let id = watch(Watcher(condition: condition, wake: { _ in semaphore.signal() })) else { return }
     guard semaphore.wait(timeout: .now() + .nanoseconds(timeout.nanoseconds)) == .timedOut, forget(id) != nil else { return }
-    throw WaitTimeout(description: "waited \(timeout) in vain for \(what)")
+    throw WaitTimeout(description: "timed out after \(timeout) waiting for \(what)")
   }
 
   /// Suspends the calling task until `condition` holds; it is called under the lock.
@@ -74,10 +72,10 @@ public final class Watched<State: Sendable>: Sendable {
         self?.forget(id)?.wake(false)
       }
     }
-    guard isMet else { throw WaitTimeout(description: "waited \(timeout) in vain for \(what)") }
+    guard isMet else { throw WaitTimeout(description: "timed out after \(timeout) waiting for \(what)") }
   }
 
-  /// Keeps `watcher` and returns its number; nil where its condition holds already.
+  /// Keeps `watcher` and returns its number; nil if its condition is already true.
   private func watch(_ watcher: Watcher) -> Int? {
     guarded.withLock { guarded in
       if watcher.condition(guarded.state) { return nil }
@@ -87,14 +85,14 @@ public final class Watched<State: Sendable>: Sendable {
     }
   }
 
-  /// Takes a watcher away, so that nobody else wakes it; nil where it was woken already.
+  /// Removes a watcher, so that nothing else wakes it; nil if it was already woken.
   private func forget(_ id: Int) -> Watcher? { guarded.withLock { $0.watchers.removeValue(forKey: id) } }
 }
 
 extension Duration {
-  /// How long tests wait by default for what must come: far longer than a busy machine needs, so that it only ends a wait in vain.
+  /// The default timeout of tests: far longer than a busy machine needs, so it only ends waits for events that never happen.
   public static let patience = Duration.seconds(120)
 
-  /// The whole nanoseconds, as Dispatch counts them.
+  /// Whole nanoseconds, as Dispatch uses them.
   var nanoseconds: Int { Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000) }
 }

@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// The end of a pipe or terminal that a test writes to: one owner, closed once.
+/// The end of a pipe or terminal that a test writes to, with one owner, closed once.
 final class WritingEnd: Sendable {
   private let descriptor: Mutex<Int32?>
 
   init(_ descriptor: Int32?) { self.descriptor = Mutex(descriptor) }
 
-  /// Writes all of `bytes`, as far as the other side takes them; false where it has gone.
+  /// Writes all of `bytes` as fast as the other side reads them; false if that is closed.
   func write(_ bytes: [UInt8]) -> Bool {
     descriptor.withLock { descriptor in
       guard let descriptor else { return false }
@@ -20,7 +20,7 @@ final class WritingEnd: Sendable {
     }
   }
 
-  /// Gives the terminal a size, of which the kernel tells its processes with SIGWINCH.
+  /// Resizes the terminal, for which the kernel sends SIGWINCH to its processes.
   func resize(columns: Int, rows: Int) {
     descriptor.withLock { descriptor in
       guard let descriptor else { return }

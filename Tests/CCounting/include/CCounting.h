@@ -1,17 +1,17 @@
-// What counts instructions: requests to valgrind's tool callgrind, which do nothing where that does not run.
+// Counts instructions by requests to valgrind's tool callgrind, which do nothing without it.
 #ifndef PREWARM_COUNTING_H
 #define PREWARM_COUNTING_H
 
-// Begins to count the instructions of the calling thread, and of no other.
+// Starts counting the instructions of the calling thread only.
 void counting_begin(void);
 
-// Ends it, and has callgrind write a file of what was counted, under `name`.
+// Stops counting and lets callgrind write the counts to a file called `name`.
 void counting_end(const char *name);
 
-// fork(2), which Swift does not offer: 0 in the child, whose heap is as fresh as the parent's.
+// fork(2), which Swift doesn't provide: 0 in the child, whose heap is a copy of the parent's.
 int counting_fork(void);
 
-// Waits for a child to end; 0 where it ended well.
+// Waits for a child to end; 0 if it succeeded.
 int counting_wait(int child);
 
 #endif

@@ -1,10 +1,11 @@
-// A resolver of the tests' own, in place of libc's `getaddrinfo`, `connect` and `getpeername` in a program that links or preloads it.
+// A resolver for tests that replaces libc's `getaddrinfo`, `connect` and `getpeername` in programs that link or preload it.
 #ifndef PREWARM_TEST_RESOLVER_H
 #define PREWARM_TEST_RESOLVER_H
 
-// Has `name` resolve to `answers`: lists of addresses separated by commas, one list a question, separated by semicolons, of which the
-// last repeats. Other names resolve as ever. In a program that preloads this, the variable PREWARM_TEST_RESOLVER has `name=answers`.
+// Makes `name` resolve to `answers`: comma-separated lists of addresses, one list per query, separated by semicolons; the last list
+// repeats.
+// Other names resolve as usual. For programs that preload this, set PREWARM_TEST_RESOLVER to `name=answers`.
 void test_resolver_set(const char *name, const char *answers);
 
-// Where an address of 11.0.0.0/8, which stands for public ones here, is connected to, 127.0.0.1 is instead.
+// Connections to 11.0.0.0/8, which represents public addresses here, go to 127.0.0.1 instead.
 #endif

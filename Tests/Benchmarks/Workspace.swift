@@ -1,16 +1,16 @@
 import Glibc
 import ImagePrimitives
 
-/// Where a benchmark keeps its files, and where the fixtures are.
-struct Workplace {
-  /// A folder that is one benchmark's alone.
+/// The files of a benchmark, and the fixtures.
+struct Workspace {
+  /// A folder for one benchmark only.
   let folder: String
   /// `Tests/Fixtures`.
   let fixtures: String
 
-  /// Makes the folder.
+  /// Creates the folder.
   init(folder: String, fixtures: String) throws {
-    guard mkdir(folder, 0o755) == 0 else { throw Mishap(folder) }
+    guard mkdir(folder, 0o755) == 0 else { throw BenchmarkError(folder) }
     self.folder = folder
     self.fixtures = fixtures
   }
@@ -18,20 +18,20 @@ struct Workplace {
   /// The path of `name` in the folder.
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// Writes a file, and returns its path.
+  /// Writes a file and returns its path.
   func write(_ text: String, to name: String) throws -> String {
     let path = path(name)
-    guard let file = fopen(path, "w") else { throw Mishap(path) }
+    guard let file = fopen(path, "w") else { throw BenchmarkError(path) }
     defer { fclose(file) }
     let bytes = Array(text.utf8)
-    guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw Mishap(path) }
+    guard fwrite(bytes, 1, bytes.count, file) == bytes.count else { throw BenchmarkError(path) }
     return path
   }
 
-  /// The bytes of one of the fixtures' good images.
+  /// The bytes of a fixture in `images/good`.
   func image(_ name: String) throws -> [UInt8] {
     let path = "\(fixtures)/images/good/\(name)"
-    guard let file = fopen(path, "r") else { throw Mishap(path) }
+    guard let file = fopen(path, "r") else { throw BenchmarkError(path) }
     defer { fclose(file) }
     let limit = 1 << 20
     return [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -40,18 +40,18 @@ struct Workplace {
   }
 }
 
-/// Why a benchmark cannot run.
-struct Mishap: Error, CustomStringConvertible {
+/// The reason why a benchmark can't run.
+struct BenchmarkError: Error, CustomStringConvertible {
   let description: String
 
-  /// What the system said of a file.
+  /// The system's error for a file.
   init(_ path: String) { description = "\(path): \(String(cString: strerror(errno)))" }
 
   init(sentence: String) { description = sentence }
 }
 
 extension TimeSource {
-  /// A clock that stands still.
+  /// A clock that never advances.
   static let still = TimeSource(
     monotonic: { MonotonicInstant(nanoseconds: 1_000_000_000) },
     wall: { Timestamp(milliseconds: 1_800_000_000_000) }
