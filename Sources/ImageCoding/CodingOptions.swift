@@ -105,7 +105,10 @@ extension EncodingOptions {
       }
     }
     if let best { return best }
-    throw ImageError(.unencodable, "the image has \(smallest) bytes at the lowest quality, but at most \(maximumBytes) are allowed")
+    throw ImageError(
+      .unencodable,
+      "the image has \(smallest) bytes at the lowest quality, but at most \(maximumBytes) are allowed"
+    )
   }
 }
 

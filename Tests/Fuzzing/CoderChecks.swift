@@ -49,7 +49,10 @@ struct CoderChecks {
   }
 
   private func check(_ image: DecodedImage) {
-    demand(image.pixels.size == image.header.displaySize, "decoded to \(image.pixels.size), displayed as \(image.header.displaySize)")
+    demand(
+      image.pixels.size == image.header.displaySize,
+      "decoded to \(image.pixels.size), displayed as \(image.header.displaySize)"
+    )
     demand(image.header.size.pixels <= Self.limits.maximumPixels, "\(image.header.size) is beyond the limit")
     guard let animation = image.animation else { return }
     demand(animation.frames.count > 1 && animation.frames.count <= Self.limits.maximumFrames, "\(animation.frames.count) frames")

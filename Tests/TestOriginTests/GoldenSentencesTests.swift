@@ -72,6 +72,8 @@ import Testing
         PREWARM_UPDATE_GOLDENS=1 swift test --filter test updates it
         """
     )
-    #expect(file.problem(with: Sentence(text: "plain"), under: "Suite.other")?.hasPrefix("heading 'Suite.other' is missing") == true)
+    #expect(
+      file.problem(with: Sentence(text: "plain"), under: "Suite.other")?.hasPrefix("heading 'Suite.other' is missing") == true
+    )
   }
 }

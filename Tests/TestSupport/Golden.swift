@@ -14,7 +14,9 @@ public enum Golden {
   /// are equal.
   public static func difference(of text: String, from name: String) -> String? {
     if isUpdating { return write(text, to: name) }
-    guard let golden = Golden.text(of: name) else { return "Tests/Goldens/\(name) doesn't exist; PREWARM_UPDATE_GOLDENS=1 creates it" }
+    guard let golden = Golden.text(of: name) else {
+      return "Tests/Goldens/\(name) doesn't exist; PREWARM_UPDATE_GOLDENS=1 creates it"
+    }
     return golden == text ? nil : "\(name): \(firstDifference(golden, text))"
   }
 

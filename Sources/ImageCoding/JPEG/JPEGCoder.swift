@@ -66,7 +66,9 @@ extension JPEGHeader {
   func check(_ limits: DecodingLimits) throws(ImageError) {
     try limits.check(size)
     guard segments > limits.maximumChunks else { return }
-    throw .undecodable("the JPEG file has more than \(limits.maximumChunks) segments before its first scan, the limit for one file")
+    throw .undecodable(
+      "the JPEG file has more than \(limits.maximumChunks) segments before its first scan, the limit for one file"
+    )
   }
 
   /// The memory that libjpeg needs to read the file.

@@ -90,7 +90,9 @@ enum PNGPackedChunks {
       guard let stream = packedStream(of: chunk) else { continue }
       let count = cpng_unpacked_bytes(stream.assumingMemoryBound(to: UInt8.self).baseAddress, stream.count, left)
       guard count <= left else {
-        throw .undecodable("the PNG file's text and profile decompress to more than \(mostBytes) bytes, at its \(chunk.name) chunk")
+        throw .undecodable(
+          "the PNG file's text and profile decompress to more than \(mostBytes) bytes, at its \(chunk.name) chunk"
+        )
       }
       left -= count
     }

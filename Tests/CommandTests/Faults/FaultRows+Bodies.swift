@@ -49,7 +49,13 @@ extension FaultRow {
       keys: full,
       .body(Array(SampleImages.basePNG.dropLast(40)), type: "image/png")
     ),
-    .server("a JPEG of which only the start is one", "undecodable", "is truncated", keys: full, .body(brokenJPEG, type: "image/jpeg")),
+    .server(
+      "a JPEG of which only the start is one",
+      "undecodable",
+      "is truncated",
+      keys: full,
+      .body(brokenJPEG, type: "image/jpeg")
+    ),
     .server("a header of 60,000 × 60,000 pixels", "dimensions", "verify.max-pixels", .body(bomb, type: "image/png")),
     .server("a format that is known and not read", "format", "can't be decoded", .body(bitmap, type: "image/bmp")),
     .server(
