@@ -35,8 +35,7 @@ static inline CURLcode curl_set_prerequest_callback(CURL *easy, curl_prereq_call
 }
 
 // Properties of a transfer: status and error numbers (`long`), byte counts and times (`curl_off_t`), text (owned by libcurl), lists
-// (freed by
-// the caller), and the pointer stored with it.
+// (freed by the caller), and the pointer stored with it.
 static inline CURLcode curl_get_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode curl_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);

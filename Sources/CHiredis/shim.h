@@ -2,8 +2,7 @@
 #include <hiredis/hiredis.h>
 
 // The maximum number of elements of an array in a reply. hiredis 0.14 trusts any length that a server declares, and aborts the
-// process if there
-// isn't enough memory.
+// process if there isn't enough memory.
 enum { REDIS_MAXIMUM_ELEMENTS = 1 << 20 };
 
 #if HIREDIS_MAJOR >= 1

@@ -20,8 +20,7 @@ void cjpeg_check_scan(j_decompress_ptr jpeg, unsigned maximum_scans) {
 }
 
 // Converts CMYK to RGBA in place. JPEGs with four colours store inverted ink, 255 meaning none: Adobe's programs write them so, and
-// as they came
-// first, decoders (of browsers, Pillow) read them so whether or not Adobe's marker is present.
+// as they came first, decoders (of browsers, Pillow) read them so whether or not Adobe's marker is present.
 static void convert_from_cmyk(uint8_t *row, unsigned width) {
   for (unsigned x = 0; x < width; x++, row += 4) {
     unsigned light = row[3];

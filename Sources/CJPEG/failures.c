@@ -53,8 +53,7 @@ static void on_error(j_common_ptr jpeg) {
 }
 
 // Whether rows of blocks will have no data if the data of a scan ends now. A refining scan adds no rows, and after a restart marker
-// data
-// continues.
+// data continues.
 static int rows_are_missing(j_decompress_ptr jpeg) {
   int restarts = jpeg->unread_marker >= JPEG_RST0 && jpeg->unread_marker <= JPEG_RST0 + 7;
   int refines = jpeg->progressive_mode && (jpeg->Ss > 0 || jpeg->Ah > 0);
@@ -62,8 +61,7 @@ static int rows_are_missing(j_decompress_ptr jpeg) {
 }
 
 // libjpeg fills missing data with grey and warns. Here missing rows are an error; invalid codes remain warnings, as in other
-// decoders, since
-// every block has some content.
+// decoders, since every block has some content.
 static void on_message(j_common_ptr jpeg, int level) {
   if (level >= 0) return;
   Failures *failures = failures_of(jpeg);
@@ -72,8 +70,7 @@ static void on_message(j_common_ptr jpeg, int level) {
   failures->manager.num_warnings++;
   if (code == JWRN_JPEG_EOF) {
     // All data may have arrived. If not, JWRN_HIT_MARKER follows as soon as a block has none; but the arithmetic decoder doesn't
-    // report it, and
-    // reads a few bytes ahead.
+    // report it, and reads a few bytes ahead.
     failures->file_ended = 1;
     if (decoder->arith_code && decoder->input_iMCU_row + 1 < decoder->total_iMCU_rows) cjpeg_fail_as_truncated(jpeg);
     return;

@@ -11,8 +11,7 @@
 static inline void linux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 // sync_file_range(2): starts writing a file's dirty pages without waiting. Declared here, since _GNU_SOURCE would change types of
-// the C library
-// to differ from those in the Glibc module.
+// the C library to differ from those in the Glibc module.
 int sync_file_range(int, off_t, off_t, unsigned int);
 static inline int linux_start_writing_back(int file) { return sync_file_range(file, 0, 0, 2 /* SYNC_FILE_RANGE_WRITE */); }
 

@@ -6,8 +6,7 @@ public struct DecodingOptions: Sendable, Hashable {
   /// enlarged.
   public var thumbnail: ImageSize?
   /// The maximum size of one frame's pixels in bytes, at 4 per pixel; larger images are decoded smaller (SDWebImage's
-  /// `scaleDownLargeImages`).
-  /// Nil, the default: unlimited.
+  /// `scaleDownLargeImages`). Nil, the default: unlimited.
   public var maximumBytes: Int?
   /// Whether to decode only the first frame of an animation; false by default.
   public var firstFrameOnly: Bool
@@ -57,8 +56,7 @@ public struct EncodingOptions: Sendable, Hashable {
   /// Whether WebP is lossless; false by default. PNG always is, JPEG never.
   public var isLossless: Bool
   /// The maximum size of the file in bytes; nil, the default: unlimited. The quality is lowered until it fits; if it never does,
-  /// encoding
-  /// throws ``ImageError/Kind/unencodable``.
+  /// encoding throws ``ImageError/Kind/unencodable``.
   public var maximumBytes: Int?
   /// The box that the image must fit in, keeping its aspect ratio; nil, the default: its own size. Images are never enlarged.
   public var maximumSize: ImageSize?
@@ -83,8 +81,7 @@ public struct EncodingOptions: Sendable, Hashable {
 
 extension EncodingOptions {
   /// The file that `encode` returns at the highest quality up to ``quality`` with which it has at most ``maximumBytes``; throws if
-  /// it is too
-  /// large even at the lowest.
+  /// it is too large even at the lowest.
   ///
   /// It assumes that higher quality means a larger file, as is nearly always true, so 8 attempts are enough.
   func fitting(_ encode: (_ quality: Int) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {

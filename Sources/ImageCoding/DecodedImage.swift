@@ -5,8 +5,7 @@ public struct DecodedImage: Sendable, Equatable {
   /// The header of the file.
   public var header: ImageHeader
   /// The pixels, upright: the orientation has been applied, so their size is ``ImageHeader/displaySize`` unless a smaller one was
-  /// requested. For
-  /// an animation, those of the first frame.
+  /// requested. For an animation, those of the first frame.
   public var pixels: PixelBuffer
   /// All frames of an animation; nil for a still image, or if only the first frame was requested.
   public var animation: Animation?
@@ -40,8 +39,7 @@ public struct Animation: Sendable, Equatable {
     }
 
     /// The display time of a frame with a duration of that many milliseconds in the file: values below 11 count as 100, as in
-    /// browsers and
-    /// SDWebImage.
+    /// browsers and SDWebImage.
     public static func duration(milliseconds: Int) -> Duration { .milliseconds(milliseconds < 11 ? 100 : milliseconds) }
   }
 

@@ -7,20 +7,17 @@ public struct DecodingLimits: Sendable, Hashable {
   /// The maximum of width × height; 100,000,000 by default.
   public var maximumPixels: Int
   /// The maximum number of scans of a JPEG; 500 by default, which is TurboJPEG's limit (`TJFLAG_LIMITSCANS`). Large images are
-  /// allowed fewer:
-  /// all scans together may cover 32 times ``maximumPixels``.
+  /// allowed fewer: all scans together may cover 32 times ``maximumPixels``.
   ///
   /// A scan of a progressive JPEG covers the whole image and may be a few bytes long, so a small file could keep a decoder busy for
-  /// minutes.
-  /// Encoders write about 10.
+  /// minutes. Encoders write about 10.
   public var maximumScans: Int
   /// The maximum number of frames of an animation; 5,000 by default.
   public var maximumFrames: Int
   /// The maximum number of chunks, blocks and segments of a file, except those with picture data; 10,000 by default.
   public var maximumChunks: Int
   /// The maximum memory for decoding one file in bytes, including pixels; nil, the default: 16 per pixel of ``maximumPixels``, plus
-  /// 64 MiB for
-  /// rows and tables.
+  /// 64 MiB for rows and tables.
   public var maximumBytes: Int?
   /// The maximum processor time for one file; 60 s by default. It is checked between rows and frames, so the last one may exceed
   /// it.
@@ -146,8 +143,7 @@ struct SpentTime {
 /// reserved.
 ///
 /// An image that needs more than the whole budget waits until nothing else is reserved and then uses all of it;
-/// ``DecodingLimits/maximumBytes``
-/// limits a single image. Reservations must not be nested, or two could wait for each other.
+/// ``DecodingLimits/maximumBytes`` limits a single image. Reservations must not be nested, or two could wait for each other.
 public final class DecodingBudget: Sendable {
   /// The total in bytes.
   public let bytes: Int

@@ -10,10 +10,8 @@ public protocol ImageCoder: Sendable {
   /// Reads the header from the first bytes of a file.
   ///
   /// If `isComplete`, `prefix` is the whole file, and problems that are cheap to detect are reported too: a file shorter than its
-  /// container
-  /// declares, or without its picture. Throws ``ImageError/Kind/needsMoreBytes(minimum:)`` if the header continues beyond a prefix;
-  /// 64 KiB
-  /// are enough for nearly every image.
+  /// container declares, or without its picture. Throws ``ImageError/Kind/needsMoreBytes(minimum:)`` if the header continues beyond
+  /// a prefix; 64 KiB are enough for nearly every image.
   func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader
 
   /// Decodes a complete file to upright pixels, including all frames of an animation unless `options` limit them.
@@ -33,8 +31,7 @@ public protocol ImageCoder: Sendable {
   /// Encodes the image in that format; as an animation if the format and `options` allow it.
   ///
   /// The pixels are upright, and so is the file: it has neither orientation nor profile. If ``canEncode(_:)`` is false for the
-  /// format, it throws
-  /// ``ImageError/Kind/unencodable``.
+  /// format, it throws ``ImageError/Kind/unencodable``.
   func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8]
 
   /// A decoder for a file that is still arriving; nil, the default, if there is none for `format`.
@@ -73,8 +70,7 @@ public protocol ProgressiveDecoder: AnyObject, Sendable {
   func append(_ bytes: UnsafeRawBufferPointer) throws(ImageError)
 
   /// The whole canvas, upright, as far as the bytes so far determine it; each image is better than the previous one. Nil if nothing
-  /// would be
-  /// visible that the previous image lacked.
+  /// would be visible that the previous image lacked.
   func image() throws(ImageError) -> DecodedImage?
 }
 
@@ -149,8 +145,7 @@ extension ImageCoderRegistry {
   }
 
   /// The default format for encoding an image: WebP for an animation; for a still image the format of its file. If no coder encodes
-  /// that, it is
-  /// PNG if a pixel is transparent, and JPEG otherwise.
+  /// that, it is PNG if a pixel is transparent, and JPEG otherwise.
   ///
   /// It examines the pixels, since many files have an unnecessary alpha channel.
   public func encodingFormat(for image: DecodedImage, options: EncodingOptions = EncodingOptions()) -> ImageFormat {

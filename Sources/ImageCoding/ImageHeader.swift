@@ -62,8 +62,7 @@ public struct ICCProfile: Sendable, Hashable {
 
 extension ICCProfile {
   /// Parses a profile that `data` contains or starts with: its name is in the tag `desc`, a textDescriptionType in profiles of
-  /// version 2
-  /// (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022, section 10.15).
+  /// version 2 (ICC.1:2001-04, section 6.5.17) and a multiLocalizedUnicodeType in those of version 4 (ICC.1:2022, section 10.15).
   ///
   /// A truncated or invalid profile has no name, which isn't an error, since profiles aren't applied.
   package init(data: UnsafeRawBufferPointer) {

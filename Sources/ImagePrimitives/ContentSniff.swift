@@ -91,8 +91,7 @@ enum MarkupSniff {
   case svg, html, xml, none
 
   /// Skips a byte order mark, white space, the XML declaration, processing instructions and comments, then examines the document
-  /// type or
-  /// the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
+  /// type or the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
   init(_ bytes: ByteView) {
     var offset = bytes.textStart
     var isXML = false

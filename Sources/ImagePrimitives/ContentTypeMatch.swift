@@ -16,8 +16,7 @@ extension ContentTypeMatch {
   /// Compares a declared `Content-Type` with the format of the bytes.
   ///
   /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
-  /// repeated
-  /// headers, the first counts. A type that is nil or only white space is ``absent``.
+  /// repeated headers, the first counts. A type that is nil or only white space is ``absent``.
   public init(declared: String?, format: ImageFormat) {
     let type = declared.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") } }
     guard let type = type?.trimmed, !type.isEmpty else {

@@ -3,14 +3,12 @@ internal import CXXHash
 /// Counts the URLs per body and host, to find duplicates and placeholders.
 ///
 /// Each body takes a slot of 24 bytes for itself and its first host; further hosts of a body have their own slots, found by body
-/// and host
-/// together. The slot holds the body's first URL; hashes of further URLs are in a set, so that a repeated URL isn't counted twice.
-/// A run
-/// whose images all differ therefore costs one slot per image.
+/// and host together. The slot holds the body's first URL; hashes of further URLs are in a set, so that a repeated URL isn't
+/// counted twice. A run whose images all differ therefore costs one slot per image.
 ///
 /// Memory is limited to 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs by default. Further bodies aren't distinguished any
-/// more, and
-/// ``isComplete`` becomes false. Bodies come from outside, so hashes use a random seed: nobody can choose colliding bodies.
+/// more, and ``isComplete`` becomes false. Bodies come from outside, so hashes use a random seed: nobody can choose colliding
+/// bodies.
 public struct DuplicateIndex: Sendable {
   /// The result of adding a URL of a body.
   public struct Sighting: Sendable, Equatable {

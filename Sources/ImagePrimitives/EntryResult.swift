@@ -18,8 +18,7 @@ public struct EntryResult: Sendable {
   /// Bytes of the image's body; 0 if none was received.
   public var bytes: UInt64
   /// Bytes that this entry added to the cache if they differ from ``bytes``: those of a transformed image, plus the original if it
-  /// is kept
-  /// too, or of a serializer's output. Nil if the body was stored as received, or nothing was stored.
+  /// is kept too, or of a serializer's output. Nil if the body was stored as received, or nothing was stored.
   public var storedBytes: UInt64?
   /// Bytes of bodies received from the network, including failed attempts.
   public var receivedBytes: UInt64
@@ -46,8 +45,7 @@ public struct EntryResult: Sendable {
     /// Sentences about oddities that aren't failures.
     public let warnings: [String]
     /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
-    /// length of the
-    /// whole body. It usually distinguishes images as well as a hash of the whole body.
+    /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
     public let prefixChecksum: Checksum?
 
     public init(

@@ -1,6 +1,5 @@
 /// The reason for a failure, with its values, so that programs can word it with their own names of settings and recognise
-/// unreachable
-/// hosts.
+/// unreachable hosts.
 public indirect enum FailureReason: Sendable, Hashable {
   /// The body has fewer bytes than required.
   case tooFewBytes(Int, minimum: Int)

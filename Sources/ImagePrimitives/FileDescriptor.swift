@@ -60,8 +60,7 @@ package func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
 }
 
 /// Reads from `offset` until `destination` is full or the file ends, and returns the number of bytes; nil if it fails, with the
-/// error in
-/// `errno`.
+/// error in `errno`.
 package func readAll(_ descriptor: Int32, at offset: UInt64, into destination: UnsafeMutableRawBufferPointer) -> Int? {
   var done = 0
   while done < destination.count {

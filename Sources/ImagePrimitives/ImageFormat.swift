@@ -64,8 +64,7 @@ extension ImageFormat {
   /// Detects the format of a file by its first bytes; nil if they have no known signature.
   ///
   /// It examines at most ``prefixLength`` bytes; binary formats need fewer. The signatures come from the formats' specifications:
-  /// ISO 23008-12
-  /// for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text and is recognised by its first element.
+  /// ISO 23008-12 for `ftyp` brands, ISO 18181-2 for JPEG XL. SVG is text and is recognised by its first element.
   public init?(prefix: UnsafeRawBufferPointer) {
     let bytes = ByteView(UnsafeRawBufferPointer(rebasing: prefix.prefix(Self.prefixLength)))
     guard let first = bytes.byte(at: 0) else { return nil }

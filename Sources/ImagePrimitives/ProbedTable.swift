@@ -6,8 +6,7 @@ public protocol ProbedSlot: Sendable {
 /// An open-addressing hash table with linear probing over flat memory; it doubles when three quarters of its slots are used.
 ///
 /// Callers pass hashes and comparisons, so they choose how keys are hashed. Keys from outside need a secret seed, or an attacker
-/// could
-/// choose colliding keys.
+/// could choose colliding keys.
 ///
 /// The table is public because functions with `package` access aren't specialised in other modules.
 public struct ProbedTable<Slot: ProbedSlot>: Sendable {

@@ -101,8 +101,7 @@ extension Duration {
 /// Exponential backoff: the longest wait before each retry doubles up to a maximum.
 ///
 /// The actual wait is a random part of it, so that clients that failed together don't retry together; see "Exponential Backoff and
-/// Jitter" in
-/// the AWS Architecture Blog.
+/// Jitter" in the AWS Architecture Blog.
 public struct Backoff: Sendable, Hashable {
   /// The longest wait before the first retry.
   public var initial: Duration

@@ -71,7 +71,7 @@ final class AuthorityParser {
   private static func appendNormalized(_ host: [UInt8], to bytes: inout [UInt8]) throws(InvalidURL) {
     let start = bytes.count
     bytes.append(contentsOf: host.lazy.map { 65...90 ~= $0 ? $0 | 32 : $0 })
-    let problem = bytes.withUnsafeBytes { bytes -> InvalidURL? in
+    let error = bytes.withUnsafeBytes { bytes -> InvalidURL? in
       let host = bytes[start...]
       if host.first == UInt8(ascii: "[") { return nil }
       guard !host.isEmpty, host.allSatisfy(ByteSet.host.contains) else {
@@ -80,7 +80,7 @@ final class AuthorityParser {
       return HostName.endsInNumber(host) && !HostName.isIPv4Address(host)
         ? InvalidURL(.host, "the host ends in a number but isn't an IPv4 address") : nil
     }
-    if let problem { throw problem }
+    if let error { throw error }
     guard bytes[start] == UInt8(ascii: "[") else { return }
     let address = bytes.withUnsafeBytes { HostName.canonicalIPv6Address($0[(start + 1)...].dropLast()) }
     guard let address else { throw InvalidURL(.host, "the text in brackets isn't an IPv6 address") }
@@ -110,8 +110,8 @@ final class AuthorityParser {
 
 /// Checks of a host in lower case.
 enum HostName {
-  /// Whether the last label is a decimal or hexadecimal number, so that the host must be an IPv4 address
-  /// (WHATWG URL Standard, "ends in a number"): no top-level domain is a number.
+  /// Whether the last label is a decimal or hexadecimal number, so that the host must be an IPv4 address (WHATWG URL Standard,
+  /// "ends in a number"): no top-level domain is a number.
   static func endsInNumber(_ host: Slice<UnsafeRawBufferPointer>) -> Bool {
     var end = host.endIndex
     if end > host.startIndex, host[end - 1] == UInt8(ascii: ".") { end -= 1 }

@@ -98,10 +98,8 @@ private struct PercentDecoded {
 /// Finds user names and passwords, in valid and malformed URLs.
 ///
 /// In a valid URL they end at the `@` before the host. In a malformed one, such as a password with a bare slash, hiding too much is
-/// safer;
-/// but an `@` in a path, as in `photo@2x.png`, isn't a secret. The text may contain further URLs, in a query or a path, or because
-/// it is
-/// a row of some other format.
+/// safer; but an `@` in a path, as in `photo@2x.png`, isn't a secret. The text may contain further URLs, in a query or a path, or
+/// because it is a row of some other format.
 private enum CredentialMask {
   /// All secrets in order of position.
   static func secrets(in text: UnsafeRawBufferPointer) -> [Range<Int>] {

@@ -2,8 +2,7 @@ extension URLNormalizer {
   /// The parts of a URL that is already in normal form; nil if it isn't.
   ///
   /// One pass without allocation. It accepts exactly the URLs that ``normalize(_:relativeTo:into:)`` appends, so both agree on the
-  /// normal
-  /// form.
+  /// normal form.
   public static func parts(ofNormalForm url: UnsafeRawBufferPointer) -> URLParts? {
     guard url.count > 8, url.count <= maximumURLBytes else { return nil }
     return ByteClass.table.withUnsafeBufferPointer { NormalFormScan(url, classes: $0).parts() }

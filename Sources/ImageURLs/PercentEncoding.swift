@@ -101,8 +101,7 @@ extension ByteSet {
   /// The bytes allowed in a path: RFC 3986 section 3.3, and brackets.
   ///
   /// Section 3.3 doesn't allow brackets in a path or query, but they are reserved and browsers don't encode them. If they were
-  /// encoded, a CDN
-  /// that keys images by the URL as sent would return another image.
+  /// encoded, a CDN that keys images by the URL as sent would return another image.
   static let path = userInfo.union(ByteSet("@/[]"))
 
   /// The bytes allowed in a query (RFC 3986 section 3.4), and brackets.

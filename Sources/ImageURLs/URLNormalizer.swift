@@ -61,8 +61,7 @@ public final class URLNormalizer {
   /// Appends the target of a redirect: a `Location`, absolute or relative to the URL that returned it.
   ///
   /// The rules are those of ``normalize(_:relativeTo:into:)``; if the location has a host of its own, it doesn't inherit the user
-  /// name and
-  /// password of `base`.
+  /// name and password of `base`.
   public func resolve(
     _ location: UnsafeRawBufferPointer,
     against base: UnsafeRawBufferPointer,

@@ -1,8 +1,7 @@
 /// The offsets of a normalised URL's parts in its bytes.
 ///
 /// Offsets count from the URL's first byte. They fit in 16 bits, since URLs have at most ``URLNormalizer/maximumURLBytes`` bytes;
-/// this keeps
-/// thousands of entries small.
+/// this keeps thousands of entries small.
 public struct URLParts: Sendable, Hashable {
   /// Whether the scheme is https rather than http.
   public let isSecure: Bool

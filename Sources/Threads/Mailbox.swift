@@ -6,8 +6,8 @@ import Synchronization
 /// Messages from any thread to the owner's thread.
 ///
 /// A batch costs the sender one lock, and one `eventfd` write if the owner sleeps. The owner can also wait for another descriptor
-/// and a
-/// deadline in the same call. If no descriptor is available for the `eventfd`, the owner checks for messages every 10 ms instead.
+/// and a deadline in the same call. If no descriptor is available for the `eventfd`, the owner checks for messages every 10 ms
+/// instead.
 public final class Mailbox<Message: Sendable>: Sendable {
   private struct State {
     var messages: [Message] = []
@@ -58,8 +58,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   /// Sleeps until there are `count` messages, `descriptor` is readable, or `deadline` has passed.
   ///
   /// Only the owner calls this. Without a deadline it may sleep indefinitely. A `count` above 1, the default, saves wake-ups; after
-  /// a
-  /// timeout there may be fewer messages.
+  /// a timeout there may be fewer messages.
   public func wait(
     for count: Int = 1,
     until deadline: MonotonicInstant? = nil,

@@ -3,8 +3,7 @@ import Glibc
 /// State under a mutex that threads can wait on for changes.
 ///
 /// `@unchecked Sendable`: `state` is accessed only while `mutex` is held; a condition variable needs a C mutex at a fixed address,
-/// which
-/// `Mutex` doesn't expose.
+/// which `Mutex` doesn't expose.
 public final class WaitableState<State: Sendable>: @unchecked Sendable {
   /// The waiting threads to wake after a change.
   public enum Wake: Sendable {

@@ -13,7 +13,7 @@ public final class WorkerThread: Sendable {
 
   private let handle: pthread_t
   private let life: Life
-  private let isLetGo = Atomic(false)
+  private let isReleased = Atomic(false)
 
   /// The state that the thread shares with its handle.
   private final class Life: Sendable {
@@ -71,17 +71,16 @@ public final class WorkerThread: Sendable {
 
   /// Waits until the thread has ended; a second call does nothing. On the thread itself it detaches the thread instead.
   public func join() {
-    guard !isLetGo.exchange(true, ordering: .relaxed) else { return }
+    guard !isReleased.exchange(true, ordering: .relaxed) else { return }
     if isCurrent { pthread_detach(handle) } else { pthread_join(handle, nil) }
   }
 
   /// Waits until the thread has ended or `deadline` has passed; returns whether it has ended. If not, and if `letsGo`, the thread
-  /// is
-  /// detached.
+  /// is detached.
   public func join(until deadline: MonotonicInstant, letsGo: Bool) -> Bool {
     while !life.hasEnded.load(ordering: .relaxed) {
       if TimeSource.system.monotonic() >= deadline {
-        if letsGo, !isLetGo.exchange(true, ordering: .relaxed) { pthread_detach(handle) }
+        if letsGo, !isReleased.exchange(true, ordering: .relaxed) { pthread_detach(handle) }
         return false
       }
       usleep(Self.napMicroseconds)
@@ -91,7 +90,7 @@ public final class WorkerThread: Sendable {
   }
 
   // A detached thread frees its own resources.
-  deinit { if !isLetGo.exchange(true, ordering: .relaxed) { pthread_detach(handle) } }
+  deinit { if !isReleased.exchange(true, ordering: .relaxed) { pthread_detach(handle) } }
 }
 
 /// A queue for several threads: each element goes to one of them, oldest first.

@@ -4,8 +4,7 @@ import ImagePrimitives
 import Testing
 
 /// The part of `scripts/agreement` that runs the coders: for each file in a folder, the verdict, the size, and the difference of
-/// its pixels from
-/// those in the file next to it.
+/// its pixels from those in the file next to it.
 @Suite("agreement with another decoder", .enabled(if: Agreement.folder != nil, "run by scripts/agreement"))
 struct AgreementTests {
   @Test("the coders' verdict on each file is written to a report") func writesWhatTheCodersSayOfEachFile() throws {

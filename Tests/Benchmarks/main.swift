@@ -1,8 +1,7 @@
 // Runs benchmarks of inner parts: prewarm-benchmarks FOLDER FIXTURES [NAME…], or lists their names if there are no arguments.
 //
 // FOLDER must be empty; FIXTURES is Tests/Fixtures. Under callgrind, each benchmark writes a file with its counts to the current
-// folder, which
-// `scripts/bench-counts` summarises. Each line of the output has a benchmark's name and number of operations.
+// folder, which `scripts/bench-counts` summarises. Each line of the output has a benchmark's name and number of operations.
 import CCounting
 import Glibc
 

@@ -3,8 +3,7 @@
 #include <string.h>
 
 // Replaces the function of Swift's library if linked in: returns the same numbers in every run, so that hash tables with random
-// seeds are the
-// same too. SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
+// seeds are the same too. SplitMix64 (Steele, Lea, Flood 2014, OOPSLA).
 void swift_stdlib_random(void *buffer, size_t count) {
   static uint64_t state;
   unsigned char *bytes = buffer;

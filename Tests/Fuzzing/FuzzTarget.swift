@@ -3,8 +3,7 @@ import ImageCoding
 import ImagePrimitives
 
 /// The code that a run of libFuzzer tests: a format's coder, the header probe of all formats, the reading of reports, or that of
-/// queue messages
-/// and rows in Redis.
+/// queue messages and rows in Redis.
 ///
 /// One program has all targets, so that the coders are built with sanitizers only once; `PREWARM_FUZZ_TARGET` selects one.
 enum FuzzTarget {

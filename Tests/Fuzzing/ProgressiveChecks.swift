@@ -2,8 +2,7 @@ import ImageCoding
 import ImagePrimitives
 
 /// Appends a file in pieces: the last image must equal the one decoded at once, except for JPEGs whose coding can't be suspended,
-/// or about which
-/// the decoder warned.
+/// or about which the decoder warned.
 struct ProgressiveChecks {
   private let coder: any ImageCoder
   private let format: ImageFormat

@@ -2,8 +2,7 @@ import ImagePrimitives
 import Reports
 
 /// Rows in a queue with workers' results, which anyone with write access to Redis may have written: they are rejected, or counted,
-/// and writing
-/// them again yields the same report.
+/// and writing them again yields the same report.
 struct QueueRowChecks {
   private static let origin = "a result"
 

@@ -19,7 +19,7 @@ import Testing
 
   let directory = TemporaryDirectory()
 
-  private func refusal(access: ImageCache.Access = .readWrite) -> CacheError? {
+  private func rejection(access: ImageCache.Access = .readWrite) -> CacheError? {
     do throws(CacheError) {
       _ = try makeCache(directory, access: access)
       return nil
@@ -59,7 +59,7 @@ import Testing
     directory.write(text, to: "default/VERSION")
     let found = text.split(separator: "\n").first.map(String.init) ?? ""
     for access in [ImageCache.Access.readOnly, .readWrite] {
-      #expect(refusal(access: access) == .wrongVersion(path: directory.file("default"), found: found, supported: 1))
+      #expect(rejection(access: access) == .wrongVersion(path: directory.file("default"), found: found, supported: 1))
     }
     #expect(directory.read("default/index.mdb") == index)
     #expect(directory.read("default/VERSION") == Array(text.utf8))
@@ -68,7 +68,7 @@ import Testing
   @Test("an index without a version is rejected") func noVersion() throws {
     _ = try makeCache(directory)
     unlink(directory.file("default/VERSION"))
-    #expect(refusal() == .wrongVersion(path: directory.file("default"), found: nil, supported: 1))
+    #expect(rejection() == .wrongVersion(path: directory.file("default"), found: nil, supported: 1))
   }
 
   @Test("a truncated index is rejected before it is mapped", arguments: [-1, 100, 4096, 8192, 100_000])
@@ -92,7 +92,7 @@ import Testing
   @Test("a file that isn't an index is rejected") func whatIsNoIndexIsRefused() throws {
     directory.write("1\n", to: "default/VERSION")
     directory.write([UInt8](repeating: 7, count: 10_000), to: "default/index.mdb")
-    guard case .damaged? = refusal() else {
+    guard case .damaged? = rejection() else {
       Issue.record("not rejected as damaged")
       return
     }
@@ -134,7 +134,7 @@ import Testing
     }
     #expect(try makeCache(directory).isFresh("new"))
     directory.write(whole.prefix((written - 1) * pageBytes), to: "default/index.mdb")
-    guard case .cut? = refusal() else {
+    guard case .cut? = rejection() else {
       Issue.record("not rejected as truncated")
       return
     }
@@ -161,9 +161,9 @@ import Testing
     #expect(throws: deleted) { _ = try cache.makeBlobWriter() }
     #expect(files(below: directory.path) == [], "nothing is recreated")
 
-    let anew = try makeCache(directory)
-    try anew.put("new", body(10))
-    #expect(try anew.present(["small", "new"]) == ["new"])
+    let reopened = try makeCache(directory)
+    try reopened.put("new", body(10))
+    #expect(try reopened.present(["small", "new"]) == ["new"])
   }
 
   private func removeFolder(_ name: String) throws {
@@ -192,10 +192,10 @@ import Testing
     lock.l_len = 1
     let setOpenFileLock: Int32 = 37
     #expect(fcntl(file, setOpenFileLock, &lock) == 0)
-    #expect(refusal() == .foreignProcessNamespace(path: directory.file("default")))
+    #expect(rejection() == .foreignProcessNamespace(path: directory.file("default")))
     lock.l_type = Int16(F_UNLCK)
     #expect(fcntl(file, setOpenFileLock, &lock) == 0)
-    #expect(refusal() == nil)
+    #expect(rejection() == nil)
   }
 
   @Test("every error says where it happened and what to do") func everySentenceSaysWhereAndWhatToDo() {

@@ -15,14 +15,14 @@ final class TemporaryMount {
     return (try? TemporaryMount(byteCount: 1 << 16)) != nil
   }()
 
-  struct Refused: Error {}
+  struct MountError: Error {}
 
   init(byteCount: Int) throws {
-    guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=\(byteCount)", "tmpfs", directory.path) == 0 else { throw Refused() }
+    guard try run("/bin/mount", "-t", "tmpfs", "-o", "size=\(byteCount)", "tmpfs", directory.path) == 0 else { throw MountError() }
   }
 
   func makeReadOnly() throws {
-    guard try run("/bin/mount", "-o", "remount,ro", directory.path) == 0 else { throw Refused() }
+    guard try run("/bin/mount", "-o", "remount,ro", directory.path) == 0 else { throw MountError() }
   }
 
   deinit { umount2(directory.path, Int32(MNT_DETACH)) }
@@ -57,8 +57,7 @@ final class TemporaryMount {
   @Test("a read-only mount is read without a lock file", .mounting) func readOnlyMount() async throws {
     let mount = try TemporaryMount(byteCount: 4 << 20)
     // Write in a separate process: while a process that other tests start shares this one's writable files, the kernel doesn't make
-    // their mount
-    // read-only.
+    // their mount read-only.
     await #expect(processExitsWith: .success) { [path = mount.directory.path as String] in
       let cache = try openCache(path)
       try cache.put("small", body(10))
@@ -124,7 +123,7 @@ final class TemporaryMount {
       var reported: [CacheError] = []
       try Array("https://h/secret".utf8).withBytes { (url) throws(CacheError) in
         #expect(try !folder.contains(url: url) { reported.append($0) })
-        #expect(try folder.body(ofURL: url, maximumBytes: 100) { told.append($0) } == nil)
+        #expect(try folder.body(ofURL: url, maximumBytes: 100) { reported.append($0) } == nil)
       }
       #expect(reported == [error, error])
       try Array("https://h/readable".utf8).withBytes { (url) throws(CacheError) in

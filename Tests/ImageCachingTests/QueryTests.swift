@@ -23,7 +23,7 @@ final class TransactionCounter: Sendable {
 }
 
 /// Queries whose only thread is blocked until released.
-struct HeldQueries {
+struct BlockedQueries {
   let queries = CacheQueries(threads: 1)
   private let gate = DispatchSemaphore(value: 0)
 
@@ -39,7 +39,7 @@ struct HeldQueries {
     for await _ in started {}
   }
 
-  func letGo() { gate.signal() }
+  func release() { gate.signal() }
 }
 
 @Suite struct QueryTests {
@@ -54,7 +54,7 @@ struct HeldQueries {
     let cost = counter.count
     _ = try cache.data(forIdentity: a)
     let before = counter.count
-    let held = HeldQueries()
+    let held = BlockedQueries()
     await held.hold()
     let asked = AsyncImageCache(cache, on: held.queries)
     let queries = (0..<3).map { _ in Task { [a] in try await asked.query(a) } }
@@ -62,7 +62,7 @@ struct HeldQueries {
     for query in queries { await #expect(throws: CancellationError.self) { try await query.value } }
     #expect(counter.count == before)
 
-    held.letGo()
+    held.release()
     #expect(try await asked.query(a)?.bytes == body(10), "the next one follows all of them")
     #expect(counter.count == before + (before - cost))
   }

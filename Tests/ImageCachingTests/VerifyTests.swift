@@ -29,9 +29,9 @@ import Testing
   @Test("a verification reads every body, and reports and removes damaged ones") func repairs() throws {
     let names = try damage()
     let cache = try makeCache(directory)
-    var told: [String: CachedBody.Damage] = [:]
-    let result = try cache.verify { told[String(decoding: $0.shownURL, as: UTF8.self)] = $1 }
-    #expect(told == ["large": .wrongChecksum, "small": .wrongChecksum])
+    var reported: [String: CachedBody.Damage] = [:]
+    let result = try cache.verify { reported[String(decoding: $0.shownURL, as: UTF8.self)] = $1 }
+    #expect(reported == ["large": .wrongChecksum, "small": .wrongChecksum])
     #expect(result.entries == 603 && result.bytes == 460_000)
     #expect(result.damaged == 2 && result.removed == 2 && result.sweptBlobs == 1)
     #expect(try cache.present(names) == ["good", "good 0", "good 599"])

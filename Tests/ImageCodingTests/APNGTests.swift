@@ -168,26 +168,26 @@ import Testing
       $0.frame(4, 2)
       $0.data(4, 2, Self.green)
     }
-    func expectRefusal(_ bytes: [UInt8], _ sentence: String) {
+    func expectRejection(_ bytes: [UInt8], _ sentence: String) {
       for error in [imageError { try Standard.decode(bytes) }, imageError { try Standard.prove(bytes) }] {
         #expect(error?.kind == .undecodable && error?.message.contains(sentence) == true, "\(error?.message ?? "no error")")
       }
     }
-    expectRefusal(Array(sound.unended.dropLast(20)), "the PNG file is truncated")
+    expectRejection(Array(sound.unended.dropLast(20)), "the PNG file is truncated")
     var twoFrames = animation(2) {
       $0.frame(4, 2)
       $0.data(4, 2, Self.blue)
     }
-    expectRefusal(twoFrames.unended, "the PNG file is truncated: it has 2 of 3 frames and no IEND chunk")
+    expectRejection(twoFrames.unended, "the PNG file is truncated: it has 2 of 3 frames and no IEND chunk")
     // Data that doesn't match its frame control.
     twoFrames.frame(4, 2)
     twoFrames.data(4, 1, Self.green)
-    expectRefusal(twoFrames.file, "libpng: Not enough image data")
+    expectRejection(twoFrames.file, "libpng: Not enough image data")
     for name in ["fdAT", "fcTL"] {
       var bytes = sound.file
       let last = try #require(bytes.indices.dropLast(4).last { bytes[$0...].starts(with: name.utf8) })
       bytes[last + 10] ^= 1
-      expectRefusal(bytes, "\(name) chunk at byte \(last - 4) has a wrong checksum (CRC)")
+      expectRejection(bytes, "\(name) chunk at byte \(last - 4) has a wrong checksum (CRC)")
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("broken GIFs") struct BrokenGIFTests {
   /// The error of decoding, which must equal that of verifying.
-  private func refusal(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
+  private func rejection(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
     #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
     return error
@@ -38,7 +38,7 @@ import Testing
     var gif = GIFMaker(width: 4, height: 1)
     gif.descriptor(width: 4, height: 1)
     gif.codes(codes)
-    let error = refusal(codes == [0, 1] ? Array(gif.bytes.dropLast(2)) : gif.finished)
+    let error = rejection(codes == [0, 1] ? Array(gif.bytes.dropLast(2)) : gif.finished)
     #expect(error?.kind == .undecodable)
     #expect(error?.message == "giflib: \(words), in frame 1")
   }
@@ -57,7 +57,7 @@ import Testing
     var gif = GIFMaker(width: 1, height: 1)
     gif.descriptor(width: 1, height: 1)
     gif.codes([4, 0, 5], size: size)
-    let error = refusal(gif.finished)
+    let error = rejection(gif.finished)
     #expect(error?.kind == .undecodable && error?.message.hasPrefix("giflib: ") == true, "\(String(describing: error))")
   }
 
@@ -74,7 +74,7 @@ import Testing
         #expect(try warnings(bytes).count == 2, "\(length)")
         #expect(try warnings(bytes).first?.hasPrefix("giflib: the file ends after the pixels of frame ") == true, "\(length)")
       } else {
-        #expect(refusal(bytes)?.kind == .undecodable, "\(length)")
+        #expect(rejection(bytes)?.kind == .undecodable, "\(length)")
       }
     }
   }
@@ -83,7 +83,7 @@ import Testing
   func announcedFrame() {
     var gif = twoFrames()
     gif.control()
-    expectGolden(refusal(gif.bytes)?.message)
+    expectGolden(rejection(gif.bytes)?.message)
     #expect(throws: Never.self) { try Standard.prove(gif.finished) }
   }
 
@@ -96,7 +96,7 @@ import Testing
     var first = GIFMaker(width: 1, height: 1)
     first.append([0])
     first.picture([0], width: 1)
-    expectGolden(refusal(first.finished)?.message)
+    expectGolden(rejection(first.finished)?.message)
   }
 
   @Test("data after the trailer is ignored")
@@ -108,26 +108,26 @@ import Testing
   func noSize(width: Int, height: Int) {
     var first = GIFMaker(width: 0, height: 0)
     first.picture([0], width: width, height: height)
-    expectGolden(refusal(first.finished)?.message)
+    expectGolden(rejection(first.finished)?.message)
     var second = GIFMaker(width: 2, height: 2)
     second.picture([0, 0, 0, 0], width: 2)
     second.picture([0], width: width, height: height)
-    expectGolden(refusal(second.finished)?.message)
+    expectGolden(rejection(second.finished)?.message)
   }
 
   @Test("many pixels claimed by few bytes are rejected, by screen and by frame")
   func manyPixels() {
     var screen = GIFMaker(width: 65_535, height: 65_535)
     screen.picture([0], width: 1)
-    #expect(refusal(screen.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+    #expect(rejection(screen.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
     var first = GIFMaker(width: 1, height: 1)
     first.picture([0], left: 65_535, top: 65_535, width: 65_535, height: 65_535)
     #expect(try! Standard.header(first.finished).size == ImageSize(width: 131_070, height: 131_070))
-    #expect(refusal(first.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+    #expect(rejection(first.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
     var second = GIFMaker(width: 1, height: 1)
     second.picture([0], width: 1)
     second.picture([0], width: 65_535, height: 65_535)
-    #expect(refusal(second.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
+    #expect(rejection(second.finished)?.kind == .dimensions(maximumPixels: 100_000_000))
   }
 
   @Test("thousands of large frames in few bytes stop at their memory limit")
@@ -140,7 +140,7 @@ import Testing
     #expect(error?.kind == .memory(maximumBytes: 1_667_108_864))
     #expect(throws: Never.self) { try Standard.prove(gif.finished, limits: limits) }
     #expect(throws: Never.self) { try Standard.decode(gif.finished, options: DecodingOptions(firstFrameOnly: true)) }
-    #expect(refusal(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
+    #expect(rejection(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
   }
 
   @Test("the number of blocks is limited")
@@ -148,9 +148,9 @@ import Testing
     var gif = GIFMaker(width: 1, height: 1)
     for _ in 0..<100 { gif.control() }
     gif.picture([0], width: 1)
-    let error = refusal(gif.finished, limits: DecodingLimits(maximumChunks: 100))
+    let error = rejection(gif.finished, limits: DecodingLimits(maximumChunks: 100))
     expectGolden(error?.message)
-    #expect(refusal(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
+    #expect(rejection(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
   }
 
   @Test("a header needs data up to the first frame's descriptor")

@@ -3,20 +3,20 @@ import ImagePrimitives
 import Testing
 
 @Suite("the coder registry") struct ImageCoderRegistryTests {
-  private struct Refusing: ImageCoder {
+  private struct Rejecting: ImageCoder {
     func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
     func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "refused")
+      throw ImageError(.undecodable, "rejected")
     }
     func decode(
       _ bytes: UnsafeRawBufferPointer,
       options: DecodingOptions,
       limits: DecodingLimits
     ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "refused")
+      throw ImageError(.undecodable, "rejected")
     }
     func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> Proof {
-      throw ImageError(.undecodable, "refused")
+      throw ImageError(.undecodable, "rejected")
     }
   }
 
@@ -31,16 +31,16 @@ import Testing
 
   @Test("the coder added last is tried first") func theCoderAddedLastIsAskedFirst() {
     var registry = ImageCoderRegistry.standard
-    registry.add(Refusing())
-    #expect(registry.coder(for: .png) is Refusing)
-    #expect(registry.coder(for: .gif) is Refusing)
+    registry.add(Rejecting())
+    #expect(registry.coder(for: .png) is Rejecting)
+    #expect(registry.coder(for: .gif) is Rejecting)
     #expect(registry.coder(for: .jpeg) is JPEGCoder)
   }
 
   @Test("a removed coder isn't used") func aRemovedCoderIsNotAsked() {
     var registry = ImageCoderRegistry.standard
-    registry.add(Refusing())
-    registry.remove(Refusing.self)
+    registry.add(Rejecting())
+    registry.remove(Rejecting.self)
     #expect(registry.coder(for: .png) is PNGCoder)
     #expect(registry.coder(for: .gif) is GIFCoder)
     registry.remove(GIFCoder.self)

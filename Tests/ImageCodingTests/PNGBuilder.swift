@@ -50,8 +50,7 @@ struct PNGBuilder {
   }
 
   /// A zlib stream with `count` codes of 13 bits that each decompress to 258 zeros: one literal, then matches of the maximum length
-  /// (RFC 1951,
-  /// section 3.2.6).
+  /// (RFC 1951, section 3.2.6).
   static func bomb(_ count: Int) -> [UInt8] {
     var stream: [UInt8] = [0x78, 0x01]
     var (bits, filled) = (UInt32(0), UInt32(0))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("limits of JPEG and PNG") struct StillLimitTests {
   /// The error of decoding, which must equal that of verifying.
-  private func refusal(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
+  private func rejection(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
     let error = imageError { try Standard.decode(bytes, limits: limits) }
     #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
     return error
@@ -24,7 +24,7 @@ import Testing
     }
     let limit = 16 << 20
     #expect(throws: Never.self) { try Standard.prove(file(limit / 258 - 1)) }
-    let error = refusal(file(400 << 20 / 258))
+    let error = rejection(file(400 << 20 / 258))
     #expect(error?.kind == .undecodable)
     expectGolden(error?.message, for: name)
   }
@@ -33,14 +33,14 @@ import Testing
   func chunks() {
     var png = PNGBuilder(width: 2, height: 2)
     png.before = Array(repeatElement(PNGBuilder.chunk("tEXt", [0x61, 0]), count: 20).joined())
-    #expect(refusal(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
-    expectGolden(refusal(png.file(), DecodingLimits(maximumChunks: 19))?.message)
+    #expect(rejection(png.file(), DecodingLimits(maximumChunks: 20)) == nil)
+    expectGolden(rejection(png.file(), DecodingLimits(maximumChunks: 19))?.message)
     png.before = Array(repeatElement(PNGBuilder.chunk("prVt", []), count: 10_001).joined())
-    #expect(refusal(png.file())?.kind == .undecodable)
+    #expect(rejection(png.file())?.kind == .undecodable)
     let flat = FlatJPEG(width: 8, height: 8).bytes
     let comments = Array(repeatElement(FlatJPEG.segment(0xFE, [0x61]), count: 10_001).joined())
-    #expect(refusal(flat, DecodingLimits(maximumChunks: 4)) == nil)
-    expectGolden(refusal(flat[..<2] + comments + flat[2...])?.message)
+    #expect(rejection(flat, DecodingLimits(maximumChunks: 4)) == nil)
+    expectGolden(rejection(flat[..<2] + comments + flat[2...])?.message)
   }
 
   @Test("image data in many pieces is accepted")
@@ -118,6 +118,6 @@ import Testing
     var bytes = FlatJPEG(width: 8, height: 8).bytes
     let frame = try #require(bytes.indices.dropLast().first { bytes[$0] == 0xFF && bytes[$0 + 1] == 0xC0 })
     bytes[frame + 4] = 12
-    expectGolden(refusal(bytes)?.message)
+    expectGolden(rejection(bytes)?.message)
   }
 }

@@ -9,7 +9,7 @@ private func normalForm(_ written: String, base: String? = nil) throws -> String
   return String(decoding: bytes.dropFirst(6), as: UTF8.self)
 }
 
-private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reason? {
+private func rejection(_ written: String, base: String? = nil) -> InvalidURL.Reason? {
   do {
     _ = try normalForm(written, base: base)
     return nil
@@ -104,7 +104,7 @@ private func refusal(_ written: String, base: String? = nil) -> InvalidURL.Reaso
     ]
   )
   func refusals(_ pair: (String, InvalidURL.Reason)) {
-    #expect(refusal(pair.0) == pair.1)
+    #expect(rejection(pair.0) == pair.1)
   }
 
   @Test("a rejection leaves the bytes unchanged") func aRefusalLeavesTheBytesAsTheyWere() {

@@ -4,8 +4,8 @@ public import Glibc
 /// An executable that runs as a separate process, with its input, output and exit status.
 ///
 /// Two threads read its standard output and standard error, so neither pipe can fill up. It leads a new session, has default
-/// handlers for all
-/// signals, and inherits only the first three descriptors. It is killed if the last reference is released before it has ended.
+/// handlers for all signals, and inherits only the first three descriptors. It is killed if the last reference is released before
+/// it has ended.
 public final class Command: Sendable {
   struct State: Sendable {
     var output: [UInt8] = []

@@ -3,8 +3,7 @@ import Glibc
 /// The descriptors between a test and a command: those that the child opens and those that the test keeps.
 struct CommandPlumbing {
   /// The ends that the test keeps: for writing standard input, and for reading standard output and standard error. With a terminal,
-  /// the first is its
-  /// keyboard.
+  /// the first is its keyboard.
   var input: Int32?
   var output: Int32?
   var error: Int32?

@@ -2,13 +2,11 @@ import Synchronization
 public import Testing
 
 /// Expects that the golden file of the running test's module, `Tests/Goldens/<Module>/sentences.txt`, has `text`, a sentence that
-/// users see, under
-/// the test's heading.
+/// users see, under the test's heading.
 ///
 /// ``String/masked`` masks ports, temporary folders and process numbers; `⋯` in the file stands for any text. If
-/// `PREWARM_UPDATE_GOLDENS` is set,
-/// new sentences are written under the heading of each test that runs, and missing ones are removed; review the diff before
-/// committing it.
+/// `PREWARM_UPDATE_GOLDENS` is set, new sentences are written under the heading of each test that runs, and missing ones are
+/// removed; review the diff before committing it.
 ///
 /// - Parameters:
 ///   - text: A sentence, or a text of several lines.

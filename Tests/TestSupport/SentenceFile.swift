@@ -9,8 +9,7 @@ package struct Sentence {
   }
 
   /// The sentence as a line, `- sentence` or `- [label] sentence`. Its further lines follow `  |`; control characters, and line
-  /// feeds of the label,
-  /// are escaped.
+  /// feeds of the label, are escaped.
   package var line: String {
     "- " + escaped((label.map { "[\($0.replacing("\n", with: "\\n"))] " } ?? "") + text)
   }

@@ -2,8 +2,7 @@
 #define CEXPAT_H
 
 // Expat 2.4 or later, with a memory limit per parser: Expat itself keeps names of elements and attributes until the end, and a
-// comment until
-// its end, without a limit. Also iconv, which the Glibc module map lacks.
+// comment until its end, without a limit. Also iconv, which the Glibc module map lacks.
 
 #include <expat.h>
 #include <iconv.h>

@@ -2,8 +2,7 @@
 #define CJPEG_H
 
 // libjpeg-turbo behind calls that each begin and end in C, since libjpeg reports errors by longjmp, which must not cross Swift
-// frames. A call
-// returns a status; the report has the library's message.
+// frames. A call returns a status; the report has the library's message.
 
 #include <stddef.h>
 #include <stdint.h>

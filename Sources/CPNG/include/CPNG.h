@@ -2,8 +2,7 @@
 #define CPNG_H
 
 // libpng behind calls that each begin and end in C, since libpng reports errors by longjmp, which must not cross Swift frames. A
-// call returns a
-// status; the report has the library's message.
+// call returns a status; the report has the library's message.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,8 +76,7 @@ const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t 
 // MARK: Writing
 
 // Writes RGBA pixels as grey, RGB, grey with alpha or RGBA, whichever is the smallest that holds them. The caller must free
-// `*bytes`, which is
-// NULL after a failure. Returns CPNG_TOO_LARGE as soon as the file exceeds `maximum_bytes`.
+// `*bytes`, which is NULL after a failure. Returns CPNG_TOO_LARGE as soon as the file exceeds `maximum_bytes`.
 CPNGStatus cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes,
     uint8_t **bytes, size_t *count, CPNGReport *report);

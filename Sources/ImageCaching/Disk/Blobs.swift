@@ -6,8 +6,7 @@ import Synchronization
 /// The bodies above 256 KiB, one file each.
 ///
 /// Their writer creates them in `blobs/tmp` and keeps them locked; the write transaction that commits their record moves them to
-/// one of 256
-/// folders. So within a write transaction every file in these folders has a record or is unused.
+/// one of 256 folders. So within a write transaction every file in these folders has a record or is unused.
 struct BlobFolder {
   static let temporaryName = "blobs/tmp"
   private static let name = "blobs"
@@ -102,8 +101,7 @@ public final class BlobWriter: @unchecked Sendable {
   }
 
   /// Ends the body. Writing its bytes back to disk starts now, and the commit that stores it syncs them, so that one journal commit
-  /// of the
-  /// file system serves all blobs of a transaction.
+  /// of the file system serves all blobs of a transaction.
   public func finish() throws(CacheError) -> StagedBlob {
     // Only a hint: the sync writes the rest.
     _ = linux_start_writing_back(file.descriptor.number)
@@ -135,11 +133,11 @@ public final class StagedBlob: Sendable {
   }
 
   /// Moves the body to its final path, which becomes visible when the write transaction commits.
-  func place(at name: String) throws(CacheError) { try file.move(to: name) }
+  func move(to name: String) throws(CacheError) { try file.move(to: name) }
 
   func synchronize() throws(CacheError) {
     guard fdatasync(file.descriptor.number) == 0 else {
-      throw saysDiskFull(errno)
+      throw isDiskFull(errno)
         ? .diskFull(path: file.folder.path) : .storingStopped(path: file.folder.path, reason: errorSentence())
     }
   }

@@ -145,7 +145,7 @@ final class CacheFolder: Sendable {
 
   /// The error for a failed write with that error number.
   func writeError(_ number: Int32) -> CacheError {
-    if saysDiskFull(number) { return .diskFull(path: path) }
+    if isDiskFull(number) { return .diskFull(path: path) }
     if number == ENOENT && isDeleted { return .deleted(path: path) }
     if number == EMFILE || number == ENFILE { return .tooManyOpenFiles(path: path) }
     return .cannotWrite(path: path, reason: errorSentence(number))
@@ -193,7 +193,7 @@ enum FileSystemKind {
 }
 
 /// Whether an error number means that there is no space, or none for this user.
-func saysDiskFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT || number == EFBIG }
+func isDiskFull(_ number: Int32) -> Bool { number == ENOSPC || number == EDQUOT || number == EFBIG }
 
 /// The small files that describe a namespace.
 ///

@@ -1,8 +1,7 @@
 public import ImagePrimitives
 
 /// Look-ups within one read transaction, valid during the call of ``ImageCache/read(_:)`` that provides it. Each takes about a
-/// microsecond
-/// and allocates nothing.
+/// microsecond and allocates nothing.
 public struct CacheReader {
   private let transaction: Transaction
   private let tables: Tables
@@ -47,8 +46,7 @@ public struct CacheReader {
   }
 
   /// The request's values of the headers that a cached response depends on, in the form of ``NewEntry/vary``; empty if there are
-  /// none, or
-  /// if the entry doesn't exist.
+  /// none, or if the entry doesn't exist.
   public func vary(of key: CacheKey, identity: UnsafeRawBufferPointer) throws(CacheError) -> [UInt8] {
     guard let entry = try entry(key), entry.identity.hasSameBytes(as: identity) else { return [] }
     return Array(entry.vary)
@@ -124,7 +122,7 @@ public struct CacheWriter {
 
   /// The moment from which the age of an image that a run stores counts: the run's start, or now if the server's freshness applies.
   package func storingTime(_ runStart: Timestamp?, _ freshness: Freshness) -> Timestamp {
-    guard let runStart, !expiry.goesByServer(StoredFreshness(freshness)) else { return now }
+    guard let runStart, !expiry.usesServerFreshness(StoredFreshness(freshness)) else { return now }
     return min(runStart, now)
   }
 
@@ -150,8 +148,7 @@ public struct CacheWriter {
   }
 
   /// Records that the server still has the same image (304, RFC 9111, section 4.3.4): its age and lifetime restart, and the
-  /// response's
-  /// freshness and validators replace the stored ones unless they are nil.
+  /// response's freshness and validators replace the stored ones unless they are nil.
   ///
   /// Returns whether the record was unchanged since it was read; otherwise nothing changes.
   ///

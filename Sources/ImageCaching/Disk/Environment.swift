@@ -10,8 +10,7 @@ import Synchronization
 /// exclusively.
 final class Environment: @unchecked Sendable {
   // `handle`, `tables` and `index` change only while `gate` is held exclusively, and are read only while it is held shared. Any
-  // thread may use
-  // LMDB's environment itself.
+  // thread may use LMDB's environment itself.
   private(set) var handle: OpaquePointer?
   private(set) var tables: Tables
   private var index: Int32
@@ -120,7 +119,7 @@ final class Environment: @unchecked Sendable {
       return .diskFull(path: folder.path)
     }
     // Positive codes are the system's; LMDB's own, negative ones never mean a failed write.
-    if code > 0 && !saysDiskFull(code) { return .storingStopped(path: folder.path, reason: errorSentence(code)) }
+    if code > 0 && !isDiskFull(code) { return .storingStopped(path: folder.path, reason: errorSentence(code)) }
     return indexError(code, path: folder.path)
   }
 
@@ -128,8 +127,7 @@ final class Environment: @unchecked Sendable {
   private static let fullDiskByteCount = 4 << 20
 
   /// Extends the file to the length that its meta page states. Pages that a transaction allocated and freed again may be missing at
-  /// its end,
-  /// which ``IndexFile`` couldn't distinguish from a truncated file.
+  /// its end, which ``IndexFile`` couldn't distinguish from a truncated file.
   ///
   /// If this fails, the commit stays valid and the next commit tries again; so the failure isn't reported.
   private func extendIndex() {
@@ -277,7 +275,7 @@ enum EnvironmentRegistry {
         list[folder.id]?.users += 1
         return known.environment
       }
-      let environment = try openAnew(folder, access: access)
+      let environment = try openNew(folder, access: access)
       list[folder.id] = Registered(environment: environment, users: 1)
       return environment
     }
@@ -298,7 +296,7 @@ enum EnvironmentRegistry {
     try BlobFolder(folder).prepare()
   }
 
-  private static func openAnew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
+  private static func openNew(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> Environment {
     try FolderMarks.checkVersion(of: folder)
     do throws(CacheError) {
       return try openLocked(folder, access: access)

@@ -19,12 +19,10 @@ public enum FreshnessRule: Sendable, Hashable {
 /// When entries expire.
 ///
 /// An entry's own lifetime has precedence, then with ``FreshnessRule/http`` the server's, then the cache's `maxAge`. Under that
-/// rule, entries
-/// with `no-cache` are always expired.
+/// rule, entries with `no-cache` are always expired.
 ///
 /// A run counts ages from the start of the run that stored an entry to its own start, so that the durations of both don't matter: a
-/// nightly
-/// run requests entries that expire after a day each night. The server's freshness counts to the second in any case.
+/// nightly run requests entries that expire after a day each night. The server's freshness counts to the second in any case.
 struct ExpiryRule: Sendable {
   /// The difference from the planned start that schedulers may cause.
   private static let scheduleSlackMilliseconds: Int64 = 60_000
@@ -87,7 +85,7 @@ struct ExpiryRule: Sendable {
   }
 
   /// Whether the server's freshness applies rather than the cache's `maxAge`.
-  func goesByServer(_ freshness: StoredFreshness) -> Bool {
+  func usesServerFreshness(_ freshness: StoredFreshness) -> Bool {
     isServers && (freshness.lifetimeMilliseconds != nil || freshness.mustRevalidate)
   }
 
@@ -98,8 +96,7 @@ struct ExpiryRule: Sendable {
   }
 
   /// The time up to which an age counts. A run that starts slightly earlier in the day than the previous one still treats due
-  /// entries as
-  /// expired.
+  /// entries as expired.
   @inline(__always)
   private static func due(_ age: Int64, soon: Timestamp, _ minFresh: Int64, _ runStart: Timestamp?) -> Timestamp {
     guard let runStart else { return soon }

@@ -110,8 +110,7 @@ extension ImageCache {
 /// Access times that wait to be written in bulk.
 ///
 /// Keys are hashes, so a few records are each on a different page, and changing one means copying and writing its page. Among very
-/// many,
-/// sorted by key, several share a page.
+/// many, sorted by key, several share a page.
 final class WaitingTouches: Sendable {
   /// The number of records that one transaction changes.
   static let sliceCount = 8192
@@ -147,8 +146,7 @@ extension ImageCache {
   /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped.
   ///
   /// All get the same time, so that entries that are neighbours in key order are neighbours in access order too, where the next
-  /// update finds
-  /// them. It uses several transactions; after a failure, those before are kept and the rest is lost.
+  /// update finds them. It uses several transactions; after a failure, those before are kept and the rest is lost.
   package func writeTouches() throws(CacheError) {
     let touches = touched.takeAll()
     let now = configuration.time.wall()

@@ -4,8 +4,7 @@ public import ImagePrimitives
 /// The disk cache: one namespace, which is a folder with an LMDB index and files for large bodies.
 ///
 /// Images and the blacklist are found by identity. Reads and writes are transactions, over all threads and processes: many reads at
-/// once,
-/// one write at a time. Several caches on one folder share its open files but have their own rules.
+/// once, one write at a time. Several caches on one folder share its open files but have their own rules.
 ///
 /// ```
 /// read  ─▶ CacheReader ─▶ Transaction ─▶ LMDB      look-ups: heads only
@@ -16,8 +15,7 @@ public import ImagePrimitives
 /// ```
 ///
 /// Calls must not be nested, and their closures must not wait for anything: a read prevents the reuse of old pages, and a write
-/// blocks all
-/// other writers.
+/// blocks all other writers.
 public final class ImageCache: Sendable {
   /// Bodies up to this size are in the index; larger ones are separate files.
   public static let maximumInlineBytes = 256 << 10
@@ -94,9 +92,8 @@ public final class ImageCache: Sendable {
   /// Opens the cache.
   ///
   /// Throws if the folder can't be created, opened or, with `.readWrite`, written; if it doesn't exist and the access is
-  /// `.readOnly`
-  /// (`missing`); or if the cache has another version, is damaged, is used exclusively by another process, or is on a network file
-  /// system.
+  /// `.readOnly` (`missing`); or if the cache has another version, is damaged, is used exclusively by another process, or is on a
+  /// network file system.
   public init(_ configuration: Configuration) throws(CacheError) {
     let folder = try CacheFolder(
       directory: configuration.directory,
@@ -144,8 +141,7 @@ public final class ImageCache: Sendable {
   public func expiry(of head: EntryHead) -> Timestamp? { expiry.expiry(of: head) }
 
   /// Whether an expired entry may still be used at `now` while it is revalidated: the server allows it (`stale-while-revalidate`,
-  /// RFC 5861,
-  /// section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
+  /// RFC 5861, section 3), that time hasn't passed, and the freshness rule is ``FreshnessRule/http``.
   public func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     expiry.isUsableWhileRevalidating(head, at: now)
   }
@@ -171,8 +167,7 @@ public final class ImageCache: Sendable {
   /// Calls `body` with a writer, then commits and syncs; if this throws, nothing changes.
   ///
   /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write or
-  /// sync, also for
-  /// all later writes; `deleted` if the folder was deleted; and the errors of `body`.
+  /// sync, also for all later writes; `deleted` if the folder was deleted; and the errors of `body`.
   public func write<R>(_ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
     return try environment.write { (transaction) throws(CacheError) -> R in

@@ -19,8 +19,7 @@ enum IndexCompaction {
   }
 
   /// Replaces the index by the copy; the environment must be closed. The lock file is removed too, since it counts transactions
-  /// that the copy
-  /// doesn't have.
+  /// that the copy doesn't have.
   static func replaceIndex(in folder: CacheFolder) throws(CacheError) {
     try folder.move(draftName, to: CacheFolder.indexName)
     try folder.remove(CacheFolder.indexLockName)
@@ -31,8 +30,7 @@ enum IndexCompaction {
 /// The free pages of an LMDB data file, read without mapping it, from the tree whose root the meta page names.
 ///
 /// A transaction may allocate pages at the end of the file and free them before it commits. They count as pages of the file but
-/// were never
-/// written, so a process that dies right after its commit leaves an intact file that is shorter than its meta page says.
+/// were never written, so a process that dies right after its commit leaves an intact file that is shorter than its meta page says.
 /// The layouts are those of `MDB_page`, `MDB_node` and `MDB_ID2L` of LMDB 0.9 on 64-bit machines.
 struct IndexFreePages {
   private static let headerByteCount = 16

@@ -39,8 +39,7 @@ public struct NewEntry {
   /// The freshness that the server declared, counted from the time of storing.
   public var freshness: Freshness
   /// The request's values of the headers that the response's Vary names, as canonical text in a form of the caller; empty: the
-  /// response
-  /// depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
+  /// response depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
   public var vary: [UInt8]
 
   /// The maximum length of ``vary``.

@@ -143,8 +143,7 @@ struct OpenedIndex {
 /// The first pages of an LMDB data file, read before LMDB maps it.
 ///
 /// LMDB opens truncated files, and the process then dies of SIGBUS when it accesses missing pages. Offsets are those of `MDB_page`
-/// and
-/// `MDB_meta` of LMDB 0.9 on 64-bit machines.
+/// and `MDB_meta` of LMDB 0.9 on 64-bit machines.
 enum IndexFile {
   private static let metaByteCount = 152
   private static let magic: UInt32 = 0xBEEF_C0DE

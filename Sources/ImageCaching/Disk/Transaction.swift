@@ -143,7 +143,7 @@ func indexError(_ code: Int32, path: String) -> CacheError {
   case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE:
     .damaged(path: path, reason: String(cString: mdb_strerror(code)))
   case MDB_PANIC: .storingStopped(path: path, reason: "an earlier write of the index failed")
-  default: saysDiskFull(code) ? .diskFull(path: path) : .other(path: path, reason: String(cString: mdb_strerror(code)))
+  default: isDiskFull(code) ? .diskFull(path: path) : .other(path: path, reason: String(cString: mdb_strerror(code)))
   }
 }
 

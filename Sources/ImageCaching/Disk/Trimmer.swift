@@ -6,10 +6,8 @@ public import ImagePrimitives
 /// transaction, which lets other writers in between, and continues after the last row of the previous step.
 ///
 /// The tables aren't ordered by lifetimes other than the cache's `maxAge`. So if there is room, the trim after a run removes only
-/// entries
-/// older than `maxAge`; entries that expired earlier, by their own lifetime or the server's, stay for revalidation. If room is
-/// needed, or if
-/// the trim was requested, all entries are examined, and all expired ones are removed first.
+/// entries older than `maxAge`; entries that expired earlier, by their own lifetime or the server's, stay for revalidation. If room
+/// is needed, or if the trim was requested, all entries are examined, and all expired ones are removed first.
 struct Trimmer {
   /// The number of rows that one transaction examines: a few megabytes of changed pages.
   private static let stepRowCount = 1024
@@ -84,7 +82,7 @@ struct Trimmer {
     let rows = try nextRows(transaction, purpose, after: start)
     for row in rows {
       if case .oldest(let target, _) = purpose, transaction.totals.bodyBytes <= target { return (removed, nil) }
-      guard let head = try transaction.entry(row.key)?.head, mustGo(head, purpose) else { continue }
+      guard let head = try transaction.entry(row.key)?.head, mustRemove(head, purpose) else { continue }
       try transaction.remove(row.key, head)
       removed.count(head, purpose, isOfRun: isOfRun(head))
     }
@@ -117,7 +115,7 @@ struct Trimmer {
     }
   }
 
-  private func mustGo(_ head: EntryHead, _ purpose: Purpose) -> Bool {
+  private func mustRemove(_ head: EntryHead, _ purpose: Purpose) -> Bool {
     switch purpose {
     case .tooOld: expiry.isTooOld(since: expiry.time(of: head), at: ageEnd) && expiry.mayBeRemoved(head, at: now, ageEnd: ageEnd)
     // Entries that the run itself stored expire by age, even if the server wants them revalidated each time.
@@ -198,8 +196,7 @@ extension ImageCache {
   /// `maxSize × trimTo`. It also removes expired entries of the blacklist, and a part of unused blobs each time.
   ///
   /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxSize`, it
-  /// removes only
-  /// entries older than `maxAge`, so that those that expired earlier, by another lifetime, can still be revalidated.
+  /// removes only entries older than `maxAge`, so that those that expired earlier, by another lifetime, can still be revalidated.
   ///
   /// It uses many short transactions; if one fails, the previous ones stay committed.
   @discardableResult

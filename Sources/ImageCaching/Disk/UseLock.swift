@@ -32,8 +32,7 @@ final class UseLock: Sendable {
   /// Calls `body` while no other process has the folder open; throws `inUse` if one has.
   ///
   /// `flock` releases the shared lock before it requests the exclusive one, so another process may take it first and replace the
-  /// index, which
-  /// the next transaction detects.
+  /// index, which the next transaction detects.
   func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     let isAlone = change(to: LOCK_EX)
     defer { _ = uninterrupted { flock(file.number, LOCK_SH) } }

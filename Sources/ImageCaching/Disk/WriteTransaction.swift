@@ -9,7 +9,7 @@ final class WriteTransaction {
   var totals: Totals
   private let totalsBefore: Totals
   private let folder: CacheFolder
-  private var placedBlobs: [StagedBlob] = []
+  private var movedBlobs: [StagedBlob] = []
   private var replacedBlobs: [String] = []
   /// One folder per transaction, so that one sync makes all of its blobs durable.
   private lazy var blobFolder = UInt8.random(in: 0...255)
@@ -61,7 +61,7 @@ final class WriteTransaction {
     case .bytes(let bytes):
       try head.withBodyKey { (key) throws(CacheError) in try transaction.append(bytes, for: key, in: tables.bodies) }
     case .staged(let blob):
-      try place(blob, at: BlobFolder.fileName(entry.key, revision: head.revision, folder: head.blobFolder))
+      try move(blob, to: BlobFolder.fileName(entry.key, revision: head.revision, folder: head.blobFolder))
     }
     try entry.key.withStoredBytes { (key) throws(CacheError) in
       let texts = StoredEntry.Texts(entry)
@@ -181,10 +181,10 @@ final class WriteTransaction {
     return try writer.finish()
   }
 
-  private func place(_ blob: StagedBlob, at name: String) throws(CacheError) {
-    if placedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
-    try blob.place(at: name)
-    placedBlobs.append(blob)
+  private func move(_ blob: StagedBlob, to name: String) throws(CacheError) {
+    if movedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
+    try blob.move(to: name)
+    movedBlobs.append(blob)
   }
 
   // MARK: The end
@@ -195,13 +195,13 @@ final class WriteTransaction {
       let record = try transaction.reserve(Totals.byteCount, for: UnsafeRawBufferPointer(Self.totalsKey), in: tables.totals)
       totals.write(to: record)
     }
-    for blob in placedBlobs { try blob.synchronize() }
-    if !placedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
+    for blob in movedBlobs { try blob.synchronize() }
+    if !movedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
   }
 
   /// After the commit, keeps new blobs and removes replaced ones. Sweeps remove those that can't be removed now.
   func didCommit() {
-    for blob in placedBlobs { blob.didCommit() }
+    for blob in movedBlobs { blob.didCommit() }
     for name in replacedBlobs { unlinkat(folder.descriptor.number, name, 0) }
   }
 }

@@ -3,15 +3,12 @@ import CCrypto
 /// File names as SDWebImage creates them: MD5 of the URL as first written, in hexadecimal, with or without an extension.
 ///
 /// The rules are those of `SDDiskCacheFileNameForKey` in its `SDDiskCache.m`. The extension is that of the URL's path after
-/// percent-decoding,
-/// or of the whole text if Foundation doesn't accept it as a URL. Both differ between versions, so look-ups try
-/// ``candidates(forURL:)``;
-/// all versions find a name without extension.
+/// percent-decoding, or of the whole text if Foundation doesn't accept it as a URL. Both differ between versions, so look-ups try
+/// ``candidates(forURL:)``; all versions find a name without extension.
 enum AppFileName {
   static let digitCount = 32
   /// SD_MAX_FILE_EXTENSION_LENGTH: NAME_MAX without the digits and a dot; longer extensions are omitted. SDWebImage counts UTF-16
-  /// units, this
-  /// code bytes, which is how Linux limits names.
+  /// units, this code bytes, which is how Linux limits names.
   private static let longestExtension = 255 - digitCount - 1
 
   /// MD5 (RFC 1321) as 32 digits; nil if libcrypto refuses to compute it, as in FIPS mode.
@@ -49,8 +46,7 @@ enum AppFileName {
   }
 
   /// The text after the last dot of the last component, by the rules of Foundation's `pathExtension`: empty if the dot begins or
-  /// ends the
-  /// component, or if that text has a space or a mark of writing direction.
+  /// ends the component, or if that text has a space or a mark of writing direction.
   static func pathExtension(of path: [UInt8]) -> [UInt8] {
     let end = path.lastIndex { $0 != UInt8(ascii: "/") }.map { $0 + 1 } ?? 0
     let start = path[..<end].lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0

@@ -2,14 +2,11 @@ import Glibc
 public import ImagePrimitives
 
 /// A read-only folder of image files with SDWebImage's names: MD5 of the URL as first written, in lower-case hexadecimal digits,
-/// with or
-/// without an extension.
+/// with or without an extension.
 ///
 /// Files are found by name, with one system call for a hit and a few for a miss; nothing is listed or kept. Only regular files
-/// count:
-/// symbolic links in the folder aren't followed, since they could lead to any file that this process may read. The folder itself
-/// may be a
-/// link.
+/// count: symbolic links in the folder aren't followed, since they could lead to any file that this process may read. The folder
+/// itself may be a link.
 public final class FlatFolder: Sendable {
   private let folder: CacheFolder
 
@@ -24,12 +21,9 @@ public final class FlatFolder: Sendable {
   /// The bytes of the image of a URL, which must be given as first written; nil if the folder has no file for it.
   ///
   /// Names are tried in this order: without extension; with the extension of the percent-decoded path; with that of the undecoded
-  /// path; with
-  /// that of the whole text, as SDWebImage does for text that Foundation doesn't accept as a URL. As there, extensions above 222
-  /// characters
-  /// are omitted. A file that can't be opened, usually for lack of permission, counts as missing, and `onUnreadable` is called.
-  /// Throws if
-  /// reading fails or a file has more than `maximumBytes`.
+  /// path; with that of the whole text, as SDWebImage does for text that Foundation doesn't accept as a URL. As there, extensions
+  /// above 222 characters are omitted. A file that can't be opened, usually for lack of permission, counts as missing, and
+  /// `onUnreadable` is called. Throws if reading fails or a file has more than `maximumBytes`.
   public func body(
     ofURL url: UnsafeRawBufferPointer,
     maximumBytes: Int,

@@ -5,26 +5,20 @@ extension ImageCache {
   /// Writes images to files of `directory`, which is created if it doesn't exist, and calls `onEntry` with the result for each.
   ///
   /// Images are read page by page, each verified by its checksum, concurrently with writers: images stored during the export may be
-  /// missing,
-  /// and replaced ones are exported as they are then. Expired images are exported too.
+  /// missing, and replaced ones are exported as they are then. Expired images are exported too.
   ///
   /// Existing files are replaced. A file appears completely or not at all but isn't synced to disk; its mode comes from the umask,
-  /// and its
-  /// modification time is when the image was stored. Symbolic links below `directory` aren't followed. If several images have the
-  /// same path,
-  /// such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the cache has masked
-  /// them, so no app
-  /// would find the file.
+  /// and its modification time is when the image was stored. Symbolic links below `directory` aren't followed. If several images
+  /// have the same path, such as variants of a URL, the one stored last is kept. Images of URLs with credentials are skipped: the
+  /// cache has masked them, so no app would find the file.
   ///
   /// - Parameters:
   ///   - images: the images to export; by default the originals rather than resized ones.
   ///   - removesOthers: called at the end; if it returns true, files of `directory` that an export could have written but this one
-  ///     didn't are
-  ///     removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named after a
-  ///     host.
+  ///     didn't are removed. Only image files named as in `layout` count, with ``ExportLayout/urlPath`` in folders that are named
+  ///     after a host.
   /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; files exported
-  ///   before then are
-  ///   kept. Throws if the cache can't be read.
+  ///   before then are kept. Throws if the cache can't be read.
   @discardableResult
   public func export(
     to directory: String,
@@ -46,8 +40,7 @@ extension ImageCache {
   }
 
   /// Writes the images of these identities, as ``export(to:layout:images:onEntry:removesOthers:)`` does for a whole cache;
-  /// identities that
-  /// aren't cached are counted.
+  /// identities that aren't cached are counted.
   @discardableResult
   public func export(
     identities: some Sequence<[UInt8]>,
@@ -201,12 +194,11 @@ public enum ExportLayout: Sendable, Hashable {
   /// SDWebImage's names: in one folder, MD5 of the URL as first written in 32 lower-case hexadecimal digits.
   ///
   /// Every version of SDWebImage finds names without extension in a read-only cache path. Names with extension equal SDWebImage's
-  /// own: they
-  /// have the extension of the URL's path, omitted above 222 characters.
+  /// own: they have the extension of the URL's path, omitted above 222 characters.
   case sdwebimage(withExtension: Bool)
   /// The URL's path: `host/path…`, for serving the folder directly. Parts that such a name can't represent, such as a query, are
-  /// replaced by 32
-  /// digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg` becomes `a.webp`.
+  /// replaced by 32 digits before the extension: MD5 of the URL. A transformed image has its own format's extension: `a.jpg`
+  /// becomes `a.webp`.
   case urlPath
 }
 

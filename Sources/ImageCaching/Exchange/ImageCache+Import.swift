@@ -4,16 +4,14 @@ extension ImageCache {
   /// Copies the images of another cache into this one, and calls `onEntry` with the result for each.
   ///
   /// The newest image of an identity wins. Times, freshness, validators and verification depth are kept; bodies are verified as
-  /// they are read.
-  /// Images whose identity contains a hash of credentials are imported only if both folders have the same KEY. Nothing is trimmed.
+  /// they are read. Images whose identity contains a hash of credentials are imported only if both folders have the same KEY.
+  /// Nothing is trimmed.
   ///
   /// Unexpired entries of the other blacklist are imported too: if a URL failed in both, its last failure is kept; if an image was
-  /// stored here
-  /// since, the failure is dropped. An imported image removes its URL from the blacklist here, unless it failed later.
+  /// stored here since, the failure is dropped. An imported image removes its URL from the blacklist here, unless it failed later.
   ///
   /// It uses short transactions, concurrent with other users of both caches; if it fails, the ones before stay committed. Throws if
-  /// one of the
-  /// caches can't be read, or this one can't be written.
+  /// one of the caches can't be read, or this one can't be written.
   @discardableResult
   public func importEntries(
     from other: ImageCache,
@@ -64,10 +62,8 @@ extension ImageCache {
   /// Copies the images of `images` that a flat folder has, and calls `onEntry` with the result for each.
   ///
   /// File names in such a folder don't reveal the URLs, so the caller provides them, as first written. `probe` receives the bytes
-  /// of each file
-  /// and returns its findings, or throws if they aren't an acceptable image. The image's storing time is the file's last
-  /// modification, at most
-  /// now, unless `storedAt` is given; so the newest wins, and images older than `maxAge` expire at once.
+  /// of each file and returns its findings, or throws if they aren't an acceptable image. The image's storing time is the file's
+  /// last modification, at most now, unless `storedAt` is given; so the newest wins, and images older than `maxAge` expire at once.
   ///
   /// Files above `maximumBytes`, 64 MiB by default, are skipped. Transactions and errors are as in
   /// ``importEntries(from:onEntry:)``.
@@ -229,8 +225,7 @@ public struct FlatImage: Sendable, Hashable {
   public var identity: [UInt8]
 
   /// Creates a URL's image with that identity, which must not contain credentials. An image whose URL has credentials is looked up
-  /// but not
-  /// imported, since the record would reveal them.
+  /// but not imported, since the record would reveal them.
   public init(url: [UInt8], identity: [UInt8]) {
     self.url = url
     self.identity = identity

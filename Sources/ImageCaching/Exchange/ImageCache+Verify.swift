@@ -20,8 +20,7 @@ extension ImageCache {
   /// Reads every body and compares it with its record; calls `onDamage` for each that differs.
   ///
   /// With `repair`, the default, it removes damaged images that haven't changed since they were read, so that they are fetched
-  /// again, and
-  /// large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
+  /// again, and large bodies without a record. Bodies are read outside transactions, concurrently with other users of the cache.
   ///
   /// Throws if the disk fails, or with `repair` if the cache isn't writable.
   @discardableResult
@@ -57,8 +56,7 @@ extension ImageCache {
   private static let pageEntryCount = 256
 
   /// Calls `body` with every entry in key order, outside any transaction. It continues after the last key each time, so it blocks
-  /// no other
-  /// users and sees some of the entries that are stored meanwhile.
+  /// no other users and sees some of the entries that are stored meanwhile.
   func forEachEntry(_ body: (EntryRecord) throws(CacheError) -> Void) throws(CacheError) {
     var last: CacheKey?
     while true {

@@ -10,8 +10,7 @@ public enum ReadOnlyCache: Sendable {
   /// Opens the cache at `path`: a folder with the subfolder `namespace`, the folder of a namespace, or a flat folder.
   ///
   /// Its images don't expire by age unless `maxAge` is given, since nothing renews them. Throws `missing` if nothing is there, or
-  /// only other
-  /// namespaces; the errors of ``ImageCache/init(_:)`` for a cache that can't be opened; and `cannotOpen`.
+  /// only other namespaces; the errors of ``ImageCache/init(_:)`` for a cache that can't be opened; and `cannotOpen`.
   public init(opening path: String, namespace: String, maxAge: Duration? = nil, time: TimeSource = .system) throws(CacheError) {
     let folder = try CacheFolder(reading: path)
     func open(_ directory: String, _ namespace: String) throws(CacheError) -> ReadOnlyCache {
@@ -42,9 +41,8 @@ public enum ReadOnlyCache: Sendable {
   /// The image of an identity, or of a URL as first written; nil if there is none that is fresh and undamaged.
   ///
   /// Caches are searched by identity, flat folders by URL. If the image depends on request headers (``EntryHead/hasVary``), the
-  /// caller must
-  /// compare them. A file of a flat folder that can't be opened counts as missing. Throws if the disk fails or a file has more than
-  /// `maximumBytes`.
+  /// caller must compare them. A file of a flat folder that can't be opened counts as missing. Throws if the disk fails or a file
+  /// has more than `maximumBytes`.
   public func image(
     identity: UnsafeRawBufferPointer,
     url: UnsafeRawBufferPointer,

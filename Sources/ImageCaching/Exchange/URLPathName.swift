@@ -7,14 +7,11 @@ import ImagePrimitives
 /// - The folders of the path follow. If a name has a dot or tilde, a tilde is appended, so that it differs from any file's name.
 /// - The file's name is the last part of the path if that has a dot and if such plain names represent the whole URL.
 /// - Otherwise 32 digits, MD5 of the URL as first written, precede the extension: for a query, a fragment, another scheme, a name
-///   that
-///   has no dot, has a tilde or is too long, and bytes that aren't plain. `a.jpg?w=1` becomes `a~w=1~<digits>.jpg`.
+///   that has no dot, has a tilde or is too long, and bytes that aren't plain. `a.jpg?w=1` becomes `a~w=1~<digits>.jpg`.
 /// - An image in another format has that format's extension, replacing an image extension or following any other; two URLs may then
-///   have the
-///   same name.
+///   have the same name.
 /// - Plain bytes are letters, digits, and `-_.%@+,=`; others become `_`. Percent-encoding is kept as written. A name doesn't start
-///   with a dot,
-///   so that no path leaves the folder and no file is hidden.
+///   with a dot, so that no path leaves the folder and no file is hidden.
 struct URLPathName {
   /// The maximum number of bytes taken from the URL for one name; a file's name has room for the digits too.
   private static let longestPart = 120

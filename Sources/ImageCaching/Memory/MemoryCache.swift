@@ -4,10 +4,8 @@ public import Synchronization
 /// Values in memory by key, with exact limits of cost and count.
 ///
 /// Any thread may call it. Each call takes one short lock, under which only keys are hashed and compared: removed values and keys
-/// are freed
-/// after it is released. Some keys are kept for a while after their values, at most as many as there are values. `S3FIFO` decides
-/// which
-/// entry is removed for a new one.
+/// are freed after it is released. Some keys are kept for a while after their values, at most as many as there are values. `S3FIFO`
+/// decides which entry is removed for a new one.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   public typealias Configuration = MemoryCacheConfiguration
 

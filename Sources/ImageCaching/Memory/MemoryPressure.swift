@@ -7,10 +7,8 @@ import Threads
 /// Calls a closure when memory is short, for example to empty a ``MemoryCache``.
 ///
 /// The kernel wakes it, so it never polls by time. Pressure stall information is preferred, since it shows that tasks wait for
-/// memory.
-/// If the kernel provides no trigger for it, the counts `high`, `max` and `oom` of the control group's `memory.events` are used
-/// instead; they
-/// also increase if only the page cache reaches the group's limit.
+/// memory. If the kernel provides no trigger for it, the counts `high`, `max` and `oom` of the control group's `memory.events` are
+/// used instead; they also increase if only the page cache reaches the group's limit.
 public final class MemoryPressureMonitor: Sendable {
   /// Memory pressure can't be watched on this system.
   public struct Unavailable: Error, Sendable, Hashable, CustomStringConvertible {
@@ -29,8 +27,7 @@ public final class MemoryPressureMonitor: Sendable {
   /// - Parameters:
   ///   - sources: The files to try, those with stall information first; the first usable one is watched.
   ///   - onPressure: Called on that thread when memory is short: with stall information at most once in two seconds. It may release
-  ///     and stop
-  ///     the monitor.
+  ///     and stop the monitor.
   /// - Throws: ``Unavailable`` if none of the files can be watched, or the system can't start a thread.
   public convenience init(
     sources: MemoryPressureSources = .system,
@@ -126,8 +123,7 @@ struct MemoryPressureWatch: ~Copyable, Sendable {
   enum Finding { case pressure, nothing, gone }
 
   /// The trigger: tasks stalled for 200 ms within 2 s, the default of systemd's MEMORY_PRESSURE_WRITE. Without CAP_SYS_RESOURCE,
-  /// windows must
-  /// be multiples of two seconds (`psi.rst`).
+  /// windows must be multiples of two seconds (`psi.rst`).
   static let trigger = "some 200000 2000000"
 
   let path: String
@@ -215,8 +211,7 @@ public struct MemoryPressureSources: Sendable, Hashable {
   }
 
   /// The files for this process: its control group's `memory.pressure`, the system's `/proc/pressure/memory`, and its control
-  /// group's
-  /// `memory.events`.
+  /// group's `memory.events`.
   public static var system: MemoryPressureSources {
     let controlGroup = ControlGroup.folder(
       membership: readText("/proc/self/cgroup") ?? "",

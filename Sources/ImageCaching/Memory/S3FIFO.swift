@@ -2,23 +2,18 @@
 /// SOSP 2023).
 ///
 /// Most entries of a cache are used once and should leave soon. A new entry joins the **small** queue, which has a tenth of the
-/// capacity.
-/// If it is used twice there, it moves to the **main** queue; otherwise it is removed, and only its key is kept among the
-/// **ghosts**, of
-/// which there are as many as entries. An entry that returns while its key is a ghost joins the main queue directly. In the main
-/// queue the
-/// oldest entry is removed, unless it was used: then one use (of three at most) is subtracted and it moves to the end.
+/// capacity. If it is used twice there, it moves to the **main** queue; otherwise it is removed, and only its key is kept among the
+/// **ghosts**, of which there are as many as entries. An entry that returns while its key is a ghost joins the main queue directly.
+/// In the main queue the oldest entry is removed, unless it was used: then one use (of three at most) is subtracted and it moves to
+/// the end.
 ///
 /// Measured against LRU and SIEVE (NSDI 2024) with the shapes of real traces, it has more hits than LRU on all of them except a
-/// lone scan,
-/// by up to 12 points of hit ratio under Zipf's law. SIEVE is as good (within 2 points) while popularity is constant, but keeps
-/// nothing of
-/// a loop slightly larger than the cache, and loses up to 8 points if popularity shifts. The tests' `EvictionMeasurement` prints
-/// the figures.
+/// lone scan, by up to 12 points of hit ratio under Zipf's law. SIEVE is as good (within 2 points) while popularity is constant,
+/// but keeps nothing of a loop slightly larger than the cache, and loses up to 8 points if popularity shifts. The tests'
+/// `EvictionMeasurement` prints the figures.
 ///
 /// A use only increments a count; nothing moves. Every operation is O(1), amortised for removals: a use paid for each turn in the
-/// main
-/// queue. Entries are identified by their indices, which are reused once they are free.
+/// main queue. Entries are identified by their indices, which are reused once they are free.
 @usableFromInline
 struct S3FIFO: Sendable {
   /// The entry to remove to make room.

@@ -12,8 +12,7 @@ extension ImageCache {
 /// ```
 ///
 /// Each call does the same as the method of ``ImageCache`` with its name and throws its ``CacheError``; or it throws
-/// `CancellationError`
-/// if its task was cancelled before it started, and then reads and writes nothing.
+/// `CancellationError` if its task was cancelled before it started, and then reads and writes nothing.
 public struct AsyncImageCache: Sendable {
   public let cache: ImageCache
   private let queries: CacheQueries

@@ -14,8 +14,7 @@ public final class CacheQueries: Sendable {
   public static let shared = CacheQueries(threads: 4)
 
   /// Starts `count` threads; traps if that is less than one. If the system provides fewer, those do all the work; if none, the
-  /// caller's thread
-  /// does it.
+  /// caller's thread does it.
   public init(threads count: Int) {
     trap(unless: count > 0, "CacheQueries requires at least one thread, not \(count)")
     let queue = queue
@@ -108,10 +107,9 @@ extension ImageCache {
   /// The image of an identity, fresh or expired; nil if there is none.
   ///
   /// The body is verified. A damaged one counts as a miss, and its record is removed if the cache is writable, so that it is
-  /// fetched again. If
-  /// the image depends on request headers (``EntryHead/hasVary``), the caller must compare them by
-  /// ``CacheReader/vary(of:identity:)``. If the
-  /// cache expires by access, the use is recorded, at most hourly per entry. Throws if the disk fails.
+  /// fetched again. If the image depends on request headers (``EntryHead/hasVary``), the caller must compare them by
+  /// ``CacheReader/vary(of:identity:)``. If the cache expires by access, the use is recorded, at most hourly per entry. Throws if
+  /// the disk fails.
   public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     try identity.withRawBytes { (identity) throws(CacheError) in
       let key = CacheKey(identity: identity)
@@ -148,10 +146,8 @@ extension ImageCache {
   /// Stores an image's bytes, replacing the entry of that identity; returns once it is synced to disk.
   ///
   /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `proof` describes
-  /// the bytes;
-  /// without it they count as unverified, and their first bytes determine the format. `lifetime` overrides the cache's rule. Throws
-  /// like
-  /// ``write(_:)``.
+  /// the bytes; without it they count as unverified, and their first bytes determine the format. `lifetime` overrides the cache's
+  /// rule. Throws like ``write(_:)``.
   public func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],

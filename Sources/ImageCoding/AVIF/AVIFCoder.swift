@@ -5,10 +5,8 @@ public import ImagePrimitives
 /// AVIF by libavif: still images, grids and sequences, 8 to 12 bits per sample, with or without alpha.
 ///
 /// It reads the same files as strictly as Pillow's plug-in: `clap` and `pixi` boxes may be wrong or missing, and a clean aperture
-/// (`clap`) crops
-/// nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif reports no warnings; before version 1.0 it lets dav1d
-/// print its
-/// warnings to standard error.
+/// (`clap`) crops nothing; rotation (`irot`) and mirroring (`imir`) are applied. libavif reports no warnings; before version 1.0 it
+/// lets dav1d print its warnings to standard error.
 ///
 /// A frame is decoded in one call that can't be interrupted, so ``DecodingLimits/maximumTime`` is checked between frames.
 public struct AVIFCoder: ImageCoder {

@@ -192,11 +192,11 @@ extension CAVIFFunctions {
   /// libavif, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
   static func loaded() throws(ImageError) -> CAVIFFunctions {
     guard let functions = cavif_functions() else {
-      let problem = String(cString: cavif_error())
+      let reason = String(cString: cavif_error())
       // The advice comes first, since some reports truncate long messages.
       throw ImageError(
         .unavailable,
-        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(problem)"
+        "the image is AVIF; install libavif (Debian: \(CAVIF_PACKAGE)), which can't be loaded: \(reason)"
       )
     }
     return functions.pointee

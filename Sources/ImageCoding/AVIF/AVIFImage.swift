@@ -4,8 +4,7 @@ import ImagePrimitives
 
 extension avifImage {
   /// The EXIF orientation, 1…8, that equals `irot` and `imir`: first a rotation anti-clockwise in quarters, then mirroring (ISO/IEC
-  /// 23000-22,
-  /// section 7.3.6.7).
+  /// 23000-22, section 7.3.6.7).
   ///
   /// The EXIF metadata itself is ignored: the boxes are authoritative, and careful encoders write both alike.
   var exifOrientation: Int {
@@ -68,8 +67,7 @@ extension UnsafePointer<avifImage> {
 
 extension avifImage {
   /// Whether libavif 1.0 and later would drop the lowest bits before converting colours. Older versions compute some formats in
-  /// full depth and
-  /// use another filter for others; the result shouldn't depend on the version.
+  /// full depth and use another filter for others; the result shouldn't depend on the version.
   fileprivate var losesLowBits: Bool {
     guard depth > 8, yuvFormat != AVIF_PIXEL_FORMAT_YUV400 else { return false }
     return alphaPlane == nil || (depth > 10 && yuvFormat != AVIF_PIXEL_FORMAT_YUV420)

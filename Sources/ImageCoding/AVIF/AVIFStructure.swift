@@ -3,8 +3,7 @@ import ImagePrimitives
 /// Properties of a file that libavif doesn't report or limit, parsed from its boxes (ISO/IEC 14496-12, section 4.2).
 ///
 /// libavif looks up entries of some tables one by one in other tables, and allocates memory for every box: a megabyte of them could
-/// keep it
-/// busy for minutes. Malformed boxes are left for libavif to reject.
+/// keep it busy for minutes. Malformed boxes are left for libavif to reject.
 struct AVIFStructure {
   /// The number of entries in the item information box.
   private(set) var items = 0
@@ -70,8 +69,7 @@ extension ByteView {
   }
 
   /// How often a track is shown: its edit list is repeated until it fills the track's duration (ISO/IEC 23008-12, section 9.6.1). A
-  /// track without
-  /// an edit list is shown forever, as in browsers.
+  /// track without an edit list is shown forever, as in browsers.
   fileprivate func loopCount(ofTrack body: Range<Int>) -> Int {
     guard let edits = firstBox("edts", in: body), let list = firstBox("elst", in: edits) else { return 0 }
     guard let head = bigEndian32(at: list.lowerBound), head & 1 != 0 else { return 1 }

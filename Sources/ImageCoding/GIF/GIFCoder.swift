@@ -3,13 +3,11 @@ public import ImagePrimitives
 /// Decodes GIF by giflib: GIF87a and GIF89a, interlaced or not, with all frames of an animation.
 ///
 /// Frames are composed as they specify. A first frame larger than the screen enlarges it; parts of later frames outside it are
-/// dropped, as
-/// in browsers. An image whose first frame has a transparent colour starts transparent, others in the screen's background colour.
-/// An animation is shown as often as the file says, or once if it doesn't.
+/// dropped, as in browsers. An image whose first frame has a transparent colour starts transparent, others in the screen's
+/// background colour. An animation is shown as often as the file says, or once if it doesn't.
 ///
 /// Invalid codes and truncated pictures, in any frame, are errors. A file that lacks its trailer, or has something other than a
-/// block after a
-/// frame, ends there with a warning.
+/// block after a frame, ends there with a warning.
 public struct GIFCoder: ImageCoder {
   public init() {}
 

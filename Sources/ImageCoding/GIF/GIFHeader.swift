@@ -3,8 +3,7 @@ import ImagePrimitives
 /// The properties of a GIF in its blocks, read without decompressing pictures (GIF89a specification, sections 17 to 27).
 ///
 /// The canvas is the logical screen, enlarged if the first frame is partly outside it, as in browsers and Pillow. For a complete
-/// file all blocks
-/// are read, for a prefix the available ones.
+/// file all blocks are read, for a prefix the available ones.
 struct GIFHeader {
   private(set) var size: ImageSize
   /// The number of pictures whose descriptors were read.

@@ -157,8 +157,7 @@ extension GIFStream {
 
 extension GIFStream {
   /// The frame's 256 colours as RGBA in memory order, from its own table, else the screen's, else grey; those beyond a table are
-  /// black. The
-  /// transparent one is 0.
+  /// black. The transparent one is 0.
   func palette(_ frame: Frame) -> [UInt32] {
     var colors = [UInt32](repeating: Self.pixel(0, 0, 0), count: 256)
     if let map = (file.pointee.Image.ColorMap ?? file.pointee.SColorMap)?.pointee {
@@ -214,8 +213,7 @@ extension GIFStream {
   }
 
   /// Calls `body` with each row of a picture whose codes were checked, and its position from the top: interlaced rows come in four
-  /// passes
-  /// (GIF89a, appendix E).
+  /// passes (GIF89a, appendix E).
   mutating func readRows(
     deadline: DecodingDeadline,
     _ body: (_ y: Int, _ indices: UnsafeBufferPointer<UInt8>) -> Void
@@ -256,8 +254,7 @@ extension GIFStream {
 /// Follows the codes of a picture (variable-length LZW: GIF89a, appendix F) and counts their pixels without producing them.
 ///
 /// A code represents a pixel, or an entry of a table that grows by one with every code: the pixels of the previous code plus one.
-/// So only the
-/// lengths of entries are needed.
+/// So only the lengths of entries are needed.
 struct GIFCodeCheck {
   /// The number of pixels so far.
   private(set) var pixels = 0

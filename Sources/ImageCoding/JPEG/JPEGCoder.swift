@@ -8,8 +8,7 @@ public import ImagePrimitives
 /// CMYK and YCCK are read as inverted ink, as Adobe's programs write them and browsers read them.
 ///
 /// Missing data of picture rows is an error. Invalid codes within complete rows, a missing end-of-image marker after complete data,
-/// and extra
-/// bytes between segments are warnings.
+/// and extra bytes between segments are warnings.
 public struct JPEGCoder: ImageCoder {
   public init() {}
 
@@ -23,8 +22,7 @@ public struct JPEGCoder: ImageCoder {
   /// Decodes to upright RGBA.
   ///
   /// For a smaller size, libjpeg scales to the next larger eighth and area averaging does the rest, row by row: a baseline file is
-  /// never
-  /// in memory as a whole. A file with several scans has its coefficients in memory, which count.
+  /// never in memory as a whole. A file with several scans has its coefficients in memory, which count.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,

@@ -40,9 +40,9 @@ struct JPEGHeader {
       case 0x01, 0xD0...0xD7:  // TEM and RSTn stand alone
         continue
       case 0xD8, 0xD9:
-        try Self.refuse(marker, before: isBeforeFrame ? "frame header (SOF)" : "scan (SOS)", at: offset - 2)
+        try Self.reject(marker, before: isBeforeFrame ? "frame header (SOF)" : "scan (SOS)", at: offset - 2)
       case 0xDA where isBeforeFrame:
-        try Self.refuse(marker, before: "frame header (SOF)", at: offset - 2)
+        try Self.reject(marker, before: "frame header (SOF)", at: offset - 2)
       default:
         guard let length = bytes.bigEndian16(at: offset) else {
           throw .endsEarly("JPEG", needed: offset + 2, of: bytes.count, isComplete: isComplete)
@@ -66,7 +66,7 @@ struct JPEGHeader {
     }
   }
 
-  private static func refuse(_ marker: UInt8, before what: String, at offset: Int) throws(ImageError) -> Never {
+  private static func reject(_ marker: UInt8, before what: String, at offset: Int) throws(ImageError) -> Never {
     throw .undecodable("the JPEG file has no \(what) before marker 0x\(String(marker, radix: 16)) at byte \(offset)")
   }
 

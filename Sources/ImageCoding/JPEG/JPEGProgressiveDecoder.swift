@@ -3,14 +3,11 @@ public import ImagePrimitives
 
 extension JPEGCoder {
   /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and
-  /// rows of the
-  /// first scan. It creates no images of arithmetically coded files, which libjpeg can't read incrementally. Data right before a
-  /// missing
-  /// end-of-image marker isn't drawn, since more might follow.
+  /// rows of the first scan. It creates no images of arithmetically coded files, which libjpeg can't read incrementally. Data right
+  /// before a missing end-of-image marker isn't drawn, since more might follow.
   ///
   /// It keeps the coefficients of the whole picture, 2 bytes each, which count against ``DecodingLimits/maximumBytes``, but not
-  /// against the shared
-  /// budget, since it lives as long as the transfer.
+  /// against the shared budget, since it lives as long as the transfer.
   public func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     canDecode(format) ? JPEGProgressiveDecoder(limits) : nil
   }

@@ -94,8 +94,7 @@ extension ImageSize {
   }
 
   /// The minimum length of a reduced side, unless the picture is smaller: libjpeg gives partial blocks at the edge a whole pixel,
-  /// which would
-  /// visibly distort smaller pictures.
+  /// which would visibly distort smaller pictures.
   private static let leastSide = 128
 
   /// The smallest scale in eighths at which the picture is at least as large as `target` and large enough to be reduced from.

@@ -33,13 +33,12 @@ struct PNGAnimation {
 
 extension PNGAnimation {
   /// Reads the control chunks of a complete file with an acTL chunk; throws if a control chunk is damaged or the file ends before
-  /// the last
-  /// frame.
+  /// the last frame.
   static func read(_ file: UnsafeRawBufferPointer, canvas: ImageSize) throws(ImageError) -> Reading {
     var parser = PNGAnimationParser(ByteView(file), canvas: canvas)
     for chunk in PNGChunks(file) {
       let isControl = chunk.isNamed("acTL") || chunk.isNamed("fcTL")
-      if isControl, !chunk.isSound {
+      if isControl, !chunk.isValid {
         throw .undecodable("the PNG file's \(chunk.name) chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
       }
       if let problem = parser.read(chunk) { return .broken(problem) }
@@ -158,8 +157,7 @@ struct PNGAnimationParser {
 }
 
 /// A frame of an animated PNG as a separate PNG file, since libpng doesn't support animations: IHDR with the frame's size, the
-/// file's PLTE
-/// and tRNS, and the content of its fdAT chunks as IDAT.
+/// file's PLTE and tRNS, and the content of its fdAT chunks as IDAT.
 struct PNGFrameFile {
   private(set) var bytes: [UInt8] = []
 
@@ -176,7 +174,7 @@ struct PNGFrameFile {
     }
     let data = UnsafeRawBufferPointer(rebasing: file[..<frame.data.upperBound])
     for chunk in PNGChunks(data, from: frame.data.lowerBound) where chunk.isNamed("fdAT") {
-      guard chunk.isSound else {
+      guard chunk.isValid else {
         throw .undecodable("the PNG file's fdAT chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
       }
       append("IDAT", UnsafeRawBufferPointer(rebasing: chunk.content.dropFirst(4)))
@@ -199,8 +197,7 @@ struct PNGFrameFile {
 }
 
 /// The composed picture of an animated PNG: frames are drawn according to their disposal and blending (PNG specification, third
-/// edition,
-/// section 11.3.6.2).
+/// edition, section 11.3.6.2).
 struct PNGCanvas {
   /// The current contents; transparent at first.
   private(set) var pixels: PixelBuffer

@@ -44,7 +44,7 @@ struct PNGChunk {
   var whole: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: file[offset..<end]) }
 
   /// Whether it is complete and its checksum is correct.
-  var isSound: Bool {
+  var isValid: Bool {
     guard isComplete, let sum = ByteView(file).bigEndian32(at: data.upperBound) else { return false }
     return sum == Int(Self.checksum(of: UnsafeRawBufferPointer(rebasing: file[offset + 4..<data.upperBound])))
   }
@@ -77,8 +77,7 @@ struct PNGChunks: Sequence, IteratorProtocol {
 }
 
 /// Chunks with compressed text or profiles, in which a few bytes may expand to many. This module doesn't decompress them, but later
-/// readers of
-/// the file might.
+/// readers of the file might.
 enum PNGPackedChunks {
   /// The maximum total size of their decompressed contents.
   static let mostBytes = 16 << 20

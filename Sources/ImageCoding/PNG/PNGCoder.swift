@@ -3,12 +3,10 @@ import Glibc
 public import ImagePrimitives
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
-/// by libpng as
-/// separate files.
+/// by libpng as separate files.
 ///
 /// A wrong checksum in any chunk up to the end of the picture or animation is an error, as is missing image data. Errors after the
-/// picture are
-/// warnings, as are animations that violate the specification, which are decoded as still images.
+/// picture are warnings, as are animations that violate the specification, which are decoded as still images.
 public struct PNGCoder: ImageCoder {
   public init() {}
 
@@ -22,8 +20,7 @@ public struct PNGCoder: ImageCoder {
   /// Decodes to upright RGBA; a smaller size is averaged by area.
   ///
   /// ``DecodedImage/pixels`` are the still picture, which viewers without animation show: depending on the file, the animation's
-  /// first frame or a
-  /// separate picture.
+  /// first frame or a separate picture.
   public func decode(
     _ bytes: UnsafeRawBufferPointer,
     options: DecodingOptions,
@@ -126,8 +123,7 @@ struct PNGMemory {
   }
 
   /// Additional memory for decoding an animation's frames to `target`: the canvas, its saved copy, the frame's own picture, and the
-  /// frames that
-  /// are kept.
+  /// frames that are kept.
   func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
     let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
     let largest = animation.frames.lazy.map { $0.size.pixels * 4 }.max() ?? 0

@@ -41,7 +41,7 @@ struct PNGHeader {
     guard chunk.data.count == 13, chunk.isNamed("IHDR") else {
       throw .undecodable("the PNG file doesn't start with an IHDR chunk")
     }
-    guard chunk.isSound else { throw .undecodable("the PNG file's IHDR chunk has a wrong checksum (CRC)") }
+    guard chunk.isValid else { throw .undecodable("the PNG file's IHDR chunk has a wrong checksum (CRC)") }
     guard (1...PNGChunk.largestNumber).contains(width), (1...PNGChunk.largestNumber).contains(height) else {
       throw .undecodable("a PNG image of \(width) x \(height) pixels")
     }

@@ -7,8 +7,7 @@ package enum EXIFOrientation {
   /// The orientation, 1…8, in the TIFF file at `range` of `bytes`; nil if it is truncated or invalid or has none.
   ///
   /// A PNG's eXIf chunk, a WebP's EXIF chunk and an AVIF's Exif item contain such a file; a preceding name (`Exif\0\0`), as in the
-  /// latter two, is
-  /// skipped.
+  /// latter two, is skipped.
   package static func read(tiff bytes: ByteView, _ range: Range<Int>) -> Int? {
     let isNamed = range.count >= 6 && bytes.matches("Exif\0\0", at: range.lowerBound)
     let start = isNamed ? range.lowerBound + 6 : range.lowerBound

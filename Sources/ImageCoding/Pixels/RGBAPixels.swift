@@ -28,8 +28,7 @@ extension UnsafeMutableBufferPointer<UInt8> {
   @inline(__always)
   func storePixel(_ value: SIMD4<Double>, at index: Int) {
     // Adding such a large number leaves no bits for a fraction, so the result is rounded and its lowest bits are the integer. The
-    // small addend
-    // corrects halves that a division left slightly too low. Converting to integers would check each for its range.
+    // small addend corrects halves that a division left slightly too low. Converting to integers would check each for its range.
     let rounded = (value + 0x1p-30) + 0x1p52
     let bytes = SIMD4(
       UInt8(truncatingIfNeeded: rounded.x.bitPattern),

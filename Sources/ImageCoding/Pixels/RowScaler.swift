@@ -3,13 +3,11 @@ package import ImagePrimitives
 /// Reduces an image as its rows arrive: each pixel becomes the mean of the area that it covers (a box filter).
 ///
 /// A pixel on the border of two areas counts in both by its share. Colours are weighted by opacity, so that those of transparent
-/// pixels don't
-/// bleed into others. It needs memory for one row of the result; its time is linear in the number of source pixels.
+/// pixels don't bleed into others. It needs memory for one row of the result; its time is linear in the number of source pixels.
 ///
 /// Along x, a source pixel is `result.width` units wide and a target pixel `source.width`, likewise along y, so all shares are
-/// integers. A sum is
-/// at most 255 × 255 × the number of source pixels, which a `Double` holds exactly up to 138 billion pixels, so only the last
-/// division rounds.
+/// integers. A sum is at most 255 × 255 × the number of source pixels, which a `Double` holds exactly up to 138 billion pixels, so
+/// only the last division rounds.
 struct RowScaler {
   let source: ImageSize
   let result: ImageSize
@@ -34,8 +32,7 @@ struct RowScaler {
   }
 
   /// Adds the next row, RGBA of `source.width` pixels; if it completes a row of the result, writes that to its position in
-  /// `pixels`, which holds all
-  /// rows.
+  /// `pixels`, which holds all rows.
   mutating func append(_ row: UnsafeRawBufferPointer, into pixels: UnsafeMutableBufferPointer<UInt8>) {
     trap(unless: row.count == source.width * 4 && pixels.count == result.pixels * 4, "a row or image has the wrong size")
     trap(unless: finishedRows < result.height, "the image has no more rows")

@@ -3,8 +3,8 @@ public import ImagePrimitives
 /// Blurs images (SDWebImage's `SDImageBlurTransformer`).
 ///
 /// Three box blurs, which approximate a Gaussian blur to within a few hundredths (Gwosdek, Grewenig, Bruhn, Weickert: Theoretical
-/// Foundations of
-/// Gaussian Convolution by Extended Box Filtering, 2011); the outermost pixels are repeated beyond the edges. Key: `blur(RADIUS)`.
+/// Foundations of Gaussian Convolution by Extended Box Filtering, 2011); the outermost pixels are repeated beyond the edges. Key:
+/// `blur(RADIUS)`.
 public struct BlurTransformer: ImageTransformer {
   /// The standard deviation of the Gaussian, in pixels; 0 leaves images unchanged.
   public let radius: Double

@@ -10,8 +10,7 @@ public protocol ImageTransformer: Sendable {
   /// ones.
   ///
   /// It becomes part of the identity under which the result is cached, so that different transforms of a URL never mix. If the key
-  /// changes with
-  /// a new version, images of the old one stay in the cache unused.
+  /// changes with a new version, images of the old one stay in the cache unused.
   var key: String { get }
   /// Whether it transforms images with more than one frame; if false, the default, they are left unchanged.
   var transformsAnimated: Bool { get }
@@ -20,9 +19,8 @@ public protocol ImageTransformer: Sendable {
   /// The size of the result for pixels of `size`, at least approximately; nil, the default, if it isn't known in advance.
   ///
   /// Loads reject results that would be too large before memory is allocated. If a transformer returns the size and transforms
-  /// animations, it may
-  /// be given an animation's frames one by one, each as an image without ``DecodedImage/animation``; otherwise it is given the
-  /// whole animation.
+  /// animations, it may be given an animation's frames one by one, each as an image without ``DecodedImage/animation``; otherwise
+  /// it is given the whole animation.
   func outputSize(of size: ImageSize) -> ImageSize?
   /// Returns the transformed image, whose header should have its new size.
   ///

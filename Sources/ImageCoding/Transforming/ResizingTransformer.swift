@@ -87,8 +87,7 @@ public enum ImageScale {
   /// `SDImageScaleFactorForKey`).
   ///
   /// It precedes a dot in the last part of the path, with the at sign literal or as `%40`; queries and fragments are ignored. An
-  /// image of 200
-  /// pixels with factor 2 is 100 points wide.
+  /// image of 200 pixels with factor 2 is 100 points wide.
   public static func factor(inName name: some StringProtocol) -> Double {
     var path = Substring(name)
     if let end = path.utf8.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }) { path = path[..<end] }

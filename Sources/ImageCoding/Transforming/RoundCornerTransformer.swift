@@ -5,8 +5,7 @@ public import ImagePrimitives
 /// `SDImageRoundCornerTransformer`).
 ///
 /// Pixels on the arc are partially transparent. Key: `round-corners(RADIUS,CORNERS)`, with corners as `all` or their names joined
-/// by `+`; with a
-/// border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
+/// by `+`; with a border, `round-corners(RADIUS,CORNERS,WIDTH,#RRGGBBAA)`.
 public struct RoundCornerTransformer: ImageTransformer {
   /// Corners of an image.
   public struct Corners: OptionSet, Sendable, Hashable {

@@ -1,8 +1,7 @@
 import ImagePrimitives
 
 /// The canvas on which an animation's frames are composed (RFC 9649, section 2.7.1.1). It starts transparent: like browsers, it
-/// ignores the
-/// file's background colour.
+/// ignores the file's background colour.
 struct WebPCanvas {
   /// The current contents.
   var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }

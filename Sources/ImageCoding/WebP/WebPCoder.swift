@@ -3,8 +3,7 @@ public import ImagePrimitives
 /// WebP by libwebp: lossy and lossless, with or without alpha, including animations; it encodes all of them too.
 ///
 /// A file shorter than its RIFF header declares is an error, as are incomplete chunks and bitstream errors in any frame; libwebp
-/// has no warnings.
-/// Data after the RIFF chunk is ignored.
+/// has no warnings. Data after the RIFF chunk is ignored.
 public struct WebPCoder: ImageCoder {
   public init() {}
 
@@ -100,8 +99,7 @@ public struct WebPCoder: ImageCoder {
   /// Encodes lossy with the requested quality, or losslessly; alpha is lossless in both. An animation is encoded as an animation.
   ///
   /// To stay within a maximum size, it searches for the highest quality that fits, encoding once per step. Sides above 16,383
-  /// pixels, and sizes
-  /// that can't be reached, throw ``ImageError/Kind/unencodable``.
+  /// pixels, and sizes that can't be reached, throw ``ImageError/Kind/unencodable``.
   public func encode(
     _ image: DecodedImage,
     as format: ImageFormat,

@@ -98,8 +98,7 @@ struct WebPBitstream {
   }
 
   /// The maximum memory that libwebp allocates for a picture besides its pixels: for a lossless one, or for alpha, all pixels again
-  /// and a few rows;
-  /// otherwise a few rows.
+  /// and a few rows; otherwise a few rows.
   static func workingBytes(_ size: ImageSize, isOpaqueLossy: Bool) -> Int {
     (isOpaqueLossy ? 0 : size.pixels * 5) + size.width * 512 + 1 << 20
   }
@@ -121,8 +120,7 @@ struct WebPBitstream {
   }
 
   /// Decodes the whole bitstream but outputs only the last corner: libwebp must decode everything before it, but needs no loop
-  /// filter, colour
-  /// conversion, or memory for a picture.
+  /// filter, colour conversion, or memory for a picture.
   func prove() throws(ImageError) {
     try run { config in
       config.options.bypass_filtering = 1

@@ -54,8 +54,7 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
       let header = try bytes.withRawBytes { file throws(ImageError) in try WebPHeader(file, isComplete: false) }
       try header.check(limits)
       // The decoder's memory isn't reserved in the shared budget, since the transfer may take long; but it must be within the limit
-      // for one
-      // file.
+      // for one file.
       if isFirst { try limits.spending(header.workingBytes + header.size.pixels * 8) {} }
       self.header = header
       return true

@@ -3,8 +3,7 @@
 #define PREWARM_TEST_RESOLVER_H
 
 // Makes `name` resolve to `answers`: comma-separated lists of addresses, one list per query, separated by semicolons; the last list
-// repeats.
-// Other names resolve as usual. For programs that preload this, set PREWARM_TEST_RESOLVER to `name=answers`.
+// repeats. Other names resolve as usual. For programs that preload this, set PREWARM_TEST_RESOLVER to `name=answers`.
 void test_resolver_set(const char *name, const char *answers);
 
 // Connections to 11.0.0.0/8, which represents public addresses here, go to 127.0.0.1 instead.

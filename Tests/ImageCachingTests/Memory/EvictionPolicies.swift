@@ -65,8 +65,7 @@ struct Sieve: EvictionPolicy {
 }
 
 /// S3-FIFO (Yang et al.: "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1) with its default parameters: a
-/// tenth of the
-/// cost for the small queue, as many ghosts as entries, two uses in the small queue for promotion to the main one.
+/// tenth of the cost for the small queue, as many ghosts as entries, two uses in the small queue for promotion to the main one.
 /// Until the first eviction, objects that don't fit the small queue join the main one, as in the authors' later code.
 struct S3FIFOModel: EvictionPolicy {
   private let capacity: Int

@@ -14,8 +14,7 @@ struct Trace {
   }
 
   /// The object of rank r is requested in proportion to 1 / r^alpha, as on the web (Breslau et al. 1999 found 0.64 to 0.83; caches
-  /// close to users see
-  /// steeper distributions).
+  /// close to users see steeper distributions).
   static func zipf(_ alpha: Double, objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(alpha, objects: objects)
     return Trace("zipf \(alpha)", (0..<requests).map { _ in popularity.next() })
@@ -59,8 +58,7 @@ struct Trace {
   }
 
   /// Zipf 0.9 with shifting popularity: after each `objects` / 2 requests, a hundredth of the objects is replaced by new ones,
-  /// which become the
-  /// most popular.
+  /// which become the most popular.
   static func shifting(objects: Int, requests: Int) -> Trace {
     var popularity = Popularity(0.9, objects: objects)
     let steps = requests / (objects / 2)
