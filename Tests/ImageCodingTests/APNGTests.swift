@@ -36,7 +36,7 @@ import Testing
     #expect(image.byteCount == 3 * image.pixels.bytes.count)
   }
 
-  @Test("a frame stays, is cleared, or restores what was before it")
+  @Test("a frame is kept, is cleared, or restores the previous contents")
   func disposal() throws {
     let file = animation(3) {
       $0.frame(2, 1, x: 1, disposal: 2)
@@ -95,7 +95,7 @@ import Testing
     #expect(animation.frames.dropFirst().map(\.duration) == delays.map { .milliseconds($0.1) })
   }
 
-  @Test("a still image without a frame control isn't a frame and gives the pixels")
+  @Test("a still image without a frame control isn't a frame and provides the pixels")
   func stillApart() throws {
     var builder = APNGBuilder()
     builder.control(frames: 2)

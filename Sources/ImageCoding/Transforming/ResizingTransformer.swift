@@ -46,8 +46,9 @@ public struct ResizingTransformer: ImageTransformer {
   public func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {
     let size = image.pixels.size
     let target = targetSize(of: size)
-    guard target.pixels <= max(Self.maximumPixels, size.pixels) else {
-      throw TransformError("resizing \(size.width)x\(size.height) pixels to \(target.width)x\(target.height) exceeds the limit")
+    let limit = max(Self.maximumPixels, size.pixels)
+    guard target.pixels <= limit else {
+      throw TransformError("resizing to \(target.width)x\(target.height) exceeds the limit of \(limit) pixels")
     }
     let cut = fit == .cover ? PixelRectangle(middleOf: size, like: target) : PixelRectangle(size)
     if target == size && cut.size == size { return image.mapPixels { $0 } }
