@@ -7,8 +7,7 @@ internal import CXXHash
 /// counted twice. A run whose images all differ therefore costs one slot per image.
 ///
 /// Memory is limited to 24 MiB of slots, 8 MiB of hashes and 8 MiB of URLs by default. Further bodies aren't distinguished any
-/// more, and ``isComplete`` becomes false. Bodies come from outside, so hashes use a random seed: nobody can choose colliding
-/// bodies.
+/// more, and ``isComplete`` becomes false. Hashes use a secret random seed, so that servers can't choose colliding bodies.
 public struct DuplicateIndex: Sendable {
   /// The result of adding a URL of a body.
   public struct Sighting: Sendable, Equatable {
