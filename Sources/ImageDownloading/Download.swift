@@ -1,32 +1,32 @@
 public import ImagePrimitives
 
-/// One image to fetch: its URL, its options and its position in the queue.
+/// One image to fetch: its URL, options and position in the queue.
 public struct Download: Sendable {
-  /// The caller's number, which all events carry; unique among the downloads of one ``DownloadClient`` that have not ended.
+  /// The caller's number, carried by all its events; unique among the unfinished downloads of one ``DownloadClient``.
   public var id: UInt64
-  /// The normalised URL in ASCII bytes; its userinfo, if any, is sent as Basic credentials to its own host only. For a URL that
-  /// an ``ImageLoader`` takes, whatever that loader understands.
+  /// The normalised URL in ASCII bytes. Its userinfo, if any, is sent as Basic credentials to its own host only. If an
+  /// ``ImageLoader`` handles the URL: whatever that loader understands.
   public var requestURL: [UInt8]
-  /// The class: a higher one starts first.
+  /// The class: downloads of a higher one start first.
   public var priority: Priority
-  /// The position within the class: the lowest starts first; of equal ones, the one submitted first.
+  /// The position within the class: lower ones start first; equal ones in the order of submission.
   public var sequence: Int64
-  /// How it is downloaded.
+  /// The options, prepared for use.
   public var prepared: PreparedOptions
-  /// Identify the image that the caller has: sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1), on each hop
-  /// that stays at the download's own origin; a 304 then ends it as ``DownloadEvent/notModified(id:_:)``. None by default: a 304
-  /// is then a refused status as any other.
+  /// The validators of the caller's copy, sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1) on each hop at the
+  /// download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil (the default), a 304 is an
+  /// unacceptable status like any other.
   public var validators: Validators?
   /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)`` and
   /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
   public var wantsProgress: Bool
-  /// The least time between two reports of progress, the first and the last excepted; zero by default, which reports at most
-  /// once per iteration of the transfer thread.
+  /// The minimum time between two progress reports, except before the last. With zero, the default, there is at most one report per
+  /// iteration of the transfer thread.
   public var progressInterval: Duration
-  /// Whether ``TransferSummary/details`` are filled; false by default.
+  /// Whether ``TransferSummary/details`` is filled; false by default.
   public var wantsDetails: Bool
 
-  /// A download of `requestURL`.
+  /// Creates a download of `requestURL`.
   public init(
     id: UInt64,
     requestURL: [UInt8],
@@ -49,7 +49,7 @@ public struct Download: Sendable {
     self.wantsDetails = wantsDetails
   }
 
-  /// How it is downloaded.
+  /// The options as the caller gave them.
   public var options: DownloadOptions { prepared.options }
 }
 
@@ -60,6 +60,6 @@ public enum DownloadOrder: Sendable {
   /// Last in, first out.
   case lifo
 
-  /// The ``Download/sequence`` of the download that came as number `arrival`.
+  /// The ``Download/sequence`` of the download that was submitted as number `arrival`.
   public func sequence(ofArrival arrival: Int64) -> Int64 { self == .fifo ? arrival : -arrival }
 }

@@ -1,8 +1,7 @@
 public import ImagePrimitives
 import Synchronization
 
-/// A user of an ``ImageDownloader``: its downloads, their numbers and events are its own; transfers and limits are shared with all
-/// others.
+/// A user of an ``ImageDownloader`` with its own downloads, numbers and events; transfers and limits are shared by all clients.
 ///
 /// ``close()`` it when it is no longer needed; a released client closes without waiting.
 public final class DownloadClient: Sendable {
@@ -17,33 +16,33 @@ public final class DownloadClient: Sendable {
 
   deinit { endOnce(waiting: false) }
 
-  /// Adds downloads; a batch costs one lock and at most one wake of the thread.
+  /// Adds downloads; a batch takes one lock and wakes the thread at most once.
   ///
-  /// A URL that is not http or https, and that no loader takes, fails as `invalid-url`. One whose URL, validators and options
-  /// equal those of a download in flight, of whatever client, shares its transfer. After ``close()`` or
-  /// ``ImageDownloader/shutDown()`` this is a programmer error and traps, and so is the number of a download that has not ended.
+  /// A URL that is neither http nor https, and that no loader handles, fails as `invalid-url`. A download whose URL, validators and
+  /// options equal those of a running one, of any client, shares its transfer. Traps after ``close()`` or
+  /// ``ImageDownloader/shutDown()``, and if the number of a download is still in use.
   public func submit(_ downloads: [Download]) {
-    // Posted under the lock, so that it comes before the message that closes the client.
+    // Posted under the lock, so that it precedes the message that closes the client.
     isClosed.withLock { isClosed in
-      trap(unless: !isClosed, "a client that is closed takes no downloads")
+      trap(unless: !isClosed, "can't submit downloads to a closed client")
       _ = inbox.post(.submit(client: number, downloads))
     }
   }
 
-  /// Cancels downloads that wait, and those that run unless told otherwise; each ends once as ``DownloadEvent/cancelled(id:_:)``,
-  /// and a transfer stops when the last that shares it is cancelled. Unknown numbers are ignored.
+  /// Cancels waiting downloads and, with `includingRunning`, running ones. Each ends once with ``DownloadEvent/cancelled(id:_:)``; a
+  /// shared transfer stops when its last download is cancelled. Unknown numbers are ignored.
   ///
-  /// With `includingRunning` false running ones may end, and aren't retried if they fail.
+  /// If `includingRunning` is false, running downloads may finish but aren't retried.
   public func cancel(_ ids: [UInt64], includingRunning: Bool = true) {
     inbox.post(.cancel(client: number, ids, includingRunning: includingRunning))
   }
 
-  /// Cancels all of this client's downloads that wait, retries included, and with `includingRunning` those that run.
+  /// Cancels all waiting downloads of this client, retries included, and with `includingRunning` the running ones too.
   public func cancelAll(includingRunning: Bool) {
     inbox.post(.cancelAll(client: number, includingRunning: includingRunning))
   }
 
-  /// Raises or lowers a download that waits, which keeps its sequence; one that runs is not affected. Unknown numbers are ignored.
+  /// Changes the class of a waiting download, which keeps its sequence; no effect on running ones. Unknown numbers are ignored.
   public func setPriority(_ priority: Priority, of id: UInt64) {
     inbox.post(.setPriority(client: number, id, priority))
   }
@@ -51,10 +50,10 @@ public final class DownloadClient: Sendable {
   /// Reports that ``DownloadReceiver/mayStart`` may have become true.
   public func capacityChanged() { inbox.post(.capacityChanged) }
 
-  /// Cancels all downloads of this client, and waits until its receiver has the last event and is released; a second call does
+  /// Cancels all downloads of this client, and waits until its receiver got the last event and is released. A second call does
   /// nothing.
   ///
-  /// Don't call it on the transfer thread, such as in ``DownloadReceiver/receive(_:)``: it would wait for itself.
+  /// Don't call it on the transfer thread, such as in ``DownloadReceiver/receive(_:)``: it would deadlock.
   public func close() { endOnce(waiting: true) }
 
   private func endOnce(waiting: Bool) {
@@ -65,31 +64,31 @@ public final class DownloadClient: Sendable {
     guard isFirst else { return }
     let latch = waiting ? Latch() : nil
     let isTaken = inbox.post(.close(client: number, latch))
-    // A downloader that ends closes its clients itself.
+    // A downloader that shuts down closes its clients itself.
     if waiting { (isTaken ? latch : inbox.ended)?.wait() }
   }
 }
 
-/// What became of a download; the last four end it, and each download ends exactly once.
+/// A step of a download; the last four cases end it, and each download ends exactly once.
 ///
-/// Downloads that share a transfer each get these with their own number.
+/// Downloads that share a transfer each get these events with their own number.
 public enum DownloadEvent: Sendable {
-  /// Its transfer has begun: once, with ``Download/wantsProgress``.
+  /// The transfer has begun. Sent once, with ``Download/wantsProgress``.
   case started(id: UInt64)
-  /// The head of a response has come, not that of a redirect: once per attempt, with ``Download/wantsProgress``.
+  /// The head of a response that isn't a redirect. Sent once per attempt, with ``Download/wantsProgress``.
   case response(id: UInt64, ResponseHead)
-  /// Bytes of the body that came in this attempt, and the length if the server declared it, with ``Download/wantsProgress``. The first
-  /// report of an attempt, right after ``response(id:_:)``, has 0; the last, right before ``finished(id:_:)``, has all.
+  /// The body's bytes received in this attempt, and its length if the server declared it. Sent with ``Download/wantsProgress``. The
+  /// first report of an attempt, right after ``response(id:_:)``, has 0; the last, right before ``finished(id:_:)``, has all.
   case progress(id: UInt64, received: Int, expected: Int?)
-  /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all that came until then.
+  /// The next bytes of a body above ``DownloadOptions/streamAbove``, in order; the first chunk holds all bytes received until then.
   case chunk(id: UInt64, attempt: Int, bytes: [UInt8])
-  /// The chunks so far are void: the body begins again. A retry that resumes the body sends none.
+  /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
-  /// Fetched as ``DownloadOptions/method-swift.property`` asked, with an accepted status.
+  /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
   case finished(id: UInt64, Response)
-  /// The server responded with 304: the image of ``Download/validators`` is still right; see ``Response/isNotModified``.
+  /// The server responded with 304: the image of ``Download/validators`` is still current; see ``Response/isNotModified``.
   case notModified(id: UInt64, Response)
-  /// Failed after its retries; its chunks are void.
+  /// Failed after all retries; its chunks are void.
   case failed(id: UInt64, Failure, TransferSummary)
   /// Cancelled before it ended; its chunks are void.
   case cancelled(id: UInt64, TransferSummary)
@@ -105,11 +104,11 @@ public enum DownloadEvent: Sendable {
 
 /// Receives the events of a ``DownloadClient``, on the transfer thread and never under a lock.
 ///
-/// Both calls hold up all transfers until they return, so hand work to other threads.
+/// Both calls block all transfers until they return, so hand work to other threads.
 public protocol DownloadReceiver: AnyObject, Sendable {
-  /// Whether there is room for more. While it is false and downloads of this client wait, nothing new starts, for any client; running
+  /// Whether there is room for more. While it is false and downloads of this client wait, no download of any client starts; running
   /// transfers continue. See ``DownloadClient/capacityChanged()``.
   var mayStart: Bool { get }
-  /// Takes what happened since the last call, in order.
+  /// Receives the events since the last call, in order.
   func receive(_ events: [DownloadEvent])
 }

@@ -2,20 +2,20 @@ public import ImagePrimitives
 import ImageURLs
 import Synchronization
 
-/// One download of its own, for who wants an image and not a batch: see
+/// A single download, for callers that want one image rather than a batch: see
 /// ``ImageDownloader/download(_:priority:options:validators:progressInterval:)``.
 ///
-/// It keeps its downloader running. Letting go of it does not cancel it.
+/// It keeps its downloader running. Releasing it doesn't cancel it.
 public final class DownloadTask: Sendable {
-  /// What happens on the way, for one reader: started, response, progress, and the end as the last. Chunks of a large body are
-  /// not told, since ``value`` has it whole.
+  /// The download's events, for one reader: started, response, progress, and the end as the last. Chunks of a large body are left
+  /// out, since ``value`` has the whole body.
   public let progress: AsyncStream<DownloadEvent>
 
   private let state: TaskState
   private let client: DownloadClient
   private let id: UInt64
   private let current: Mutex<Priority>
-  /// Kept, since a downloader that is let go of ends its downloads.
+  /// Retained, since a released downloader cancels its downloads.
   private let downloader: ImageDownloader
 
   init(id: UInt64, priority: Priority, state: TaskState, client: DownloadClient, downloader: ImageDownloader) {
@@ -27,10 +27,10 @@ public final class DownloadTask: Sendable {
     progress = state.stream
   }
 
-  /// The image, its body whole in memory; waits for it. Where the waiting task is cancelled, so is the download.
+  /// The response, with the whole body in memory; waits for it. Cancelling the waiting task cancels the download.
   public var value: Response {
     get async throws(DownloadError) {
-      // Who awaits it may hold nothing else that keeps the downloader.
+      // The awaiting caller may hold nothing else that keeps the downloader alive.
       defer { withExtendedLifetime(self) {} }
       let result = await withTaskCancellationHandler {
         await state.result
@@ -41,10 +41,10 @@ public final class DownloadTask: Sendable {
     }
   }
 
-  /// Ends it as cancelled, unless it has ended; a transfer that others share goes on for them.
+  /// Cancels the download unless it has ended; other downloads that share the transfer continue.
   public func cancel() { client.cancel([id]) }
 
-  /// Its class, which can change while it waits.
+  /// The class, which can change while the download waits.
   public var priority: Priority {
     get { current.withLock { $0 } }
     set {
@@ -58,27 +58,26 @@ public final class DownloadTask: Sendable {
 public enum DownloadError: Error, Sendable, Hashable {
   /// It was cancelled, or the downloader was shut down.
   case cancelled
-  /// It failed for good, after its retries.
+  /// It failed after all retries.
   case failed(Failure)
 
-  /// The failure, where it failed.
+  /// The failure, if it wasn't cancelled.
   public var failure: Failure? {
     if case .failed(let failure) = self { failure } else { nil }
   }
 }
 
-/// One image at a time, for callers that await it.
+/// Single downloads for callers that await them.
 extension ImageDownloader {
-  /// Starts a download of its own, beside those of all clients and within the same limits. After ``shutDown()`` this is a
-  /// programmer's error and traps.
+  /// Starts a download beside those of all clients, within the same limits. Traps after ``shutDown()``.
   ///
   /// - Parameters:
-  ///   - url: as written; it is normalised first, unless a loader takes it. One that is no http or https URL fails as
-  ///     `invalid-url` at once, without the network.
+  ///   - url: as written; it is normalised first, unless a loader handles it. A URL that isn't http or https fails as
+  ///     `invalid-url` at once, without network traffic.
   ///   - priority: its class, which ``DownloadTask/priority`` can change.
   ///   - options: how it is fetched. Downloads of one URL with equal options share a transfer.
-  ///   - validators: makes the request conditional; a 304 gives an image with that status and an empty body.
-  ///   - progressInterval: the least time between two reports of progress.
+  ///   - validators: makes the request conditional; a 304 gives a response with that status and an empty body.
+  ///   - progressInterval: the minimum time between two progress reports.
   public func download(
     _ url: String,
     priority: Priority = .normal,
@@ -107,7 +106,7 @@ extension ImageDownloader {
     return task
   }
 
-  /// Downloads one image whole; where the calling task is cancelled, so is the download. The parameters are those of
+  /// Downloads one image whole; cancelling the calling task cancels the download. The parameters are those of
   /// ``download(_:priority:options:validators:progressInterval:)``.
   public func data(
     from url: String,
@@ -129,14 +128,14 @@ extension ImageDownloader {
   }
 }
 
-/// What becomes of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
+/// The state of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
 final class TaskState: Sendable {
   typealias Outcome = Result<Response, DownloadError>
 
   private struct State {
     var outcome: Outcome?
     var waiters: [CheckedContinuation<Outcome, Never>] = []
-    /// The chunks of a body that comes in such.
+    /// The chunks of a streamed body.
     var body: [UInt8] = []
   }
 
@@ -158,7 +157,7 @@ final class TaskState: Sendable {
     }
   }
 
-  /// Takes an event; true where it was the last.
+  /// Handles an event; returns true if it was the last.
   func take(_ event: DownloadEvent) -> Bool {
     switch event {
     case .chunk(_, _, let bytes):
@@ -209,7 +208,7 @@ final class TaskReceiver: DownloadReceiver {
 
   var mayStart: Bool { true }
 
-  /// A new task's number and state.
+  /// Creates a task's number and state.
   func add() -> (id: UInt64, state: TaskState) {
     let state = TaskState()
     return tasks.withLock { tasks in

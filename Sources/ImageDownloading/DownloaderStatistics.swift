@@ -1,7 +1,7 @@
 public import ImagePrimitives
 import Synchronization
 
-/// How busy an ``ImageDownloader`` is, and what has held it back since it started.
+/// An ``ImageDownloader``'s load, and what has limited it since its start.
 public struct DownloaderStatistics: Sendable {
   /// Transfers running now.
   public internal(set) var running = 0
@@ -11,39 +11,39 @@ public struct DownloaderStatistics: Sendable {
   public internal(set) var waiting = 0
   /// Connections opened so far.
   public internal(set) var openedConnections = 0
-  /// For how long each limit was what kept more transfers from starting, in nanoseconds.
+  /// How long each limit kept more transfers from starting, in nanoseconds.
   public internal(set) var limitNanoseconds = LimitTimes()
-  /// Some of the hosts that nothing is asked of for a while, at most ``maximumPausedHosts``: those whose pause ends last.
+  /// Some of the paused hosts, at most ``maximumPausedHosts``: those whose pauses end last.
   public internal(set) var pausedHosts: [PausedHost] = []
 
-  /// So many paused hosts are told of.
+  /// The maximum number of paused hosts that are reported.
   public static let maximumPausedHosts = 4
 
-  /// A host that nothing is asked of for a while.
+  /// A host that gets no requests for a while.
   public struct PausedHost: Sendable, Hashable {
-    /// Its name, with its port where that is not the scheme's own.
+    /// The name, with the port if it isn't the scheme's default.
     public internal(set) var host: String
-    /// For how long still.
+    /// The time left.
     public internal(set) var remaining: Duration
-    /// The status by which it asked for the pause, 429 or 503; nil where it does nothing but fail (``CircuitBreaker``).
+    /// The status that asked for the pause, 429 or 503; nil if the host was paused after failures (``CircuitBreaker``).
     public internal(set) var status: Int?
-    /// Its last failure, where it does nothing but fail.
+    /// Its last failure, if it was paused after failures.
     public internal(set) var failure: Failure?
     /// Whether its downloads fail meanwhile instead of waiting.
     public internal(set) var isDown = false
   }
 
-  /// Nanoseconds by what bounded the downloader.
+  /// Nanoseconds by limit.
   public struct LimitTimes: Sendable, Hashable {
-    /// All transfers of the global limit were used.
+    /// All transfers of the global limit were in use.
     public internal(set) var concurrency: UInt64 = 0
     /// Hosts were at their limit.
     public internal(set) var hosts: UInt64 = 0
-    /// What waited had to wait for its host's first connection, or for the time of its retry.
+    /// Waiting downloads needed their host's first connection, or the time of their retry hadn't come.
     public internal(set) var notYet: UInt64 = 0
-    /// The time of the next request, by ``DownloadLimits/rate`` or ``DownloadLimits/perHostRate``, had not come.
+    /// ``DownloadLimits/rate`` or ``DownloadLimits/perHostRate`` delayed the next request.
     public internal(set) var rate: UInt64 = 0
-    /// Hosts were paused: by their own wish (429, 503), or since they did nothing but fail.
+    /// Hosts were paused: they asked for it (429, 503) or kept failing.
     public internal(set) var paused: UInt64 = 0
     /// The receiver had no room, or the downloader was suspended.
     public internal(set) var held: UInt64 = 0
@@ -64,13 +64,13 @@ public struct DownloaderStatistics: Sendable {
   }
 }
 
-/// The statistics as the transfer thread last wrote them, readable by any thread.
+/// The statistics as last written by the transfer thread; any thread may read them.
 final class Monitor: Sendable {
   private struct State {
     var statistics = DownloaderStatistics()
     var limit = StartLimit.empty
     var since: MonotonicInstant
-    /// Hosts that are left alone, or were; at most as many as are told of.
+    /// Hosts that are or were paused; at most ``DownloaderStatistics/maximumPausedHosts``.
     var paused: [PausedHost] = []
   }
 
@@ -82,7 +82,7 @@ final class Monitor: Sendable {
     var isDown = false
   }
 
-  /// What holds up what is loaded, beyond the transfers too.
+  /// The bottleneck of the whole pipeline, transfers included.
   let pipeline: PipelineMeter
   private let state: Mutex<State>
   private let time: TimeSource
@@ -93,7 +93,7 @@ final class Monitor: Sendable {
     state = Mutex(State(since: time.monotonic()))
   }
 
-  /// Up to this moment: the time since the last turn counts for what bounded that turn.
+  /// As of now: the time since the loop's last iteration counts towards the limit of that iteration.
   var statistics: DownloaderStatistics {
     let now = time.monotonic()
     return state.withLock { state in
@@ -112,10 +112,10 @@ final class Monitor: Sendable {
     }
   }
 
-  /// Counts the peak anew.
+  /// Restarts the count of the peak.
   func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
 
-  /// Notes that a host is left alone until `time`, since it asked for that by `status` or, without one, did nothing but fail.
+  /// Records that a host is paused until `time`: because of `status`, or after failures if that is nil.
   func note(_ host: String, until time: MonotonicInstant, status: Int?, failure: Failure? = nil, isDown: Bool = false) {
     state.withLock { state in
       let noted = PausedHost(host: host, until: time, status: status, failure: failure, isDown: isDown)
@@ -131,13 +131,13 @@ final class Monitor: Sendable {
     }
   }
 
-  /// Notes that a host is asked again.
+  /// Removes the pause of a host that was paused after failures.
   func forget(_ host: String) { state.withLock { state in state.paused.removeAll { $0.host == host && $0.status == nil } } }
 
-  /// Notes that all hosts are asked again but those that asked for a pause.
+  /// Removes all pauses after failures.
   func forgetFailures() { state.withLock { state in state.paused.removeAll { $0.status == nil } } }
 
-  /// Ends a turn of the loop: from `now` on, `limit` is what keeps more from starting.
+  /// Ends an iteration of the loop: from `now` on, `limit` keeps more transfers from starting.
   func update(now: MonotonicInstant, limit: StartLimit, running: Int, waiting: Int, openedConnections: Int) {
     state.withLock { state in
       state.statistics.add(now.since(state.since).wholeNanoseconds, limitedBy: state.limit)

@@ -2,39 +2,39 @@ public import ImagePrimitives
 import Synchronization
 import Threads
 
-/// Fetches images: many at once, bounded overall and per host, in order, with retries.
+/// Fetches images concurrently, with limits in total and per host, in order, with retries.
 ///
 /// ```
 ///  DownloadClient ─▶ inbox ─▶ transfers   ─▶ DownloadQueue ─▶ Transfer (libcurl) ─▶ outcome ─▶ events ─▶ each waiter's
 ///                             one for an        ▲   order, limits   or ImageLoader     │                    receiver
 ///                             identity          └────────── retry, redirect ◀──────────┘
 /// ```
-/// One thread, the transfer thread, does all of it; the methods here and of the clients only put messages into its inbox and
-/// return, except for ``shutDown()`` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
-/// ``ImageLoader/canLoad(_:)`` are called on that thread, and delay every transfer until they return; ``ImageLoader/load(_:)`` runs in a
+/// One thread, the transfer thread, does all the work; the methods here and of the clients only send it messages and return, except for
+/// ``shutDown()`` and ``DownloadClient/close()``, which wait. Receivers, hooks, observers, credentials and
+/// ``ImageLoader/canLoad(_:)`` are called on that thread and delay all transfers until they return; ``ImageLoader/load(_:)`` runs in a
 /// task of its own.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {
-    /// Transfers at once; 6 by default, at least 1.
+    /// The maximum number of concurrent transfers; 6 by default, at least 1.
     public var maxConcurrentDownloads: Int
-    /// Transfers at once to one name and port; 8 by default, at least 1. It counts only where it is below the former.
+    /// The maximum number of concurrent transfers per host (name and port); 8 by default, at least 1.
     public var maxConcurrentPerHost: Int
-    /// The order of downloads of one class: as they were submitted, or nil for each one's own ``Download/sequence``.
+    /// The order of downloads of one class by their submission; nil: by each one's ``Download/sequence``.
     public var order: DownloadOrder?
     /// The clock.
     public var time: TimeSource
-    /// Draws the wait before a retry, from zero to the limit given; evenly by default. Called on the transfer thread.
+    /// Draws the wait before a retry from zero to the given limit, by default with uniform distribution. Called on the transfer thread.
     public var jitter: @Sendable (Duration) -> Duration
-    /// Sent with each request to a download's own origin, unless its options replace or remove them; none by default. One that
-    /// ``DownloadOptions/isValidHeader(name:value:)`` refuses is a programmer's error and traps.
+    /// Sent with each request to a download's own origin unless its options replace or remove them; none by default. A header that
+    /// ``DownloadOptions/isValidHeader(name:value:)`` rejects traps.
     public var headers: [HeaderField]
-    /// Who stands in for libcurl for URLs of its own; the last that can load a URL does. None by default.
+    /// Loaders that replace libcurl for some URLs; the last that can load a URL does. None by default.
     public var loaders: [any ImageLoader]
-    /// When a host that does nothing but fail is left alone.
+    /// When requests to a host that keeps failing stop.
     public var circuitBreaker: CircuitBreaker
 
-    /// A configuration; a limit below 1 is a programmer's error and traps, here or where it is used.
+    /// Creates a configuration; a limit below 1 traps, here or when it is used.
     public init(
       maxConcurrentDownloads: Int = 6,
       maxConcurrentPerHost: Int = 8,
@@ -59,9 +59,9 @@ public final class ImageDownloader: Sendable {
     }
   }
 
-  /// The headers that each request to a download's own origin has by default.
+  /// The default headers of each request to a download's own origin.
   public let headers: [HeaderField]
-  /// Who stands in for libcurl: of those that can load a URL, the last.
+  /// Loaders that replace libcurl: the last that can load a URL does.
   public let loaders: [any ImageLoader]
   let inbox: Inbox
   private let monitor: Monitor
@@ -70,9 +70,9 @@ public final class ImageDownloader: Sendable {
 
   private struct Clients {
     var count = 0
-    /// Who gives the tasks of ``download(_:priority:options:validators:progressInterval:)``; made with the first.
+    /// The client for ``download(_:priority:options:validators:progressInterval:)``; created with the first task.
     var tasks: (client: DownloadClient, receiver: TaskReceiver)?
-    /// The options of the last task: most have the same.
+    /// The options of the last task: most tasks have the same.
     var taskOptions: PreparedOptions?
 
     mutating func client(_ receiver: any DownloadReceiver, _ inbox: Inbox) -> DownloadClient {
@@ -84,7 +84,7 @@ public final class ImageDownloader: Sendable {
 
   /// Starts the transfer thread, which runs until ``shutDown()``.
   ///
-  /// Throws where libcurl is too old, was built without what this needs, or the system gives no descriptor or thread.
+  /// Throws if libcurl is too old or lacks a feature, or the system provides no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
     Self.requireLimits(configuration.maxConcurrentDownloads, perHost: configuration.maxConcurrentPerHost)
     let breaker = configuration.circuitBreaker
@@ -112,66 +112,67 @@ public final class ImageDownloader: Sendable {
   // It may be released on the transfer thread, which then ends by itself.
   deinit { end() }
 
-  /// A client of its own, whose events go to `receiver`; it is kept until the client is closed or the downloader shut down.
+  /// Creates a client whose events go to `receiver`, which is retained until the client is closed or the downloader shut down.
   ///
-  /// After ``shutDown()`` this is a programmer's error and traps.
+  /// Traps after ``shutDown()``.
   public func client(_ receiver: any DownloadReceiver) -> DownloadClient {
     clients.withLock { $0.client(receiver, inbox) }
   }
 
-  /// Changes these two limits, at least 1 each, also while transfers run: those beyond a lower limit finish, and nothing starts until
-  /// they have. A limit below 1 is a programmer's error and traps. ``DownloaderStatistics/peakRunning`` counts anew from here.
+  /// Changes these two limits, even while transfers run: those beyond a lower limit finish first. A limit below 1 traps.
+  /// ``DownloaderStatistics/peakRunning`` restarts from here.
   public func setLimits(concurrency: Int, perHost: Int) {
     Self.requireLimits(concurrency, perHost: perHost)
     inbox.post(.setConcurrency(concurrency, perHost: perHost))
   }
 
-  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does those two; a rate that is not above zero traps too.
+  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too.
   ///
-  /// A rate may change as often as one likes without a burst: what has passed of the wait for the next start counts as the same part
-  /// of the new one.
+  /// Changes of a rate never cause a burst: the elapsed fraction of the wait for the next start becomes the same fraction of the new
+  /// wait.
   public func setLimits(_ limits: DownloadLimits) {
     Self.requireLimits(limits.concurrency, perHost: limits.perHost)
     for rate in [limits.rate, limits.perHostRate] {
-      if let rate { trap(unless: rate > 0, "a rate has to be above zero, not \(rate)") }
+      if let rate { trap(unless: rate > 0, "a rate must be above zero, not \(rate)") }
     }
     inbox.post(.setLimits(limits))
   }
 
-  /// Starts nothing at `origin` for `duration` from now on, as if it had asked for that by `status`: for pauses that it has asked
-  /// others for. What is no origin, written as in a ``HostPauseRequest``, is ignored.
+  /// Starts nothing at `origin` for `duration` from now on, as if it had requested that with `status`: for pauses that it requested
+  /// from others. An `origin` that isn't written as in a ``HostPauseRequest`` is ignored.
   public func pause(_ origin: String, for duration: Duration, status: Int) {
     guard let origin = URLOrigin(serialized: origin) else { return }
     inbox.post(.pause(origin, for: duration, status: status))
   }
 
-  /// Calls `observer` whenever a host asks this downloader for a pause, and not for those by ``pause(_:for:status:)``; nil: nobody.
+  /// Sets a function that is called when a host requests a pause from this downloader, except those by ``pause(_:for:status:)``; nil
+  /// removes it.
   ///
-  /// It is called on the transfer thread, never under a lock, and holds up all transfers while it lasts. It is kept until another is
-  /// set, or the downloader is shut down.
+  /// It is called on the transfer thread, never under a lock, and blocks all transfers until it returns. It is retained until another
+  /// is set or the downloader is shut down.
   public func observePauses(_ observer: (@Sendable (HostPauseRequest) -> Void)?) { inbox.post(.setPauseObserver(observer)) }
 
-  /// Cancels all that waits, of all clients, and all that runs where `includingRunning`; retries that wait are waiting.
+  /// Cancels all waiting downloads of all clients, retries included, and with `includingRunning` the running ones too.
   public func cancelAll(includingRunning: Bool) { inbox.post(.cancelAll(client: nil, includingRunning: includingRunning)) }
 
-  /// While true nothing new starts; what runs goes on, and downloads can be added.
+  /// While true nothing new starts; running transfers continue, and downloads can be added.
   public var isSuspended: Bool {
     get { inbox.isSuspended }
     set { inbox.setSuspended(newValue) }
   }
 
-  /// Forgets all cookies that answers to downloads with ``DownloadOptions/handlesCookies`` have set.
+  /// Removes all cookies set by responses to downloads with ``DownloadOptions/handlesCookies``.
   public func clearCookies() { inbox.post(.clearCookies) }
 
-  /// Forgets that hosts failed, so that those are asked again that the ``CircuitBreaker`` has left alone; pauses that hosts have asked for
-  /// stay. For where the way to them has changed, or another job begins.
+  /// Forgets failures of hosts, so that hosts stopped by the ``CircuitBreaker`` get requests again; pauses that hosts requested stay. For
+  /// use when the network has changed or another job begins.
   public func forgetFailures() { inbox.post(.forgetFailures) }
 
   /// Cancels everything and waits until the transfer thread has ended and all receivers have every event; a second call does nothing.
   ///
-  /// On the transfer thread, so by a receiver, a hook or an observer, it would wait for its caller: a programmer error that traps.
+  /// Traps on the transfer thread (in a receiver, hook or observer), where it would deadlock.
   public func shutDown() {
-    trap(unless: !thread.isCurrent, "a callback of a downloader cannot shut it down: it would wait for its own end")
+    trap(unless: !thread.isCurrent, "a downloader can't be shut down in one of its callbacks: it would deadlock")
     end()
   }
 
@@ -182,13 +183,13 @@ public final class ImageDownloader: Sendable {
   /// Whether the calling thread is the transfer thread, which must not wait for its own work.
   package var runsOnCurrentThread: Bool { thread.isCurrent }
 
-  /// How busy it is, up to this moment.
+  /// Its load as of now.
   public var statistics: DownloaderStatistics { monitor.statistics }
 
-  /// For how long each part of the way of what it loads held up the others; managers and those who ask tell it what they do.
+  /// How long each part of the pipeline was the bottleneck; managers and callers report their activity to it.
   package var pipeline: PipelineMeter { monitor.pipeline }
 
-  /// Transfers that run or wait, retries included, as of the transfer thread's last turn; those that share one count once.
+  /// Running and waiting transfers, retries included, as of the transfer thread's last iteration; a shared one counts once.
   public var currentDownloadCount: Int {
     let statistics = monitor.statistics
     return statistics.running + statistics.waiting
@@ -218,14 +219,14 @@ public final class ImageDownloader: Sendable {
   }
 }
 
-/// A pause that a host has asked for, by 429 or 503.
+/// A pause that a host has requested by 429 or 503.
 public struct HostPauseRequest: Sendable, Hashable {
-  /// The server that was connected to, as RFC 6454, section 6.2, writes an origin, such as `https://example.com` or
+  /// The server of the connection, as an origin by RFC 6454, section 6.2, such as `https://example.com` or
   /// `http://127.0.0.1:8080`.
   public var origin: String
-  /// From now on: its `Retry-After`, or else a backoff.
+  /// The duration from now on: its `Retry-After`, or else a backoff.
   public var duration: Duration
-  /// The HTTP status by which it asked.
+  /// The HTTP status that requested it.
   public var status: Int
 
   public init(origin: String, duration: Duration, status: Int) {
@@ -235,27 +236,27 @@ public struct HostPauseRequest: Sendable, Hashable {
   }
 }
 
-/// Why a downloader could not be made.
+/// Why a downloader couldn't be created.
 public struct DownloaderError: Error, Sendable, Hashable {
-  /// One sentence: what, where, what to do.
+  /// One sentence: what failed, why, what to do.
   public var message: String
 }
 
-/// How much a downloader does at once, and how fast it begins.
+/// How many transfers a downloader runs, and how fast it starts them.
 public struct DownloadLimits: Sendable, Hashable {
-  /// Transfers at once; at least 1.
+  /// Concurrent transfers; at least 1.
   public var concurrency: Int
-  /// Transfers at once to one host (name and port); at least 1.
+  /// Concurrent transfers per host (name and port); at least 1.
   public var perHost: Int
-  /// Requests begun a second over all hosts, evenly and without bursts; nil: any number.
+  /// Requests per second over all hosts, evenly and without bursts; nil: unlimited.
   public var rate: Double?
-  /// The same at one host.
+  /// Requests per second and host; nil: unlimited.
   public var perHostRate: Double?
-  /// Whether each host's number of transfers is found by itself, up to ``perHost``: one more for as long as that goes well, half of them
-  /// where it fails, is told to wait, or gets slower.
+  /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if they fail, get
+  /// slower or the host asks for a pause.
   public var isAdaptive: Bool
 
-  /// Limits; those below 1, and rates that are not above zero, are a programmer's error and trap where they are used.
+  /// Creates limits; those below 1, and rates that aren't above zero, trap when they are used.
   public init(
     concurrency: Int = 6,
     perHost: Int = 8,

@@ -1,11 +1,11 @@
 public import ImagePrimitives
 
 extension Freshness {
-  /// What an answer's headers say to a private cache (RFC 9111, section 4.2), without any guess where they say nothing.
+  /// The freshness that a response's headers give a private cache (RFC 9111, section 4.2), without heuristics if they give none.
   ///
-  /// `max-age` goes before `Expires`, and `s-maxage` does not count. The answer's age by the time that it was received, by `Age`,
-  /// by `Date` and by how long the request took, is taken off. What cannot be read as a number or a date, such as `Expires: 0`,
-  /// is stale. With `must-revalidate` nothing may be used stale.
+  /// `max-age` overrides `Expires`; `s-maxage` is ignored. The response's age on receipt, from `Age`, `Date` and the duration of the
+  /// request, is subtracted. A value that isn't a number or a date, such as `Expires: 0`, means stale. With `must-revalidate` a
+  /// stale response may not be used.
   ///
   /// - Parameters:
   ///   - cacheControl: all `Cache-Control` headers, joined by commas.
@@ -13,7 +13,7 @@ extension Freshness {
   ///   - age: the first `Age` header.
   ///   - date: the first `Date` header.
   ///   - requested: when the request was made.
-  ///   - received: when the answer had come.
+  ///   - received: when the response was received.
   public init(
     cacheControl: String?,
     expires: String? = nil,
@@ -28,7 +28,7 @@ extension Freshness {
     self.init(control, expires: bytes(expires), age: bytes(age), date: bytes(date), requested: requested, received: received)
   }
 
-  /// The same, of all headers of an answer: for an ``ImageLoader`` that speaks HTTP.
+  /// The freshness of a response with `headers`, for an ``ImageLoader`` that speaks HTTP.
   public init(_ headers: [HeaderField], requested: Timestamp, received: Timestamp) {
     let first = { (name: String) in headers.first { $0.name.equalsIgnoringCase(name) }?.value }
     self.init(
@@ -55,15 +55,15 @@ extension Freshness {
     if let maxAge = control.maxAge {
       span = .seconds(maxAge)
     } else if let expires {
-      // What is no date means the past (RFC 9111, section 5.3).
+      // An invalid date means the past (RFC 9111, section 5.3).
       span = HTTPDate.time(expires).map { $0.since(dated ?? received) } ?? .zero
     } else {
       return
     }
-    // RFC 9111, section 4.2.3: the apparent age, or the one told with what the way back took, whichever is greater.
+    // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
     let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
-    let told = age.map { $0.prefix { $0 != UInt8(ascii: ",") } }.flatMap { CacheControl.seconds(CacheControl.trimmed($0)) } ?? 0
-    let left = span - max(apparentAge, .seconds(told) + max(.zero, received.since(requested)))
+    let declared = age.map { $0.prefix { $0 != UInt8(ascii: ",") } }.flatMap { CacheControl.seconds(CacheControl.trimmed($0)) } ?? 0
+    let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
     lifetime = max(.zero, left)
     if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {
       staleWhileRevalidate = max(.zero, .seconds(seconds) + min(.zero, left))
@@ -71,12 +71,12 @@ extension Freshness {
   }
 }
 
-/// The headers that say for how long an answer may be used again.
+/// The headers that limit how long a response may be reused.
 public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
-  /// One bit a header.
+  /// One bit per header.
   public let rawValue: UInt8
 
-  /// The headers of those bits.
+  /// Creates a set from its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// `Cache-Control`.
@@ -87,10 +87,10 @@ public struct FreshnessHeaders: OptionSet, Sendable, Hashable {
 
 /// The directives of `Cache-Control` that matter to a private cache (RFC 9111, section 5.2.2; RFC 5861; RFC 8246).
 struct CacheControl {
-  /// The greatest number of seconds that is taken as it is (RFC 9111, section 1.2.2).
+  /// The greatest number of seconds that isn't clamped (RFC 9111, section 1.2.2).
   static let maximumSeconds: Int64 = 1 << 31
 
-  /// In seconds; zero where the server wrote what is no number. Of several, the first counts (RFC 9111, section 4.2.1).
+  /// In seconds; zero if the server wrote something else than a number. The first of several counts (RFC 9111, section 4.2.1).
   private(set) var maxAge: Int64?
   private(set) var staleWhileRevalidate: Int64?
   private(set) var isNoStore = false
@@ -98,7 +98,7 @@ struct CacheControl {
   private(set) var isMustRevalidate = false
   private(set) var isImmutable = false
 
-  /// Takes the directives of one header.
+  /// Adds the directives of one header.
   mutating func add(_ header: ArraySlice<UInt8>) {
     var rest = header
     while !rest.isEmpty {
@@ -118,7 +118,7 @@ struct CacheControl {
     } else if Self.is(name, "no-store") {
       isNoStore = true
     } else if Self.is(name, "no-cache") {
-      // With field names it may be taken as without (RFC 9111, section 5.2.2.4).
+      // A `no-cache` with field names may be treated as one without (RFC 9111, section 5.2.2.4).
       isNoCache = true
     } else if Self.is(name, "must-revalidate") {
       isMustRevalidate = true
@@ -127,7 +127,7 @@ struct CacheControl {
     }
   }
 
-  /// A number of seconds, in quotation marks or not; nil for anything else.
+  /// A number of seconds, with or without quotation marks; nil for anything else.
   static func seconds(_ value: ArraySlice<UInt8>?) -> Int64? {
     guard var digits = value else { return nil }
     let mark = UInt8(ascii: "\"")
@@ -141,7 +141,7 @@ struct CacheControl {
     return seconds
   }
 
-  /// Takes what stands before the next comma that is in no quotation marks.
+  /// Removes and returns the text before the next unquoted comma.
   private static func takeDirective(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var isQuoted = false
     var index = rest.startIndex

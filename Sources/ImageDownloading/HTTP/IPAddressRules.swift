@@ -1,17 +1,17 @@
 import Glibc
 
-/// Which IP addresses belong to the public Internet, by IANA's special-purpose registries (RFC 6890).
+/// The IP addresses of the public Internet, by IANA's special-purpose registries (RFC 6890).
 ///
-/// Both tables are those of the IANA IPv4 and IPv6 Special-Purpose Address Registries, where "globally reachable" is not true, with
-/// multicast (RFC 5771, RFC 4291) and the deprecated ranges beside them. Of several entries that hold an address the longest prefix
-/// counts. An IPv6 address that carries an IPv4 one is judged by that: whoever connects to it reaches that one.
+/// The tables hold the entries of the IANA IPv4 and IPv6 Special-Purpose Address Registries that aren't "globally reachable",
+/// multicast (RFC 5771, RFC 4291) and deprecated ranges. The longest matching prefix counts. An IPv6 address that embeds an IPv4
+/// address is judged by that one, since connections reach it.
 struct IPAddressRules {
   /// An address in network order: 4 or 16 bytes.
   struct Address: Equatable {
     let bytes: [UInt8]
   }
 
-  /// What holds addresses that share their first bits.
+  /// Addresses that share their first bits.
   private struct Block {
     let bits: [UInt8]
     let length: Int
@@ -25,7 +25,7 @@ struct IPAddressRules {
     }
   }
 
-  /// Whether it may be connected to where only public addresses may.
+  /// Whether connections to it are allowed if only public addresses are.
   static func isPublic(_ address: Address) -> Bool {
     if let embedded = embeddedIPv4(address.bytes) { return isPublic(embedded, by: ipv4) }
     return isPublic(address.bytes, by: address.bytes.count == 4 ? ipv4 : ipv6)
@@ -33,11 +33,11 @@ struct IPAddressRules {
 
   private static func isPublic(_ bytes: [UInt8], by blocks: [Block]) -> Bool {
     let holding = blocks.filter { $0.holds(bytes) }.max { $0.length < $1.length }
-    // Of IPv6 only the global unicast addresses are given out (RFC 4291, section 2.4; IANA, 2000::/3).
+    // Only the global unicast addresses of IPv6 are assigned (RFC 4291, section 2.4; IANA, 2000::/3).
     return holding?.isPublic ?? (bytes.count == 4 || bytes[0] >> 5 == 1)
   }
 
-  /// The IPv4 address that is reached through an IPv6 one: IPv4-mapped (RFC 4291, section 2.5.5.2), NAT64's well-known prefix
+  /// The IPv4 address that an IPv6 address leads to: IPv4-mapped (RFC 4291, section 2.5.5.2), NAT64's well-known prefix
   /// (RFC 6052), 6to4 (RFC 3056).
   private static func embeddedIPv4(_ bytes: [UInt8]) -> [UInt8]? {
     guard bytes.count == 16 else { return nil }
@@ -92,14 +92,14 @@ struct IPAddressRules {
   private static func block(_ text: String, isPublic: Bool) -> Block {
     let parts = text.split(separator: "/")
     guard let address = Address(String(parts[0])), let length = Int(parts[1]) else {
-      preconditionFailure("\(text) is no block of addresses")
+      preconditionFailure("\(text) isn't a block of addresses")
     }
     return Block(bits: address.bytes, length: length, isPublic: isPublic)
   }
 }
 
 extension IPAddressRules.Address: CustomStringConvertible {
-  /// The address that a text says as `inet_pton` reads it; nil for any other text.
+  /// Parses an address as `inet_pton` does; nil for any other text.
   init?(_ text: String) {
     var (four, six) = (in_addr(), in6_addr())
     if inet_pton(AF_INET, text, &four) == 1 {
@@ -111,7 +111,7 @@ extension IPAddressRules.Address: CustomStringConvertible {
     }
   }
 
-  /// That of a socket; nil for families other than IPv4 and IPv6.
+  /// The address of a socket; nil for families other than IPv4 and IPv6.
   init?(_ socketAddress: UnsafeRawBufferPointer) {
     guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
     switch Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) {

@@ -1,35 +1,35 @@
 import ImagePrimitives
 import ImageURLs
 
-/// Where redirects lead, within the rules: http and https only, a limited number, no circle.
+/// Resolves redirects within the rules: http and https only, a limited number, no loop.
 final class RedirectResolver {
   private let normalizer = URLNormalizer()
 
-  /// The URL that `location` stands for, as the next request of `job` has it; else why it is not followed.
+  /// Returns the URL of the next request of `job` for `location`, or the reason not to follow it.
   ///
-  /// On the way back to the download's own origin it gets that URL's userinfo, as a browser would send the credentials again.
+  /// A redirect back to the download's own origin gets that URL's userinfo, as a browser would send the credentials again.
   func resolve(_ location: [UInt8], of job: PendingTransfer) -> Result<[UInt8], Failure> {
     let limit = job.download.options.redirects
     guard job.visited.count < limit else {
       return .failure(
-        .redirect(limit == 0 ? "the server redirects, and redirects is 0" : "there are more than \(limit) redirects")
+        .redirect(limit == 0 ? "the server redirects, but redirects is 0" : "more than \(limit) redirects")
       )
     }
     var next: [UInt8] = []
     do throws(InvalidURL) {
       next = try resolve(location, against: job.url)
     } catch {
-      return .failure(.redirect("redirect \(job.visited.count + 1) leads to where prewarm does not follow: \(error.message)"))
+      return .failure(.redirect("cannot follow redirect \(job.visited.count + 1): \(error.message)"))
     }
     addCredentials(of: job.download.requestURL, to: &next)
     // The credentials may have made it too long.
     guard URLOrigin(next) != nil else {
       return .failure(
-        .redirect("redirect \(job.visited.count + 1) leads to a URL that is too long with the credentials of the first")
+        .redirect("cannot follow redirect \(job.visited.count + 1): its URL is too long with the credentials of the first URL")
       )
     }
     guard next != job.url, !job.visited.contains(next) else {
-      return .failure(.redirect("the redirects lead in a circle"))
+      return .failure(.redirect("redirect loop"))
     }
     return .success(next)
   }

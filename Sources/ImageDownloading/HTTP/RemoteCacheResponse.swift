@@ -1,19 +1,19 @@
 public import ImagePrimitives
 
-/// What an answer's headers tell of the caches on its way; where there are several, the word of the one nearest to us counts.
+/// What a response's headers say about the caches on its way. If there are several caches, the one nearest to us counts.
 ///
-/// The first of these that tells is believed: `Cache-Status` (RFC 9211), `CF-Cache-Status` (Cloudflare), `CDN-Cache` (Bunny), `X-Cache`
-/// (CloudFront, Fastly, Akamai, Azure, Varnish), `X-Cache-Status` and `X-Proxy-Cache` (nginx), the metric `cdn-cache` of `Server-Timing`
-/// (Akamai), `Age` above 0 (RFC 9111, section 5.1). An `Age` of 0 tells nothing: what was stored a moment ago has no other.
+/// The first of these headers that gives a status counts: `Cache-Status` (RFC 9211), `CF-Cache-Status` (Cloudflare), `CDN-Cache`
+/// (Bunny), `X-Cache` (CloudFront, Fastly, Akamai, Azure, Varnish), `X-Cache-Status` and `X-Proxy-Cache` (nginx), the metric `cdn-cache`
+/// of `Server-Timing` (Akamai), `Age` above 0 (RFC 9111, section 5.1). An `Age` of 0 is ignored: a response stored a moment ago has it too.
 public struct RemoteCacheResponse: Sendable, Hashable {
-  /// What they had.
+  /// The caches' status.
   public var status: RemoteCacheStatus
-  /// The header that tells, such as `X-Cache: MISS`; nil where none does. It is what a server wrote, cut to 200 characters.
+  /// The header that gives the status, such as `X-Cache: MISS`, as the server wrote it, cut to 200 characters; nil if there is none.
   public var evidence: String?
-  /// Why the second request brought no response; nil if it did.
+  /// Why the second request failed; nil if it didn't.
   public var failure: Failure?
 
-  /// An answer of those parts.
+  /// Creates a response of those parts.
   public init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: Failure? = nil) {
     self.status = status
     self.evidence = evidence
@@ -42,8 +42,8 @@ public struct RemoteCacheResponse: Sendable, Hashable {
 
   // MARK: Headers
 
-  /// RFC 9211, section 2: the last member is of the cache nearest to us. One that tells neither `hit` nor why it asked (`fwd`) leaves that to
-  /// those behind it; one that asked whether its old image was still right (304) had it.
+  /// RFC 9211, section 2: the last member is of the cache nearest to us. A member with neither `hit` nor `fwd` is skipped. A cache
+  /// that revalidated its stale copy (304) had the image.
   private static func status(ofCacheStatus value: String) -> RemoteCacheStatus? {
     let list = FieldList(value)
     for member in list.members.reversed() {
@@ -51,11 +51,11 @@ public struct RemoteCacheResponse: Sendable, Hashable {
       guard let reason = member.text("fwd") else { continue }
       return reason == "stale" && member.text("fwd-status") == "304" ? .hit : .miss
     }
-    // As caches wrote it before there was a standard.
+    // Caches used the name before the standard.
     return status(of: list)
   }
 
-  /// Any other word of Cloudflare's says that its cache was not used.
+  /// Any other word of Cloudflare's means that its cache wasn't used.
   private static func cloudflareStatus(_ value: String) -> RemoteCacheStatus? {
     FieldList(value).members.last.map { status(ofWord: $0.name) ?? .miss }
   }
@@ -77,11 +77,11 @@ public struct RemoteCacheResponse: Sendable, Hashable {
     return seconds.contains { $0 > 48 } ? .hit : nil
   }
 
-  /// What the first word of `text` says, such as `Hit from cloudfront`, `TCP_REFRESH_HIT` or `EXPIRED`; nil where it is none of a cache's.
+  /// The status that the first word of `text` stands for, such as `Hit from cloudfront`, `TCP_REFRESH_HIT` or `EXPIRED`.
   private static func status(ofWord text: String) -> RemoteCacheStatus? {
     let word = text.prefix { $0 != " " && $0 != "\t" }.uppercased()
     let isMiss = ["MISS", "PASS", "NOCACHE", "NOSTORE", "UNCACHE", "EXPIRED"].contains { word.contains($0) }
-    // Squid and Akamai write TCP_EXPIRED_HIT where an old image was served since the origin was down.
+    // Squid and Akamai write TCP_EXPIRED_HIT if they served a stale copy because the origin was down.
     if isMiss, word != "TCP_EXPIRED_HIT" { return .miss }
     if word.contains("HIT") { return .hit }
     return switch word {
@@ -92,8 +92,8 @@ public struct RemoteCacheResponse: Sendable, Hashable {
   }
 }
 
-/// A header's value as members with parameters, as lists of structured fields are written (RFC 9651, section 3.1), read forgivingly: junk
-/// is a member with an odd name.
+/// A header's value as members with parameters, like lists of structured fields (RFC 9651, section 3.1), parsed leniently: junk
+/// becomes a member with an odd name.
 struct FieldList {
   struct Member {
     /// The item itself, without quotes.
@@ -109,12 +109,12 @@ struct FieldList {
       }
     }
 
-    /// Whether the parameter is there and not said to be false: one without a value is true.
+    /// Whether the parameter exists and isn't false; one without a value is true.
     func isTrue(_ name: String) -> Bool {
       parameters.last { $0.name == name }.map { $0.value == nil || $0.value == "?1" } ?? false
     }
 
-    /// The value of the parameter; empty where it has none.
+    /// The value of the parameter; empty if it has none.
     func text(_ name: String) -> String? { parameters.last { $0.name == name }.map { $0.value?.lowercased() ?? "" } }
   }
 
@@ -124,7 +124,7 @@ struct FieldList {
     members = Self.parts(of: value[...], separatedBy: UInt8(ascii: ",")).map(Member.init).filter { !$0.name.isEmpty }
   }
 
-  /// The pieces between separators that stand in no quoted string; at least one.
+  /// The parts between unquoted separators; at least one.
   private static func parts(of text: Substring, separatedBy separator: UInt8) -> [Substring] {
     var parts: [Substring] = []
     var (start, isQuoted, isEscaped) = (text.startIndex, false, false)

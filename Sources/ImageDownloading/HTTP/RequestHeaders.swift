@@ -1,9 +1,9 @@
-/// The headers of requests: which of them are sent, and whether they can be.
+/// The headers of requests.
 extension DownloadOptions {
-  /// The headers of a request to the download's own origin, before any hook sees them.
+  /// The headers of a request to the download's own origin, before hooks change them.
   ///
-  /// Those of the options replace those of `defaults`, and both replace `Accept` and `User-Agent`. To other origins only the
-  /// latter go. Those of `range` replace all.
+  /// The options' headers replace those of `defaults`, and both replace `Accept` and `User-Agent`. Other origins get only the
+  /// latter two. The headers of `range` replace all.
   func requestHeaders(defaults: [HeaderField], isOwnOrigin: Bool = true, range: RangeRequest? = nil) -> [HeaderField] {
     let fields = requestHeaders(defaults, isOwnOrigin)
     return range?.added(to: fields) ?? fields
@@ -19,37 +19,36 @@ extension DownloadOptions {
     return fields
   }
 
-  /// The names of headers that are not to be sent, be it that libcurl would add them.
+  /// The names of headers that aren't sent, not even by libcurl itself.
   func removedHeaders(isOwnOrigin: Bool = true) -> [String] {
     isOwnOrigin && !isForOtherOrigin ? headers.filter { $0.value == nil }.map(\.name) : []
   }
 
-  /// What a request to the download's own origin says in that header, in whatever case; nil where it does not send it.
+  /// The value of that header, case ignored, in a request to the download's own origin; nil if it isn't sent.
   ///
-  /// It is what an answer's `Vary` is to be compared with. What only the time of the request tells is not in it: what hooks
-  /// change, and cookies of the jar, so that with ``handlesCookies`` nobody can tell what `Cookie` says. Nor are credentials of
-  /// the URL.
+  /// A response's `Vary` is compared with it. It excludes values known only at the time of the request: changes by hooks and
+  /// cookies of the jar, so with ``handlesCookies`` the value of `Cookie` is unknown. It also excludes credentials of the URL.
   ///
   /// - Parameters:
   ///   - name: the header's name.
   ///   - defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
-  ///   - credential: what ``credential(for:)`` gives for the request's URL.
+  ///   - credential: the result of ``credential(for:)`` for the request's URL.
   public func requestValue(
     ofHeader name: String,
     defaults: [HeaderField] = [],
     credential: Credential? = nil
   ) -> String? {
     if let value = requestHeaders(defaults: defaults).value(of: name) { return value }
-    // libcurl leaves out a header of its own that a request names, be it without a value.
+    // libcurl omits its own header if a request names it, even without a value.
     if !isForOtherOrigin, headers.contains(where: { $0.name.equalsIgnoringCase(name) }) { return nil }
     if name.equalsIgnoringCase("Authorization") { return credential?.basicAuthorization }
     return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }
 
-  /// Asks for the plain body.
+  /// Requests an uncompressed body.
   static let acceptEncoding = "identity"
 
-  /// Whether `name` is a token and `value` holds no control character (RFC 9110, 5.1 and 5.5).
+  /// Whether `name` is a token and `value` has no control characters (RFC 9110, 5.1 and 5.5).
   public static func isValidHeader(name: String, value: String) -> Bool {
     let isToken = { (byte: UInt8) -> Bool in
       switch byte {

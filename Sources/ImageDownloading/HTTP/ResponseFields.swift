@@ -1,8 +1,8 @@
 import ImagePrimitives
 
-/// The headers of a response that the downloader itself reads, collected line by line as libcurl delivers them.
+/// The headers of a response that the downloader reads, collected line by line as libcurl delivers them.
 ///
-/// Looking each up in libcurl by its name would compare that with all other headers; here a line's first letter decides.
+/// Finding each by name in libcurl would compare it with all headers; here a line's first letter decides.
 struct ResponseFields {
   enum Name: UInt8 {
     case acceptRanges, age, cacheControl, contentEncoding, contentRange, contentType, date, etag, expires, lastModified, location,
@@ -15,12 +15,12 @@ struct ResponseFields {
   private var values: [(name: Name, range: Range<Int>)] = []
   /// Whether the head has ended: trailers follow.
   private var isComplete = false
-  /// Whether the last line was kept, so that a folded one belongs to it.
+  /// Whether the last line was kept, so that a folded line continues it.
   private var lastIsOurs = false
 
   init() {}
 
-  /// The headers of a modified head.
+  /// The headers of a head that a hook modified.
   init(_ headers: [HeaderField]) {
     for header in headers { Array("\(header.name):\(header.value)".utf8).withUnsafeBytes { add($0) } }
   }
@@ -32,7 +32,7 @@ struct ResponseFields {
     lastIsOurs = false
   }
 
-  /// Takes a line of a head; a status line begins a new one.
+  /// Adds a line of a head; a status line starts a new head.
   mutating func add(_ line: UnsafeRawBufferPointer) {
     guard let first = line.first else { return }
     switch first.asciiLowercased {
@@ -78,7 +78,7 @@ struct ResponseFields {
     values.append((name, start..<bytes.count))
   }
 
-  /// A line that continues the one before, as old servers write (RFC 9112, section 5.2).
+  /// A continuation of the previous line, as old servers send (RFC 9112, section 5.2).
   private mutating func addFolded(_ line: UnsafeRawBufferPointer) {
     guard lastIsOurs, let last = values.indices.last else { return }
     bytes.append(UInt8(ascii: " "))
@@ -92,7 +92,7 @@ struct ResponseFields {
     bytes.append(contentsOf: rest[...last])
   }
 
-  /// Takes over what `other` has of those names and this has not.
+  /// Copies those values of `other` whose names this has none of.
   mutating func inherit(_ names: [Name], from other: ResponseFields) {
     for name in names where !has(name) {
       for value in other.values where value.name == name {
@@ -107,30 +107,30 @@ struct ResponseFields {
 
   func has(_ name: Name) -> Bool { values.contains { $0.name == name } }
 
-  /// The last of that name.
+  /// The last value of that name.
   func bytes(_ name: Name) -> ArraySlice<UInt8>? { values.last { $0.name == name }.map { bytes[$0.range] } }
 
-  /// The last of that name, invalid UTF-8 replaced.
+  /// The last value of that name, with invalid UTF-8 replaced.
   func last(_ name: Name) -> String? { bytes(name).map { String(decoding: $0, as: UTF8.self) } }
 
-  /// All of that name, in order, joined by commas.
+  /// All values of that name, in order, joined by commas.
   func joined(_ name: Name) -> String? {
     let all = values.lazy.filter { $0.name == name }.map { String(decoding: bytes[$0.range], as: UTF8.self) }
     return all.isEmpty ? nil : all.joined(separator: ", ")
   }
 
-  /// The codings of the body in the order in which they were applied (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,
-  /// without `identity` and the `chunked` that libcurl undoes.
+  /// The codings of the body in the order of their application (RFC 9110, section 8.4; RFC 9112, section 6.1), in lower case,
+  /// without `identity` and the `chunked` that libcurl decodes.
   var codings: [String] {
     var transfer = names(.transferEncoding)
     if transfer.last == "chunked" { transfer.removeLast() }
     return (names(.contentEncoding) + transfer).filter { $0 != "identity" }
   }
 
-  /// Whether the body shows its own end (RFC 9112, section 7.1).
+  /// Whether the body marks its own end (RFC 9112, section 7.1).
   var isChunked: Bool { names(.transferEncoding).last == "chunked" }
 
-  /// All of that name, split at commas, in lower case.
+  /// All values of that name, split at commas, in lower case.
   private func names(_ name: Name) -> [String] {
     guard let joined = joined(name) else { return [] }
     return joined.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
@@ -144,7 +144,7 @@ struct ResponseFields {
     return headers
   }
 
-  /// For how long the response may be used again, from now on, if its request began `duration` ago.
+  /// How long the response may be reused from now on, if its request began `duration` ago.
   func freshness(_ time: TimeSource, taking duration: Duration) -> Freshness {
     guard !freshnessHeaders.isEmpty else { return Freshness() }
     var control = CacheControl()

@@ -2,9 +2,9 @@ import ImagePrimitives
 
 /// A header of a request or a response.
 public struct HeaderField: Sendable, Hashable {
-  /// The name as it was written; case does not matter.
+  /// The name as it was written; case is ignored in comparisons.
   public var name: String
-  /// The value, without white space around it.
+  /// The value, without surrounding white space.
   public var value: String
 
   public init(_ name: String, _ value: String) {
@@ -14,7 +14,7 @@ public struct HeaderField: Sendable, Hashable {
 }
 
 extension [HeaderField] {
-  /// The values of all headers of that name in whatever case, joined by commas (RFC 9110, section 5.3); nil if there is none.
+  /// The values of all headers of that name, case ignored, joined by commas (RFC 9110, section 5.3); nil if there are none.
   public func value(of name: String) -> String? {
     let values = lazy.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
     return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -25,7 +25,7 @@ extension [HeaderField] {
 public struct ResponseHead: Sendable, Hashable {
   /// The HTTP status.
   public var status: Int
-  /// The headers in the order that they came, repeated names included.
+  /// The headers in the order of receipt, repeated names included.
   public var headers: [HeaderField]
 
   public init(status: Int, headers: [HeaderField] = []) {
@@ -35,7 +35,7 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 extension String {
-  /// Whether both are the same but for the case of ASCII letters.
+  /// Whether both are equal, ignoring the case of ASCII letters.
   func equalsIgnoringCase(_ other: String) -> Bool {
     utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
   }

@@ -1,31 +1,31 @@
 import ImagePrimitives
 
-/// Which part of a body an answer to a request for a range brings.
+/// The part of a body in a response to a range request.
 enum ResponsePart {
-  /// All of it from the start: the server ignores ranges, or the image has changed since the part before. So is every answer that
-  /// speaks of no range.
+  /// The whole body: the server ignores ranges, or the image has changed since the previous part. Every response without a range
+  /// counts as this.
   case whole
-  /// The part that was asked for, or the beginning of it, of so many bytes in all where that is told (RFC 9110, section 15.3.7).
+  /// The requested part or its beginning, and the body's length if it is declared (RFC 9110, section 15.3.7).
   case part(Range<Int>, total: Int?)
   /// Nothing, since the body ends where the part begins (RFC 9110, section 15.5.17).
   case end(total: Int)
-  /// What was not asked for.
+  /// Something that wasn't requested.
   case mismatch(Failure)
 
-  /// What an answer brings that has that status and those headers, to a request that goes on from `continuation`.
+  /// The part in a response with that status and those headers to a request that resumes `continuation`.
   init(status: Int, _ fields: ResponseFields, after continuation: BodyContinuation?) {
     let start = continuation?.partStart ?? 0
     let range = fields.bytes(.contentRange).flatMap { ContentRange($0) }
     switch status {
     case 206:
-      // What is decoded of a later part of a coded body is none of the image.
+      // A later part of a coded body can't be decoded.
       let isUsable = start == 0 || fields.codings.isEmpty
       guard let range, let bytes = range.bytes, bytes.lowerBound == start, isUsable else {
         self = .mismatch(.otherRange)
         return
       }
       if let continuation, continuation.isContradicted(byTotal: range.total, fields) {
-        self = .mismatch(.transient(.truncated, "the image changed after its first \(continuation.start) bytes had come"))
+        self = .mismatch(.transient(.truncated, "the image changed after its first \(continuation.start) bytes were received"))
       } else if let continuation, continuation.wantedBytes == nil, !continuation.canTake(bytes, total: range.total, fields) {
         self = .mismatch(.otherRange)
       } else {
@@ -40,22 +40,22 @@ enum ResponsePart {
 }
 
 extension Failure {
-  /// A 206 that cannot be used: of several ranges, of another one than was asked for, or longer than its own.
+  /// A 206 that can't be used: several ranges, another one than requested, or longer than it declares.
   static let otherRange = Failure(
     .httpStatus,
     status: 206,
-    message: "the server answered 206 Partial Content, but not with the range that was asked for"
+    message: "the server responded with 206 Partial Content, but not with the requested range"
   )
 }
 
 /// The value of a `Content-Range` header in bytes (RFC 9110, section 14.4).
 struct ContentRange: Equatable {
-  /// Which bytes of the whole body the answer brings; nil where it says that it brings none.
+  /// The range of the whole body in the response; nil if it has none.
   var bytes: Range<Int>?
-  /// The length of the whole body; nil where it is not told.
+  /// The length of the whole body; nil if it isn't declared.
   var total: Int?
 
-  /// Such as `bytes 0-65535/200000`, `bytes 0-65535/*` and, of a 416, `bytes */200000`; nil for what is none of these.
+  /// Parses `bytes 0-65535/200000`, `bytes 0-65535/*` or, of a 416, `bytes */200000`; nil for anything else.
   init?(_ value: ArraySlice<UInt8>) {
     let unit = value.prefix { !$0.isASCIIWhitespace }
     guard unit.elementsEqual("bytes".utf8, by: { $0.asciiLowercased == $1 }) else { return nil }
@@ -77,14 +77,14 @@ struct ContentRange: Equatable {
     bytes = first..<last + 1
   }
 
-  /// Digits alone, of what an `Int` can hold.
+  /// Parses digits only; nil if an `Int` can't hold the number.
   private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
     guard !digits.isEmpty, digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
     return Int(String(decoding: digits, as: UTF8.self))
   }
 }
 
-/// What makes a request one for a part of a body (RFC 9110, sections 13.1.5 and 14.2).
+/// The headers that request a part of a body (RFC 9110, sections 13.1.5 and 14.2).
 struct RangeRequest {
   /// The first request of each probe.
   static let first = RangeRequest(from: 0, to: DownloadOptions.probeBytes)
@@ -92,8 +92,8 @@ struct RangeRequest {
   private static let names = ["Range", "If-Range", "Accept-Encoding"]
   private let fields: [HeaderField]
 
-  /// Asks for the bytes from `start` up to `end`, or to the last, or else for the whole body where `condition` no longer tells its version.
-  /// Not coded: a range of a coded body is none of the image.
+  /// Requests the bytes from `start` up to `end`, or to the last one, or the whole body if its version no longer matches `condition`.
+  /// Without compression, since a range of a coded body can't be decoded.
   init(from start: Int, to end: Int?, condition: String? = nil) {
     fields =
       [
@@ -102,7 +102,7 @@ struct RangeRequest {
       ] + (condition.map { [HeaderField("If-Range", $0)] } ?? [])
   }
 
-  /// `headers` with its own, in place of any others of their names.
+  /// `headers` with its own fields, which replace others of the same names.
   func added(to headers: [HeaderField]) -> [HeaderField] {
     headers.filter { header in !Self.names.contains { $0.equalsIgnoringCase(header.name) } } + fields
   }

@@ -1,11 +1,11 @@
 import ImageURLs
 
-/// A URL's scheme, host and port (RFC 6454): whom limits count as one host, and who may see a job's own headers.
+/// A URL's scheme, host and port (RFC 6454): the host that limits count, and the origin that may see a job's own headers.
 ///
-/// In a normalised URL the default port is not written, so name and port tell the scheme but for the oddest of ports.
+/// A normalised URL omits the default port, so name and port imply the scheme except with very unusual ports.
 struct URLOrigin: Hashable {
   let isSecure: Bool
-  /// As the URL has it: the port only where it is not the scheme's own.
+  /// As in the URL: with the port only if it isn't the scheme's default.
   let hostAndPort: ArraySlice<UInt8>
 
   init(_ url: [UInt8], _ parts: URLParts) {
@@ -24,13 +24,13 @@ struct URLOrigin: Hashable {
     self.init(url, parts)
   }
 
-  /// What stands in for the host of a URL that only a loader knows: its scheme, with a colon, which ends no host's name.
+  /// The substitute for the host of a URL that only a loader knows: its scheme with a colon, which ends no host's name.
   init(schemeOf url: [UInt8]) {
     isSecure = false
     hostAndPort = url.prefix { $0 != UInt8(ascii: ":") } + [UInt8(ascii: ":")]
   }
 
-  /// From what ``serialized`` gives; nil for what is none.
+  /// Parses the form of ``serialized``; nil for any other text.
   init?(serialized text: String) {
     let isSecure = text.hasPrefix("https://")
     guard isSecure || text.hasPrefix("http://") else { return nil }
@@ -42,7 +42,7 @@ struct URLOrigin: Hashable {
     self.init(isSecure: isSecure, hostAndPort: hostAndPort[...])
   }
 
-  /// The same, without keeping the whole URL in memory.
+  /// A copy that doesn't keep the whole URL in memory.
   init(copying other: URLOrigin) {
     isSecure = other.isSecure
     hostAndPort = ArraySlice(Array(other.hostAndPort))
@@ -53,32 +53,32 @@ struct URLOrigin: Hashable {
     return hostAndPort.lastIndex(of: UInt8(ascii: ":"))
   }
 
-  /// The name or address, for a person.
+  /// The name or address, for display.
   var name: String { String(decoding: hostAndPort[..<(portColon ?? hostAndPort.endIndex)], as: UTF8.self) }
 
-  /// `name`, or `name:port` where the port is not the scheme's own, as URLs have it.
+  /// `name`, or `name:port` if the port isn't the scheme's default, as in URLs.
   var written: String { String(decoding: hostAndPort, as: UTF8.self) }
 
-  /// With its scheme, as RFC 6454, section 6.2, has it: for other programs.
+  /// With its scheme (RFC 6454, section 6.2), for other programs.
   var serialized: String { (isSecure ? "https://" : "http://") + written }
 
-  /// `name:port`, for a person.
+  /// `name:port`, for display.
   var address: String {
     portColon == nil ? "\(written):\(isSecure ? 443 : 80)" : written
   }
 }
 
 extension URLOrigin {
-  /// What `credentials` give for the host of a normalised URL; nil where the URL has its own.
+  /// Looks up `credentials` for the host of a normalised URL; nil if the URL has its own.
   static func credential(from credentials: Credentials, for url: [UInt8]) -> Credential? {
     guard let parts = url.withUnsafeBytes({ URLNormalizer.parts(ofNormalForm: $0) }), parts.userInfo.isEmpty else { return nil }
     return URLOrigin(url, parts).credential(from: credentials)
   }
 
-  /// What `credentials` give for this host.
+  /// Looks up `credentials` for this host.
   func credential(from credentials: Credentials) -> Credential? { credentials.find(name, port, isSecure) }
 
-  /// The port, written or not.
+  /// The port, written or implied.
   var port: Int {
     portColon.flatMap { Int(String(decoding: hostAndPort[($0 + 1)...], as: UTF8.self)) } ?? (isSecure ? 443 : 80)
   }

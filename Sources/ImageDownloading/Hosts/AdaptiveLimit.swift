@@ -1,14 +1,14 @@
-/// How many transfers a host takes at once, found by trying: additive increase, multiplicative decrease, as TCP finds a path's
+/// The number of transfers that a host can take at once, found by additive increase and multiplicative decrease, as TCP finds a path's
 /// capacity (Chiu and Jain, 1989; RFC 5681).
 ///
-/// It grows by one with each good answer at first, which doubles it a round, and by one a round once it was cut; and only where
-/// it was used up, since else nothing is learned. It is halved when a request fails in a way that may heal, when the host asks
-/// for a pause (429, 503), and when the smoothed time to the first byte is beyond twice the least ever seen: requests queue there
-/// then. What was under way at a cut says nothing of the new limit, and is passed over. At one transfer slowness is not our
-/// doing, and becomes what is compared with.
+/// At first it grows by one with each good response, which doubles it per round trip; after the first cut it grows by one per round
+/// trip. It grows only if it was used up, since otherwise nothing is learned. It is halved if a request fails temporarily, if the host
+/// asks for a pause (429, 503), and if the smoothed time to the first byte exceeds twice the minimum: then requests queue at the host.
+/// Transfers that were running at a cut say nothing about the new limit and are ignored. At one transfer we don't cause the slowness,
+/// so the current latency becomes the new minimum.
 struct AdaptiveLimit {
   private static let first = 2.0
-  /// A part of this in the smoothed latency is new.
+  /// A new latency's weight in the smoothed one is the inverse of this.
   private static let smoothing = 8.0
   private static let slowFactor = 2.0
   /// Differences below this are noise.
@@ -16,7 +16,7 @@ struct AdaptiveLimit {
 
   private var limit = first
   private var wasCut = false
-  /// So many of those under way began before the last cut.
+  /// How many running transfers began before the last cut.
   private var stale = 0
   private var smoothedNanoseconds: Double?
   private var leastNanoseconds = Double.infinity
@@ -24,23 +24,23 @@ struct AdaptiveLimit {
   /// Transfers at once, at least 1.
   var transfers: Int { Int(limit) }
 
-  /// Whether it has found anything.
+  /// Whether it has learned anything.
   var isLearned: Bool { wasCut || limit != Self.first }
 
-  /// A good answer has come while `running` transfers ran, that one included.
+  /// Handles a good response that came while `running` transfers ran, that one included.
   mutating func succeed(latencyNanoseconds: UInt64?, running: Int, upTo maximum: Int) {
     guard !passesOver() else { return }
     if let latencyNanoseconds, isSlow(Double(latencyNanoseconds)) { return slowDown(running) }
     if running >= transfers { limit = min(limit + (wasCut ? 1 / limit : 1), Double(maximum)) }
   }
 
-  /// A request has failed, or was told to wait, while `running` ran, that one included.
+  /// Handles a failure or a requested pause while `running` transfers ran, that one included.
   mutating func fail(running: Int) {
     guard !passesOver() else { return }
     cut(running)
   }
 
-  /// It has ended and told nothing.
+  /// Handles the end of a transfer from which nothing is learned.
   mutating func pass() { _ = passesOver() }
 
   private mutating func passesOver() -> Bool {

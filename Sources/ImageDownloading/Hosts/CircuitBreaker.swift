@@ -1,12 +1,12 @@
 import ImagePrimitives
 
-/// When requests to a host that only fails stop: the circuit breaker of Nygard's "Release It!", with an end.
+/// When requests to a host that keeps failing stop: the circuit breaker of Nygard's "Release It!", with an end.
 ///
-/// Transient failures count, attempt by attempt; 429 and 503, by which a host asks for a pause, neither count nor reset the count,
-/// and every other response, 404 included, resets it, even one whose body is cut off.
+/// Each attempt that fails transiently counts. 429 and 503, which ask for a pause, neither count nor reset the count; every other
+/// response resets it, 404 included, even if its body is cut off.
 ///
-/// A host that can't be reached, as it refuses connections or its name doesn't resolve, is not overloaded: it gets no pauses of this
-/// length but, for each retry that the download has, one of its backoff.
+/// A host that can't be reached (connection refused, name not resolved) isn't overloaded, so its pauses are shorter: one per retry
+/// of the download, each as long as its backoff.
 public struct CircuitBreaker: Sendable, Hashable {
   /// Consecutive failures after which requests to the host stop; 20 by default, at least 1.
   public var failures: Int
@@ -18,7 +18,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// sooner.
   public var downFor: Duration
 
-  /// A circuit breaker; a number below 1 is a programmer error and traps where it is used.
+  /// Creates a circuit breaker; a number below 1 traps when it is used.
   public init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3, downFor: Duration = .seconds(300)) {
     self.failures = failures
     self.pause = pause
@@ -32,7 +32,7 @@ public struct CircuitBreaker: Sendable, Hashable {
   /// The longest pause of a host that can't be reached.
   private static let longestUnreachablePause = Duration.seconds(2)
 
-  /// The same for a host that can't be reached, whose downloads have so many retries after such waits; `number` pauses were before.
+  /// The rules for an unreachable host whose downloads have `retries` retries, before its pause `number`, counted from 0.
   func forUnreachable(_ retries: Int, _ backoff: Backoff, pause number: Int) -> CircuitBreaker {
     var rules = self
     rules.rounds = min(rounds, retries)
@@ -44,23 +44,23 @@ public struct CircuitBreaker: Sendable, Hashable {
 /// The state of a ``CircuitBreaker`` for one host.
 struct BreakerState {
   private enum State {
-    /// It gets requests, and has failed that often in a row.
+    /// Gets requests; `failures` in a row have failed.
     case closed(failures: Int)
-    /// It gets no request until then; that many tries have failed.
+    /// Gets no requests until then; `failedTries` have failed.
     case open(until: MonotonicInstant, failedTries: Int)
-    /// One request tries it.
+    /// One request is trying it.
     case trying(failedTries: Int)
-    /// Its downloads fail until then; that many tries have failed.
+    /// Its downloads fail until then; `failedTries` have failed.
     case down(until: MonotonicInstant, failedTries: Int)
   }
 
   private var state = State.closed(failures: 0)
 
   enum Change: Equatable {
-    case none, leftAlone, healed, down
+    case none, paused, recovered, down
   }
 
-  /// Nothing may begin before this.
+  /// The time before which no request may begin.
   var earliestStart: MonotonicInstant {
     switch state {
     case .open(let until, _), .down(let until, _): until
@@ -68,16 +68,16 @@ struct BreakerState {
     }
   }
 
-  /// Whether it gets requests as usual, though some may have failed.
+  /// Whether it gets requests as usual, even if some have failed.
   var isClosed: Bool { if case .closed = state { true } else { false } }
 
   /// Whether it counts as down, even if the next request may try it.
   var isDown: Bool { if case .down = state { true } else { false } }
 
-  /// Whether there were no failures.
+  /// Whether there are no failures.
   var isCalm: Bool { if case .closed(0) = state { true } else { false } }
 
-  /// A request begins; the only one that runs where the breaker is not closed.
+  /// Handles the start of a request; only one runs if the breaker isn't closed.
   mutating func start() {
     switch state {
     case .open(_, let failedTries), .down(_, let failedTries): state = .trying(failedTries: failedTries)
@@ -85,7 +85,7 @@ struct BreakerState {
     }
   }
 
-  /// Pauses since its last response.
+  /// The number of pauses since its last response.
   var pausesSoFar: Int {
     switch state {
     case .closed: 0
@@ -93,7 +93,7 @@ struct BreakerState {
     }
   }
 
-  /// A request has failed transiently. While the breaker is open, failures of earlier requests don't count.
+  /// Handles a transient failure. While the breaker is open, failures of earlier requests don't count.
   mutating func fail(by rules: CircuitBreaker, now: MonotonicInstant) -> Change {
     switch state {
     case .closed(let failures):
@@ -106,11 +106,11 @@ struct BreakerState {
         return .down
       }
       state = .open(until: now.advanced(by: rules.pause), failedTries: 0)
-      return .leftAlone
+      return .paused
     case .trying(let failedTries):
       guard failedTries + 1 >= rules.rounds else {
         state = .open(until: now.advanced(by: rules.pause), failedTries: failedTries + 1)
-        return .leftAlone
+        return .paused
       }
       state = .down(until: now.advanced(by: rules.downFor), failedTries: failedTries)
       return .down
@@ -118,10 +118,10 @@ struct BreakerState {
     }
   }
 
-  /// The host has responded, other than by asking for a pause.
-  mutating func heal() -> Change {
+  /// Handles a response that doesn't ask for a pause.
+  mutating func recover() -> Change {
     if isDown { return .none }
-    let change = isClosed ? Change.none : .healed
+    let change = isClosed ? Change.none : .recovered
     state = .closed(failures: 0)
     return change
   }
@@ -129,7 +129,7 @@ struct BreakerState {
   /// Forgets all failures.
   mutating func forget() { state = .closed(failures: 0) }
 
-  /// The request that tried it has ended without a result: another may try at once.
+  /// The request that tried the host has ended without a result: another may try at once.
   mutating func abandonTry() {
     if case .trying(let failedTries) = state { state = .open(until: MonotonicInstant(nanoseconds: 0), failedTries: failedTries) }
   }

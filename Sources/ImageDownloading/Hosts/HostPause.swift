@@ -1,19 +1,19 @@
 import ImagePrimitives
 
 /// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): the end of the
-/// last, and their total since any other response.
+/// last one, and their total since any other response.
 struct HostPause {
-  /// Nothing is asked of it before this.
+  /// The time before which it gets no request.
   private(set) var until = MonotonicInstant(nanoseconds: 0)
-  /// Its pauses since it last answered otherwise.
+  /// The total of its pauses since it last responded otherwise.
   private(set) var totalNanoseconds: UInt64 = 0
-  /// Its consecutive requests for one. Responses to requests that were running then count as one.
+  /// The number of consecutive requests for a pause. Responses to requests that were running at that time count as one.
   private(set) var timesAsked = 0
   private var lastAsked = MonotonicInstant(nanoseconds: 0)
   /// The status of its last request for a pause; 0 if there was none.
   private(set) var status: UInt16 = 0
 
-  /// The host asks for a pause, in response to a request that began then.
+  /// Handles the host's request for a pause, in response to a request that began at `begun`.
   mutating func note(begun: MonotonicInstant, now: MonotonicInstant) {
     guard timesAsked == 0 || begun > lastAsked else { return }
     timesAsked += 1
@@ -28,21 +28,21 @@ struct HostPause {
     until = time
   }
 
-  /// The host has sent another response, even to an earlier request; a pause that has begun stays.
-  mutating func heal() {
+  /// Handles any other response, even to an earlier request; the current pause continues.
+  mutating func recover() {
     totalNanoseconds = 0
     timesAsked = 0
   }
 
-  /// The rest of the pause.
+  /// The remaining time of the pause.
   func remaining(at now: MonotonicInstant) -> Duration { until.since(now) }
 
-  /// The patience that waiting for the host takes: its pauses since any other response, and at least the rest of the last.
+  /// How long a download has to wait for the host in total: its pauses since any other response, and at least the remaining time.
   func total(at now: MonotonicInstant) -> Duration {
     max(.nanoseconds(Int64(clamping: totalNanoseconds)), remaining(at: now))
   }
 
-  /// Whether it ever asked for one; needs no clock, so that most hosts cost nothing.
+  /// Whether it ever asked for a pause; needs no clock, so that most hosts cost nothing.
   var isKnown: Bool { until.nanoseconds > 0 }
 }
 
@@ -50,21 +50,21 @@ struct HostPause {
 enum RetryAfter {
   /// Longer waits are cut to this, so that no calculation overflows.
   private static let maximumSeconds: Int64 = 10 * 365 * 86_400
-  /// A date may be closer, and shorter waits would let requests follow too fast, as they don't count as retries.
+  /// A date may be closer; shorter waits would let requests follow too fast, since they don't count as retries.
   private static let leastWait = Duration.seconds(1)
 
-  /// The pause that the host asks for; nil for none, and for a date in the past.
+  /// The pause that the host asks for; nil for zero and for a date in the past.
   ///
-  /// A date is measured against the response's own `Date` if it has one, so that clocks need not agree; else against `now`.
+  /// A date is compared with the response's own `Date`, since clocks may differ, or with `now` if there is none.
   static func wait(_ value: ArraySlice<UInt8>, date: ArraySlice<UInt8>?, now: Timestamp) -> Duration? {
     if let seconds = seconds(value) { return seconds > 0 ? .seconds(seconds) : nil }
     guard let until = HTTPDate.time(value) else { return nil }
-    let answered = date.flatMap(HTTPDate.time) ?? now
-    guard until > answered else { return nil }
-    return max(min(until.since(answered), .seconds(maximumSeconds)), leastWait)
+    let sent = date.flatMap(HTTPDate.time) ?? now
+    guard until > sent else { return nil }
+    return max(min(until.since(sent), .seconds(maximumSeconds)), leastWait)
   }
 
-  /// The number that digits make, at most the maximum; nil for other text.
+  /// Parses digits as a number, at most the maximum; nil for other text.
   private static func seconds(_ text: ArraySlice<UInt8>) -> Int64? {
     guard !text.isEmpty else { return nil }
     var value: Int64 = 0

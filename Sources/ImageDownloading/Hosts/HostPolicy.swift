@@ -3,7 +3,7 @@ import ImagePrimitives
 /// The limits of each host.
 package struct HostRules {
   var perHost: Int
-  /// Between two starts; zero without a rate.
+  /// Between two starts; zero if there is no rate.
   package var intervalNanoseconds: UInt64 = 0
   var isAdaptive = false
   var breaker = CircuitBreaker()
@@ -17,30 +17,30 @@ struct HostPolicy {
   private var adaptive = AdaptiveLimit()
   /// Consecutive failures.
   private var failuresInRow = 0
-  /// The failure after which requests to the host last stopped.
+  /// The failure after which requests to the host were last stopped.
   private(set) var lastFailure: Failure?
-  /// The consecutive failures by then.
+  /// The number of consecutive failures at that time.
   private var failuresByStop = 0
 
-  /// Nothing may begin before this.
+  /// The time before which no request may begin.
   var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
 
-  /// Until when the host is paused, by its own request or by its failures.
+  /// The end of the host's pause, whether requested or after failures.
   var pausedUntil: MonotonicInstant { max(pause.until, breaker.earliestStart) }
 
-  /// The limit of its transfers.
+  /// The maximum number of its transfers.
   func limit(_ rules: HostRules) -> Int {
     guard breaker.isClosed else { return 1 }
     return rules.isAdaptive ? min(adaptive.transfers, rules.perHost) : rules.perHost
   }
 
-  /// Whether to keep this while nothing waits or runs for the host.
+  /// Whether to keep this state while no download of the host waits or runs.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
     pausedUntil > now || rate.next > now || pause.timesAsked > 0 || !breaker.isCalm
       || rules.isAdaptive && adaptive.isLearned
   }
 
-  /// A request begins.
+  /// Handles the start of a request.
   mutating func start(_ rules: HostRules, now: MonotonicInstant) {
     rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
     breaker.start()
@@ -49,18 +49,18 @@ struct HostPolicy {
   /// Undoes the last start, which made no request.
   mutating func takeBackStart(_ rules: HostRules) { rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds) }
 
-  /// Records the response to a request, while `running` run, that one included.
+  /// Records the response to a request while `running` requests run, that one included.
   mutating func record(_ response: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
     switch response {
-    case .answered(let latency):
-      pause.heal()
+    case .responded(let latency):
+      pause.recover()
       failuresInRow = 0
       if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
-      return breaker.heal()
+      return breaker.recover()
     case .cut:
       failuresInRow = 0
       if rules.isAdaptive { adaptive.fail(running: running) }
-      return breaker.heal()
+      return breaker.recover()
     case .busy(let begun):
       pause.note(begun: begun, now: now)
       if rules.isAdaptive { adaptive.fail(running: running) }
@@ -88,10 +88,10 @@ struct HostPolicy {
     return change
   }
 
-  /// A request has ended, of whatever kind.
+  /// Handles the end of a request of any outcome.
   mutating func finish() { breaker.abandonTry() }
 
-  /// The host asks for a pause until `time`.
+  /// Pauses the host until `time`, at its request.
   mutating func pause(until time: MonotonicInstant, status: Int, now: MonotonicInstant) {
     pause.extend(until: time, status: status, now: now)
   }
@@ -107,7 +107,7 @@ struct HostPolicy {
     rate.change(from: old, to: new, now: now)
   }
 
-  /// Whether ``refusal(_:now:)`` may return anything; asked for each download, so cheap.
+  /// Whether ``refusal(_:now:)`` may return anything; cheap, since it is called for each download.
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }
 
   /// Why a download with that patience can't wait for this host; nil if it can.
@@ -123,15 +123,15 @@ struct HostPolicy {
 
 /// The outcome of a request, as far as it concerns the host.
 enum HostResponse {
-  /// A response of any status, with the time from the request to its first byte if that was asked for.
-  case answered(latencyNanoseconds: UInt64?)
-  /// A 429 or 503, which asks for a pause, to a request that began then.
+  /// A response of any status, with the time from the request to its first byte if it was measured.
+  case responded(latencyNanoseconds: UInt64?)
+  /// A 429 or 503, which asks for a pause, to a request that began at `begun`.
   case busy(begun: MonotonicInstant)
   /// A transient failure.
   case failed(Failure)
-  /// A transient failure of a response that had begun: the host is up.
+  /// A transient failure after the response began: the host is up.
   case cut
-  /// A host that can't be reached by a download with so many retries.
+  /// The host can't be reached, by a download with `retries` retries.
   case unreachable(Failure, retries: Int, backoff: Backoff)
   case nothing
 }
@@ -147,16 +147,16 @@ enum HostRefusal: Equatable {
   func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> Failure {
     switch self {
     case .down(let failures, let last):
-      // Final for this run, but a later one may succeed.
+      // Permanent for this run, but a later run may succeed.
       return Failure(.hostDown(failures: failures, last: last), isTransient: true)
     case .paused(let status, let remaining, let total):
-      let answer = "\(host.address) answered \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
-      let wish =
+      let response = "\(host.address) responded with \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
+      let request =
         total > remaining
-        ? "and has only asked for pauses, \(total.wholeSecondsText) in all"
-        : "and asks to wait \(remaining.wholeSecondsText)"
+        ? "and has only asked for pauses, \(total.wholeSecondsText) in total"
+        : "and asks for a pause of \(remaining.wholeSecondsText)"
       return Failure(
-        .waitTooLong(finding: "\(answer) \(wish)", maximum: patience, wasRequested: wasAsked),
+        .waitTooLong(finding: "\(response) \(request)", maximum: patience, wasRequested: wasAsked),
         status: status,
         isTransient: true
       )
@@ -165,10 +165,10 @@ enum HostRefusal: Equatable {
 }
 
 extension Failure {
-  /// The failure of a download that its host asks to wait for too long.
+  /// The failure of a download whose host asks it to wait for too long.
   static func waitsTooLong(_ failure: Failure, asked: Duration, waited: Duration, patience: Duration) -> Failure {
-    let before = waited > .zero ? " after \(waited.text) of such waits" : ""
-    let finding = "\(failure.message) and asks to wait \(asked.text)\(before)"
+    let before = waited > .zero ? " after \(waited.text) of such pauses" : ""
+    let finding = "\(failure.message) and asks for a pause of \(asked.text)\(before)"
     return Failure(
       .waitTooLong(finding: finding, maximum: patience, wasRequested: true),
       status: failure.status,

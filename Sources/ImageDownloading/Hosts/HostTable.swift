@@ -1,6 +1,6 @@
-/// The numbers of hosts with downloads, and of some without whose state is worth keeping; a free number is used again.
+/// The numbers of hosts with downloads, and of some without downloads whose state is worth keeping; free numbers are reused.
 struct HostTable {
-  /// The maximum of hosts kept without downloads; beyond it, the one kept first is forgotten.
+  /// The maximum number of hosts kept without downloads; beyond it, the one kept longest is forgotten.
   private let maximumKept: Int
 
   private struct Entry {
@@ -13,14 +13,14 @@ struct HostTable {
   private var numbers: [URLOrigin: Int] = [:]
   private var entries: [Entry] = []
   private var free: [Int] = []
-  /// Those kept, in order, from `firstKept` on, in a ring; some are in use again.
+  /// The kept hosts, in order from `firstKept` on, as a ring buffer; some are in use again.
   private var kept: [(number: Int, keeping: UInt64)] = []
   private var firstKept = 0
   private var lastKeeping: UInt64 = 0
 
   init(maximumKept: Int = 4096) { self.maximumKept = maximumKept }
 
-  /// The number of a host, to be given back by ``release(_:)`` as often as it was taken.
+  /// Returns the number of a host; each call needs one of ``release(_:)``.
   mutating func retain(_ origin: URLOrigin) -> Int {
     if let number = numbers[origin] {
       entries[number].uses += 1
@@ -35,13 +35,13 @@ struct HostTable {
     return number
   }
 
-  /// The host of a number that is taken or kept.
+  /// The host of a number that is retained or kept.
   func origin(_ number: Int) -> URLOrigin {
-    guard let origin = entries[number].origin else { preconditionFailure("\(number) is no host's number") }
+    guard let origin = entries[number].origin else { preconditionFailure("\(number) isn't the number of a host") }
     return origin
   }
 
-  /// Gives a number back; true if that was the last use: then it has to be kept or forgotten.
+  /// Releases a number; returns true if that was the last use: then it has to be kept or forgotten.
   mutating func release(_ number: Int) -> Bool {
     entries[number].uses -= 1
     return entries[number].uses == 0
@@ -55,7 +55,7 @@ struct HostTable {
     free.append(number)
   }
 
-  /// Keeps an unused host; returns the one that has to be forgotten for that.
+  /// Keeps an unused host; returns the host that has to be forgotten instead, if any.
   mutating func keep(_ number: Int) -> Int? {
     lastKeeping += 1
     entries[number].keeping = lastKeeping

@@ -7,7 +7,7 @@ extension TransferLoop {
   func record(_ outcome: TransferOutcome, of transfer: Transfer, _ slot: Int) -> Duration? {
     let host = pending[slot].host
     guard case .failure(let failure) = outcome else {
-      record(host, .answered(latencyNanoseconds: latency(of: transfer)))
+      record(host, .responded(latencyNanoseconds: latency(of: transfer)))
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
@@ -23,13 +23,13 @@ extension TransferLoop {
     } else if failure.isTransient {
       record(host, .failed(failure))
     } else {
-      record(host, transfer.statusOnWire > 0 ? .answered(latencyNanoseconds: nil) : .nothing)
+      record(host, transfer.statusOnWire > 0 ? .responded(latencyNanoseconds: nil) : .nothing)
     }
     return nil
   }
 
-  /// Pauses the host of a job after a 429 or 503: for as long as it asks for, or else for a backoff that grows with its consecutive
-  /// requests for a pause; whether or not the job itself is retried.
+  /// Pauses the host of a job after a 429 or 503, whether or not the job is retried: for as long as the host asks, or else for a
+  /// backoff that grows with its consecutive requests for a pause.
   func recordBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
     let host = pending[slot].host
     record(host, .busy(begun: begun))
@@ -45,8 +45,8 @@ extension TransferLoop {
   private func record(_ host: Int, _ response: HostResponse) {
     switch queue.record(response, from: host, now: iteration.now) {
     case .none: break
-    case .leftAlone: noteFailing(host)
-    case .healed: monitor.forget(hosts.origin(host).written)
+    case .paused: noteFailing(host)
+    case .recovered: monitor.forget(hosts.origin(host).written)
     case .down:
       noteFailing(host)
       refuseWaiting(for: host)
@@ -64,7 +64,7 @@ extension TransferLoop {
     )
   }
 
-  /// Pauses a host until `time`, and fails downloads that may not wait for so long.
+  /// Pauses a host until `time`, and fails downloads that may not wait that long.
   func pause(_ host: Int, until time: MonotonicInstant, status: Int) {
     guard time > iteration.now else { return }
     queue.pause(host, until: time, status: status, now: iteration.now)
@@ -72,14 +72,14 @@ extension TransferLoop {
     if queue.triesPatience(of: host, now: iteration.now) { refuseWaiting(for: host) }
   }
 
-  /// Pauses a host for a pause that another downloader was asked for; it may be unknown here.
+  /// Applies a pause that the host requested from another downloader; the host may be unknown here.
   func pause(_ origin: URLOrigin, for duration: Duration, status: Int) {
     let host = hosts.retain(origin)
     pause(host, until: iteration.now.advanced(by: duration), status: status)
     releaseHost(host)
   }
 
-  /// Fails all downloads that wait for a host and may not wait that long.
+  /// Fails the waiting downloads of a host that may not wait that long.
   private func refuseWaiting(for host: Int) {
     var least = Duration.seconds(Int64.max)
     defer { queue.setLeastPatience(least, of: host) }
@@ -103,13 +103,13 @@ extension TransferLoop {
     return refusal.failure(of: hosts.origin(host), patience: patience, wasAsked: pending[slot].summary.attempts > 0)
   }
 
-  /// From the request to the first byte, in nanoseconds; nil unless limits adapt.
+  /// The nanoseconds from the request to the first byte; nil unless limits adapt.
   private func latency(of transfer: Transfer) -> UInt64? {
     guard queue.rules.isAdaptive else { return nil }
-    var (sent, answered): (curl_off_t, curl_off_t) = (0, 0)
+    var (sent, responded): (curl_off_t, curl_off_t) = (0, 0)
     curl_get_offset(transfer.easy, CURLINFO_PRETRANSFER_TIME_T, &sent)
-    curl_get_offset(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &answered)
-    return answered > sent ? UInt64(answered - sent) * 1000 : nil
+    curl_get_offset(transfer.easy, CURLINFO_STARTTRANSFER_TIME_T, &responded)
+    return responded > sent ? UInt64(responded - sent) * 1000 : nil
   }
 }
 

@@ -1,14 +1,14 @@
 public import ImagePrimitives
 
-/// Something that stands in for libcurl for the URLs that it knows: files, an object store, a test.
+/// A replacement of libcurl for some URLs: files, an object store, a test.
 ///
-/// A load counts as a transfer for order, limits, retries, cancelling and sharing; URLs that are not http or https count as one host
+/// A load counts as a transfer for order, limits, retries, cancellation and sharing; URLs that aren't http or https count as one host
 /// per scheme.
 public protocol ImageLoader: Sendable {
-  /// Whether it loads `url`. Called on the transfer thread for each download, and on the caller's for a ``DownloadTask``, so it must be
-  /// quick.
+  /// Whether it loads `url`. Must be quick: called on the transfer thread for each download, and on the caller's thread for a
+  /// ``DownloadTask``.
   func canLoad(_ url: String) -> Bool
-  /// Loads the image in a task of its own, which is cancelled when nobody wants the image any more or its time is up.
+  /// Loads the image in a task of its own, which is cancelled if the image is no longer needed or its time is up.
   ///
   /// - Throws: a `Failure`, which is retried if it is transient; any other error counts as `internal`.
   func load(_ request: LoaderRequest) async throws -> LoaderResponse
@@ -16,12 +16,12 @@ public protocol ImageLoader: Sendable {
 
 /// A request to an ``ImageLoader``.
 public struct LoaderRequest: Sendable {
-  /// The URL, as the download has it.
+  /// The URL, as in the download.
   public var url: String
-  /// Identify the image that the caller has, so that the loader may return ``LoaderResponse/notModified``.
+  /// The validators of the caller's copy, so that the loader may return ``LoaderResponse/notModified``.
   public var validators: Validators?
-  /// How the download is made. A loader may bring the whole image whatever the method, and its images are not judged by their
-  /// first bytes: they come whole.
+  /// The options of the download. A loader may return the whole image for any method, and its images aren't judged by their first
+  /// bytes.
   public var options: DownloadOptions
 
   public init(url: String, validators: Validators? = nil, options: DownloadOptions) {
@@ -37,11 +37,11 @@ public struct LoaderResponse: Sendable {
   public var body: [UInt8]
   /// The media type, if known.
   public var contentType: String?
-  /// Identify this version of the image, if known.
+  /// The validators of this version of the image, if known.
   public var validators: Validators
-  /// For how long it may be used again.
+  /// How long it may be reused.
   public var freshness: Freshness
-  /// Whether the caller's own version is still right, and `body` counts for nothing.
+  /// Whether the caller's copy is still current; `body` is then ignored.
   public var isNotModified: Bool
 
   public init(
@@ -57,7 +57,7 @@ public struct LoaderResponse: Sendable {
     isNotModified = false
   }
 
-  /// The caller's own version is still right.
+  /// A response that says that the caller's copy is still current.
   public static var notModified: LoaderResponse {
     var response = LoaderResponse(body: [])
     response.isNotModified = true

@@ -1,6 +1,6 @@
 import ImagePrimitives
 
-/// A load that an ``ImageLoader`` does.
+/// A load by an ``ImageLoader``.
 struct Load {
   let slot: Int
   let task: Task<Void, Never>
@@ -8,9 +8,9 @@ struct Load {
   let deadline: MonotonicInstant
 }
 
-/// Jobs that loaders do instead of libcurl.
+/// Jobs for loaders instead of libcurl.
 extension TransferLoop {
-  /// Which loader takes a download: the last that can.
+  /// The index of the loader of a download: the last that can load it.
   func loader(of download: Download) -> Int? {
     if loaders.isEmpty { return nil }
     let url = String(decoding: download.requestURL, as: UTF8.self)
@@ -18,7 +18,7 @@ extension TransferLoop {
   }
 
   func startLoad(_ slot: Int, by loader: any ImageLoader, resolves: Bool) {
-    // There is nothing to resolve or connect to.
+    // There is no name to resolve and no connection.
     if resolves { queue.resolved() }
     queue.connected(host: pending[slot].host)
     lastLoad += 1
@@ -40,7 +40,7 @@ extension TransferLoop {
     notifyStarted(slot)
   }
 
-  /// Takes what a loader has found, unless it was stopped before.
+  /// Handles a loader's result, unless the load was stopped before.
   func concludeLoad(_ number: UInt64, _ result: Result<LoaderResponse, Failure>) {
     guard let load = loads[number] else { return }
     let slot = load.slot
@@ -60,14 +60,14 @@ extension TransferLoop {
       if iteration.now >= load.deadline {
         let limit = pending[load.slot].download.options.timeout
         endLoad(number, of: load.slot)
-        settle(load.slot, .failure(.transient(.timeout, "the loader was not done within \(limit.text)")))
+        settle(load.slot, .failure(.transient(.timeout, "the loader didn't finish within \(limit.text)")))
       } else {
         iteration.nextTimeLimit = min(iteration.nextTimeLimit, load.deadline)
       }
     }
   }
 
-  /// Makes room for others; a loader that is not done is told to stop, and what it may still bring is not taken.
+  /// Frees the load's slot; an unfinished loader is cancelled, and its result ignored.
   func endLoad(_ number: UInt64, of slot: Int, receivedBytes: Int = 0) {
     guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
@@ -78,7 +78,7 @@ extension TransferLoop {
 }
 
 extension ImageLoader {
-  /// What it finds, with every error as a failure.
+  /// The loader's result, with every error as a failure.
   fileprivate func response(to request: LoaderRequest) async -> Result<LoaderResponse, Failure> {
     do {
       return .success(try await load(request))
@@ -91,13 +91,13 @@ extension ImageLoader {
 }
 
 extension TransferOutcome {
-  /// Judges what a loader found for `download`, by the rules that hold for answers of servers.
+  /// Judges a loader's result for `download` by the rules for servers' responses.
   init(_ result: Result<LoaderResponse, Failure>, for download: Download) {
     do throws(Failure) {
       let response = try result.get()
       let options = download.options
       if response.isNotModified, download.validators == nil {
-        throw Failure(.internal, message: "the loader says that nothing has changed, though it was not asked that")
+        throw Failure(.internal, message: "the loader returned notModified for an unconditional request")
       }
       if !response.isNotModified {
         try options.checkContentType(response.contentType, status: nil)

@@ -2,35 +2,35 @@ import CCurl
 import ImageURLs
 
 extension DownloadOptions {
-  /// How the servers of a download are reached.
+  /// How connections to servers are made.
   public struct Connection: Sendable, Hashable {
     /// The version of HTTP; ``HTTPVersion/automatic`` by default.
     public var httpVersion = HTTPVersion.automatic
-    /// Who is connected to in place of some hosts and ports; nobody by default. The first that fits counts.
+    /// Other targets for some hosts and ports; none by default. The first match counts.
     public var connectTo: [ConnectTarget] = []
-    /// The way there; direct by default, whatever the environment says.
+    /// The proxy; none by default, whatever the environment says.
     public var proxy = Proxy.none
-    /// Whom TLS trusts, and what we show; the system's certificates, and nothing, by default.
+    /// TLS trust and client certificates; the system's certificates, and no client certificate, by default.
     public var tls = TLS()
-    /// Which addresses may be connected to; any by default. It counts on each hop, after the name was resolved.
+    /// The addresses that connections may use; any by default. Checked on each hop, after the name was resolved.
     public var addresses = AddressRule.any
 
-    /// A direct connection.
+    /// Creates the defaults: a direct connection.
     public init() {}
   }
 
-  /// The version of HTTP that is spoken.
+  /// The version of HTTP.
   public enum HTTPVersion: Sendable, Hashable {
-    /// HTTP/2 where TLS agrees on it (RFC 9113, section 3.2), else HTTP/1.1.
+    /// HTTP/2 if TLS negotiates it (RFC 9113, section 3.2), else HTTP/1.1.
     case automatic
-    /// HTTP/1.1, offered alone.
+    /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 alone: by TLS, or without it by prior knowledge (RFC 9113, section 3.3), then with a connection for each request. A
-    /// server that speaks another fails.
+    /// HTTP/2 only: by TLS, or without TLS by prior knowledge (RFC 9113, section 3.3), then with one connection per request. A server
+    /// with another version fails.
     case http2
   }
 
-  /// Who is connected to in place of a host: the URL, `Host` and the name that TLS asks for stay (as curl's `--connect-to`).
+  /// A different target for connections to a host: the URL, `Host` and the name that TLS checks stay (as curl's `--connect-to`).
   public struct ConnectTarget: Sendable, Hashable {
     /// The URL's host in lower case, IPv6 addresses in brackets; nil: any.
     public var host: String?
@@ -41,7 +41,7 @@ extension DownloadOptions {
     /// The port to connect to; nil: the URL's.
     public var targetPort: Int?
 
-    /// Connects to the target in place of a host and port.
+    /// Creates a rule that connects to the target instead of a host and port.
     public init(host: String? = nil, port: Int? = nil, targetHost: String?, targetPort: Int?) {
       self.host = host
       self.port = port
@@ -50,61 +50,61 @@ extension DownloadOptions {
     }
   }
 
-  /// Through whom requests go.
+  /// The proxy of requests.
   public enum Proxy: Sendable, Hashable {
-    /// Nobody, whatever the environment says.
+    /// No proxy, whatever the environment says.
     case none
-    /// As the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say, in libcurl's reading.
+    /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as libcurl reads them.
     case environment
     /// The proxy of that URL, such as `http://user:password@proxy.example.com:3128` or `socks5h://…`: http, https, socks4, socks4a,
-    /// socks5 or socks5h, in libcurl's reading (`CURLOPT_PROXY`). Its user and password are for the proxy alone.
+    /// socks5 or socks5h, as libcurl reads it (`CURLOPT_PROXY`). Its user and password are sent to the proxy only.
     case url(String)
   }
 
-  /// Whom TLS trusts, and what it shows of us.
+  /// TLS trust and client certificates.
   public struct TLS: Sendable, Hashable {
-    /// A PEM file of the certificates that are trusted instead of the system's, also for a proxy; nil: the system's.
+    /// A PEM file of trusted certificates instead of the system's, also for a proxy; nil: the system's.
     public var caFile: String?
-    /// A PEM file of our own certificate, shown to the download's own origin where that asks for one; nil: none is shown.
+    /// A PEM file of a client certificate, sent to the download's own origin if that requests one; nil: none.
     public var clientCertificate: String?
-    /// A PEM file of its key, where it is not in the same file; one that needs a pass phrase cannot be used.
+    /// A PEM file of its key if it isn't in the same file; a key with a pass phrase isn't supported.
     public var clientKey: String?
 
-    /// The system's certificates.
+    /// Creates the defaults: the system's certificates.
     public init() {}
   }
 
-  /// Which addresses may be connected to.
+  /// The addresses that connections may use.
   public enum AddressRule: Sendable, Hashable {
     case any
-    /// None that IANA's special-purpose registries hold: loopback, private, link-local and the like, in whatever form (RFC 6890). Not
-    /// with a proxy, which connects itself.
+    /// No address of IANA's special-purpose registries, in any notation: loopback, private, link-local and others (RFC 6890). Not allowed
+    /// with a proxy, which makes the connections itself.
     case publicOnly
   }
 }
 
 extension DownloadOptions.Connection {
-  /// Why no request can be made so, in one sentence without secrets; nil where nothing is in the way.
+  /// Why these settings are invalid, in one sentence without secrets; nil if they are valid.
   ///
-  /// What comes from a file is asked before it becomes options, which trap on a problem.
+  /// Check settings from files with it first, since options trap on invalid ones.
   public var invalidReason: String? {
     if let target = connectTo.first(where: { !$0.isValid }) {
-      return "connectTo: \(target.text) is no host and port to connect to"
+      return "connectTo: \(target.text) isn't a valid host and port, such as ::127.0.0.1:8080"
     }
     if case .url(let url) = proxy, !Self.isProxy(url) {
-      return "proxy: \(maskingCredentials(url)) is no http, https, socks4, socks4a, socks5 or socks5h URL of a host alone"
+      return "proxy: \(maskingCredentials(url)) isn't the URL of a proxy, such as http://proxy.example.com:3128 or socks5h://127.0.0.1:1080"
     }
-    if tls.clientKey != nil, tls.clientCertificate == nil { return "tls: a client key needs its client certificate" }
+    if tls.clientKey != nil, tls.clientCertificate == nil { return "tls: a client key requires a client certificate" }
     for path in [tls.caFile, tls.clientCertificate, tls.clientKey] where path?.isEmpty == true || path?.utf8.contains(0) == true {
-      return "tls: a file needs a name"
+      return "tls: a file name is empty or contains NUL"
     }
     if addresses == .publicOnly, proxy != .none {
-      return "addresses: with a proxy, which connects itself, nobody can hold them to public ones"
+      return "addresses: publicOnly can't be enforced with a proxy, which makes the connections itself; use one of the two"
     }
     return nil
   }
 
-  /// Whether libcurl reads it as a proxy of a kind that it knows; one of an unknown scheme would not be used, or as another kind.
+  /// Whether libcurl reads it as a known kind of proxy; libcurl would ignore or misread one of an unknown scheme.
   private static func isProxy(_ text: String) -> Bool {
     guard text.utf8.allSatisfy({ $0 > 32 && $0 < 127 }), let handle = curl_url() else { return false }
     defer { curl_url_cleanup(handle) }
@@ -120,7 +120,7 @@ extension DownloadOptions.Connection {
     guard let scheme = part(CURLUPART_SCHEME, 0), schemes.contains(scheme), part(CURLUPART_HOST, 0)?.isEmpty == false else {
       return false
     }
-    // Decoding refuses control characters.
+    // Decoding rejects control characters.
     for secret in [CURLUPART_USER, CURLUPART_PASSWORD] where part(secret, 0) != nil && part(secret, CURLU_URLDECODE) == nil {
       return false
     }
@@ -130,7 +130,7 @@ extension DownloadOptions.Connection {
 }
 
 extension DownloadOptions.ConnectTarget {
-  /// As curl writes it: `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, each of which may be empty.
+  /// In curl's form: `HOST:PORT:CONNECT-HOST:CONNECT-PORT`, each of which may be empty.
   var text: String {
     "\(host ?? ""):\(port.map(String.init) ?? ""):\(targetHost ?? ""):\(targetPort.map(String.init) ?? "")"
   }
@@ -156,20 +156,20 @@ extension DownloadOptions.ConnectTarget {
 }
 
 extension URLOrigin {
-  /// Whom limits count as the host of requests with those options: the server that is connected to, whatever names it serves.
+  /// The host that limits count for requests with those options: the server of the connection, whatever names it serves.
   func connecting(by options: DownloadOptions) -> URLOrigin {
     options.connection.target(of: self).map { URLOrigin(isSecure: isSecure, hostAndPort: $0[...]) } ?? self
   }
 }
 
 extension DownloadOptions.Connection {
-  /// Who is connected to for a request to `url`, a normalised one, by ``connectTo``: `HOST:PORT`; nil where that is the URL's own.
+  /// The target of ``connectTo`` for a request to `url`, a normalised one, as `HOST:PORT`; nil if it is the URL's own.
   public func target(for url: UnsafeRawBufferPointer) -> [UInt8]? {
     guard !connectTo.isEmpty, let parts = URLNormalizer.parts(ofNormalForm: url) else { return nil }
     return target(of: URLOrigin(Array(url), parts))
   }
 
-  /// The same for all URLs of an origin.
+  /// The target for all URLs of an origin.
   func target(of origin: URLOrigin) -> [UInt8]? {
     guard !connectTo.isEmpty else { return nil }
     let (host, port) = (origin.name, origin.port)

@@ -2,9 +2,9 @@ public import ImagePrimitives
 
 /// A request that is about to be made.
 public struct DownloadRequest: Sendable, Hashable {
-  /// The URL of this hop, with its userinfo if it has one.
+  /// The URL of this hop, with its userinfo if it has any.
   public var url: String
-  /// The headers that will be sent, but for those that libcurl adds (`Host`, `Authorization`, `Cookie`).
+  /// The headers to send, except those that libcurl adds (`Host`, `Authorization`, `Cookie`).
   public var headers: [HeaderField]
 
   public init(url: String, headers: [HeaderField]) {
@@ -15,17 +15,16 @@ public struct DownloadRequest: Sendable, Hashable {
 
 /// Chooses the headers of each request by its URL.
 ///
-/// All hooks are values with a name, by which two count as equal: options that hold hooks can be compared, and downloads with
-/// equal options share a transfer. They are called on the transfer thread, never under a lock, and hold up all transfers while
-/// they last, so they must be quick.
+/// All hooks are values with a name, and two with the same name count as equal: so options with hooks can be compared, and downloads
+/// with equal options share a transfer. Hooks must be quick: they are called on the transfer thread, never under a lock, and
+/// block all transfers until they return.
 public struct HeaderFilter: Sendable, Hashable {
-  /// What tells it from other filters.
+  /// Distinguishes it from other filters.
   public let name: String
   let filter: @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]
 
-  /// A filter that returns the headers to send to `url`, given those that would be sent. Called for each request to the
-  /// download's own origin; a header that ``DownloadOptions/isValidHeader(name:value:)`` refuses fails the download as
-  /// `internal`.
+  /// Creates a filter that returns the headers to send to `url`, given the default ones. Called for each request to the download's
+  /// own origin; a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects fails the download as `internal`.
   public init(name: String, filter: @escaping @Sendable (_ url: String, _ headers: [HeaderField]) -> [HeaderField]) {
     self.name = name
     self.filter = filter
@@ -35,16 +34,16 @@ public struct HeaderFilter: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Changes or refuses each request before it is made; see ``HeaderFilter`` on names and threads.
+/// Changes or rejects each request before it is made; see ``HeaderFilter`` about names and threads.
 public struct RequestModifier: Sendable, Hashable {
-  /// What tells it from other modifiers.
+  /// Distinguishes it from other modifiers.
   public let name: String
   let modify: @Sendable (DownloadRequest) -> DownloadRequest?
 
-  /// A modifier that returns the request to make, or nil to refuse it, which fails the download as `internal`.
+  /// Creates a modifier that returns the request to make, or nil to reject it, which fails the download as `internal`.
   ///
-  /// Called for each request to the download's own origin, after the header filter. It may change path and query, for a
-  /// signature, and not scheme, host and port, by which limits and secrets go: that fails as `internal` too.
+  /// Called for each request to the download's own origin, after the header filter. It may change path and query, for a signature,
+  /// but not scheme, host or port, which limits and secrets depend on: that fails as `internal` too.
   public init(name: String, modify: @escaping @Sendable (DownloadRequest) -> DownloadRequest?) {
     self.name = name
     self.modify = modify
@@ -54,15 +53,16 @@ public struct RequestModifier: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Changes or refuses each answer before it is judged; see ``HeaderFilter`` on names and threads.
+/// Changes or rejects each response before it is judged; see ``HeaderFilter`` about names and threads.
 public struct ResponseModifier: Sendable, Hashable {
-  /// What tells it from other modifiers.
+  /// Distinguishes it from other modifiers.
   public let name: String
   let modify: @Sendable (ResponseHead) -> ResponseHead?
 
-  /// A modifier that returns the head to judge the answer by, or nil to refuse it, which fails the download as `content-type`.
+  /// Creates a modifier that returns the head to judge the response by, or nil to reject it, which fails the download as
+  /// `content-type`.
   ///
-  /// Called for each answer that is no redirect, once its head is here.
+  /// Called for the head of each response that isn't a redirect.
   public init(name: String, modify: @escaping @Sendable (ResponseHead) -> ResponseHead?) {
     self.name = name
     self.modify = modify
@@ -72,14 +72,14 @@ public struct ResponseModifier: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// Turns the bytes that came into those of the image; see ``HeaderFilter`` on names and threads.
+/// Decrypts the received bytes; see ``HeaderFilter`` about names and threads.
 public struct Decryptor: Sendable, Hashable {
-  /// What tells it from other decryptors.
+  /// Distinguishes it from other decryptors.
   public let name: String
   let decrypt: @Sendable ([UInt8]) -> [UInt8]?
 
-  /// A decryptor that returns nil for a body that it cannot read, which fails the download as `content-type`. With it, bodies are
-  /// not streamed but gathered in memory, up to ``DownloadOptions/maxBytes``.
+  /// Creates a decryptor that returns nil for a body that it can't read, which fails the download as `content-type`. With it, bodies
+  /// aren't streamed but held in memory, up to ``DownloadOptions/maxBytes``.
   public init(name: String, decrypt: @escaping @Sendable ([UInt8]) -> [UInt8]?) {
     self.name = name
     self.decrypt = decrypt
@@ -89,26 +89,26 @@ public struct Decryptor: Sendable, Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// What the beginning of a body says of the whole.
+/// A judgement of a body by its beginning.
 public enum PrefixVerdict: Sendable, Equatable {
-  /// Nothing speaks against it; it is not judged again in this attempt.
+  /// No objection; the body isn't judged again in this attempt.
   case accepted
-  /// It cannot be told yet: to be asked again when so many bytes from the start are here.
+  /// Undecided: judge again when `minimum` bytes from the start are available.
   case needsMore(minimum: Int)
-  /// The transfer stops now, and the download fails so, for good: whatever the failure says, it is not tried again.
+  /// The transfer stops now, and the download fails permanently: it isn't retried, whatever the failure says.
   case refused(Failure)
 }
 
-/// What is known of a body beside its beginning.
+/// Facts about a body besides its beginning.
 public struct PrefixHead: Sendable, Hashable {
   /// The `Content-Type` header.
   public var contentType: String?
-  /// The length of the whole body in bytes, where the server told it and the body does not come coded.
+  /// The length of the whole body in bytes, if the server declared it and the body isn't coded.
   public var totalBytes: Int?
-  /// Whether the beginning is all there is.
+  /// Whether the beginning is the whole body.
   public var isComplete: Bool
 
-  /// What is known; nothing by default.
+  /// Creates a head; all facts are unknown by default.
   public init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {
     self.contentType = contentType
     self.totalBytes = totalBytes
@@ -116,19 +116,18 @@ public struct PrefixHead: Sendable, Hashable {
   }
 }
 
-/// Decides by the first bytes of a body whether the rest is worth its transfer; see ``HeaderFilter`` on names and threads.
+/// Decides by the first bytes of a body whether to transfer the rest; see ``HeaderFilter`` about names and threads.
 public struct PrefixJudge: Sendable, Hashable {
-  /// What tells it from other judges.
+  /// Distinguishes it from other judges.
   public let name: String
   let judge: @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
 
-  /// A judge of beginnings, which are valid during the call only.
+  /// Creates a judge of beginnings, which are valid during the call only.
   ///
-  /// With ``DownloadOptions/Method-swift.enum/get`` it is asked while the body arrives: first when 512 bytes are here, then as it
-  /// asks for more, but with 512 more each time; up to 1 MiB, and within the first chunk of a body that is streamed. A body that
-  /// is whole by then is left to who takes it. With ``DownloadOptions/Method-swift.enum/probe`` it is asked when the prefix is
-  /// here, or the whole body, but not of an empty one. The bytes are those of the body, decoded where it came coded; with a
-  /// ``Decryptor`` nobody is asked.
+  /// With ``DownloadOptions/Method-swift.enum/get`` it is called while the body arrives: first at 512 bytes, then as it asks for more,
+  /// but with at least 512 more each time, up to 1 MiB and within the first chunk of a streamed body. A body that is complete by
+  /// then is left to its consumer. With ``DownloadOptions/Method-swift.enum/probe`` it is called when the prefix or the whole body is
+  /// available, but not for an empty body. The bytes are decoded if the body is coded; with a ``Decryptor`` no judge is called.
   public init(
     name: String,
     judge: @escaping @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
