@@ -1,41 +1,40 @@
 import ImagePrimitives
 import Synchronization
 
-/// What, at one moment, keeps all that is to be loaded from being there sooner.
+/// The step that limits the speed of loading at a moment.
 ///
-/// A load goes from who asks (a manifest is read, the cache is looked up) over the transfer thread and the network to the coding
-/// threads and the store thread. One step at a time holds up the others: to make that one faster makes all of it faster, and nothing
-/// else does.
+/// A load passes from the caller (who reads a manifest and looks up the cache) over the transfer thread and the network to the coding
+/// threads and the store thread. One step at a time is the bottleneck: only a faster bottleneck makes loading faster.
 package enum Bottleneck: Int, CaseIterable, Sendable {
-  /// Who asks waits for its own input, such as a pipe or a list that is fetched.
+  /// The caller waits for its own input, such as a pipe or a list that is being fetched.
   case input
-  /// Who asks reads its input.
+  /// The caller reads its input.
   case reading
-  /// Who asks looks up what is cached, and tells of results.
+  /// The caller looks up the cache or reports results.
   case lookingUp
-  /// All transfers are used, and wait for servers.
+  /// All transfers are in use and wait for servers.
   case concurrency
   /// Hosts are at their limit, and their transfers wait for them.
   case hosts
-  /// The time of the next request, by a rate, has not come.
+  /// A rate delays the next request.
   case rate
-  /// Hosts are left alone: by their own wish (429, 503), or since they do nothing but fail.
+  /// Hosts are paused: they asked for it (429, 503) or kept failing.
   case pause
-  /// Nothing is left but requests that failed and wait for the time of their next try.
+  /// Only failed requests are left, which wait for their retry.
   case retry
-  /// Transfers run, wait for servers, and nothing else could start: the last ones, or a host's first.
+  /// Transfers wait for servers, and nothing else can start: the last ones, or the first one of a host.
   case answers
-  /// The transfer thread works, and what could start or end waits for it.
+  /// The transfer thread is busy; transfers that could start or end wait for it.
   case transferring
-  /// What has come waits for the coding threads, which are all busy.
+  /// Received images wait for the coding threads, which are all busy.
   case coding
-  /// What has come waits for the store thread, which writes.
+  /// Received images wait for the store thread, which writes.
   case writing
-  /// What has come waits for the store thread, which looks at headers and sums.
+  /// Received images wait for the store thread, which checks headers and checksums.
   case checking
 }
 
-/// For how long each was the bottleneck, in nanoseconds.
+/// How long each step was the bottleneck, in nanoseconds.
 package struct BottleneckTimes: Sendable, Equatable {
   private var nanoseconds = [UInt64](repeating: 0, count: Bottleneck.allCases.count)
 
@@ -46,7 +45,7 @@ package struct BottleneckTimes: Sendable, Equatable {
     set { nanoseconds[bottleneck.rawValue] = newValue }
   }
 
-  /// What was added since `earlier`.
+  /// The difference to `earlier`.
   package func since(_ earlier: BottleneckTimes) -> BottleneckTimes {
     var times = self
     for bottleneck in Bottleneck.allCases { times[bottleneck] &-= earlier[bottleneck] }
@@ -54,29 +53,29 @@ package struct BottleneckTimes: Sendable, Equatable {
   }
 }
 
-/// For how long each part of a load's way held up the others: the parts tell what they begin to do, and the time up to then counts for
-/// what was the bottleneck.
+/// Measures how long each step of loading was the bottleneck: threads report their activity, and the time up to then counts for the
+/// bottleneck until then.
 ///
-/// They tell it where they change between work and sleep, which is seldom beside what a URL costs: the transfer thread twice a turn, the
-/// others by batches, the coding threads for each body. Where a downloader serves several managers or runs, it is of all of them
-/// together, and of who asks the one that told last counts.
+/// They report changes between work and sleep, which are rare compared with URLs: the transfer thread twice per iteration, callers
+/// per batch, the coding threads per body. If a downloader serves several managers or runs, the figures cover all of them, and the
+/// activity of the caller that reported last counts.
 package final class PipelineMeter: Sendable {
-  /// What who asks for images does.
+  /// The activity of the caller.
   package enum Supply: Sendable {
-    /// Nothing: all is asked for, or as much as may be at once.
+    /// Nothing: everything is requested, or as much as is allowed at once.
     case none
     /// It waits for its own input.
     case waiting
     /// It reads its input.
     case reading
-    /// It looks up what is cached, or tells of results.
+    /// It looks up the cache or reports results.
     case working
   }
 
-  /// What the store thread does.
+  /// The activity of the store thread.
   package enum Store: Sendable {
     case idle
-    /// It judges what has come.
+    /// It checks received images.
     case working
     /// It writes, or waits for the disk.
     case writing
@@ -87,9 +86,9 @@ package final class PipelineMeter: Sendable {
     var since: MonotonicInstant
     var times = BottleneckTimes()
 
-    /// The time up to `now` counts for what was the bottleneck.
+    /// Adds the time up to `now` to the current bottleneck.
     mutating func advance(to now: MonotonicInstant) {
-      // Threads read the clock before they wait for one another here.
+      // Threads read the clock before they wait for this lock.
       guard now > since else { return }
       if let bottleneck = pipeline.bottleneck { times[bottleneck] += now.nanoseconds - since.nanoseconds }
       since = now
@@ -104,10 +103,10 @@ package final class PipelineMeter: Sendable {
     state = Mutex(State(since: time.monotonic()))
   }
 
-  /// What is the bottleneck now; nil where nothing is under way.
+  /// The current bottleneck; nil if nothing is loading.
   package var bottleneck: Bottleneck? { state.withLock { $0.pipeline.bottleneck } }
 
-  /// Up to this moment.
+  /// The times as of now.
   package var times: BottleneckTimes {
     let now = time.monotonic()
     return state.withLock { state in
@@ -116,22 +115,22 @@ package final class PipelineMeter: Sendable {
     }
   }
 
-  /// Who asks for images begins to do that.
+  /// Records the caller's new activity.
   package func supply(_ supply: Supply) { change { $0.supply = supply } }
 
-  /// The store thread begins to do that.
+  /// Records the store thread's new activity.
   package func store(_ store: Store) { change { $0.store = store } }
 
-  /// So many bodies keep all coding threads busy.
+  /// Sets how many bodies keep all coding threads busy.
   package func setCodingThreads(_ count: Int) { change { $0.codingThreads = count } }
 
-  /// The coding threads have one body more to look at.
+  /// Counts a body that is passed to the coding threads.
   package func codingWasAdded() { change { $0.bodiesToCode += 1 } }
 
-  /// They have done with one.
+  /// Counts a body that a coding thread has finished.
   package func codingEnded() { change { $0.bodiesToCode -= 1 } }
 
-  /// The transfer thread sleeps from now on, with so many transfers, and this kept more from starting.
+  /// Records that the transfer thread sleeps from now on, with `running` transfers and a limit that keeps more from starting.
   func transfersSleep(limit: StartLimit, running: Int) {
     change { pipeline in
       pipeline.isTransferring = false
@@ -140,7 +139,7 @@ package final class PipelineMeter: Sendable {
     }
   }
 
-  /// The transfer thread has woken.
+  /// Records that the transfer thread has woken.
   func transfersWoke(at now: MonotonicInstant) {
     state.withLock { state in
       state.advance(to: now)
@@ -157,27 +156,27 @@ package final class PipelineMeter: Sendable {
   }
 }
 
-/// What every part of a load's way does at one moment, and which of them holds up the others.
+/// The activity of each step at one moment, which determines the bottleneck.
 struct PipelineState {
-  /// What who asks for images does.
+  /// The activity of the caller.
   var supply = PipelineMeter.Supply.none
-  /// What the store thread does.
+  /// The activity of the store thread.
   var store = PipelineMeter.Store.idle
-  /// Bodies that the coding threads have, or are to have.
+  /// Bodies in the coding threads or waiting for them.
   var bodiesToCode = 0
-  /// So many bodies keep all coding threads busy.
+  /// How many bodies keep all coding threads busy.
   var codingThreads = 1
-  /// What kept more transfers from starting when the transfer thread last looked.
+  /// What kept more transfers from starting at the transfer thread's last iteration.
   var limit = StartLimit.empty
-  /// Transfers that ran then.
+  /// Transfers that ran at that time.
   var running = 0
-  /// Whether the transfer thread works, and does not sleep.
+  /// Whether the transfer thread is awake.
   var isTransferring = false
 
-  /// nil where nothing is under way.
+  /// The bottleneck; nil if nothing is loading.
   ///
-  /// While the transfer thread works, slots wait for it and not for servers, so that it is the bottleneck itself; not so where a time or
-  /// a lack of room keeps the next transfer from starting anyhow.
+  /// While the transfer thread works, slots wait for it and not for servers, so it is the bottleneck itself, unless a time or a lack of
+  /// room keeps the next transfer from starting anyway.
   var bottleneck: Bottleneck? {
     switch limit {
     case .held: arrived
@@ -190,7 +189,7 @@ struct PipelineState {
     }
   }
 
-  /// Where nothing waits for a transfer.
+  /// The bottleneck if no download waits for a transfer.
   private var starved: Bottleneck? {
     switch supply {
     case .waiting: .input
@@ -200,8 +199,7 @@ struct PipelineState {
     }
   }
 
-  /// Where what has arrived is to be done with first. Threads that have more than they can do at once come before the disk, to which each
-  /// image goes from them.
+  /// The bottleneck among the steps after the transfer. Busy coding threads come before the disk, since images pass through them first.
   private var arrived: Bottleneck? {
     if bodiesToCode >= codingThreads { return .coding }
     return switch store {

@@ -8,8 +8,8 @@ public import ImagePrimitives
 ///   $0.retries = 1
 /// }
 /// ```
-/// Options are checked where they are prepared for use: a header that ``isValidHeader(name:value:)`` rejects, and a connection with an
-/// ``Connection/invalidReason``, are programmer errors and trap. Hooks and credentials compare by their names.
+/// Options are checked when they are prepared for use: a header that ``isValidHeader(name:value:)`` rejects and a connection with an
+/// ``Connection/invalidReason`` trap. Hooks and credentials compare by their names.
 public struct DownloadOptions: Sendable, Hashable {
   /// How much of the image is requested; all of it by default.
   public var method = Method.get
@@ -24,7 +24,7 @@ public struct DownloadOptions: Sendable, Hashable {
   public var userAgent = "prewarm"
   /// Chooses the headers of each request by its URL; none by default.
   public var headerFilter: HeaderFilter?
-  /// User name and password, or where they come from; none by default.
+  /// The user name and password, or their source; none by default.
   public var credentials: Credentials?
   /// Whether cookies are kept and sent, at a download's own origin, from one jar in memory for all such downloads of a downloader
   /// (RFC 6265); false by default. See ``ImageDownloader/clearCookies()``.
@@ -32,43 +32,42 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether invalid TLS certificates are accepted, on each hop; false by default. Anyone on the network path can then read and change
   /// the traffic.
   public var allowsInvalidTLSCertificates = false
-  /// How servers are reached; directly, by the HTTP version that TLS agrees on, by default.
+  /// How connections are made; by default directly, with the HTTP version that TLS negotiates.
   public var connection = Connection()
   /// The limit for one attempt, redirects included; 60 s by default.
   public var timeout = Duration.seconds(60)
   /// The limit for resolving the name, connecting and the TLS handshake together; 10 s by default.
   public var connectTimeout = Duration.seconds(10)
-  /// How long a connected transfer may go without a byte; 15 s by default, as SDWebImage's download timeout.
+  /// How long a connected transfer may receive nothing; 15 s by default, as SDWebImage's download timeout.
   public var stallTimeout = Duration.seconds(15)
   /// How often a transient failure is retried; 2 by default.
   public var retries = 2
-  /// How long to wait before a retry: a random time from zero to its limit (full jitter), which is 500 ms before the first retry by
-  /// default, and 30 s at most.
+  /// The wait before a retry: a random time from zero to a limit (full jitter), which is 500 ms before the first retry by default, and at
+  /// most 30 s.
   public var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
-  /// How long a download waits in all because hosts ask for it (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such a
-  /// wait isn't a retry. A host that asks for more than is left fails the download at once.
+  /// How long a download may wait in total because hosts ask for it (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such
+  /// waits aren't retries. If a host asks for more than is left, the download fails at once.
   public var retryAfterMaximum = Duration.seconds(120)
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public var redirects = 10
-  /// The statuses whose body is the image; 200 by default. In response to a probe's own range 206 counts as 200, and 416 as an empty
-  /// body if it says so.
+  /// The statuses whose body is the image; 200 by default. For a probe, 206 counts as 200, and a 416 that says so as an empty body.
   public var acceptStatus: Set<Int> = [200]
-  /// The media types that are accepted, such as `image/png` or `image/*`, whatever their case and parameters; a response of another
-  /// type, or without one, fails as `content-type`. Nil by default: all are.
+  /// The accepted media types, such as `image/png` or `image/*`, ignoring case and parameters; a response of another type, or without
+  /// one, fails as `content-type`. Nil (the default) accepts all.
   public var acceptContentTypes: Set<String>?
-  /// The largest body in bytes; a larger one fails as `too-large`. 64 MiB by default. The length that a server declares counts, even if
-  /// less is requested.
+  /// The maximum size of a body in bytes; a larger one fails as `too-large`. 64 MiB by default. A length that the server declares counts,
+  /// even if less is requested.
   public var maxBytes = 64 << 20
-  /// Bodies with more bytes are handed over in chunks while they arrive, and smaller ones whole; 256 KiB by default. Each running
-  /// transfer may hold that much in memory, so a large value is bounded by ``maxBytes`` alone.
+  /// Bodies with more bytes are delivered in chunks while they arrive, smaller ones whole; 256 KiB by default. Each running transfer
+  /// may hold that much in memory, at most ``maxBytes``.
   public var streamAbove = 256 << 10
   /// The size of the chunks of a streamed body in bytes; 256 KiB by default, at least 1.
   public var chunkBytes = 256 << 10
-  /// Whether each host's `robots.txt` is fetched first, and kept (RFC 9309); false by default.
+  /// Whether each host's `robots.txt` is fetched first and obeyed (RFC 9309); false by default.
   public var respectsRobots = false
-  /// Whether an accepted response is followed by a second, equal request that shows what caches on the way have of the image:
+  /// Whether an accepted response is followed by a second, equal request to read the status of caches on the way into
   /// ``Response/remoteCache``; false by default. It is never conditional or retried, and reads at most 64 KiB of the body. Its
-  /// failure is recorded there and fails nothing. An ``ImageLoader`` gets no second request.
+  /// failure is recorded there and doesn't fail the download. An ``ImageLoader`` gets no second request.
   public var checksRemoteCache = false
   /// Changes or rejects each request; none by default.
   public var requestModifier: RequestModifier?
@@ -76,33 +75,33 @@ public struct DownloadOptions: Sendable, Hashable {
   public var responseModifier: ResponseModifier?
   /// Stops a transfer by its first bytes; none by default.
   public var prefixJudge: PrefixJudge?
-  /// Turns the bytes that came into those of the image; none by default.
+  /// Decrypts bodies; none by default.
   public var decryptor: Decryptor?
-  /// Whether nothing of the job's own is sent, since a server named the URL: see ``forOtherOrigin``.
+  /// Whether headers and secrets of the job are withheld, since a server named the URL: see ``forOtherOrigin``.
   var isForOtherOrigin = false
-  /// Whether a text is fetched, whose end no image's marks.
+  /// Whether the body is a text, so that no image format marks its end.
   var isText = false
 
-  /// The defaults of a job file.
+  /// Creates options with the defaults of a job file.
   public init() {}
 
   /// How much of an image is requested.
   public enum Method: Sendable, Hashable {
     /// All of it.
     case get
-    /// The headers alone: `HEAD` (RFC 9110, section 9.3.2). A server that responds with 405 or 501 is asked by ``probe`` instead, in the
-    /// same attempt, and so are its other URLs for as long as the downloader lives.
+    /// The headers only: `HEAD` (RFC 9110, section 9.3.2). If a server responds with 405 or 501, ``probe`` is used instead in the same
+    /// attempt, and for its other URLs as long as the downloader lives.
     case head
-    /// Its first ``DownloadOptions/probeBytes`` bytes, by a range (RFC 9110, section 14), and more if a ``PrefixJudge`` needs it, up to
-    /// 1 MiB and in 16 requests. If a server ignores ranges, reading stops soon after that many bytes. With a ``Decryptor``, which can
-    /// only read whole bodies, it is a ``get``.
+    /// The first ``DownloadOptions/probeBytes`` bytes, by a range request (RFC 9110, section 14), and more if a ``PrefixJudge`` needs them,
+    /// up to 1 MiB in 16 requests. If a server ignores ranges, reading stops soon after that many bytes. With a ``Decryptor``, which needs
+    /// whole bodies, it equals ``get``.
     case probe
   }
 
   /// The first range of a probe: 64 KiB.
   public static let probeBytes = 64 << 10
 
-  /// A header to send, or to leave out.
+  /// A header to send or to remove.
   public struct Header: Sendable, Hashable {
     public var name: String
     /// Nil removes the header, even one that libcurl would add.
@@ -116,25 +115,25 @@ public struct DownloadOptions: Sendable, Hashable {
 }
 
 extension DownloadOptions {
-  /// The defaults, but for the properties that `change` sets.
+  /// Creates the default options with the changes of `change`.
   public init(_ change: (inout DownloadOptions) -> Void) {
     self.init()
     change(&self)
   }
 
-  /// A copy with the changes that `change` makes.
+  /// Returns a copy with the changes of `change`.
   public func with(_ change: (inout DownloadOptions) -> Void) -> DownloadOptions {
     var options = self
     change(&options)
     return options
   }
 
-  /// The same options for a URL of another scheme, host and port, which gets nothing of the job's own, as after a redirect there: no
-  /// headers, not even the downloader's own, no credentials, cookies or client certificate, and no hook sees its requests.
+  /// The same options for a URL of another scheme, host or port, without anything of the job's own, as after a redirect there: no
+  /// headers, not even the downloader's own, no credentials, cookies, client certificate or hooks.
   public var forOtherOrigin: DownloadOptions { with { $0.isForOtherOrigin = true } }
 
-  /// The same connection, patience and secrets for a text instead of an image: all of it by GET with status 200, whatever it begins
-  /// with, in chunks if it is large.
+  /// The same connection, time limits and secrets for a text instead of an image: a whole GET with status 200, whatever its first bytes,
+  /// in chunks if it is large.
   public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
     with {
       $0.fetchText(accept: accept)
@@ -145,23 +144,23 @@ extension DownloadOptions {
     }
   }
 
-  /// The same for a `robots.txt`, without anything of the job's own unless it is of their own scheme, host and port.
+  /// The same options for a `robots.txt`, without anything of the job's own unless `isOwnOrigin`.
   func forRobots(isOwnOrigin: Bool) -> DownloadOptions {
     with {
       if !isOwnOrigin { $0.isForOtherOrigin = true }
       $0.fetchText(accept: "text/plain, */*;q=0.5")
       $0.respectsRobots = false
-      // At least 5 are to be followed (RFC 9309, section 2.3.1.2).
+      // RFC 9309, section 2.3.1.2, requires at least 5.
       $0.redirects = 5
       $0.acceptStatus = Set(200...299)
-      // Of a larger file the first chunk is read.
+      // Only the first chunk of a larger file is read.
       $0.maxBytes = .max
       $0.streamAbove = RobotsRules.maximumBytes
       $0.chunkBytes = RobotsRules.maximumBytes
     }
   }
 
-  /// Requests a whole text, whatever its type, in place of an image.
+  /// Requests a whole text of any type instead of an image.
   private mutating func fetchText(accept: String) {
     method = .get
     isText = true
@@ -175,21 +174,21 @@ extension DownloadOptions {
   }
 }
 
-/// Options that were checked, with what makes downloads with them equal: made once for all downloads that share them, since the transfer
-/// thread keeps a request of libcurl's ready for each and recognises it by identity.
+/// Checked options with a precomputed identity: create them once for all downloads that share them, since the transfer thread keeps a
+/// libcurl request for each and finds it by object identity.
 ///
-/// Two are equal if they lead to the same result. Time limits and retries don't count, hooks and credentials count by their names, and
-/// the case of header names doesn't matter. Downloads of one URL with equal options share a transfer.
+/// Two are equal if they lead to the same result: time limits, retries and the case of header names don't count; hooks and credentials
+/// compare by their names. Downloads of one URL with equal options share a transfer.
 public final class PreparedOptions: Sendable, Hashable {
   public let options: DownloadOptions
-  /// The options that count, the others at their defaults.
+  /// The options that determine the result; the others have their defaults.
   private let sharing: DownloadOptions
   private let hash: Int
-  /// Apart from the options, since each look-up asks for them and a copy of all options costs.
+  /// A copy of the options' value, since each look-up needs it and copying all options is slow.
   let credentials: Credentials?
 
-  /// Prepares `options`; a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects, and a connection with an
-  /// ``DownloadOptions/Connection/invalidReason``, trap.
+  /// Prepares `options`; traps on a header that ``DownloadOptions/isValidHeader(name:value:)`` rejects and on a connection with an
+  /// ``DownloadOptions/Connection/invalidReason``.
   public init(_ options: DownloadOptions) {
     for header in options.headers + [.init("Accept", options.accept), .init("User-Agent", options.userAgent)] {
       let isValid = DownloadOptions.isValidHeader(name: header.name, value: header.value ?? "")

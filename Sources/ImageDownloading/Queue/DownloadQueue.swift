@@ -9,7 +9,7 @@ package enum StartLimit: Sendable {
   case concurrency
   /// Hosts are at their limit.
   case hosts
-  /// Downloads wait for their host's first connection, or for the time of their retry.
+  /// Downloads wait for their host's first connection or the time of their retry.
   case notYet
   /// Only continued attempts may start now.
   case held
@@ -19,48 +19,48 @@ package enum StartLimit: Sendable {
   case paused
 }
 
-/// The order of everything that waits: which download starts next, and what may not start yet.
+/// The order of all waiting downloads: which one starts next, and which ones may not start yet.
 ///
-/// The next one is that of the highest class, then of the lowest sequence, among those that may start now. A host that may not
-/// start more holds back only itself: each host keeps a heap of its own, and a heap of hosts orders those that could start
-/// something by the best they have. A host that has to wait for a time, by its rate or since it is left alone, sleeps in a heap
-/// by time instead. A retry waits in another, holds no slot, and keeps its sequence. Entries are removed lazily: each carries a
-/// ticket, and one whose ticket is no longer its slot's is passed over. So every operation costs O(log n).
+/// Among those that may start now, the highest class goes first, then the lowest sequence. A host at its limit delays only its own
+/// downloads: each host has a heap, and a heap of hosts orders those that can start something by their best download. A host that has to
+/// wait for a time, because of its rate or a pause, sleeps in a heap by time. A retry waits in another heap, uses no slot, and keeps its
+/// sequence. Entries are removed lazily: each has a ticket, and is skipped if its slot has another ticket by then. So every operation
+/// takes O(log n).
 ///
-/// A host that is new starts one transfer alone, and its others once that one has connected or failed: they then find a
-/// resolved name, and with HTTP/2 a connection to share. Names that are being resolved are limited, since each costs a thread.
+/// A new host starts one transfer alone, and its others once that one has connected or failed: they then find a resolved name, and with
+/// HTTP/2 a connection to share. The number of names being resolved is limited, since each takes a thread.
 ///
-/// There is no clock and no socket here; `slot` and `host` are small numbers of the caller's, used again when free.
+/// The queue uses no clock and no sockets; `slot` and `host` are small numbers of the caller, which it reuses.
 package struct DownloadQueue {
-  /// Names that are resolved at once, at most.
+  /// The maximum number of names that are resolved at once.
   static let maximumResolving = 32
 
-  /// By number.
+  /// By host number.
   private var hosts: [HostQueue] = []
-  /// By slot: the ticket of its entry; 0 where it does not wait.
+  /// By slot: the ticket of its entry; 0 if it doesn't wait.
   private var tickets: [UInt64] = []
   private var lastTicket: UInt64 = 0
-  /// Hosts with something to start, by whether their name is known to resolve. Some entries are stale.
+  /// Hosts that can start something, by whether their name is known to resolve. Some entries are stale.
   private var openHosts = Heap<Candidate>()
   private var newHosts = Heap<Candidate>()
   private var sleepers = Heap<Sleeper>()
   private var retries = Heap<Retry>()
 
   var concurrency: Int
-  /// What holds for each host.
+  /// The rules of all hosts.
   package var rules: HostRules
-  /// Over all hosts.
+  /// The rate over all hosts.
   private var rate = StartRate()
   private var intervalNanoseconds: UInt64 = 0
-  /// Whether something could start now but for the rate over all hosts.
+  /// Whether only the rate over all hosts keeps something from starting.
   private var waitsForRate = false
-  /// As the last step knows it.
+  /// The time of the last step.
   private(set) var now = MonotonicInstant(nanoseconds: 0)
 
   private(set) var running = 0
-  /// Hosts with as many transfers as they may have.
+  /// Hosts at their transfer limit.
   private var fullHosts = 0
-  /// Hosts that could start something but for their rate, and but for being left alone.
+  /// Hosts that only their rate keeps from starting something; below, those that only a pause does.
   private var ratedHosts = 0
   private var pausedHosts = 0
   private(set) var waiting = 0
@@ -85,23 +85,23 @@ package struct DownloadQueue {
     static func < (left: Retry, right: Retry) -> Bool { (left.time, left.entry.rank) < (right.time, right.entry.rank) }
   }
 
-  /// An empty queue with both limits, at least 1 each, and no rates.
+  /// Creates an empty queue with both limits, at least 1 each, and without rates.
   package init(concurrency: Int, perHost: Int, breaker: CircuitBreaker = CircuitBreaker()) {
     self.concurrency = concurrency
     rules = HostRules(perHost: perHost, breaker: breaker)
   }
 
-  /// What ``next(now:startsNew:)`` says.
+  /// The result of ``next(now:startsNew:)``.
   package enum Step: Equatable {
-    /// Start this one; `resolves` where its host's name may have to be resolved, to be ended by ``resolved()``.
+    /// Start this one; if `resolves`, its host's name may have to be resolved, and ``resolved()`` must follow.
     case start(slot: Int, resolves: Bool)
     case none(StartLimit)
   }
 
-  /// Adds what waits in `slot` to `host`; before `time` it does not start.
+  /// Adds the download in `slot` to `host`; it doesn't start before `time`.
   ///
-  /// `continues` marks what already began, the next request of an attempt: it comes before all that has not. It waits for pauses
-  /// of its host for no longer than `patience`.
+  /// `continues` marks the next request of an attempt, which precedes all new ones. The download waits for pauses of its host for at
+  /// most `patience`.
   package mutating func insert(
     slot: Int,
     host: Int,
@@ -113,7 +113,7 @@ package struct DownloadQueue {
   ) {
     while tickets.count <= slot { tickets.append(0) }
     while hosts.count <= host { hosts.append(HostQueue()) }
-    precondition(tickets[slot] == 0, "slot \(slot) waits already")
+    precondition(tickets[slot] == 0, "slot \(slot) is already waiting")
     lastTicket += 1
     tickets[slot] = lastTicket
     waiting += 1
@@ -128,7 +128,7 @@ package struct DownloadQueue {
     }
   }
 
-  /// Removes what waits in `slot` of `host`; nothing where nothing waits there.
+  /// Removes the download in `slot` of `host`, if one waits there.
   mutating func remove(slot: Int, host: Int) {
     guard slot < tickets.count, tickets[slot] != 0 else { return }
     tickets[slot] = 0
@@ -137,7 +137,7 @@ package struct DownloadQueue {
     announce(host)
   }
 
-  /// Takes the download to start now, and counts it as running; without `startsNew` only what continues.
+  /// Removes the download to start now and counts it as running; if `startsNew` is false, only one that continues an attempt.
   package mutating func next(now: MonotonicInstant, startsNew: Bool = true) -> Step {
     self.now = now
     waitsForRate = false
@@ -154,14 +154,14 @@ package struct DownloadQueue {
     return start(candidate.host)
   }
 
-  /// What keeps most of the hosts that could start something.
+  /// The limit of most of the hosts that can start something.
   private var hostLimit: StartLimit {
     if fullHosts == 0, ratedHosts == 0, pausedHosts == 0 { return .notYet }
     if fullHosts >= max(ratedHosts, pausedHosts) { return .hosts }
     return ratedHosts > pausedHosts ? .rate : .paused
   }
 
-  /// When the next may start by its time, be it a retry, a host's or the rate's; nil where nothing waits for a time.
+  /// The next start because of a time (a retry's, a host's or the rate's); nil if nothing waits for a time.
   package var nextStart: MonotonicInstant? {
     mutating get {
       while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
@@ -174,22 +174,22 @@ package struct DownloadQueue {
     }
   }
 
-  // MARK: What becomes of those that run
+  // MARK: Running transfers
 
-  /// One of those started with `resolves` has resolved its name, or has ended before.
+  /// A transfer started with `resolves` has resolved its name or ended before.
   package mutating func resolved() { resolving -= 1 }
 
   /// A transfer to `host` has connected, so its others may start.
   package mutating func connected(host: Int) {
     guard hosts[host].phase != .open else { return }
     hosts[host].phase = .open
-    // Where it stands in the heap of new hosts, that entry is stale now.
+    // An entry in the heap of new hosts is stale now.
     hosts[host].announced = 0
     announce(host)
   }
 
-  /// A transfer to `host` has ended; one that could not connect lets the host's others try too. One of which no request came
-  /// gives back its start.
+  /// A transfer to `host` has ended. If it failed to connect, the host's others may try too; if it made no request, its start doesn't
+  /// count.
   package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
     running -= 1
     hosts[host].running -= 1
@@ -205,7 +205,7 @@ package struct DownloadQueue {
 
   // MARK: Choosing
 
-  /// The best of the hosts that may start something.
+  /// The best of the hosts that can start something.
   private mutating func best() -> Candidate? {
     while let candidate = openHosts.min, !isCurrent(candidate, open: true) { drop(openHosts.removeMin()) }
     while let candidate = newHosts.min, !isCurrent(candidate, open: false) { drop(newHosts.removeMin()) }
@@ -213,7 +213,7 @@ package struct DownloadQueue {
     return openHosts.min.map { min($0, new) } ?? new
   }
 
-  // A call of its own would copy the whole queue.
+  // A separate call would copy the whole queue.
   @inline(__always)
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
     hosts[candidate.host].best?.rank == candidate.rank
@@ -261,7 +261,7 @@ package struct DownloadQueue {
     }
   }
 
-  /// Enters a host that may start something into its heap, by the best it has; or into that of those that sleep.
+  /// Adds a host that can start something to its heap, by its best download, or to the heap of sleeping hosts.
   private mutating func announce(_ host: Int) {
     guard let best = hosts[host].best else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
@@ -274,7 +274,7 @@ package struct DownloadQueue {
     if hosts[host].phase == .open { openHosts.insert(candidate) } else { newHosts.insert(candidate) }
   }
 
-  // MARK: Hosts that sleep, and full ones
+  // MARK: Sleeping and full hosts
 
   private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
     guard hosts[host].sleep?.until != time else { return }
@@ -306,7 +306,7 @@ package struct DownloadQueue {
     }
   }
 
-  /// Counts whether a host has as many transfers as it may; one that is left alone is none of the full ones.
+  /// Updates the count of hosts at their transfer limit; paused hosts don't count.
   private mutating func countFullness(_ host: Int) {
     let isFull = hosts[host].policy.breaker.isClosed && hosts[host].running >= hosts[host].policy.limit(rules)
     guard isFull != hosts[host].isFull else { return }
@@ -347,7 +347,7 @@ extension DownloadQueue {
     }
   }
 
-  /// Takes what a transfer to `host` tells of it, before it has ``finished(host:failedToConnect:wasRequested:)``.
+  /// Records the outcome of a transfer to `host`, before ``finished(host:failedToConnect:wasRequested:)`` is called for it.
   mutating func record(_ response: HostResponse, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
     hosts[host].policy.record(response, running: hosts[host].running, rules, now: now)
   }
@@ -370,7 +370,7 @@ extension DownloadQueue {
     hosts[host].policy.refusal(patience, now: now)
   }
 
-  /// What holds for `host` by itself.
+  /// The state of `host`.
   func policy(of host: Int) -> HostPolicy { hosts[host].policy }
 
   /// Forgets the failures of all hosts.

@@ -1,7 +1,7 @@
 import HeapModule
 import ImagePrimitives
 
-/// The position of a download in the queue; the least starts first.
+/// The position of a download in the queue; the lowest starts first.
 struct Rank: Comparable {
   /// 0 for a continued attempt, then the classes from the highest.
   var order: UInt8
@@ -30,7 +30,7 @@ struct HostQueue {
   enum Phase {
     /// Not connected to yet: one transfer starts alone.
     case new
-    /// The first could not connect: the others may try, each counting as a name that is resolved.
+    /// The first couldn't connect: the others may try, each counting as a name being resolved.
     case tried
     /// A transfer has connected.
     case open
@@ -45,9 +45,9 @@ struct HostQueue {
   var running = 0
   /// The ticket of its entry in the heap of hosts; 0 if there is none.
   var announced: UInt64 = 0
-  /// Whether it has as many transfers as it may, and is counted so.
+  /// Whether it is at its transfer limit and counted as such.
   var isFull = false
-  /// Until when it sleeps, and why; nil if it doesn't.
+  /// When and why it sleeps; nil if it doesn't.
   var sleep: (until: MonotonicInstant, reason: SleepReason)?
   /// A lower bound of the patience of its waiting downloads.
   var leastPatience = Duration.seconds(Int64.max)

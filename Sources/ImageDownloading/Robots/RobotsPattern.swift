@@ -1,12 +1,12 @@
 import CLinux
 
-/// A pattern of a `robots.txt`: the beginning of paths, in which `*` stands for any bytes, and a `$` at its end for a path's end
+/// A pattern of a `robots.txt`: a path prefix in which `*` stands for any bytes, and a final `$` for the end of the path
 /// (RFC 9309, section 2.2.3).
 ///
-/// Pattern and path are compared in one form, whichever characters either has percent-encoded (section 2.2.2): unreserved ones are not,
-/// all others are but for those that part a path, and in a query those that part its fields.
+/// Pattern and path are compared in one canonical form, whichever characters are percent-encoded (section 2.2.2): unreserved ones
+/// aren't, all others are, except those that separate parts of a path or fields of a query.
 struct RobotsPattern: Sendable {
-  /// In the form that is compared, with `*` for any bytes.
+  /// In canonical form, with `*` for any bytes.
   private var bytes: [UInt8]
   private var isAnchored = false
 
@@ -17,20 +17,20 @@ struct RobotsPattern: Sendable {
       written.removeLast()
     }
     bytes = []
-    // Several stars in a row are one.
+    // Several stars in a row equal one.
     for byte in Self.canonical(written, keepingStars: true) where byte != Self.star || bytes.last != Self.star {
       bytes.append(byte)
     }
   }
 
-  /// How specific it is, in bytes.
+  /// Its specificity in bytes.
   var length: Int { bytes.count + (isAnchored ? 1 : 0) }
 
   private static let star = UInt8(ascii: "*")
 
-  /// Whether it matches a path in the form that is compared; nil if `work`, a number of bytes that may still be looked at, runs out.
+  /// Whether it matches a path in canonical form; nil if `work`, the number of bytes that may still be compared, runs out.
   ///
-  /// What stands between two stars is matched where it is found first: what follows has no more room anywhere else.
+  /// Each part between two stars is matched at its first occurrence, which leaves the most room for the rest.
   func matches(_ path: [UInt8], work: inout Int) -> Bool? {
     bytes.withUnsafeBytes { pattern in path.withUnsafeBytes { path in Self.matches(pattern[...], path[...], isAnchored, &work) } }
   }
@@ -66,7 +66,7 @@ struct RobotsPattern: Sendable {
     UnsafeRawBufferPointer(rebasing: bytes).baseAddress
   }
 
-  /// The form that is compared.
+  /// The canonical form of a path or pattern.
   static func canonical(_ text: some Collection<UInt8>, keepingStars: Bool = false) -> [UInt8] {
     var form: [UInt8] = []
     form.reserveCapacity(text.count)
@@ -93,7 +93,7 @@ struct RobotsPattern: Sendable {
     form += [UInt8(ascii: "%"), digits.utf8Start[Int(byte >> 4)], digits.utf8Start[Int(byte & 15)]]
   }
 
-  /// Whether a byte that is written plainly means something else than one that is percent-encoded.
+  /// Whether a byte has another meaning if it is percent-encoded.
   private static func parts(_ byte: UInt8, _ isInQuery: Bool) -> Bool {
     switch byte {
     case UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "["), UInt8(ascii: "]"): !isInQuery
@@ -114,7 +114,7 @@ struct RobotsPattern: Sendable {
     }
   }
 
-  /// What two hexadecimal digits make.
+  /// The value of two hexadecimal digits.
   private static func value(_ digits: some Collection<UInt8>) -> UInt8? {
     guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit && $0 < 0x80 }) else { return nil }
     return UInt8(String(decoding: digits, as: UTF8.self), radix: 16)

@@ -3,17 +3,17 @@ import Synchronization
 
 /// The rules of `robots.txt` files, and the downloads that wait for them.
 ///
-/// Rules are kept for a day (RFC 9309, section 2.4); that a file could not be had, for a few minutes. Beyond a number of hosts, and of
-/// bytes, all that is known is forgotten, and learned anew.
+/// Rules are kept for a day (RFC 9309, section 2.4), and failures to fetch a file for five minutes. Above a number of hosts or bytes,
+/// all are dropped and fetched again.
 struct RobotsRegistry {
   private static let maximumCount = 16_384
   private static let maximumBytes = 64 << 20
 
-  /// A site, and the robot's product token there.
+  /// A site and the robot's product token.
   struct Key: Hashable {
-    /// Whose rules they are, as the URL has it.
+    /// The origin of the rules, as in the URL.
     var origin: URLOrigin
-    /// Who is connected to for it: servers of one site need not agree.
+    /// The server of the connection: servers of one site may differ.
     var server: URLOrigin
     var token: String
   }
@@ -21,20 +21,20 @@ struct RobotsRegistry {
   /// The policy of a site.
   enum Policy {
     case rules(RobotsRules)
-    /// The file could not be had, for that reason, so that nothing may be asked (section 2.3.1.4).
+    /// The file couldn't be fetched, for that reason, so everything is disallowed (section 2.3.1.4).
     case unreachable(Failure)
 
-    /// For how long it is kept.
+    /// How long it is kept.
     fileprivate var lasts: Duration { if case .rules = self { .seconds(86_400) } else { .seconds(300) } }
 
-    /// What it holds in memory, about, in bytes.
+    /// Its approximate size in memory, in bytes.
     fileprivate var memoryBytes: Int { if case .rules(let rules) = self { rules.memoryBytes } else { 0 } }
   }
 
-  /// A `robots.txt` under way.
+  /// A `robots.txt` that is being fetched.
   struct Fetch {
     var key: Key
-    /// The slots of those that wait for it.
+    /// The slots of the jobs that wait for it.
     var waiting: Set<Int>
   }
 
@@ -43,7 +43,7 @@ struct RobotsRegistry {
   private var fetches: [UInt64: Fetch] = [:]
   private var numbers: [Key: UInt64] = [:]
   private var lastNumber: UInt64 = 0
-  /// Jobs follow one another with the same options.
+  // Consecutive jobs mostly have the same options.
   private var tokenOfLast: (options: PreparedOptions, token: String)?
 
   /// The product token of downloads with those options.
@@ -61,7 +61,7 @@ struct RobotsRegistry {
     return found.policy
   }
 
-  /// Lets the job in `slot` wait for a site's file. Returns the number of its download if that has to be started.
+  /// Makes the job in `slot` wait for a site's file. Returns the number of its download if that has to be started.
   mutating func wait(_ slot: Int, for key: Key) -> UInt64? {
     if let number = numbers[key] {
       fetches[number]?.waiting.insert(slot)
@@ -76,14 +76,14 @@ struct RobotsRegistry {
   /// The number of the download that fetches a site's file.
   func number(of key: Key) -> UInt64? { numbers[key] }
 
-  /// The job in `slot` no longer waits. If it was the last, returns the number of the download, which is no longer needed.
+  /// Ends the waiting of the job in `slot`. If it was the last, returns the number of the download, which is no longer needed.
   mutating func leave(_ slot: Int, _ key: Key) -> UInt64? {
     guard let number = numbers[key] else { return nil }
     fetches[number]?.waiting.remove(slot)
     return fetches[number]?.waiting.isEmpty == true ? number : nil
   }
 
-  /// Takes the policy that download `number` has found, if any. Returns the slots that waited for it, sorted.
+  /// Stores the policy from download `number`, if any. Returns the slots that waited for it, sorted.
   mutating func conclude(_ number: UInt64, _ policy: Policy?, now: MonotonicInstant) -> [Int] {
     guard let fetch = fetches.removeValue(forKey: number) else { return [] }
     numbers[fetch.key] = nil
@@ -91,7 +91,7 @@ struct RobotsRegistry {
     return fetch.waiting.sorted()
   }
 
-  /// The site of download `number`; nil where that is concluded.
+  /// The site of download `number`; nil if that has ended.
   func key(of number: UInt64) -> Key? { fetches[number]?.key }
 
   private mutating func keep(_ policy: Policy, _ key: Key, _ now: MonotonicInstant) {
@@ -107,10 +107,10 @@ struct RobotsRegistry {
   }
 }
 
-/// Collects the results of downloads of `robots.txt`, until the loop takes them.
+/// Collects the results of downloads of `robots.txt` for the loop.
 final class RobotsReceiver: DownloadReceiver {
   enum Ending {
-    /// As much of the file as is read.
+    /// The file, or as much of it as is read.
     case file([UInt8])
     case failed(Failure)
     case cancelled
@@ -135,7 +135,7 @@ final class RobotsReceiver: DownloadReceiver {
 
   private func note(_ number: UInt64, _ ending: Ending) { endings.withLock { $0.append((number, ending)) } }
 
-  /// What came since it was last asked.
+  /// Returns the results since the last call.
   func takeAll() -> [(number: UInt64, ending: Ending)] {
     endings.withLock { endings in
       defer { endings = [] }

@@ -1,21 +1,21 @@
 import ImagePrimitives
 
-/// What one site's `robots.txt` tells one robot (RFC 9309).
+/// The rules of one site's `robots.txt` for one robot (RFC 9309).
 ///
-/// The groups whose product token is the robot's count, as one; where there are none, those of `*`. Of the rules that match a path the
-/// one with the longest pattern counts, and of equally long ones the one that allows. Lines that are no rules are passed over.
+/// All groups with the robot's product token count as one; if there are none, those of `*` count. The rule with the longest matching
+/// pattern counts; between equally long ones, the one that allows. Lines that aren't rules are skipped.
 struct RobotsRules: Sendable {
-  /// What lies beyond need not be read, and is not (section 2.5).
+  /// Bytes beyond this are ignored (section 2.5).
   static let maximumBytes = 500 << 10
   private static let quotedBytes = 1 << 10
-  /// How many bytes of paths and patterns are looked at for one URL: a few milliseconds' worth.
+  /// The maximum number of bytes of paths and patterns to compare for one URL: a few milliseconds.
   private static let maximumWork = 8 << 20
 
-  /// A rule that keeps the robot away.
+  /// A rule that disallows a URL.
   struct Refusal: Equatable {
-    /// As the file has it, such as `Disallow: /private`, as far as a sentence may quote it; nil if it takes too long to find out.
+    /// The rule as in the file, such as `Disallow: /private`, shortened for messages; nil if matching took too long.
     var rule: String?
-    /// Counted from 1.
+    /// Starting at 1.
     var line: Int
   }
 
@@ -23,19 +23,19 @@ struct RobotsRules: Sendable {
     var pattern: RobotsPattern
     var isAllowed: Bool
     var line: Int
-    /// As it was written, in `text`.
+    /// Its position in `text`.
     var written: Range<Int>
   }
 
-  /// The rule that counts first.
+  /// In order of precedence.
   private var rules: [Rule] = []
-  /// The patterns as they were written.
+  /// The patterns as written.
   private var text: [UInt8] = []
 
-  /// Rules that allow everything.
+  /// Creates rules that allow everything.
   init() {}
 
-  /// Reads the file for the robot of that product token, whose case does not matter.
+  /// Parses the file for the robot with that product token, case ignored.
   init(_ file: some Collection<UInt8>, for token: String) {
     var parser = RobotsParser(token: token)
     parser.read(Array(file.prefix(Self.maximumBytes)))
@@ -52,10 +52,10 @@ struct RobotsRules: Sendable {
     }
   }
 
-  /// What it holds in memory, about, in bytes.
+  /// Its approximate size in memory, in bytes.
   var memoryBytes: Int { rules.reduce(text.count) { $0 + MemoryLayout<Rule>.stride + $1.pattern.length } }
 
-  /// The rule that refuses the request target of a normalised URL, its path and query; nil where it may be asked for.
+  /// The rule that disallows the request target of a normalised URL, its path and query; nil if it is allowed.
   func refusal(of target: some Collection<UInt8>) -> Refusal? {
     // Always allowed (section 2.2.2).
     if rules.isEmpty || target.elementsEqual("/robots.txt".utf8) { return nil }
@@ -64,18 +64,18 @@ struct RobotsRules: Sendable {
     guard let rule = rules.first(where: { $0.pattern.matches(path, work: &work) ?? true }) else { return nil }
     if work < 0 { return Refusal(rule: nil, line: rule.line) }
     if rule.isAllowed { return nil }
-    // More is not quoted, and not worth decoding.
+    // A longer quotation isn't worth decoding.
     let written = String(decoding: text[rule.written].prefix(Self.quotedBytes), as: UTF8.self)
     return Refusal(rule: "Disallow: \(written)".quotable, line: rule.line)
   }
 
-  /// What robots call themselves in such files: a `User-Agent` up to its first slash or blank (section 2.2.1).
+  /// The name of a robot in such files: its `User-Agent` up to the first slash or blank (section 2.2.1).
   static func productToken(of userAgent: String) -> String {
     String(userAgent.prefix { $0 != "/" && $0 != " " && $0 != "\t" }).lowercased()
   }
 }
 
-/// Reads the lines of a `robots.txt` (RFC 9309, section 2.2), and keeps the rules for one robot.
+/// Parses the lines of a `robots.txt` (RFC 9309, section 2.2) and keeps the rules for one robot.
 struct RobotsParser {
   struct Line {
     var isAllowed: Bool
@@ -87,10 +87,10 @@ struct RobotsParser {
   private var own: [Line] = []
   private var hasOwnGroup = false
   private var general: [Line] = []
-  /// Whom the present group is for.
+  // The robot of the current group.
   private var isOwn = false
   private var isGeneral = false
-  /// Whether the present group has a rule, so that the next product token begins another.
+  /// Whether the current group has a rule, so that the next product token starts a new group.
   private var hasRule = true
 
   init(token: String) { self.token = Array(token.utf8) }
@@ -136,7 +136,7 @@ struct RobotsParser {
 
   private mutating func readRule(_ line: Line) {
     hasRule = true
-    // Without a pattern it matches nothing.
+    // A rule without a pattern matches nothing.
     guard !line.pattern.isEmpty else { return }
     if isOwn { own.append(line) }
     if isGeneral { general.append(line) }
@@ -144,7 +144,7 @@ struct RobotsParser {
 }
 
 extension ArraySlice<UInt8> {
-  /// Without blanks and tabs around it.
+  /// Without surrounding blanks and tabs.
   fileprivate var trimmed: ArraySlice<UInt8> {
     let rest = drop(while: \.isASCIIWhitespace)
     guard let last = rest.lastIndex(where: { !$0.isASCIIWhitespace }) else { return [] }

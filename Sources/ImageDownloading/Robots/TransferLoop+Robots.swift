@@ -1,15 +1,15 @@
 import ImagePrimitives
 import ImageURLs
 
-/// Asking hosts for their rules for robots before anything else (RFC 9309).
+/// Fetching hosts' rules for robots before anything else (RFC 9309).
 ///
-/// Files are fetched by downloads of the loop's own, within all limits; jobs wait for them outside the queue, and enter it once they
-/// are allowed.
+/// The loop fetches the files by downloads of its own, within all limits; jobs wait for them outside the queue, and enter it once
+/// they are allowed.
 extension TransferLoop {
   /// The client whose downloads are the `robots.txt` files.
   static let robotsClient = 0
 
-  /// Whether a job may wait for its start now. Where not, it waits for its host's rules, or was ended by them.
+  /// Whether a job may be queued now. If not, it waits for its host's rules or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {
     let key = robotsKey(of: slot)
     switch robots.policy(key, now: iteration.now) {
@@ -29,7 +29,7 @@ extension TransferLoop {
   }
 
   private func robotsKey(of slot: Int) -> RobotsRegistry.Key {
-    guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("only http and https know rules for robots") }
+    guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("only http and https URLs have robots rules") }
     return RobotsRegistry.Key(
       origin: origin,
       server: hosts.origin(pending[slot].host),
@@ -58,13 +58,13 @@ extension TransferLoop {
     )
   }
 
-  /// Lets a file be fetched as early as the most urgent of those that wait for it.
+  /// Raises the priority of a file's download to that of the most urgent waiting job.
   private func promote(_ key: RobotsRegistry.Key, _ priority: Priority, of client: ClientState) {
     guard let number = robots.number(of: key), let slot = client.slots[number] else { return }
     if pending[slot].waiters.best.priority < priority { setPriority(priority, of: number, of: client) }
   }
 
-  /// Takes a job from those that wait for rules; what nobody waits for any more is not fetched.
+  /// Ends a job's waiting for rules; a file that isn't needed any more isn't fetched.
   func leaveRobots(_ slot: Int) {
     heldJobs -= 1
     let unwanted = robots.leave(slot, robotsKey(of: slot))
@@ -74,7 +74,7 @@ extension TransferLoop {
     }
   }
 
-  /// Takes the files that have come, and lets those go on that waited for them; true where there was any.
+  /// Handles the fetched files and resumes the jobs that waited for them; returns true if there were any.
   func takeRobots() -> Bool {
     let endings = robotsReceiver.takeAll()
     for (number, ending) in endings {
@@ -84,7 +84,7 @@ extension TransferLoop {
         pending[slot].change(to: .none)
         enqueue(slot)
       }
-      // Only where it was larger than what is read of it.
+      // Only needed if the file is larger than the part that is read.
       if let client = clients[Self.robotsClient] { cancel(number, of: client, includingRunning: true) }
     }
     return !endings.isEmpty
@@ -92,7 +92,7 @@ extension TransferLoop {
 }
 
 extension RobotsRegistry.Policy {
-  /// What follows from what a download has come to (RFC 9309, section 2.3.1); nil where nothing does.
+  /// The policy after the outcome of a download (RFC 9309, section 2.3.1); nil if it was cancelled.
   init?(_ ending: RobotsReceiver.Ending, for key: RobotsRegistry.Key) {
     switch ending {
     case .file(let bytes): self = .rules(RobotsRules(bytes, for: key.token))
@@ -112,15 +112,15 @@ extension Failure {
     guard let rule = refusal.rule else {
       return Failure(
         .robots,
-        message: "robots.txt of \(origin.address) has more rules than can be matched against a URL this long"
+        message: "robots.txt of \(origin.address) has too many rules to match a URL this long"
       )
     }
-    return Failure(.robots, message: "robots.txt of \(origin.address) refuses it by \"\(rule)\" in line \(refusal.line)")
+    return Failure(.robots, message: "robots.txt of \(origin.address) disallows it: '\(rule)', line \(refusal.line)")
   }
 
-  /// A server that fails to answer forbids; what keeps us from the server would do so without a `robots.txt`, and is told as what it is.
+  /// If the server fails to respond, the URL is disallowed. Other failures would also occur without a `robots.txt` and keep their kind.
   fileprivate static func robotsUnreachable(_ origin: URLOrigin, _ failure: Failure) -> Failure {
-    let (before, after) = ("robots.txt of \(origin.address) could not be had (", "), which allows nothing (RFC 9309, 2.3.1.4)")
+    let (before, after) = ("robots.txt of \(origin.address) couldn't be fetched (", "), so nothing may be requested (RFC 9309, 2.3.1.4)")
     let message = before + failure.message + after
     var robots =
       failure.kind == .httpStatus

@@ -5,7 +5,7 @@ struct PendingTransfer {
   enum Activity {
     /// Between two of the others.
     case none
-    /// In the queue; it doesn't start before that time.
+    /// Queued; it doesn't start before that time.
     case queued(notBefore: MonotonicInstant?)
     /// Waiting for another job of its identity, whose first chunks it has missed.
     case held
@@ -17,7 +17,7 @@ struct PendingTransfer {
     case loading(number: UInt64)
   }
 
-  /// The first download; those that share its transfer differ in nothing that changes the result.
+  /// The first download; those that share its transfer have the same result.
   let download: Download
   let identity: DownloadIdentity
   var waiters: Waiters
@@ -34,21 +34,21 @@ struct PendingTransfer {
   var visited: [[UInt8]] = []
   /// The number of the URL's host.
   var host: Int
-  /// Whether it continues an attempt: the next hop of a redirect, a probe in place of a refused HEAD or the next part of a body.
+  /// Whether it continues an attempt: the next hop of a redirect, a probe after a rejected HEAD, or the next part of a body.
   private(set) var continues = false
-  /// Whether a server has refused HEAD, so that it is probed.
+  /// Whether a server has rejected HEAD, so that it is probed.
   private(set) var isHeadRefused = false
   /// The part of the body that the next request resumes from.
   private(set) var continuation: BodyContinuation?
-  /// The response that was accepted, while a second request is made.
+  /// The accepted response, while a second request is made.
   private(set) var accepted: AcceptedResponse?
-  /// What this attempt has taken before its present hop.
+  /// The duration of the current attempt before its current hop.
   var attemptNanoseconds: UInt64 = 0
-  /// Since when it waits for a retry.
+  /// The time since it waits for a retry.
   var retrySince: MonotonicInstant?
-  /// How long hosts have asked it to wait, in total.
-  private(set) var toldToWait = Duration.zero
-  /// Attempts after which a host asked it to wait, so that the next one is no retry.
+  /// The total of the pauses that hosts have requested from it.
+  private(set) var requestedPauses = Duration.zero
+  /// Attempts that ended in a requested pause, so that the next one isn't a retry.
   private(set) var excusedAttempts = 0
   var summary = TransferSummary()
 
@@ -61,15 +61,15 @@ struct PendingTransfer {
     url = download.requestURL
   }
 
-  /// Whether its present request follows a redirect.
+  /// Whether its current request follows a redirect.
   var isRedirected: Bool { !visited.isEmpty }
 
-  /// Whether its present request may carry the job's own headers and secrets.
+  /// Whether its current request may carry the job's own headers and secrets.
   var isAtOwnOrigin: Bool {
     !download.options.isForOtherOrigin && (!isRedirected || URLOrigin(url) == URLOrigin(download.requestURL))
   }
 
-  /// Whether it has not begun, or waits to begin again.
+  /// Whether it has not started, or waits for a retry.
   var isWaiting: Bool {
     switch activity {
     case .queued, .awaitingRobots: !continues
@@ -78,7 +78,7 @@ struct PendingTransfer {
     }
   }
 
-  /// Changes what it does, and counts for its clients whether it waits.
+  /// Changes its activity, and updates its clients' counts of waiting downloads.
   mutating func change(to activity: Activity) {
     let hasWaited = isWaiting
     self.activity = activity
@@ -87,7 +87,7 @@ struct PendingTransfer {
     waiters.forEach { $0.client.waiting += change }
   }
 
-  /// What its attempt may still take.
+  /// The time left for its attempt.
   var remaining: Duration { download.options.timeout - .nanoseconds(Int64(clamping: attemptNanoseconds)) }
 
   /// The costs as reported to `waiter`.
@@ -106,56 +106,56 @@ struct PendingTransfer {
     retrySince = nil
   }
 
-  /// Adds what a request cost.
+  /// Adds the cost of a request.
   mutating func end(nanoseconds: UInt64, receivedBytes: UInt64) {
     change(to: .none)
     summary.receivedBytes += receivedBytes
-    // How long the image took is what counts.
+    // The duration excludes the second request.
     guard accepted == nil else { return }
     attemptNanoseconds += nanoseconds
     summary.durationNanoseconds += nanoseconds
   }
 
-  /// Goes on with the same attempt at another URL.
+  /// Continues the attempt at another URL.
   mutating func follow(to url: [UInt8]) {
     visited.append(self.url)
     self.url = url
     continues = true
   }
 
-  /// Goes on with the same attempt by a probe, since HEAD was refused.
+  /// Continues the attempt with a probe, since HEAD was rejected.
   mutating func probeInstead() {
     isHeadRefused = true
     continues = true
   }
 
-  /// Goes on with the same attempt for the next part of the body.
+  /// Continues the attempt with the next part of the body.
   mutating func continueProbe(from continuation: BodyContinuation) {
     self.continuation = continuation
     continues = true
   }
 
-  /// Goes on with the same request again, which has the time of an attempt of its own.
-  mutating func askAgain(keeping accepted: AcceptedResponse) {
+  /// Continues with a second request, which has the time limit of a new attempt.
+  mutating func requestAgain(keeping accepted: AcceptedResponse) {
     self.accepted = accepted
     continuation = nil
     attemptNanoseconds = 0
     continues = true
   }
 
-  /// Notes that its host asks for a wait.
+  /// Records that its host asks for a pause.
   mutating func excuse(waiting duration: Duration) {
-    toldToWait += duration
+    requestedPauses += duration
     excusedAttempts += 1
   }
 
-  /// Goes on with the same attempt by asking for the whole body, since the rest cannot be had.
+  /// Continues the attempt with a request for the whole body, since the remaining part can't be used.
   mutating func startOver() {
     continuation = nil
     continues = true
   }
 
-  /// Goes back to the download's own URL, to wait for another attempt, which goes on from what is here of the body.
+  /// Resets it to the download's own URL for another attempt, which resumes the body from `continuation`.
   mutating func restart(from continuation: BodyContinuation?, now: MonotonicInstant) {
     url = download.requestURL
     visited = []
@@ -166,13 +166,13 @@ struct PendingTransfer {
   }
 }
 
-/// The jobs that have not ended, by small numbers and by identity.
+/// The jobs that have not ended, by slot and by identity.
 struct PendingTransferTable {
   private var pending: [PendingTransfer?] = []
   private var free: [Int] = []
   private var slots: [DownloadIdentity: Int] = [:]
 
-  /// A job's new slot; with `isFound` false another of its identity stays the one that is found.
+  /// Inserts a job and returns its slot; if `isFound` is false, look-ups still find the other job of its identity.
   mutating func insert(_ job: PendingTransfer, isFound: Bool) -> Int {
     let slot = free.popLast() ?? pending.count
     if slot == pending.count { pending.append(job) } else { pending[slot] = job }
@@ -180,7 +180,7 @@ struct PendingTransferTable {
     return slot
   }
 
-  /// Its slot may be used again at once. Where it is the one that is found, its successor is from here; else `found` is the one
+  /// Removes a job; its slot may be reused at once. If look-ups found it, they find its successor now; otherwise `found` is the job
   /// that it waited for.
   mutating func remove(_ slot: Int) -> (job: PendingTransfer, found: Int?) {
     guard let job = pending[slot].take() else { preconditionFailure("slot \(slot) has no job") }

@@ -16,7 +16,7 @@ struct ProgressWatch {
     interval = download.progressInterval
   }
 
-  /// The transfer has begun: reported once, not again by a retry. The body begins again unless `isContinued`.
+  /// Reports the start once, not again after a retry. Unless `isContinued`, the body starts over.
   mutating func start(isContinued: Bool = false) {
     if !isContinued {
       hasNotifiedHead = false
@@ -27,7 +27,7 @@ struct ProgressWatch {
     client.notify(.started(id: id))
   }
 
-  /// Reports that `received` bytes have come; before the first of them the head, and that none had come.
+  /// Reports that `received` bytes were received; the first call reports the head and 0 bytes before.
   mutating func advance(to received: Int, of expected: Int?, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     if !hasNotifiedHead {
       hasNotifiedHead = true
@@ -38,7 +38,7 @@ struct ProgressWatch {
     notify(received, expected, now)
   }
 
-  /// Reports that the whole body has come.
+  /// Reports that the whole body was received.
   mutating func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     advance(to: 0, of: received, now: now, head: head())
     if last?.received != received || last?.expected != received { notify(received, received, now) }
@@ -98,7 +98,7 @@ extension TransferLoop {
         watch.finish(transfer.bodyBytes, now: iteration.now, head: transfer.responseHead)
       case .redirect, .headRefused, .needsMore, .startOver, .remoteCache: break
       case .response, .failure:
-        // The body of a rejected response is no progress.
+        // The body of a rejected response isn't reported.
         if let head = transfer.responseHead { watch.advance(to: 0, of: transfer.declaredBytes, now: iteration.now, head: head) }
       }
     }

@@ -12,7 +12,7 @@ extension TransferLoop {
     if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
     let loader = loader(of: download)
     guard let origin = URLOrigin(download.requestURL) ?? loader.map({ _ in URLOrigin(schemeOf: download.requestURL) }) else {
-      let failure = Failure(.invalidURL, message: "the URL is no normalised http or https URL")
+      let failure = Failure(.invalidURL, message: "the URL isn't a normalised http or https URL")
       return client.notify(.failed(id: download.id, failure, TransferSummary()))
     }
     let host = hosts.retain(origin.connecting(by: download.options))
@@ -33,7 +33,7 @@ extension TransferLoop {
   private func join(_ slot: Int, _ download: Download, of client: ClientState) {
     if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
     guard hasHandedOver(slot) else { return add(download, of: client, to: slot) }
-    guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https come in chunks") }
+    guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https bodies come in chunks") }
     let host = hosts.retain(origin.connecting(by: download.options))
     let job = PendingTransfer(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
     let successor = insert(job, isFound: false)
@@ -57,7 +57,7 @@ extension TransferLoop {
     updatePosition(slot)
   }
 
-  /// Lets the waiters of the successor share `slot` after all, since the chunks that they missed are void.
+  /// Makes the waiters of the successor share `slot` after all, since the chunks that they missed are void.
   func absorbSuccessor(of slot: Int) {
     guard let successor = pending[slot].successor else { return }
     pending[slot].successor = nil
@@ -78,7 +78,7 @@ extension TransferLoop {
   func cancel(_ id: UInt64, of client: ClientState, includingRunning: Bool) {
     guard let slot = client.slots[id] else { return }
     guard includingRunning || pending[slot].isWaiting else {
-      // A running transfer may end, without a retry.
+      // A running transfer may finish, without a retry.
       return pending[slot].waiters.update(id, of: client) { $0.mayRetry = false }
     }
     if pending[slot].waiters.isAlone {
@@ -105,7 +105,7 @@ extension TransferLoop {
     clients[number] = nil
   }
 
-  /// Removes a job from where it waits or runs.
+  /// Stops a job, whether it waits or runs.
   private func stop(_ slot: Int) {
     switch pending[slot].activity {
     case .none: break
@@ -127,14 +127,14 @@ extension TransferLoop {
     updatePosition(slot)
   }
 
-  /// Gives a job that waits the best position of its waiters.
+  /// Moves a waiting job to the best position of its waiters.
   private func updatePosition(_ slot: Int) {
     guard case .queued(let time) = pending[slot].activity, pending[slot].position != pending[slot].waiters.best else { return }
     queue.remove(slot: slot, host: pending[slot].host)
     addToQueue(slot, notBefore: time)
   }
 
-  /// Queues a job for its start; or fails it if its host is down or pauses for too long; or lets it wait for the host's `robots.txt`.
+  /// Queues a job for its start, or fails it if its host is down or paused for too long, or makes it wait for the host's `robots.txt`.
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
     if let failure = refusal(of: slot) { return end(slot, failure) }
     if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
@@ -156,7 +156,7 @@ extension TransferLoop {
     )
   }
 
-  /// Lets a job wait for its predecessor.
+  /// Makes a job wait for its predecessor.
   private func hold(_ slot: Int) {
     pending[slot].change(to: .held)
     heldJobs += 1

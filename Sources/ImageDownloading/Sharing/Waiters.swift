@@ -93,7 +93,7 @@ struct Waiters {
 /// The transfer thread's state of a client.
 final class ClientState {
   private let receiver: any DownloadReceiver
-  /// By download: the slot of its transfer.
+  /// The slots of transfers, by download.
   private(set) var slots: [UInt64: Int] = [:]
   /// Its downloads that wait for their start or a retry.
   var waiting = 0
@@ -104,10 +104,10 @@ final class ClientState {
   /// Whether it keeps new transfers from starting.
   var holdsBack: Bool { waiting > 0 && !receiver.mayStart }
 
-  /// Traps if a download of that number has not ended, which is a programmer error.
+  /// Adds a download; traps if one with that number has not ended.
   func add(_ id: UInt64, slot: Int) {
     let previous = slots.updateValue(slot, forKey: id)
-    trap(unless: previous == nil, "download \(id) has not ended yet")
+    trap(unless: previous == nil, "the number \(id) is in use by another download")
   }
 
   func move(_ id: UInt64, to slot: Int) { slots[id] = slot }
@@ -115,7 +115,7 @@ final class ClientState {
   /// Adds an event, delivered at the end of the iteration.
   func notify(_ event: DownloadEvent) { events.append(event) }
 
-  /// Adds the last event of a download, whose number may then be used again.
+  /// Adds the last event of a download, whose number may then be reused.
   func end(_ id: UInt64, _ event: DownloadEvent) {
     slots[id] = nil
     events.append(event)

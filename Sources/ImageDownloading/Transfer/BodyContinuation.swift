@@ -1,34 +1,34 @@
 import ImagePrimitives
 
-/// What is here of a body from which a further request goes on: a probe's whose judge needs more, or that of an answer which broke off
+/// The received part of a body that a further request continues: of a probe whose judge needs more, or of a response that broke off
 /// (RFC 9110, section 14.2).
 ///
-/// A class, so that jobs stay small, few of which have one.
+/// A class, so that jobs stay small: few have one.
 final class BodyContinuation {
-  /// How much of what is here is asked for again, so that the bytes themselves show a part of another version.
+  /// How many received bytes are requested again, to detect a part of another version by its bytes.
   static let seamBytes = 4096
 
-  /// The bytes from the start, or from where the last chunk ended; empty once they have been taken.
+  /// The bytes from the start or since the last chunk; empty once they have been taken.
   private(set) var prefix: [UInt8]
-  /// How much of the body is here, with what left in chunks: where the body goes on.
+  /// The number of received bytes, including those delivered in chunks: the offset where the body continues.
   let start: Int
-  /// The last of these bytes, which the request asks for again; empty for a probe.
+  /// The last of these bytes, which the request repeats; empty for a probe.
   let seam: [UInt8]
   /// How many bytes from the start a probe wants; nil: all.
   let wantedBytes: Int?
-  /// How many requests of the attempt have brought some of them, for a probe.
+  /// How many requests a probe's attempt has made for them.
   let requests: Int
-  /// Whether chunks have left.
+  /// Whether chunks were delivered.
   let hasHandedOver: Bool
-  /// The status of the answer that began the body.
+  /// The status of the response that began the body.
   let status: Int
-  /// That answer's headers.
+  /// The headers of that response.
   let fields: ResponseFields
   let totalBytes: Int?
   private let condition: String?
   private let kept: KeptBytes?
 
-  /// A probe's, which goes on from `prefix` after an answer with those headers.
+  /// Creates a probe's continuation from `prefix` after a response with those headers.
   init(_ prefix: [UInt8], wanting wantedBytes: Int, after requests: Int, totalBytes: Int?, status: Int, _ fields: ResponseFields)
   {
     self.prefix = prefix
@@ -44,8 +44,8 @@ final class BodyContinuation {
     seam = []
   }
 
-  /// Of a body that broke off after `start` bytes, the last of which are `prefix` and `seam`; nil where the server cannot tell whether
-  /// the rest is of the same version, so little is here that the seam is no less, or bytes of others fill what may be kept.
+  /// Creates the continuation of a body that broke off after `start` bytes, the last of which are `prefix` and `seam`. Nil if the server
+  /// can't detect another version, if too few bytes were received, or if bytes of other continuations use the memory limit.
   init?(
     _ prefix: [UInt8],
     endingAt start: Int,
@@ -75,25 +75,24 @@ final class BodyContinuation {
 
   deinit { kept?.remove(prefix.count) }
 
-  /// Where the part begins that the request asks for.
+  /// The offset where the requested part begins.
   var partStart: Int { start - seam.count }
 
   var request: RangeRequest { RangeRequest(from: partStart, to: wantedBytes, condition: condition) }
 
-  /// Forgets its bytes, which another has.
+  /// Releases its bytes, which were copied.
   func releasePrefix() {
     kept?.remove(prefix.count)
     prefix = []
   }
 
-  /// Whether a part can be added to a body that is wanted whole.
+  /// Whether a part can be appended to a body that is requested whole.
   func canTake(_ bytes: Range<Int>, total: Int?, _ fields: ResponseFields) -> Bool {
     guard let whole = total ?? totalBytes, bytes.upperBound > start, bytes.upperBound <= whole else { return false }
     return isShownSame(byTotal: total, fields)
   }
 
-  /// Whether a part of that total and with those headers is shown to be of the prefix's version, if its first bytes are the seam: by a
-  /// validator, or by the length of the whole.
+  /// Whether a validator or the total length shows that a part is of the prefix's version, provided that its first bytes equal the seam.
   func isShownSame(byTotal total: Int?, _ other: ResponseFields) -> Bool {
     let agree = { (name: ResponseFields.Name) in
       guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
@@ -103,7 +102,7 @@ final class BodyContinuation {
     return fields.has(.etag) ? agree(.etag) : agree(.lastModified)
   }
 
-  /// Whether a part of that total and with those headers is of another version than the prefix.
+  /// Whether a part with that total and those headers is of another version than the prefix.
   func isContradicted(byTotal total: Int?, _ other: ResponseFields) -> Bool {
     let differ = { (name: ResponseFields.Name) in
       guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
@@ -113,14 +112,14 @@ final class BodyContinuation {
   }
 }
 
-/// How many bytes wait in memory for requests that go on from them.
+/// The number of bytes in memory that wait for requests to continue them.
 final class KeptBytes {
-  /// What would be more is fetched again instead.
+  /// Bytes beyond this are fetched again instead.
   private static let limit = 64 << 20
 
   private var count = 0
 
-  /// False where that is too much.
+  /// Returns false if the limit would be exceeded.
   func add(_ bytes: Int) -> Bool {
     guard bytes <= Self.limit - count else { return false }
     count += bytes
@@ -131,8 +130,8 @@ final class KeptBytes {
 }
 
 extension ResponseFields {
-  /// What tells a later request for a range whether the image is still the same, as `If-Range` may say it (RFC 9110, section
-  /// 13.1.5): a strong entity tag or, where there is no tag at all, a date that is a second older than the answer's own.
+  /// The `If-Range` condition for a later range request (RFC 9110, section 13.1.5): a strong entity tag or, if there is no tag at all, a
+  /// date at least a second before the response's own.
   var rangeCondition: String? {
     let value: String?
     if let etag = last(.etag) {
@@ -148,37 +147,36 @@ extension ResponseFields {
   }
 }
 
-/// When the beginning of a body is judged: a state machine that knows of lengths alone.
+/// When the beginning of a body is judged: a state machine over lengths only.
 struct PrefixPlan {
-  /// No judge gets more, and no probe fetches more.
+  /// The maximum size of a judged or probed prefix.
   static let maximumBytes = 1 << 20
-  /// So many requests a probe makes at most, which are enough for ``maximumBytes``.
+  /// The maximum number of requests of a probe, enough for ``maximumBytes``.
   static let maximumRequests = maximumBytes / DownloadOptions.probeBytes
-  /// What a judge sees first of a body that is wanted whole; later it sees at least so much more each time.
+  /// The size of the first judged prefix of a body that is requested whole, and the minimum growth between judgements.
   private static let stepBytes = 512
 
-  /// How much of the body is here when it is judged next, which is also all that a probe takes until then; nil where it is
-  /// settled.
+  /// The number of bytes at the next judgement, which also limits a probe until then; nil if there are no more judgements.
   private(set) var next: Int?
   private let isProbe: Bool
 
-  /// For a body that is wanted whole.
+  /// Creates the plan for a body that is requested whole.
   init(isJudged: Bool) {
     next = isJudged ? Self.stepBytes : nil
     isProbe = false
   }
 
-  /// For a probe.
+  /// Creates the plan for a probe.
   init(probing continuation: BodyContinuation?) {
     next = continuation?.wantedBytes ?? DownloadOptions.probeBytes
     isProbe = true
   }
 
-  /// Whatever comes, it is not judged again.
+  /// Ends the judgements.
   mutating func settle() { next = nil }
 
-  /// Has it judged again with `minimum` bytes, of which `count` are here: a probe takes more in steps of its first ones. Where
-  /// that is too much, it is settled.
+  /// Plans the next judgement at `minimum` bytes, with `count` received; a probe grows in steps of its first size. Ends the judgements if
+  /// that is too much.
   mutating func extend(to minimum: Int, having count: Int) {
     let step = isProbe ? DownloadOptions.probeBytes : Self.stepBytes
     guard minimum <= Self.maximumBytes, count <= Self.maximumBytes - step else { return settle() }

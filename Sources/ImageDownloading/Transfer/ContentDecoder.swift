@@ -1,35 +1,35 @@
 import CZlib
 import ImagePrimitives
 
-/// Undoes the codings of a body as it arrives (RFC 9110, section 8.4), and knows whether their ends have come.
+/// Decodes the codings of a body as it arrives (RFC 9110, section 8.4), and detects whether they end properly.
 ///
-/// libcurl would undo them too, and takes a stream that is cut for a whole one.
+/// libcurl could decode them too, but takes a truncated stream for a complete one.
 final class ContentDecoder {
-  /// Why the rest of the body is of no use.
-  enum Problem {
-    /// It isn't what the coding says.
+  /// Why the body can't be decoded.
+  enum CodingError: Error {
+    /// The data is invalid.
     case damaged(String)
-    /// The checksum or the length behind a stream is another one.
+    /// The checksum or length after a stream doesn't match.
     case contradicted(String)
-    /// Bytes come behind the end of a stream.
+    /// Extra bytes follow the end of a stream.
     case excess
-    /// It unpacks to more than any image would.
+    /// It expands to more than any image would.
     case bomb
   }
 
   private static let maximumCodings = 5
-  /// Up to this size a body may unpack from anything.
+  /// A body may expand to this size from anything.
   private static let freeBytes = 1 << 20
-  /// Beyond it, to so many times what came at most: about what deflate does at its best (RFC 1951), and more than images have room for.
+  /// Beyond it, the maximum ratio to the received bytes: about the best of deflate (RFC 1951), and more than images need.
   static let maximumRatio = 1000
 
-  /// In the order in which they are undone.
+  /// In the order of decoding.
   private let stages: [Inflater]
-  /// How much of the body has come.
+  /// The number of coded bytes received.
   private(set) var codedBytes = 0
-  private(set) var problem: Problem?
+  private(set) var error: CodingError?
 
-  /// A decoder of a body with those codings, the first of which was applied first; nil for none. Throws the name of one that isn't known.
+  /// Creates a decoder for those codings, the first of which was applied first; nil for none. Throws the name of an unknown one.
   init?(_ codings: [String]) throws(UnknownCoding) {
     guard !codings.isEmpty else { return nil }
     guard codings.count <= Self.maximumCodings else { throw UnknownCoding(name: codings.joined(separator: ", ")) }
@@ -48,10 +48,10 @@ final class ContentDecoder {
     let name: String
   }
 
-  /// Whether all streams have come to their ends.
-  var isAtEnd: Bool { problem == nil && stages.allSatisfy(\.isAtEnd) }
+  /// Whether all streams have ended.
+  var isAtEnd: Bool { error == nil && stages.allSatisfy(\.isAtEnd) }
 
-  /// Hands over what `bytes` stand for, in pieces, until `take` wants no more. Returns whether more can be decoded.
+  /// Decodes `bytes` and passes pieces to `take` until that returns false. Returns whether more can be decoded.
   func decode(_ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     codedBytes += bytes.count
     return decode(bytes, stage: 0, take)
@@ -63,15 +63,15 @@ final class ContentDecoder {
     var rest = bytes
     repeat {
       let piece: UnsafeRawBufferPointer
-      do throws(Problem) {
+      do throws(CodingError) {
         piece = try stage.inflate(&rest)
       } catch {
-        problem = error
+        self.error = error
         return false
       }
       if piece.isEmpty { return true }
       if stage.producedBytes > Self.freeBytes, stage.producedBytes / Self.maximumRatio > codedBytes {
-        problem = .bomb
+        error = .bomb
         return false
       }
       if !decode(piece, stage: index + 1, take) { return false }
@@ -79,9 +79,9 @@ final class ContentDecoder {
   }
 }
 
-extension ContentDecoder.Problem: Error {}
 
-/// One stream of zlib's.
+
+/// A zlib stream.
 private final class Inflater {
   private static let pieceBytes = 64 << 10
 
@@ -89,7 +89,7 @@ private final class Inflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceBytes, alignment: 16)
   private var hasBegun = false
-  /// The first byte of `deflate`, which names zlib's format together with the second.
+  /// The first byte of `deflate`, which together with the second identifies zlib's format.
   private var firstByte: UInt8?
   private let isGzip: Bool
   private(set) var isAtEnd = false
@@ -106,8 +106,8 @@ private final class Inflater {
     output.deallocate()
   }
 
-  /// Returns what the next of `input`, which is advanced, stands for, at most a piece of it; empty if more is needed.
-  func inflate(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.Problem) -> UnsafeRawBufferPointer {
+  /// Decodes and removes the next bytes of `input`. Returns at most one piece; empty if more input is needed.
+  func inflate(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.CodingError) -> UnsafeRawBufferPointer {
     if !isGzip, !hasBegun, firstByte == nil, let first = input.first {
       firstByte = first
       input = UnsafeRawBufferPointer(rebasing: input.dropFirst())
@@ -125,25 +125,25 @@ private final class Inflater {
     return UnsafeRawBufferPointer(start: nil, count: 0)
   }
 
-  /// Begins the stream; `deflate` is zlib's format (RFC 9110, section 8.4.1.2), and from some servers the bare data.
-  private func begin(_ second: UInt8) throws(ContentDecoder.Problem) {
+  /// Starts the stream; `deflate` is zlib's format (RFC 9110, section 8.4.1.2), but some servers send raw deflate data.
+  private func begin(_ second: UInt8) throws(ContentDecoder.CodingError) {
     let first = firstByte ?? 0
     let isZlib = first & 15 == 8 && (Int(first) << 8 | Int(second)) % 31 == 0
     let window: Int32 = isGzip ? 15 + 16 : isZlib ? 15 : -15
     guard inflateInit2_(stream, window, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-      throw .damaged("zlib has no memory for it")
+      throw .damaged("zlib is out of memory")
     }
     hasBegun = true
     guard !isGzip else { return }
-    let rest = withUnsafeBytes(of: first) { byte -> Result<Int, ContentDecoder.Problem> in
+    let rest = withUnsafeBytes(of: first) { byte -> Result<Int, ContentDecoder.CodingError> in
       var bytes = byte
-      do throws(ContentDecoder.Problem) { return .success(try step(&bytes)) } catch { return .failure(error) }
+      do throws(ContentDecoder.CodingError) { return .success(try step(&bytes)) } catch { return .failure(error) }
     }
     _ = try rest.get()
   }
 
-  /// Returns how many bytes it wrote.
-  private func step(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.Problem) -> Int {
+  /// Returns the number of bytes written.
+  private func step(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.CodingError) -> Int {
     let bytes = input.bindMemory(to: UInt8.self)
     stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress)
     stream.pointee.avail_in = UInt32(clamping: bytes.count)

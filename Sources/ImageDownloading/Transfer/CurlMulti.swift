@@ -3,31 +3,31 @@ import CLinux
 import Glibc
 import ImagePrimitives
 
-/// libcurl's multi handle on an epoll of ours, with the connections and resolved names of its transfers.
+/// libcurl's multi handle on our own epoll, with the connections and resolved names of its transfers.
 ///
-/// It is driven by `curl_multi_socket_action` alone. libcurl's callbacks only note what to watch and until when; handles are
+/// It is driven by `curl_multi_socket_action` only. libcurl's callbacks only record what to watch and until when; handles are
 /// added and removed outside of them.
 final class CurlMulti {
   private static let eventLimit = 256
-  /// How long it sleeps at most while a socket is not watched.
+  /// The maximum sleep while a socket can't be watched.
   private static let retryMilliseconds: Int32 = 50
 
   private let multi: UnsafeMutableRawPointer
   private let epoll: Int32
   private let wakeDescriptor: Int32
   private let events: UnsafeMutablePointer<epoll_event>
-  /// When libcurl wants to be called; nil where it waits for sockets only.
+  /// When libcurl wants to be called; nil if it waits for sockets only.
   private(set) var timer: MonotonicInstant?
-  /// What the system would not watch as libcurl wants, for lack of memory or of watches: asked for again until it does. Without that, a
-  /// transfer would wait for what nobody tells it, to the end of its time.
+  /// Sockets that the system couldn't watch, for lack of memory or watches: retried until it can. Otherwise, a transfer would wait for
+  /// an unwatched event until its time limit.
   private var unwatched: [Int32: Int32] = [:]
   /// Whether a socket is used by transfers.
   private enum Use: UInt8 {
     case used
-    /// libcurl watches it no more, and epoll still does. A connection that is kept goes out of use and into it again with every request:
-    /// that costs two calls this way, and three by the book.
+    /// libcurl no longer watches it, but epoll still does. A persistent connection becomes idle and used again with each request: this way
+    /// that takes two system calls instead of three.
     case idle
-    /// The same for one of HTTP/2, which brings frames that belong to no answer.
+    /// An idle HTTP/2 connection, which receives frames that don't belong to a response.
     case idleHTTP2
   }
 
@@ -35,13 +35,13 @@ final class CurlMulti {
   private var uses: [Use] = []
   private let iteration: LoopIteration
 
-  /// Watches `wakeDescriptor` beside libcurl's sockets.
+  /// Watches `wakeDescriptor` besides libcurl's sockets.
   init(wakeDescriptor: Int32, iteration: LoopIteration) throws(DownloaderError) {
     try Curl.requireFeatures()
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw DownloaderError(system: "epoll_create1") }
     guard let multi = curl_multi_init() else {
-      throw DownloaderError(message: "libcurl could not be started: out of memory")
+      throw DownloaderError(message: "cannot initialise libcurl: out of memory")
     }
     self.multi = multi
     self.wakeDescriptor = wakeDescriptor
@@ -59,15 +59,15 @@ final class CurlMulti {
     Glibc.close(epoll)
   }
 
-  /// How many connections are kept open, those in use included.
+  /// Sets the maximum number of open connections, including those in use.
   func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
 
   func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(multi, easy) }
 
   func remove(_ easy: UnsafeMutableRawPointer) { curl_multi_remove_handle(multi, easy) }
 
-  /// Sleeps until something happens, at most `milliseconds` (below 0: without end), and lets libcurl work on what did; true where
-  /// the wake descriptor can be read.
+  /// Sleeps until an event, at most `milliseconds` (below 0: without limit), and makes libcurl handle it. Returns whether the wake
+  /// descriptor is readable.
   func poll(milliseconds: Int32, time: TimeSource, meter: PipelineMeter) -> Bool {
     for (socket, what) in unwatched { watch(socket, of: nil, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
@@ -80,7 +80,7 @@ final class CurlMulti {
       if event.data.fd == wakeDescriptor {
         isWoken = true
       } else if use(of: event.data.fd) != .used {
-        // Its server has ended it, which libcurl sees before it uses it, or has sent what nobody asked for.
+        // The server closed it, which libcurl detects before it reuses it, or sent unrequested bytes.
         endIfUnasked(event.data.fd)
         setUse(of: event.data.fd, .used)
         _ = setWatch(of: event.data.fd, for: CURL_POLL_REMOVE)
@@ -92,13 +92,13 @@ final class CurlMulti {
     return isWoken
   }
 
-  /// Lets libcurl start what was added and do what is due.
+  /// Makes libcurl start added transfers and handle expired timers.
   func actOnTime() {
     timer = nil
     act(on: -1, 0)
   }
 
-  /// The next transfer that has ended, with libcurl's verdict; nil where none has.
+  /// The next ended transfer with libcurl's result; nil if there is none.
   func nextEnded() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(multi, &left) {
@@ -109,7 +109,7 @@ final class CurlMulti {
 
   private func act(on socket: Int32, _ flags: Int32) {
     var running: Int32 = 0
-    // Its errors are those of a wrong call; a socket that is unknown by now is none.
+    // Only wrong calls return errors; a socket that is unknown by now doesn't.
     curl_multi_socket_action(multi, socket, flags, &running)
   }
 
@@ -120,10 +120,10 @@ final class CurlMulti {
     return flags
   }
 
-  /// - Parameter easy: whose connection it is.
+  /// - Parameter easy: the handle of the connection.
   fileprivate func watch(_ socket: Int32, of easy: UnsafeMutableRawPointer?, for what: Int32) {
     let isUnwatched = !unwatched.isEmpty && unwatched.removeValue(forKey: socket) != nil
-    // Whether it is about to be closed nobody knows; that ends the watch too.
+    // libcurl may be about to close it, which ends the watch too.
     if what == CURL_POLL_REMOVE {
       var version = 0
       if let easy { curl_get_long(easy, CURLINFO_HTTP_VERSION, &version) }
@@ -136,8 +136,8 @@ final class CurlMulti {
     if !setWatch(of: socket, for: what) { unwatched[socket] = what }
   }
 
-  /// Ends an idle connection on which there is something to read: behind the answer that was asked for, it would be taken for the next
-  /// one's. libcurl sees that it has ended before it uses it.
+  /// Shuts down an idle connection with unread bytes: they would be taken for the next response. libcurl detects that before it reuses the
+  /// connection.
   private func endIfUnasked(_ socket: Int32) {
     guard use(of: socket) == .idle else { return }
     var byte: UInt8 = 0
@@ -155,7 +155,7 @@ final class CurlMulti {
     uses[index] = use
   }
 
-  /// Says whether the system does as it is told; a socket that is closed needs no watch.
+  /// Returns whether the system watches the socket as requested; a closed one needs no watch.
   private func setWatch(of socket: Int32, for what: Int32) -> Bool {
     var event = epoll_event()
     event.data.fd = socket

@@ -5,15 +5,15 @@ import Threads
 
 /// The messages of other threads to the transfer thread, in order.
 ///
-/// Its eventfd is among the descriptors of the thread's epoll, and is written only if the inbox was empty: a batch costs one lock and
-/// at most one write, and the thread takes the lock only after a wake.
+/// The thread's epoll watches its eventfd, which is written only if the inbox was empty: a batch takes one lock and at most one write,
+/// and the thread takes the lock only after a wake.
 final class Inbox: Sendable {
   enum Message: Sendable {
     case open(client: Int, any DownloadReceiver)
     case close(client: Int, Latch?)
     case submit(client: Int, [Download])
     case cancel(client: Int, [UInt64], includingRunning: Bool)
-    /// Those of one client; nil: of all.
+    /// The downloads of one client; nil: of all.
     case cancelAll(client: Int?, includingRunning: Bool)
     case setPriority(client: Int, UInt64, Priority)
     /// The load of that number has ended.
@@ -34,14 +34,14 @@ final class Inbox: Sendable {
     var isSuspended = false
     var isClosed = false
 
-    /// Adds `message`. Returns whether the thread has to be woken.
+    /// Adds `message`. Returns whether the thread must be woken.
     mutating func add(_ message: Message) -> Bool {
       messages.append(message)
       return messages.count == 1
     }
   }
 
-  /// Open once the thread has ended and all events are delivered.
+  /// Opens when the thread has ended and all events are delivered.
   let ended = Latch()
   /// Readable while there may be messages.
   var descriptor: Int32 { event.descriptor }
@@ -56,7 +56,7 @@ final class Inbox: Sendable {
   @discardableResult
   func post(_ message: Message) -> Bool {
     let (isTaken, wakes) = state.withLock { state in
-      trap(unless: !state.isClosed || !message.isSubmission, "a downloader that is shut down takes no downloads")
+      trap(unless: !state.isClosed || !message.isSubmission, "can't submit downloads after the downloader was shut down")
       return state.isClosed ? (false, false) : (true, state.add(message))
     }
     if wakes { event.signal() }
@@ -87,7 +87,7 @@ final class Inbox: Sendable {
 
   /// Moves all messages into `messages`, whose storage is reused.
   func takeAll(into messages: inout [Message]) {
-    // Before the lock, so that a later message wakes again.
+    // Before the lock, so that a later message wakes the thread again.
     event.reset()
     messages.removeAll(keepingCapacity: true)
     state.withLock { swap(&$0.messages, &messages) }
@@ -104,16 +104,16 @@ extension Inbox.Message {
 }
 
 extension DownloaderError {
-  /// A system call that failed, with the system's reason.
+  /// Creates the error of a failed system call, with the system's reason.
   init(system call: String) {
     let code = errno
     let advice =
-      code == EMFILE || code == ENFILE ? "raise the limit of open files (ulimit -n)" : "free memory, or raise its limit"
+      code == EMFILE || code == ENFILE ? "raise the limit of open files (ulimit -n)" : "free memory or raise its limit"
     message = "\(call) failed: \(errorSentence(code)); \(advice)"
   }
 }
 
-/// Opens once, and lets all callers pass from then on.
+/// Opens once; from then on all callers pass.
 final class Latch: Sendable {
   private let isOpen = WaitableState(false)
 

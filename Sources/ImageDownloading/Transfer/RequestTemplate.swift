@@ -2,23 +2,23 @@ import CCurl
 import ImagePrimitives
 import ImageURLs
 
-/// What the requests of one job have in common, set on a handle once and kept until another job's request uses the handle.
+/// The common options of one job's requests, set on a handle once and kept until another job's request uses the handle.
 final class RequestTemplate {
-  /// libcurl reads from a socket in pieces of this size, at most.
+  /// The maximum size of libcurl's reads from a socket.
   private static let bufferBytes = 64 << 10
-  /// The same for probes: what lies beyond the prefix is read in vain.
+  /// The maximum for probes: bytes beyond the prefix are wasted.
   private static let probeBufferBytes = 16 << 10
 
-  /// What tells one template from another.
+  /// Identifies a template.
   struct Kind {
     var prepared: PreparedOptions
-    /// False leaves out the job's own headers, which no other origin may see.
+    /// False omits the job's own headers, which no other origin may see.
     var isOwnOrigin: Bool
-    /// What is asked for on the wire, which need not be what the options say.
+    /// The method on the wire, which may differ from the options' method.
     var method: DownloadOptions.Method
 
-    /// Whether cookies are sent and kept: at the download's own origin alone, as its headers. The jar itself tells hosts apart, and no
-    /// ports (RFC 6265, section 8.5).
+    /// Whether cookies are sent and kept: only at the download's own origin, like its headers. The jar separates hosts but not ports
+    /// (RFC 6265, section 8.5).
     var handlesCookies: Bool { prepared.options.handlesCookies && isOwnOrigin }
 
     static func == (left: Kind, right: Kind) -> Bool {
@@ -28,7 +28,7 @@ final class RequestTemplate {
 
   let kind: Kind
   let headers: CurlList
-  /// Who is connected to in place of some hosts.
+  /// Other targets for some hosts.
   private let connectTo: CurlList?
   private var options: DownloadOptions { kind.prepared.options }
 
@@ -46,26 +46,26 @@ final class RequestTemplate {
     connectTo = targets.isEmpty ? nil : CurlList(targets.map(\.text))
   }
 
-  /// Sets all options of a handle anew but the URL.
+  /// Sets all options of a handle except the URL.
   func apply(to transfer: Transfer) {
     let easy = transfer.easy
-    // Keeps what the handle shares.
+    // Keeps the handle's share.
     curl_easy_reset(easy)
     curl_set_list(easy, CURLOPT_HTTPHEADER, headers.first)
     if kind.method == .head { curl_set_long(easy, CURLOPT_NOBODY, 1) }
     curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, DownloadOptions.acceptEncoding)
-    // What comes coded nevertheless is decoded here: libcurl takes a stream that is cut for a whole one.
+    // Coded bodies are decoded here: libcurl takes a truncated stream for a complete one.
     curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))
     curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     curl_set_long(easy, CURLOPT_NETRC, 0)
-    // The URL is normalised, and what is its identity is what is sent.
+    // The URL is already normalised, and must be sent exactly as it identifies the image.
     curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     curl_set_long(easy, CURLOPT_NOSIGNAL, 1)
     curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
     curl_set_long(easy, CURLOPT_BUFFERSIZE, kind.method == .probe ? Self.probeBufferBytes : Self.bufferBytes)
     curl_set_pointer(easy, CURLOPT_ERRORBUFFER, transfer.errorText)
-    // Starts the handling of cookies; those themselves are the share's.
+    // Turns on cookies; the share holds them.
     if kind.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
     curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo?.first)
     setProxy(easy, options.connection.proxy)
@@ -76,12 +76,12 @@ final class RequestTemplate {
 
   private func setProxy(_ easy: UnsafeMutableRawPointer, _ proxy: DownloadOptions.Proxy) {
     switch proxy {
-    // An empty one, since libcurl takes the environment's where none is set.
+    // Empty, since libcurl would use the environment's proxy otherwise.
     case .none: curl_set_text(easy, CURLOPT_PROXY, "")
     case .environment: break
     case .url(let url): curl_set_text(easy, CURLOPT_PROXY, url)
     }
-    // What a proxy says of its tunnel is no answer.
+    // A proxy's response to CONNECT isn't the response to the request.
     curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
   }
 
@@ -92,18 +92,18 @@ final class RequestTemplate {
     }
     if let file = tls.caFile {
       for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
-      // Else the system's folder of certificates is trusted as well.
+      // Otherwise the system's folder of certificates is trusted as well.
       for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, nil) }
     }
     guard kind.isOwnOrigin, let certificate = tls.clientCertificate else { return }
     curl_set_text(easy, CURLOPT_SSLCERT, certificate)
     curl_set_text(easy, CURLOPT_SSLKEY, tls.clientKey ?? certificate)
-    // Else OpenSSL asks for an encrypted key's at the terminal.
+    // Otherwise OpenSSL asks for an encrypted key's pass phrase on the terminal.
     curl_set_text(easy, CURLOPT_KEYPASSWD, "")
   }
 
-  /// TLS 1.2 or later for all, which is libcurl's default and what HTTP/2 needs (RFC 9113, section 9.2), but each time in other
-  /// words: connections of one setting are not used under another, so that requests of HTTP/1.1 and HTTP/2 never meet on one.
+  /// TLS 1.2 or later for all, which is libcurl's default and required by HTTP/2 (RFC 9113, section 9.2), but set in different ways:
+  /// libcurl doesn't share connections between different settings, so HTTP/1.1 and HTTP/2 requests never use the same one.
   private func setTLSVersion(_ easy: UnsafeMutableRawPointer) {
     switch options.connection.httpVersion {
     case .automatic: break
@@ -148,23 +148,23 @@ extension Transfer {
   }
 }
 
-/// A request that is not just its template with a URL: a conditional one, one that hooks have changed, or one for a later part of
+/// A request that differs from its template by more than the URL: a conditional one, one changed by hooks, or one for a later part of
 /// a body.
 struct OwnRequest {
   var url: [UInt8]
   let headers: CurlList
-  /// Whether a 304 answers it.
+  /// Whether a 304 is a valid response.
   let isConditional: Bool
 
-  /// The next request of `job`; nil where the template does.
+  /// Creates the next request of `job`; nil if the template suffices.
   ///
-  /// Throws where a hook, which sees only those to the download's own origin, refuses it or makes of it what cannot be sent.
+  /// Throws if a hook, which sees only requests to the download's own origin, rejects it or makes it invalid.
   init?(for job: PendingTransfer, _ kind: RequestTemplate.Kind, defaults: [HeaderField]) throws(Failure) {
     let options = job.download.options
     let isChanged = job.download.validators != nil || options.headerFilter != nil || options.requestModifier != nil
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
     let range = job.continuation?.request ?? (kind.method == .probe ? .first : nil)
-    // What goes on is conditional on what it goes on from.
+    // Continuations and second requests have no validators: a continuation has its own condition.
     let isFirst = job.continuation == nil && job.accepted == nil
     let validators = kind.isOwnOrigin && isFirst ? job.download.validators : nil
     let conditions = validators.map(Self.conditions) ?? []
@@ -182,18 +182,18 @@ struct OwnRequest {
     }
     if let modifier = options.requestModifier {
       guard let modified = modifier.modify(request) else {
-        throw Failure(.internal, message: "the request modifier \(modifier.name) refused the request")
+        throw Failure(.internal, message: "the request modifier \(modifier.name) rejected the request")
       }
       try Self.check(modified.headers, "request modifier", modifier.name)
       if modified.url != request.url { url = try Self.normalized(modified.url, like: job.url, modifier.name) }
       request = modified
     }
-    // What a hook has taken out is left out, be it one that libcurl would add; but what makes it a probe stays.
+    // Headers that a hook removed aren't sent, even if libcurl would add them; but those of a probe stay.
     let kept = range?.added(to: request.headers) ?? request.headers
     headers = CurlList(headers: kept, removing: ["Accept"] + options.removedHeaders())
   }
 
-  /// The headers that ask whether `validators` still hold (RFC 9110, 13.1.2 and 13.1.3). What cannot be sent is not asked.
+  /// The headers that ask whether `validators` are still current (RFC 9110, 13.1.2 and 13.1.3). Invalid ones are omitted.
   private static func conditions(_ validators: Validators) -> [HeaderField] {
     [("If-None-Match", validators.etag), ("If-Modified-Since", validators.lastModified)].compactMap { name, value in
       guard let value, !value.isEmpty, DownloadOptions.isValidHeader(name: name, value: value) else { return nil }
@@ -203,11 +203,11 @@ struct OwnRequest {
 
   private static func check(_ headers: [HeaderField], _ hook: String, _ name: String) throws(Failure) {
     for field in headers where !DownloadOptions.isValidHeader(name: field.name, value: field.value) {
-      throw Failure(.internal, message: "the \(hook) \(name) made a header that cannot be sent")
+      throw Failure(.internal, message: "the \(hook) \(name) returned an invalid header")
     }
   }
 
-  /// The URL of a modifier, which may lead to no other origin: limits count that one, and secrets go there.
+  /// The URL of a modifier, which must keep its origin: limits and secrets belong to that.
   private static func normalized(_ written: String, like own: [UInt8], _ modifier: String) throws(Failure) -> [UInt8] {
     var url: [UInt8] = []
     do throws(InvalidURL) {
@@ -215,10 +215,10 @@ struct OwnRequest {
         try URLNormalizer().normalize(written, relativeTo: nil, into: &url)
       }
     } catch {
-      throw Failure(.internal, message: "the request modifier \(modifier) made a URL that cannot be used: \(error.message)")
+      throw Failure(.internal, message: "the request modifier \(modifier) returned an invalid URL: \(error.message)")
     }
     guard URLOrigin(url) == URLOrigin(own) else {
-      throw Failure(.internal, message: "the request modifier \(modifier) made a URL of another scheme, host or port")
+      throw Failure(.internal, message: "the request modifier \(modifier) returned a URL with another scheme, host or port")
     }
     return url
   }

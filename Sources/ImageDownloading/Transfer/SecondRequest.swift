@@ -17,29 +17,29 @@ final class AcceptedResponse {
       switch second {
       case .remoteCache(let found): found
       case .failure(let failure): RemoteCacheResponse(.unknown, failure: failure)
-      case .headRefused: RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server answers HEAD no more"))
+      case .headRefused: RemoteCacheResponse(.unknown, failure: Failure(.httpStatus, message: "the server no longer supports HEAD"))
       case .response, .redirect, .needsMore, .startOver:
-        RemoteCacheResponse(.unknown, failure: Failure(.redirects, message: "the server leads elsewhere by now"))
+        RemoteCacheResponse(.unknown, failure: Failure(.redirects, message: "the server redirects the second request"))
       }
     return response
   }
 }
 
 extension TransferLoop {
-  /// Queues the second request between an accepted response and the end of its job, if the options ask for one, and then returns nil.
-  /// It continues the attempt, so that it needs no new slot, and is not retried.
+  /// Returns the outcome to settle, or nil if it queued a second request between an accepted response and the end of its job. That
+  /// continues the attempt, so it needs no new slot and isn't retried.
   func outcomeAfterSecondRequest(_ slot: Int, _ outcome: TransferOutcome) -> TransferOutcome? {
     if let accepted = pending[slot].accepted { return .response(accepted.response(after: outcome)) }
     guard pending[slot].download.options.checksRemoteCache, pending[slot].loader == nil else { return outcome }
     guard case .response(let response) = outcome else { return outcome }
-    pending[slot].askAgain(keeping: AcceptedResponse(response))
+    pending[slot].requestAgain(keeping: AcceptedResponse(response))
     enqueue(slot)
     return nil
   }
 }
 
 extension Transfer {
-  /// Reads the head of a second response; its body is read if it is small, so that the connection can be reused, and cut off if not.
+  /// Reads the head of a second response. A small body is read too, so that the connection can be reused; a larger one is cut off.
   func readRemoteCache(_ part: ResponsePart, contentLength: Int?) {
     do throws(Failure) {
       guard try accepts(part) || hasEnough else { return }

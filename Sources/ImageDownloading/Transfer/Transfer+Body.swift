@@ -1,11 +1,11 @@
 import ImagePrimitives
 
-/// What becomes of the bytes of a body.
+/// Handling of body bytes.
 extension Transfer {
-  /// A body that is not wanted, or the rest of one, is read to its end up to this size, so that its connection serves again.
+  /// The maximum size of an unwanted body, or rest of one, that is read to its end to keep its connection.
   static let drainedBytes = 64 << 10
 
-  /// Makes ready for the body of the next answer, which may go on from what is there.
+  /// Prepares for the body of the next response, which may continue `continuation`.
   func beginBody(continuation: BodyContinuation?) {
     self.continuation = continuation
     body = continuation?.prefix ?? []
@@ -33,7 +33,7 @@ extension Transfer {
     }
   }
 
-  /// Forgets what the request went on from, since its answer does not.
+  /// Drops the continuation, since the response starts over.
   func startOver() {
     guard continuation != nil else { return }
     if hasHandedOver, let job { iteration.streamed.append(.restart(slot: job)) }
@@ -47,10 +47,10 @@ extension Transfer {
     if method != .probe { plan = PrefixPlan(isJudged: options.prefixJudge != nil && options.decryptor == nil) }
   }
 
-  /// Makes room for what is to come, but no more than a chunk: what a server declares is not believed with memory.
+  /// Reserves memory for the body, but at most a chunk: a server's declared length isn't trusted.
   func reserve() { body.reserveCapacity(min(declaredBytes ?? 0, method == .probe ? plan.next ?? 0 : options.chunkBytes)) }
 
-  /// Takes bytes of the body; false stops the transfer.
+  /// Handles bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     lastProgress = iteration.now
     if disposition == .undecided { decide() }
@@ -65,11 +65,11 @@ extension Transfer {
     }
     guard let decoder else { return take(bytes) }
     if decoder.decode(bytes, take) { return true }
-    if let problem = decoder.problem { refusal = .coding(problem, status: status) }
+    if let error = decoder.error { refusal = .coding(error, status: status) }
     return false
   }
 
-  /// Takes bytes as they are decoded; false stops the transfer.
+  /// Handles decoded bytes; false stops the transfer.
   private func take(_ bytes: UnsafeRawBufferPointer) -> Bool { method == .probe ? receivePrefix(bytes) : receiveWhole(bytes) }
 
   private func receiveWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -95,7 +95,7 @@ extension Transfer {
     return true
   }
 
-  /// Adds to the body; false where it is too large.
+  /// Appends to the body; false if it is too large.
   func append(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
     bodyBytes += bytes.count
     guard bodyBytes <= options.maxBytes else {
@@ -107,7 +107,7 @@ extension Transfer {
     return true
   }
 
-  /// Asks the judge of a body that is wanted whole.
+  /// Judges the beginning of a body that is requested whole.
   private func isStillWanted() -> Bool {
     switch judgement(isComplete: false) {
     case .accepted: plan.settle()
@@ -117,36 +117,36 @@ extension Transfer {
     return true
   }
 
-  /// Hands over what has gathered as a chunk.
+  /// Hands over the received bytes as a chunk.
   func handOver() {
     let isLast = bodyBytes == declaredBytes
     guard let job else { return }
     if isResumable, !isLast { handedOverTail = lastBytes(BodyContinuation.seamBytes) }
     iteration.streamed.append(.chunk(slot: job, attempt: attempt, bytes: takeBody()))
     hasHandedOver = true
-    // The beginning is gone.
+    // The beginning is no longer available.
     plan.settle()
     if !isLast { body.reserveCapacity(min(options.chunkBytes + (16 << 10), (declaredBytes ?? .max) - bodyBytes)) }
   }
 
-  /// The last `count` bytes of what has come of the body.
+  /// The last `count` bytes received.
   private func lastBytes(_ count: Int) -> [UInt8] {
     body.count >= count ? body.suffix(count) : (handedOverTail + body).suffix(count)
   }
 
-  /// The body, or what is left of it where it is streamed.
+  /// Removes and returns the body, or the remaining bytes of a streamed one.
   func takeBody() -> [UInt8] {
     defer { body = [] }
     return body
   }
 }
 
-/// Bodies of which the beginning decides, or is all that is wanted.
+/// Bodies that are judged by their beginning, or requested as a prefix.
 extension Transfer {
-  /// What is left of a body whose beginning has decided may take so long to be read.
+  /// How long reading the rest of a judged body may take.
   static let drainTime = Duration.milliseconds(250)
 
-  /// What the judge says of what is here; a refusal ends the download for good.
+  /// The judgement of the received bytes; a refusal is permanent.
   func judgement(isComplete: Bool) -> PrefixVerdict {
     guard let judge = options.prefixJudge, !body.isEmpty else { return .accepted }
     let head = PrefixHead(contentType: fields.last(.contentType), totalBytes: totalBytes, isComplete: isComplete)
@@ -157,7 +157,7 @@ extension Transfer {
     return .refused(failure)
   }
 
-  /// Takes bytes of a probe's answer, which may be more than were asked for; false stops the transfer.
+  /// Handles bytes of a probe's response, which may be more than requested; false stops the transfer.
   func receivePrefix(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if let declaredBytes, bytes.count > declaredBytes - bodyBytes {
       refusal = .otherRange
@@ -182,7 +182,7 @@ extension Transfer {
     return endEarly()
   }
 
-  /// Ends a transfer that is decided: at once, which closes its connection, or after the little that is left of its body.
+  /// Ends a judged transfer: at once, which closes its connection, or after the rest of the body if that is small.
   func endEarly() -> Bool {
     disposition = .discarded
     guard let declaredBytes, declaredBytes - bodyBytes <= Self.drainedBytes else { return false }
@@ -192,7 +192,7 @@ extension Transfer {
     return true
   }
 
-  /// What a probe came to whose answer has ended.
+  /// The outcome of a probe whose response has ended.
   func endOfProbe(_ time: TimeSource) -> TransferOutcome {
     if endsWithPart { totalBytes = bodyBytes }
     switch judgement(isComplete: endsWithPart) {
@@ -201,7 +201,7 @@ extension Transfer {
     case .needsMore(let minimum):
       let requests = 1 + (continuation?.requests ?? 0)
       plan.extend(to: minimum, having: bodyBytes)
-      // A part of a coded body cannot be gone on from.
+      // A later part of a coded body can't be decoded.
       guard !endsWithPart, declaredBytes != nil, requests < PrefixPlan.maximumRequests, let next = plan.next else { break }
       return .needsMore(
         BodyContinuation(takeBody(), wanting: next, after: requests, totalBytes: totalBytes, status: status, fields)
@@ -210,30 +210,30 @@ extension Transfer {
     return .response(prefix(time))
   }
 
-  /// What a probe has.
+  /// The response of a probe with the received prefix.
   func prefix(_ time: TimeSource) -> Response {
     let isPrefix = totalBytes != body.count
     return response(body: takeBody(), time, totalBytes: totalBytes, isPrefix: isPrefix)
   }
 }
 
-/// Bodies that come coded though none was asked for.
+/// Bodies that are coded although none was requested so.
 extension Failure {
-  /// A body whose codings can't be undone. Not `undecodable`, which says that an image is broken for good: here no image was seen.
-  static func coding(_ problem: ContentDecoder.Problem, status: Int?) -> Failure {
-    let coded = "the body came with a Content-Encoding that was not asked for"
-    switch problem {
+  /// A body that can't be decoded. Not `undecodable`, which means that an image is permanently broken: here no image was seen.
+  static func coding(_ error: ContentDecoder.CodingError, status: Int?) -> Failure {
+    let coded = "the body has an unrequested Content-Encoding"
+    switch error {
     case .damaged(let detail):
-      return Failure(.contentType, status: status, message: "\(coded) and could not be undone: \(detail)")
+      return Failure(.contentType, status: status, message: "\(coded) that can't be decoded: \(detail)")
     case .contradicted(let detail):
-      return .transient(.truncated, "\(coded), and its end doesn't fit the bytes before it: \(detail)")
+      return .transient(.truncated, "\(coded) whose checksum or length doesn't match: \(detail)")
     case .excess:
-      return Failure(.contentType, status: status, message: "\(coded), and has more bytes behind the end of the coded ones")
+      return Failure(.contentType, status: status, message: "\(coded) with extra bytes after its end")
     case .bomb:
       return Failure(
         .tooLarge,
         status: status,
-        message: "the body comes coded, and unpacks to more than \(ContentDecoder.maximumRatio) times the bytes that came"
+        message: "the coded body expands to more than \(ContentDecoder.maximumRatio) times its size"
       )
     }
   }
@@ -242,26 +242,26 @@ extension Failure {
     Failure(
       .contentType,
       status: status,
-      message: "the body came with a Content-Encoding that was not asked for and is not known here: \(name.quotable)"
+      message: "the body has an unrequested and unknown Content-Encoding: \(name.quotable)"
     )
   }
 }
 
-/// Bodies whose length nobody told.
+/// Bodies without a declared length.
 extension Transfer {
-  /// Why a body that has ended well by libcurl's word is not whole, or can't be shown to be; nil if it is whole.
+  /// Why a body that ended without an error of libcurl is incomplete, or may be; nil if it is complete.
   ///
-  /// libcurl 7.88 takes streams of HTTP/2 that were reset, and connections of TLS that were cut, for the end of a body.
+  /// libcurl 7.88 takes a reset HTTP/2 stream, and a TLS connection that was cut, for the end of a body.
   func missingEnd() -> Failure? {
     if let decoder {
       guard endsWithPart, decoder.codedBytes > 0, !decoder.isAtEnd else { return nil }
-      return .transient(.truncated, "the coded body ended after \(decoder.codedBytes) bytes, before the end of its coding")
+      return .transient(.truncated, "the coded body ended after \(decoder.codedBytes) bytes, before the end of its data")
     }
     guard var imageEnd else { return nil }
     return missingEnd(imageEnd.verdict())
   }
 
-  /// The same for a body that only a decryptor could read.
+  /// As ``missingEnd()``, for a body that only a decryptor can read.
   func missingEnd(ofDecrypted body: [UInt8]) -> Failure? {
     guard options.decryptor != nil, decoder == nil, needsImageEnd else { return nil }
     var imageEnd = ImageEnd()
@@ -269,7 +269,7 @@ extension Transfer {
     return missingEnd(imageEnd.verdict())
   }
 
-  /// Whether neither a length nor the coding of the transfer shows where the body ends.
+  /// Whether neither a declared length nor the transfer coding marks the end of the body.
   var needsImageEnd: Bool {
     declaredBytes == nil && contentLength == nil && !options.isText && (!isChunked || isHTTP2)
   }
@@ -279,18 +279,18 @@ extension Transfer {
     case .reached: return nil
     case .unknowable where hasCleanEnd: return nil
     case .missing, .unknowable:
-      let end = verdict == .missing ? "before the end of the image" : "and nothing shows that it is whole"
-      return .transient(.truncated, "the body, whose length was not declared, ended after \(bodyBytes) bytes, \(end)")
+      let end = verdict == .missing ? "before the end of the image" : "and may be incomplete"
+      return .transient(.truncated, "the body without a declared length ended after \(bodyBytes) bytes, \(end)")
     }
   }
 }
 
-/// Bodies that break off, and what a retry goes on from.
+/// Bodies that break off, and resuming them.
 extension Transfer {
-  /// What another attempt after `failure` goes on from; nil where it has to begin anew.
+  /// The part of the body that another attempt after `failure` can resume; nil if it has to start over.
   ///
-  /// That needs a server that gives ranges, a strong validator (RFC 9110, section 13.1.5) and a body that is not coded, since a part of
-  /// a coded one cannot be decoded. Where no answer of use came to a request that went on itself, what that went on from still stands.
+  /// Resuming requires a server with ranges, a strong validator (RFC 9110, section 13.1.5) and a body without coding, since a part of a
+  /// coded one can't be decoded. If this request resumed a body and got no usable response, its continuation is still valid.
   func resumption(after failure: Failure) -> BodyContinuation? {
     guard method == .get, failure.isTransient, refusal == nil else { return nil }
     guard disposition == .kept else { return continuation }

@@ -1,23 +1,23 @@
 import CCurl
 import ImagePrimitives
 
-/// What the head of an answer says: whether its body is wanted, and how much of it comes.
+/// Handling of a response's head: whether its body is wanted, and how much of it is to come.
 extension Transfer {
-  /// Looks at the answer's head, once its first byte or its end is here.
+  /// Handles the response's head, at the first byte of its body or at its end.
   func decide() {
     guard disposition == .undecided else { return }
     disposition = .discarded
-    guard speaksAsAsked else {
+    guard hasRequestedVersion else {
       refusal = otherVersion
       return
     }
-    // By the answer as it came: what a modifier changes is for who takes the image.
+    // From the response as received: changes by a modifier are for the consumer of the image.
     let length = contentLength
     let codings = fields.codings
     isCoded = !codings.isEmpty
     isChunked = fields.isChunked
     let part = method == .probe || continuation != nil ? ResponsePart(status: statusOnWire, fields, after: continuation) : .whole
-    // Where it leads elsewhere, nobody but us sees it.
+    // Modifiers don't see redirects.
     if isRedirect { return }
     if isSecond { return readRemoteCache(part, contentLength: length) }
     if method == .get, continuation != nil, isUseless(part) {
@@ -28,7 +28,7 @@ extension Transfer {
     do throws(Failure) {
       try modifyHead()
       guard try accepts(part) else { return }
-      goOn(with: part)
+      proceed(with: part)
       try options.checkContentType(fields.last(.contentType), status: status)
       if method != .head { try makeDecoder(codings) }
     } catch {
@@ -39,7 +39,7 @@ extension Transfer {
     expect(part, contentLength: length)
   }
 
-  /// Whether the answer to a request that goes on from a body says that it cannot.
+  /// Whether the response to a request that resumes a body can't be used.
   private func isUseless(_ part: ResponsePart) -> Bool {
     switch part {
     case .mismatch, .end: true
@@ -48,19 +48,19 @@ extension Transfer {
     }
   }
 
-  /// Takes a part for what it says of itself alone; what it leaves out stands in the answer that it goes on from (RFC 9110, section
+  /// Uses the part's own headers; missing ones come from the response that it continues (RFC 9110, section
   /// 15.3.7).
-  private func goOn(with part: ResponsePart) {
+  private func proceed(with part: ResponsePart) {
     guard case .part = part else { return startOver() }
     guard let continuation else { return }
     expectedSeam = continuation.seam[...]
     fields.inherit([.contentType, .etag, .lastModified, .vary, .acceptRanges], from: continuation.fields)
-    // The body has them.
+    // The body has a copy.
     continuation.releasePrefix()
   }
 
-  /// Whether ranges of what comes can be had: the server has sent the one that was asked for, or all and says so (RFC 9110, sections 14.2
-  /// and 14.3). Of a 206 to a `Range` that is not ours nobody knows where in the body it began.
+  /// Whether ranges of the body can be requested: the server sent the requested one, or the whole body and says so (RFC 9110, sections
+  /// 14.2 and 14.3). A 206 to a `Range` of the caller doesn't count: its offset is unknown.
   private func acceptsRanges(after part: ResponsePart) -> Bool {
     switch part {
     case .part: true
@@ -73,12 +73,12 @@ extension Transfer {
     guard let modifier = options.responseModifier, let head = responseHead else { return }
     modifiedHead = modifier.modify(head)
     guard let modifiedHead else {
-      throw Failure(.contentType, status: status, message: "the response modifier \(modifier.name) refused the answer")
+      throw Failure(.contentType, status: status, message: "the response modifier \(modifier.name) rejected the response")
     }
     fields = ResponseFields(modifiedHead.headers)
   }
 
-  /// Whether the answer has bytes that are wanted.
+  /// Whether the response has wanted bytes.
   func accepts(_ part: ResponsePart) throws(Failure) -> Bool {
     switch part {
     case .whole: return options.acceptStatus.contains(status)
@@ -101,12 +101,12 @@ extension Transfer {
     }
   }
 
-  /// Notes how many bytes are to come, and refuses too many.
+  /// Records how many bytes are to come, and rejects too many.
   private func expect(_ part: ResponsePart, contentLength: Int?) {
     var end = contentLength
     var total = contentLength
-    if case .part(let bytes, let told) = part {
-      let whole = told ?? (method == .get ? continuation?.totalBytes : nil)
+    if case .part(let bytes, let declared) = part {
+      let whole = declared ?? (method == .get ? continuation?.totalBytes : nil)
       (end, total) = (bytes.upperBound, whole)
       endsWithPart = bytes.upperBound == whole
     }
@@ -121,10 +121,10 @@ extension Transfer {
     if options.decryptor == nil { imageEnd = ImageEnd() }
   }
 
-  /// Whether the answer comes in frames, whose last need not have come.
+  /// Whether the response comes in frames, of which the last may be missing.
   var isHTTP2: Bool { number(CURLINFO_HTTP_VERSION) == CURL_HTTP_VERSION_2_0 }
 
-  /// The Content-Length, coded or not; nil where it is not told.
+  /// The Content-Length, coded or not; nil if it isn't declared.
   var contentLength: Int? {
     var length: curl_off_t = -1
     curl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
@@ -132,13 +132,13 @@ extension Transfer {
   }
 }
 
-/// What libcurl knows of a transfer beyond its result, read only where it is asked for.
+/// Details that libcurl has about a transfer, read only if requested.
 extension Transfer {
   func details(redirects: Int) -> TransferDetails {
     TransferDetails(response: responseHead, metrics: metrics(redirects: redirects))
   }
 
-  /// The status and all headers of the last answer; nil where none came.
+  /// The status and all headers of the last response; nil if there is none.
   var responseHead: ResponseHead? {
     let status = status
     guard status > 0 else { return nil }

@@ -2,32 +2,32 @@ import CCurl
 import Glibc
 import ImagePrimitives
 
-/// One request on its way: an easy handle and the body that it brings, used again for request after request.
+/// A running request: an easy handle and the body that it receives, reused for one request after another.
 ///
-/// It belongs to the transfer thread; libcurl's callbacks, which run there too, change nothing but this and the ``LoopIteration``.
+/// It belongs to the transfer thread; libcurl's callbacks, which run there too, change only this and the ``LoopIteration``.
 final class Transfer {
-  /// How far its connection is.
+  /// The state of its connection.
   enum Phase {
     case resolving, connecting, connected
   }
 
-  /// What happens to the bytes of the body.
+  /// Whether the bytes of the body are kept.
   enum Disposition {
     case undecided, kept, discarded
   }
 
-  /// libcurl 7.88 bounds headers by 300 KB, but not trailers.
+  /// libcurl 7.88 limits headers to 300 KB, but not trailers.
   private static let maximumHeaderBytes = 512 << 10
 
   let easy: UnsafeMutableRawPointer
   /// Its index among the loop's transfers.
   let index: Int
-  /// Where libcurl writes what went wrong.
+  /// libcurl writes error descriptions here.
   let errorText: UnsafeMutablePointer<CChar>
   let iteration: LoopIteration
   private let shares: CurlShares
   private var template: RequestTemplate?
-  /// The headers of this request, where they are not the template's.
+  /// The headers of this request, if they aren't the template's.
   private var ownHeaders: CurlList?
   private var hasCredentials = false
 
@@ -37,88 +37,88 @@ final class Transfer {
   private(set) var url: [UInt8] = []
   private var prepared: PreparedOptions
   private(set) var started = MonotonicInstant(nanoseconds: 0)
-  /// When the whole attempt has taken too long.
+  /// The time limit of the whole attempt.
   var deadline = MonotonicInstant(nanoseconds: 0)
   private(set) var phase = Phase.resolving
-  /// Whether its host's others wait for it, or for its name.
+  /// Whether its host's other transfers wait for it, or for its name.
   private(set) var resolves = false
-  /// Whether it is one of the names that are being resolved.
+  /// Whether it counts as a name that is being resolved.
   var isCountedAsResolving = false
 
   /// Whether an address was tried.
   private(set) var hasOpenedSocket = false
-  /// An address that may not be connected to and was to be.
+  /// An address that it was about to connect to but may not.
   var refusedAddress: String?
 
-  /// Whether somebody wants to know how far it is.
+  /// Whether its progress is reported.
   var isObserved = false
-  /// Whether this turn knows that it has come further.
+  /// Whether its progress is already noted in this iteration.
   var isNoted = false
 
-  /// When the last byte came, or the connection stood.
+  /// The time of the last byte, or of the connection.
   var lastProgress = MonotonicInstant(nanoseconds: 0)
   var disposition = Disposition.undecided
-  /// How the server is asked.
+  /// The method of the request on the wire.
   private(set) var method = DownloadOptions.Method.get
-  /// Whether a 304 answers this request.
+  /// Whether a 304 is a valid response.
   private(set) var isConditional = false
-  /// Whether it is a second request after an accepted one, of whose answer the headers tell of caches on the way.
+  /// Whether it is the second request after an accepted one, for the status of caches on the way.
   private(set) var isSecond = false
-  /// What they tell.
+  /// That status.
   var remoteCache: RemoteCacheResponse?
-  /// How much of headers and trailers has come.
+  /// The size of the headers and trailers received.
   private var headerBytes = 0
-  /// What the downloader itself reads of the answer's headers.
+  /// The response's headers that the downloader reads.
   var fields = ResponseFields()
-  /// What a response modifier made of the answer's head.
+  /// The response's head after a response modifier.
   var modifiedHead: ResponseHead?
-  /// Why an answer is not taken whose body may be read to its end.
+  /// Why a response is rejected; its body may still be read to its end.
   var rejection: Failure?
-  /// Why it was stopped by us.
+  /// Why we stopped the transfer.
   var refusal: Failure?
 
-  /// The body, from where the last chunk ended.
+  /// The body since the last chunk.
   var body: [UInt8] = []
-  /// How much of the body has come, with what a probe goes on from.
+  /// The number of bytes of the body received, including a continuation's.
   var bodyBytes = 0
-  /// Where the answer's part of the body ends, which is the whole body's end but for a probe; nil where the body comes coded or
-  /// the server did not tell.
+  /// The offset at which the response's part of the body ends, which is the whole body's end except for a probe; nil if the body is coded
+  /// or the length isn't declared.
   var declaredBytes: Int?
-  /// A body that is not kept is read this far.
+  /// A discarded body is read up to this offset.
   var drainLimit = 0
   var isStreamed = false
   var hasHandedOver = false
   /// When the body's beginning is judged.
   var plan = PrefixPlan(isJudged: false)
-  /// What the request goes on from; nil where the answer begins anew.
+  /// The part of the body that the request resumes; nil if the response starts over.
   var continuation: BodyContinuation?
-  /// What the next bytes have to be if they are of the same version as those of ``continuation``.
+  /// The bytes that must come next if the version is that of ``continuation``.
   var expectedSeam: ArraySlice<UInt8> = []
-  /// The last bytes of the body before ``body``, as many as a further request may need.
+  /// The last bytes of the body before ``body``, as many as a further request may repeat.
   var handedOverTail: [UInt8] = []
-  /// The length of the whole body, as far as it is told.
+  /// The length of the whole body, if known.
   var totalBytes: Int?
-  /// Whether the whole body ends with the answer's part of it.
+  /// Whether the response's part ends where the whole body does.
   var endsWithPart = true
-  /// Whether the body comes in chunks, the last of which ends it.
+  /// Whether the body is chunked, so that its last chunk marks the end.
   var isChunked = false
-  /// Whether the body comes coded.
+  /// Whether the body is coded.
   var isCoded = false
-  /// Undoes its codings, if it is kept.
+  /// Decodes a kept body.
   var decoder: ContentDecoder?
-  /// Follows the image to its end, if nothing else shows that; nil for other bodies.
+  /// Detects the end of the image if nothing else marks it; nil for other bodies.
   var imageEnd: ImageEnd?
-  /// Whether a connection's end may be a sign that the body is whole: it is with plain TCP alone.
+  /// Whether the end of the connection may mark the end of the body: only with plain TCP.
   var hasCleanEnd = true
-  /// Whether a later request may go on from where the body breaks off.
+  /// Whether a later request may resume the body if it breaks off.
   var isResumable = false
-  /// Whether the request has to be made again for the whole body.
+  /// Whether the whole body must be requested again.
   var mustStartOver = false
-  /// Whether what came is all that is wanted, however the answer ends.
+  /// Whether all wanted bytes were received, however the response ends.
   var hasEnough = false
 
   init(index: Int, options prepared: PreparedOptions, iteration: LoopIteration, shares: CurlShares) {
-    guard let easy = curl_easy_init() else { fatalError("libcurl could not make a handle: out of memory") }
+    guard let easy = curl_easy_init() else { fatalError("libcurl cannot create a handle: out of memory") }
     self.easy = easy
     self.index = index
     self.prepared = prepared
@@ -133,7 +133,7 @@ final class Transfer {
     errorText.deallocate()
   }
 
-  /// Makes it ready for the next request of `job`: `own`, or else the template's with the job's URL.
+  /// Prepares it for the next request of `job`: `own`, or else the template's with the job's URL.
   func begin(
     _ job: PendingTransfer,
     slot: Int,
@@ -199,15 +199,15 @@ final class Transfer {
     let known = version == .http2 && !isSecure
     let number = version == .http1 ? CURL_HTTP_VERSION_1_1 : known ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS
     curl_set_long(easy, CURLOPT_HTTP_VERSION, number)
-    // Requests wait for a connection that they may share, where its handshake tells that; else libcurl would wait for the end of
-    // the first answer. Without HTTP/2 they would wait for each other's connections.
+    // Requests wait for a connection that they may share until its handshake shows whether it uses HTTP/2; otherwise libcurl would wait
+    // for the end of the first response. With HTTP/1.1 they would wait for each other's connections.
     curl_set_long(easy, CURLOPT_PIPEWAIT, version != .http1 && isSecure ? 1 : 0)
-    // libcurl 7.88 speaks HTTP/2 by prior knowledge on new connections alone: on one that does already it begins once more, and
-    // nothing comes of it.
+    // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: on an existing HTTP/2 connection it would start the protocol
+    // again and fail.
     for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
   }
 
-  /// Sends these credentials, unless the URL has its own.
+  /// Sends these credentials unless the URL has its own.
   private func setCredentials(_ credentials: Credentials?) {
     let credential = credentials.flatMap { URLOrigin.credential(from: $0, for: url) }
     guard credential != nil || hasCredentials else { return }
@@ -216,7 +216,7 @@ final class Transfer {
     hasCredentials = credential != nil
   }
 
-  /// Makes it free, without the body.
+  /// Frees it and drops the body.
   func end() {
     job = nil
     body = []
@@ -244,12 +244,12 @@ final class Transfer {
     if resolves { iteration.advanced.append(index) }
   }
 
-  /// Takes a line of a header or of trailers, which libcurl keeps to the end; false stops the transfer.
+  /// Handles a line of a header or trailer, which libcurl keeps until the end; false stops the transfer.
   func noteHeader(_ line: UnsafeRawBufferPointer) -> Bool {
     lastProgress = iteration.now
     headerBytes += line.count
     guard headerBytes <= Self.maximumHeaderBytes else {
-      let message = "the answer has more than \(Self.maximumHeaderBytes >> 10) KiB of header fields and trailers"
+      let message = "the response has more than \(Self.maximumHeaderBytes >> 10) KiB of header fields and trailers"
       refusal = Failure(.tooLarge, status: status, message: message)
       return false
     }
@@ -262,32 +262,32 @@ final class Transfer {
 
   // MARK: The answer
 
-  /// The status of the last answer; 0 where none came.
+  /// The status of the last response; 0 if there is none.
   var status: Int {
     modifiedHead?.status ?? statusOnWire
   }
 
-  /// The same, whatever a response modifier has made of it.
+  /// The status as received, before a response modifier.
   var statusOnWire: Int {
     var status = 0
     curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
     return status
   }
 
-  /// Whether the answer leads elsewhere.
+  /// Whether the response is a redirect to follow.
   var isRedirect: Bool {
     let status = status
     return HTTPStatus.redirects.contains(status) && !options.acceptStatus.contains(status) && fields.has(.location)
   }
 
-  /// How long the request has taken, to the microsecond.
+  /// The request's duration, in steps of a microsecond.
   var nanosecondsByCurl: UInt64 {
     var microseconds: curl_off_t = 0
     curl_get_offset(easy, CURLINFO_TOTAL_TIME_T, &microseconds)
     return UInt64(max(0, microseconds)) * 1000
   }
 
-  /// Bytes of the body as they came over the wire.
+  /// Bytes of the body, before decoding.
   var receivedBytes: UInt64 {
     var count: curl_off_t = 0
     curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T, &count)
@@ -295,23 +295,23 @@ final class Transfer {
   }
 }
 
-/// Whom a transfer may connect to.
+/// Limits on addresses.
 extension Transfer {
-  /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` has libcurl try the name's next address.
+  /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` makes libcurl try the name's next address.
   func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let target, mayConnect(to: address(of: target)) else { return CURL_SOCKET_BAD }
     let type = target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = socket(target.pointee.family, type, target.pointee.protocol)
     guard descriptor >= 0 else { return CURL_SOCKET_BAD }
     noteOpenedSocket()
-    // A connection that nobody acknowledges is given up with all its requests; with HTTP/2 new ones would go on to join it. It counts
-    // for connecting too, which has a limit of its own.
+    // A connection without acknowledgements is closed with all its requests; otherwise new HTTP/2 requests would keep joining it. The limit
+    // also applies to connecting, which has its own limit.
     var milliseconds = UInt32(clamping: max(options.stallTimeout, options.connectTimeout).wholeMilliseconds)
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, socklen_t(MemoryLayout<UInt32>.size))
     return descriptor
   }
 
-  /// Takes note that a connection, which need not be a new one, is about to be used; false where it may not be.
+  /// Records that a connection, new or reused, is about to be used; false if it may not be.
   func noteConnected(to address: UnsafePointer<CChar>?) -> Bool {
     let text = address.map { String(cString: $0) } ?? ""
     guard options.connection.addresses == .any || mayConnect(to: IPAddressRules.Address(text), written: text) else {
@@ -328,7 +328,7 @@ extension Transfer {
     return false
   }
 
-  /// Nil where any will do. libcurl's structure ends in an address that may be longer than its declared one.
+  /// Nil if any address is allowed. libcurl's structure ends in an address that may be longer than its declared type.
   private func address(of target: UnsafeMutablePointer<curl_sockaddr>) -> IPAddressRules.Address? {
     guard options.connection.addresses != .any, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     return IPAddressRules.Address(

@@ -1,7 +1,7 @@
 import CCurl
 import ImagePrimitives
 
-/// How jobs start.
+/// Starting jobs.
 extension TransferLoop {
   /// Starts all jobs that may start, and returns the limit that keeps the rest waiting.
   func startWaiting() -> StartLimit {
@@ -60,7 +60,7 @@ extension TransferLoop {
     let code = multi.add(transfer.easy)
     guard code != CURLM_OK else { return notifyStarted(slot) }
     release(transfer, of: slot)
-    settle(slot, .failure(Failure(.internal, message: "libcurl took no request: \(String(cString: curl_multi_strerror(code)))")))
+    settle(slot, .failure(Failure(.internal, message: "libcurl rejected the request: \(String(cString: curl_multi_strerror(code)))")))
   }
 
   /// The method of the next request of `job`: that of its options, except for servers without HEAD, and decryptors, which can't read a
@@ -80,7 +80,7 @@ extension TransferLoop {
     settle(slot, .failure(failure))
   }
 
-  /// Lets others of a host start if the first has resolved or connected. Returns whether there was any.
+  /// Makes a host's other transfers start after its first has resolved or connected. Returns whether there was any.
   @discardableResult
   func noteAdvances() -> Bool {
     guard !iteration.advanced.isEmpty else { return false }
@@ -102,12 +102,12 @@ extension TransferLoop {
 
 /// The origins whose servers don't support HEAD, so that their other URLs are probed at once.
 struct HeadRefusals {
-  /// Beyond this all are forgotten, and learned again.
+  /// Above this, all are dropped and learned again.
   private static let maximumCount = 4096
 
   private var origins: Set<URLOrigin> = []
 
-  /// Notes the origin of a normalised URL.
+  /// Adds the origin of a normalised URL.
   mutating func insert(_ url: [UInt8]) {
     guard let origin = URLOrigin(url) else { return }
     if origins.count >= Self.maximumCount { origins.removeAll() }
@@ -120,7 +120,7 @@ struct HeadRefusals {
   }
 }
 
-/// The rest of a request that has ended, for the next.
+/// The state that a finished request leaves for the next one.
 struct RequestEnd {
   /// Whether chunks of the body were handed over.
   var hasHandedOver = false
@@ -130,7 +130,7 @@ struct RequestEnd {
   var askedWait: Duration?
 }
 
-/// How jobs end, or continue after a request.
+/// Ending and continuing jobs after a request.
 extension TransferLoop {
   /// Concludes transfers that libcurl has ended. Returns whether there was any.
   @discardableResult
@@ -175,7 +175,7 @@ extension TransferLoop {
     settle(slot, outcome, end)
   }
 
-  /// Takes a transfer from libcurl, adds what it cost to its job, and makes it free.
+  /// Removes a transfer from libcurl, adds its cost to its job, and frees it.
   func release(_ transfer: Transfer, of slot: Int, failedToConnect: Bool = false) {
     // A transfer within one iteration takes no time by the loop's clock, but by libcurl's.
     let measured = iteration.now.since(transfer.started).wholeNanoseconds
@@ -234,7 +234,7 @@ extension TransferLoop {
     switch step {
     case .wait(let duration):
       pending[slot].excuse(waiting: duration)
-      // After a redirect from another host it waits by itself; else with its host, in its position.
+      // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
       retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? iteration.now.advanced(by: duration) : nil)
     case .retry(let time): retry(slot, from: continuation, notBefore: time)
     case .end: break
@@ -276,7 +276,7 @@ extension TransferLoop {
 
   /// Counts a job for the host of its next request.
   private func move(_ slot: Int, to url: [UInt8]) {
-    guard let origin = URLOrigin(url) else { preconditionFailure("redirects lead to normalised URLs") }
+    guard let origin = URLOrigin(url) else { preconditionFailure("the URL of a redirect isn't normalised") }
     let host = hosts.retain(origin.connecting(by: pending[slot].download.options))
     releaseHost(pending[slot].host)
     pending[slot].host = host
@@ -306,26 +306,26 @@ extension TransferLoop {
 
 /// Decides whether and when a failed download is retried.
 struct RetryPolicy {
-  /// Draws a wait from zero to the limit given.
+  /// Draws a wait from zero to the given limit.
   let jitter: @Sendable (Duration) -> Duration
 
-  /// What follows a failed attempt.
+  /// The next step after a failed attempt.
   enum Step {
     /// The download fails.
     case end(Failure)
-    /// It is retried then.
+    /// It is retried at that time.
     case retry(MonotonicInstant)
-    /// It is requested again after that pause of its host, which is no retry.
+    /// It is requested again after that pause of its host, which doesn't count as a retry.
     case wait(Duration)
   }
 
-  /// What follows `failure` of `job`, whose host asked for a pause of `asked`, if any.
+  /// The next step after `failure` of `job`, whose host requested a pause of `asked`, if any.
   func step(after failure: Failure, asked: Duration?, of job: PendingTransfer, now: MonotonicInstant) -> Step {
     let options = job.download.options
     if let asked {
-      guard job.toldToWait + asked <= options.retryAfterMaximum else {
+      guard job.requestedPauses + asked <= options.retryAfterMaximum else {
         return .end(
-          .waitsTooLong(failure, asked: asked, waited: job.toldToWait, patience: options.retryAfterMaximum)
+          .waitsTooLong(failure, asked: asked, waited: job.requestedPauses, patience: options.retryAfterMaximum)
         )
       }
       return .wait(asked)

@@ -1,12 +1,12 @@
 import ImagePrimitives
 
-/// The transfer thread: it owns the multi handle, every easy handle, and everything that waits.
+/// The transfer thread: it owns the multi handle, every easy handle, and all waiting downloads.
 ///
-/// An iteration: sleep until something happens; let libcurl work; take messages; conclude what has ended; start what may start;
-/// deliver events. It sleeps indefinitely if no socket, timer or message wakes it. Its parts are in files of their own: sharing,
-/// requests, hosts, `robots.txt`, loaders, progress.
+/// An iteration: sleep until an event; run libcurl; take messages; conclude ended transfers; start waiting ones; deliver events. It sleeps
+/// indefinitely if no socket, timer or message wakes it. Separate files have its parts: sharing, requests, hosts, `robots.txt`,
+/// loaders, progress.
 final class TransferLoop: @unchecked Sendable {
-  // Sendable because it is made whole on one thread and from then on touched by the transfer thread alone.
+  // Sendable because it is created on one thread and then used by the transfer thread only.
 
   let inbox: Inbox
   let monitor: Monitor
@@ -42,7 +42,7 @@ final class TransferLoop: @unchecked Sendable {
   let robotsReceiver = RobotsReceiver()
   /// The origins without HEAD.
   var headRefusals = HeadRefusals()
-  /// Notified of the pauses that hosts ask for.
+  /// Called for the pauses that hosts request.
   var pauseObserver: (@Sendable (HostPauseRequest) -> Void)?
   private var messages: [Inbox.Message] = []
   private var isEnding = false
@@ -150,7 +150,7 @@ final class TransferLoop: @unchecked Sendable {
       case .pause(let origin, let duration, let status): pause(origin, for: duration, status: status)
       case .setPauseObserver(let observer): pauseObserver = observer
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
-      case .capacityChanged: break  // Being awake is all it takes.
+      case .capacityChanged: break  // Waking up suffices.
       case .loaded(let number, let result): concludeLoad(number, result)
       case .clearCookies: shares.clearCookies()
       case .forgetFailures:
@@ -162,11 +162,11 @@ final class TransferLoop: @unchecked Sendable {
       }
     }
     messages.removeAll(keepingCapacity: true)
-    // Only now, since a message may have kept the receiver.
+    // After the messages are removed, since one may have retained the receiver.
     for latch in closed { latch.open() }
   }
 
-  /// What a server sets is kept by libcurl, which searches all cookies of a domain for each.
+  /// libcurl keeps all cookies and searches those of a domain for each one set.
   private func boundCookies() {
     guard iteration.cookiesSet >= CurlShares.checkedCookies else { return }
     iteration.cookiesSet = 0
@@ -179,30 +179,29 @@ final class TransferLoop: @unchecked Sendable {
   }
 }
 
-/// The state of one iteration of the transfer loop: its time, and the notes of libcurl's callbacks for when they have returned; and
-/// when the loop has to check time limits.
+/// The state of one iteration of the transfer loop: its time, the records of libcurl's callbacks, and when to check time limits.
 final class LoopIteration {
   /// A change of a streamed body.
   enum Streamed {
-    /// Its next part.
+    /// Its next chunk.
     case chunk(slot: Int, attempt: Int, bytes: [UInt8])
-    /// Its parts so far are void.
+    /// Its chunks so far are void.
     case restart(slot: Int)
   }
 
   /// Read once, after the loop has slept.
   var now: MonotonicInstant
-  /// No transfer can break a time limit before this.
+  /// No transfer can exceed a time limit before this.
   var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
   /// In order.
   var streamed: [Streamed] = []
-  /// The bodies of requests that are to be resumed.
+  /// The bytes in memory of bodies to be resumed.
   let keptBytes = KeptBytes()
   /// The indices of transfers that have resolved or connected and that others of their hosts wait for.
   var advanced: [Int] = []
   /// The indices of transfers whose progress is to be reported.
   var progressed: [Int] = []
-  /// `Set-Cookie` headers since the jar was looked at last.
+  /// The number of `Set-Cookie` headers since the last check of the jar.
   var cookiesSet = 0
   /// Connections opened so far, in all iterations.
   var openedConnections = 0

@@ -8,7 +8,7 @@ enum TransferOutcome {
   case redirect([UInt8])
   /// The server doesn't support HEAD.
   case headRefused
-  /// A probe continues from there.
+  /// A probe needs another request.
   case needsMore(BodyContinuation)
   /// The body can't be resumed.
   case startOver
@@ -18,7 +18,7 @@ enum TransferOutcome {
 }
 
 extension Transfer {
-  /// Judges a transfer that libcurl has ended with `code`. A status that is not accepted stands, however its body ended.
+  /// Judges a transfer that libcurl has ended with `code`. An unaccepted status counts, however its body ended.
   func outcome(_ code: CURLcode, at time: TimeSource) -> TransferOutcome {
     if code == CURLE_OK { decide() }
     if let early = earlyOutcome(at: time) { return early }
@@ -77,23 +77,23 @@ extension Transfer {
 }
 
 extension DownloadOptions {
-  /// Throws where ``acceptContentTypes`` has neither `declared` nor all types of its kind.
+  /// Throws if ``acceptContentTypes`` contains neither `declared` nor a wildcard for it.
   func checkContentType(_ declared: @autoclosure () -> String?, status: Int?) throws(Failure) {
     guard let acceptContentTypes else { return }
     guard let declared = declared() else {
-      throw Failure(.contentType, status: status, message: "the answer has no content type, and only some are accepted")
+      throw Failure(.contentType, status: status, message: "the response has no Content-Type, but only some types are accepted")
     }
     let type = declared.prefix { $0 != ";" && $0 != "," }.filter { $0 != " " && $0 != "\t" }.lowercased()
     guard acceptContentTypes.contains(type) || acceptContentTypes.contains(type.prefix { $0 != "/" } + "/*") else {
-      throw Failure(.contentType, status: status, message: "the answer's content type is \(type.quotable), which is not accepted")
+      throw Failure(.contentType, status: status, message: "the content type \(type.quotable) isn't accepted")
     }
   }
 
-  /// The image's bytes, from those that came.
+  /// The decrypted body.
   func decrypted(_ body: [UInt8]) throws(Failure) -> [UInt8] {
     guard let decryptor else { return body }
     guard let plain = decryptor.decrypt(body) else {
-      throw Failure(.contentType, message: "the decryptor \(decryptor.name) cannot read the body")
+      throw Failure(.contentType, message: "the decryptor \(decryptor.name) can't read the body")
     }
     return plain
   }

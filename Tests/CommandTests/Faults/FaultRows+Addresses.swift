@@ -53,7 +53,7 @@ extension FaultRow {
       outcome: "failed",
       kind: "refused-address",
       exit: 2,
-      says: "which is no public address"
+      says: "which isn't a public address"
     ) { scene in
       scene.others.append(try Origin(["/outer.jpg": .good], addresses: [.ipv4, .ipv4]))
       if let names {

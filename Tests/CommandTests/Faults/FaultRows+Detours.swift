@@ -4,12 +4,12 @@ import TestSupport
 extension FaultRow {
   /// Proxies, and what they refuse.
   static let detours: [FaultRow] = [
-    .proxy("wants a password", "it answered 407 Proxy Authentication Required", refusal: "407 Proxy Authentication Required"),
-    .proxy("finds nobody", "it answered 502 Bad Gateway", refusal: "502 Bad Gateway"),
-    .proxy("forbids it", "it answered 403 Forbidden", refusal: "403 Forbidden"),
+    .proxy("wants a password", "it responded with 407 Proxy Authentication Required", refusal: "407 Proxy Authentication Required"),
+    .proxy("finds nobody", "it responded with 502 Bad Gateway", refusal: "502 Bad Gateway"),
+    .proxy("forbids it", "it responded with 403 Forbidden", refusal: "403 Forbidden"),
     .proxy("is gone", "Connection refused", isThere: false),
     .proxy("of SOCKS is gone", "through the proxy", scheme: "socks5h", isThere: false),
-    .proxy("of SOCKS finds nobody", "the proxy made no connection to 127.0.0.1:", scheme: "socks5", to: "http://127.0.0.1:1"),
+    .proxy("of SOCKS finds nobody", "the proxy cannot connect to 127.0.0.1:", scheme: "socks5", to: "http://127.0.0.1:1"),
     .network("a proxy whose name is unknown", "dns", "the name of the proxy could not be resolved") { scene in
       scene.environment["LD_PRELOAD"] = Preload.resolver.path
       scene.options += ["--set", "request.proxy=http://proxy.none:3128"]

@@ -5,7 +5,7 @@ import Testing
 extension FaultRow {
   /// Sitemaps that cannot be had, or are none, or mean harm.
   static let sitemaps: [FaultRow] = [
-    sitemap("a sitemap that is not there", "the server answered 404 Not Found", .status(404)),
+    sitemap("a sitemap that is not there", "the server responded with 404 Not Found", .status(404)),
     sitemap("a sitemap whose server is gone", "Connection refused") { scene in
       let port = RefusedPort()
       scene.kept.append(port)

@@ -22,12 +22,12 @@ extension FaultRow {
     .server("204, an answer without a body", "http-status", "204", .status(204)),
     .server("206 that was not asked for", "http-status", "206", .part(0..<100, of: image, type: "image/jpeg")),
     .server("304 that was not asked for", "http-status", "304", .status(304)),
-    .server("closes before the answer", "reset", "broke the connection off after 0 bytes", .close),
-    .server("resets before the answer", "reset", "broke the connection off after 0 bytes", .reset),
+    .server("closes before the answer", "reset", "closed the connection after 0 bytes", .close),
+    .server("resets before the answer", "reset", "closed the connection after 0 bytes", .reset),
     .server(
       "resets midway",
       "reset",
-      "broke the connection off after 1000 bytes",
+      "closed the connection after 1000 bytes",
       .reset(afterBytes: 1000, declared: 30_000, of: image, type: "image/jpeg")
     ),
     .server(
@@ -42,22 +42,22 @@ extension FaultRow {
       "the body ended after",
       .wrongLength(declared: image.count + 1, actual: image, type: "image/jpeg")
     ),
-    .server("never answers", "stalled", "no byte came for 1 s", keys: impatient, .stall),
+    .server("never answers", "stalled", "no data for 1 s", keys: impatient, .stall),
     .server(
       "stops in the middle of the header",
       "stalled",
-      "no byte came for 1 s",
+      "no data for 1 s",
       keys: impatient,
       .raw("HTTP/1.1 200 OK\r\nContent-Ty", closes: false)
     ),
     .server(
       "stops in the middle of the body",
       "stalled",
-      "no byte came for 1 s",
+      "no data for 1 s",
       keys: impatient,
       .stall(afterBytes: 1000, declared: image.count, of: image, type: "image/jpeg")
     ),
-    .server("redirects to itself", "redirects", "in a circle", .redirect(to: "/fault.jpg")),
+    .server("redirects to itself", "redirects", "redirect loop", .redirect(to: "/fault.jpg")),
     .server(
       "redirects too often",
       "redirects",
@@ -74,7 +74,7 @@ extension FaultRow {
       .redirect(to: "gopher://127.0.0.1/1")
     ),
     .server("redirects to no URL", "redirects", "the URL has no host", .redirect(to: "http://")),
-    .server("a status line that is none", "reset", "did not answer in HTTP", .raw("HELLO 200 OK\r\n\r\n")),
+    .server("a status line that is none", "reset", "sent an invalid HTTP response", .raw("HELLO 200 OK\r\n\r\n")),
     .server(
       "a header of 1 MB",
       "reset",
@@ -85,7 +85,7 @@ extension FaultRow {
     .server(
       "a header line without a colon",
       "reset",
-      "did not answer in HTTP: Header without colon",
+      "sent an invalid HTTP response: Header without colon",
       .raw(head("HTTP/1.1 200 OK", "no colon here", "Content-Length: 0"))
     ),
     .server(
@@ -97,7 +97,7 @@ extension FaultRow {
     .server(
       "a length below zero",
       "reset",
-      "did not answer in HTTP: Invalid Content-Length",
+      "sent an invalid HTTP response: Invalid Content-Length",
       .raw(head("HTTP/1.1 200 OK", "Content-Length: -5") + image)
     ),
     .server(
@@ -109,13 +109,13 @@ extension FaultRow {
     .server(
       "a chunk's length is none",
       "reset",
-      "broke the connection off",
+      "closed the connection",
       .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("zz\r\nabc\r\n0\r\n\r\n".utf8))
     ),
     .server(
       "a chunk's length does not fit",
       "reset",
-      "broke the connection off",
+      "closed the connection",
       .raw(head("HTTP/1.1 200 OK", "Transfer-Encoding: chunked") + Array("ffffffffffffffffff\r\nabc\r\n0\r\n\r\n".utf8))
     ),
     .server(

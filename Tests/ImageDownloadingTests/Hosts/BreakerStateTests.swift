@@ -11,23 +11,23 @@ struct BreakerStateTests {
   @Test("consecutive failures pause a host, one request tries it, and after the last round it is down")
   func rounds() {
     var breaker = BreakerState()
-    #expect((0..<3).map { _ in breaker.fail(by: rules, now: start) } == [.none, .none, .leftAlone])
+    #expect((0..<3).map { _ in breaker.fail(by: rules, now: start) } == [.none, .none, .paused])
     #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
     #expect(!breaker.isClosed && !breaker.isDown)
     let later = start.advanced(by: .seconds(40))
     breaker.start()
-    #expect(breaker.fail(by: rules, now: later) == .leftAlone)
+    #expect(breaker.fail(by: rules, now: later) == .paused)
     #expect(breaker.earliestStart == later.advanced(by: .seconds(30)))
     breaker.start()
     #expect(breaker.fail(by: rules, now: later) == .down)
-    #expect(breaker.heal() == .none)
+    #expect(breaker.recover() == .none)
     #expect(breaker.isDown && breaker.earliestStart == later.advanced(by: .seconds(300)))
     // Then one more try decides.
     breaker.start()
     #expect(!breaker.isDown && !breaker.isClosed)
     #expect(breaker.fail(by: rules, now: later) == .down)
     breaker.start()
-    #expect(breaker.heal() == .healed && breaker.isCalm)
+    #expect(breaker.recover() == .recovered && breaker.isCalm)
     for _ in 0..<3 { _ = breaker.fail(by: rules, now: start) }
     breaker.forget()
     #expect(breaker.isCalm && breaker.earliestStart <= start)
@@ -37,10 +37,10 @@ struct BreakerStateTests {
   func answersHeal() {
     var breaker = BreakerState()
     for _ in 0..<2 { _ = breaker.fail(by: rules, now: start) }
-    #expect(breaker.heal() == .none)
+    #expect(breaker.recover() == .none)
     #expect(breaker.isCalm)
     for _ in 0..<3 { _ = breaker.fail(by: rules, now: start) }
-    #expect(breaker.heal() == .healed)
+    #expect(breaker.recover() == .recovered)
     #expect(breaker.isCalm && breaker.earliestStart <= start)
   }
 
@@ -53,7 +53,7 @@ struct BreakerStateTests {
     breaker.abandonTry()
     #expect(breaker.earliestStart <= start && !breaker.isClosed)
     breaker.start()
-    #expect(breaker.fail(by: rules, now: start) == .leftAlone)
+    #expect(breaker.fail(by: rules, now: start) == .paused)
   }
 
   @Test("the circuit breaker can be switched off")

@@ -19,7 +19,7 @@ struct HostPolicyTests {
     pause.extend(until: later.advanced(by: .seconds(10)), status: 503, now: later)
     #expect(pause.totalNanoseconds == 18_000_000_000)
     #expect(pause.remaining(at: later) == .seconds(10))
-    pause.heal()
+    pause.recover()
     #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
   }
 
@@ -30,7 +30,7 @@ struct HostPolicyTests {
     #expect(pause.timesAsked == 1)
     for _ in 0..<8 { pause.note(begun: now.advanced(by: .seconds(2)), now: now.advanced(by: .seconds(3))) }
     #expect(pause.timesAsked == 2)
-    pause.heal()
+    pause.recover()
     #expect(pause.timesAsked == 0)
   }
 
@@ -46,7 +46,7 @@ struct HostPolicyTests {
     _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
     policy.pause(until: later.advanced(by: .seconds(1)), status: 503, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11)))
-    _ = policy.record(.answered(latencyNanoseconds: nil), running: 1, rules, now: later)
+    _ = policy.record(.responded(latencyNanoseconds: nil), running: 1, rules, now: later)
     #expect(policy.refusal(.seconds(10), now: later) == nil)
   }
 
@@ -54,7 +54,7 @@ struct HostPolicyTests {
   func answerUnderWay() {
     var policy = HostPolicy()
     policy.pause(until: now.advanced(by: .seconds(10)), status: 429, now: now)
-    _ = policy.record(.answered(latencyNanoseconds: nil), running: 2, rules, now: now)
+    _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
     #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
     #expect(policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10)))
     // What is over of the pause need not be waited for.
@@ -70,7 +70,7 @@ struct HostPolicyTests {
     let failure = Failure(.reset, isTransient: true, message: "it hung up")
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
     for _ in 0..<10 { #expect(policy.record(.busy(begun: now), running: 1, rules, now: now) == .none) }
-    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .leftAlone)
+    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused)
     #expect(policy.limit(rules) == 1)
     policy.start(rules, now: now)
     // The answer to the try tells nothing: another one may try.
@@ -94,7 +94,7 @@ struct HostPolicyTests {
     var policy = HostPolicy()
     #expect(policy.record(refused, running: 1, rules, now: now) == .none)
     for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)].prefix(retries) {
-      #expect(policy.record(refused, running: 1, rules, now: now) == .leftAlone)
+      #expect(policy.record(refused, running: 1, rules, now: now) == .paused)
       #expect(policy.earliestStart == now.advanced(by: pause))
       policy.start(rules, now: now)
     }
@@ -111,7 +111,7 @@ struct HostPolicyTests {
       #expect(policy.record(.cut, running: 1, rules, now: now) == .none)
     }
     for _ in 0..<2 { _ = policy.record(.failed(failure), running: 1, rules, now: now) }
-    #expect(policy.record(.cut, running: 1, rules, now: now) == .healed)
+    #expect(policy.record(.cut, running: 1, rules, now: now) == .recovered)
   }
 
   @Test("only state that differs from a new host's is kept")

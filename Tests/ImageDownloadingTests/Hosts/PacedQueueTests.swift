@@ -102,14 +102,14 @@ struct PacedQueueTests {
     let failure = Failure(.reset, isTransient: true, message: "")
     for slot in 0..<6 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: Int64(slot)) }
     #expect(startAll(&queue, start) == [0, 1])
-    for change in [BreakerState.Change.none, .leftAlone] {
+    for change in [BreakerState.Change.none, .paused] {
       #expect(queue.record(.failed(failure), from: 0, now: start) == change)
       queue.finished(host: 0)
     }
     #expect(queue.next(now: start) == .none(.paused))
     #expect(queue.nextStart == at(30_000))
     #expect(startAll(&queue, at(30_000)) == [2])
-    _ = queue.record(.answered(latencyNanoseconds: nil), from: 0, now: at(30_000))
+    _ = queue.record(.responded(latencyNanoseconds: nil), from: 0, now: at(30_000))
     queue.finished(host: 0)
     #expect(startAll(&queue, at(30_000)) == [3, 4])
   }
@@ -144,7 +144,7 @@ struct PacedQueueTests {
     #expect(startAll(&queue, start) == [0, 1])
     #expect(queue.next(now: start) == .none(.hosts))
     for expected in [[2, 3], [4], [5]] {
-      _ = queue.record(.answered(latencyNanoseconds: 1_000_000), from: 0, now: start)
+      _ = queue.record(.responded(latencyNanoseconds: 1_000_000), from: 0, now: start)
       queue.finished(host: 0)
       #expect(startAll(&queue, start) == expected)
     }
