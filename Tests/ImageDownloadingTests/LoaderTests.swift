@@ -175,7 +175,7 @@ struct LoaderTests {
     let fetcher = try Fetcher(loaders: [shelf])
     fetcher.submit(["shelf:a"], options: .forTests(timeout: .milliseconds(50)))
     let end = try await fetcher.recorder.waitForEnds(1)[0]
-    #expect(end.failure == Failure(.timeout, isTransient: true, message: "the loader was not done within 50 ms"))
+    #expect(end.failure == Failure(.timeout, isTransient: true, message: "the loader didn't finish within 50 ms"))
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:a"] }
     try await shelf.waitForWaiting(1)
     shelf.letOnePass()

@@ -2,7 +2,7 @@ import ImageCaching
 import ImagePrimitives
 import ImageURLs
 
-// What the own cache does not have: looked for in the read-only ones, and then decided by the blacklist or sent for.
+// Requests that the own cache can't serve: looked up in the read-only ones, then decided by the blacklist or fetched.
 extension BatchLookUp {
   mutating func look(into store: ReadOnlyCache) throws(CacheError) {
     let asked = misses
@@ -16,7 +16,7 @@ extension BatchLookUp {
     case .folder(let folder):
       for var request in asked {
         let url = UnsafeRawBufferPointer(rebasing: bytes[entries[request.index].requestRange])
-        // A file tells by its name which URL it is of, and no more.
+        // A file's name identifies a URL only, without a variant or credentials.
         guard context.identitySuffix(entries[request.index].variant, for: url) == nil else {
           misses.append(request)
           continue
@@ -55,7 +55,7 @@ extension BatchLookUp {
         request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
         request.revalidation = nil
         undecided.append(request)
-      // What a read-only cache has and what has expired there is fetched into the own one.
+      // Images that expired in a read-only cache are fetched into the own one.
       case .nothing, .stale: misses.append(request)
       }
     }
@@ -63,14 +63,14 @@ extension BatchLookUp {
 
   // MARK: Misses
 
-  /// Decides what no cache has: by the blacklist, or by whether the network may be asked.
+  /// Decides requests that no cache can serve: by the blacklist, or by whether the mode allows requests.
   mutating func settleMisses() {
     for request in misses {
       let index = request.index
       if context.needsData, let remembered = remembered(index) {
         decided.append((index, completion(index, remembered)))
       } else if let known = request.known, !context.retriesBlacklisted {
-        // What is cached is served, and not asked about, unless it is too old.
+        // A cached image is served without a request, unless it is too old.
         if request.revalidation != nil, rules.prefersOwnCopy {
           serveAsItIs(request)
         } else {
@@ -84,7 +84,7 @@ extension BatchLookUp {
     }
   }
 
-  /// Leaves out what the hook does not want fetched: a miss ends without image, and what is cached is served as it is.
+  /// Removes requests that the hook doesn't want fetched: a miss ends without image, and a cached image is served as it is.
   mutating func askWhether(_ shouldDownload: (String) -> Bool) {
     let asked = undecided
     undecided.removeAll(keepingCapacity: true)
@@ -98,7 +98,7 @@ extension BatchLookUp {
     }
   }
 
-  /// Serves the cached image of a request that was to be asked about; without one it ends without image.
+  /// Serves the cached image of a request that was to be revalidated; without one it ends without image.
   private mutating func serveAsItIs(_ request: Undecided) {
     var request = request
     let index = request.index

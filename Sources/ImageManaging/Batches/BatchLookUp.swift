@@ -3,23 +3,23 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// Looks a batch of requests up: which are decided by the memory, the caches or the blacklist, and which must be asked for.
+/// Looks up a batch of requests: which ones the memory, the caches or the blacklist decide, and which must be fetched.
 ///
-/// A read transaction spans nothing but look-ups: results are collected, and told after it.
+/// A read transaction covers look-ups only: results are collected, and reported after it.
 struct BatchLookUp {
   /// A request that the look-up did not decide.
   struct Undecided {
     let index: Int
-    /// Whether its identity was in flight when it was looked up: what came of that may be there by now.
+    /// Whether its identity was in flight at the look-up: the flight's result may be available by now.
     var wasInFlight = false
-    /// What the blacklist says of the URL.
+    /// The URL's blacklist entry.
     var known: BlacklistHead?
     /// A cached image whose body must be read first.
     var copy: CachedCopy?
-    /// A cached image that the network is to be asked about.
+    /// A cached image to revalidate.
     var revalidation: Revalidation?
 
-    /// Whether what came of the flight that it was left out of the look-up for must be looked up, if that has ended.
+    /// Whether it relies on the flight of its identity, and must be looked up again if that has ended.
     var mustShare: Bool { wasInFlight && copy == nil }
   }
 
@@ -29,13 +29,13 @@ struct BatchLookUp {
   let context: LoadContext
   let rules: LookUpRules
   let identities: RequestIdentities
-  /// The downloader's own headers, which all requests have.
+  /// The headers of the downloader, sent with all requests.
   let defaultHeaders: [HeaderField]
 
   var decided: [(Int, LoadCompletion)] = []
   var undecided: [Undecided] = []
   var staleTouches: [EntryTouch] = []
-  /// Requests of which the own cache has nothing to use.
+  /// Requests that the own cache can't serve.
   var misses: [Undecided] = []
   var varyVerdicts = VaryVerdicts()
 
@@ -51,7 +51,7 @@ struct BatchLookUp {
 
   var keys: [CacheKey] { identities.keys }
 
-  /// The flight of an entry that this one would begin, which gets a buffer of its own for it.
+  /// The flight of an entry if it starts one, with a buffer of its own.
   func flight(for request: Undecided) -> Flight {
     let index = request.index
     let entry = entries[index].compact(in: bytes, owner: batch.owner(index))
@@ -66,32 +66,32 @@ struct BatchLookUp {
     )
   }
 
-  /// Looks up the requests of `indices`, replacing what an earlier run found.
+  /// Looks up the requests of `indices`, replacing the results of an earlier run.
   ///
   /// - Parameters:
-  ///   - inFlight: for each of `indices`, whether its identity is in flight; nil where none is.
-  ///   - helpers: who helps where a batch is large and they have nothing to do.
-  ///   - tell: called with what is decided, outside of any read transaction.
+  ///   - inFlight: for each of `indices`, whether its identity is in flight; nil if none is.
+  ///   - helpers: threads that help with large batches when they are idle.
+  ///   - report: called with decided requests, outside of any read transaction.
   mutating func run(
     _ indices: [Int],
     inFlight: [Bool]?,
     helping helpers: CodingThreads,
-    tell: (Int, LoadCompletion) -> Void
+    report: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
     decided.removeAll(keepingCapacity: true)
     undecided.removeAll(keepingCapacity: true)
     staleTouches.removeAll(keepingCapacity: true)
     misses.removeAll(keepingCapacity: true)
-    // Nearly all of a batch are hits, or nearly none.
+    // Nearly all requests of a batch are hits, or nearly none.
     decided.reserveCapacity(indices.count)
-    try lookIntoOwnCache(indices, helping: helpers, tell: tell)
+    try lookIntoOwnCache(indices, helping: helpers, report: report)
     if rules.readsOriginals, !misses.isEmpty {
       for store in context.options.readOnly { try look(into: store) }
     }
     settleMisses()
     if let inFlight { mark(indices, inFlight) }
     if let shouldDownload = context.options.hooks.shouldDownload { askWhether(shouldDownload) }
-    for (index, completion) in decided { tell(index, completion) }
+    for (index, completion) in decided { report(index, completion) }
   }
 
   mutating func decide(_ index: Int, as result: EntryResult) {
@@ -117,8 +117,8 @@ struct BatchLookUp {
 
   // MARK: Memory
 
-  /// Decides a request by the memory layer, or finds there the original that is to be transformed; false where that has nothing,
-  /// or where more than the image is asked for.
+  /// Decides a request by the memory layer, or finds the original to transform there; returns false if neither is there, or if more than
+  /// the image is requested.
   mutating func decideFromMemory(_ index: Int) -> Bool {
     guard rules.looksInMemory, !context.needsData else { return false }
     if let remembered = remembered(index) {
@@ -142,7 +142,7 @@ struct BatchLookUp {
     return remembered(index, at: context.memoryKey(keys[index]))
   }
 
-  /// What memory has of a request's image under the same rules that the disk's records are judged by.
+  /// The image of a request in memory, under the same rules as the disk's records.
   mutating func remembered(_ index: Int, at key: MemoryKey) -> RememberedImage? {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
     guard let found = memory.image(for: key) else { return nil }
@@ -193,13 +193,13 @@ struct BatchLookUp {
     }
   }
 
-  /// What a cache has of an identity, as far as this context can use it.
+  /// The state of an identity in a cache, as far as this context can use it.
   enum Finding {
     case nothing
     case hit(EntryHead)
     /// Its body must be read.
     case copy(EntryHead)
-    /// The network must be asked about it.
+    /// It must be revalidated.
     case stale(Revalidation)
   }
 
@@ -222,7 +222,7 @@ struct BatchLookUp {
     if judgement == .broken { return .nothing }
     let isKept = rules.refreshes && isFresh && context.followsHTTPFreshness && head.freshness.isImmutable
     if isFresh || isServedAllTheSame(head, cache, reader), !rules.refreshes || isKept {
-      // What is asked for instead tells whether it is one still.
+      // A fetched image decides whether it is still a placeholder.
       if isPlaceholder(index, head.checksum) { return .nothing }
       return judgement == .good && rules.isRecordEnough || rules.isDryRun ? .hit(head) : .copy(head)
     }
@@ -230,13 +230,13 @@ struct BatchLookUp {
     return .stale(Revalidation(head: head, details: details))
   }
 
-  /// Whether what has expired is served.
+  /// Whether an expired image is served.
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.options.servesExpired { return true }
     return context.options.servesWhileRevalidating && cache.isUsableWhileRevalidating(head, at: reader.now)
   }
 
-  /// Whether a cached image stands for many URLs, and so breaks the job's rules.
+  /// Whether a cached image is shared by many URLs, and so breaks the job's rules.
   func isPlaceholder(_ index: Int, _ body: Checksum) -> Bool {
     guard rules.refusesPlaceholders else { return false }
     let entry = entries[index]
@@ -249,8 +249,8 @@ struct BatchLookUp {
     return failure != nil
   }
 
-  /// Whether an answer would have been the same for the request's headers. What varies on anything at all must be asked for by
-  /// HTTP's rules, but is the same by a rule of age alone. `cache` is whose key the values are hashed with.
+  /// Whether the response would have been the same for the request's headers. With `Vary: *`, HTTP freshness requires a new request, but
+  /// freshness by age doesn't. `cache` is the one whose key hashed the values.
   mutating func matchesVary(_ index: Int, _ text: [UInt8], _ cache: ImageCache?) -> Bool {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange])
@@ -277,10 +277,10 @@ struct BatchLookUp {
 }
 
 extension BatchLookUp {
-  /// Decides a request by the transformed image that a cache has, in place of the original; false where it has none.
+  /// Decides a request by a transformed image that a cache has instead of the original; false if there is none.
   ///
-  /// Its record is enough where nothing is decoded: the rules for images were for the original, and it was made by us. What was made of an
-  /// older original than the cache has by now is as good as none.
+  /// Its record suffices if nothing is decoded: the verification rules apply to the original. A transformed image of an older original than
+  /// the cached one is ignored.
   mutating func decideByTransformed(
     _ index: Int,
     _ identity: UnsafeRawBufferPointer,
@@ -298,7 +298,7 @@ extension BatchLookUp {
       case .missing: break
       case .fresh(let original), .expired(let original):
         guard head.storedAt >= original.storedAt else { return false }
-        // Whoever makes it anew counts both.
+        // The load that transforms it again counts both.
         if isPlaceholder(index, original.checksum) { return false }
       }
       let vary = head.hasVary ? try reader.vary(of: key, identity: bytes) : []
@@ -316,6 +316,6 @@ extension BatchLookUp {
 }
 
 extension LoadContext {
-  /// Whether there are bytes of transformed images.
+  /// Whether transformed images have bytes.
   var keepsTransformed: Bool { transform != nil && (options.encoding != nil || options.hooks.cacheSerializer != nil) }
 }

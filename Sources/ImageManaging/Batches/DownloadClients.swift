@@ -1,9 +1,9 @@
 import ImageDownloading
 import Synchronization
 
-/// The clients by which a manager gives work: one of its own downloader, and one of each that a context names.
+/// The clients by which a manager submits downloads: one of its own downloader, and one of each that a context names.
 ///
-/// Those others live as long as somebody else keeps them: what is left of one that is gone is dropped when the next comes.
+/// Those other downloaders are retained by their owners only: clients of released ones are removed when the next is added.
 final class DownloadClients: Sendable {
   private struct Other: Sendable {
     weak let downloader: ImageDownloader?
@@ -21,18 +21,18 @@ final class DownloadClients: Sendable {
     own = downloader.client(receiver)
   }
 
-  /// The client of `downloader`; the own one where it is nil.
+  /// The client of `downloader`; the manager's own one if nil.
   func client(of downloader: ImageDownloader?) -> DownloadClient {
     guard let downloader else { return own }
     let key = ObjectIdentifier(downloader)
     let (client, _) = others.withLock { others in
-      // Another that lived at the same address is gone by now, which its weak reference shows.
+      // An earlier downloader at the same address is gone by now, as its weak reference shows.
       if let other = others[key], other.downloader === downloader { return (other.client, [Other]()) }
       let gone = others.filter { $0.value.downloader == nil }
       for key in gone.keys { others[key] = nil }
       let client = downloader.client(receiver)
       others[key] = Other(downloader: downloader, client: client)
-      // Freed by the caller, under no lock.
+      // The caller releases them, outside of the lock.
       return (client, Array(gone.values))
     }
     return client

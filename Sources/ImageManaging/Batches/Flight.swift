@@ -4,14 +4,14 @@ import ImagePrimitives
 import ImageURLs
 import Synchronization
 
-/// One identity on its way: from the moment it is asked for until its result is final.
+/// The load of one identity, from its request until its result is final.
 final class Flight: Sendable {
-  /// How far a flight was told to stop.
+  /// How a flight has been stopped.
   enum Stop: UInt8, AtomicRepresentable, Comparable {
     case no
-    /// Nothing further may start for it; what runs goes on.
+    /// Nothing further may start for it; running work continues.
     case nothingNew
-    /// What runs is to end too.
+    /// Running work ends too.
     case now
 
     static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
@@ -19,14 +19,14 @@ final class Flight: Sendable {
 
   let key: CacheKey
   let identity: [UInt8]
-  /// The entry that began it; its URLs are those that are requested and recorded.
+  /// The entry that started it; its URLs are requested and recorded.
   let entry: Entry
   let context: LoadContext
-  /// What the blacklist says of a URL that is loaded all the same.
+  /// The blacklist entry of a URL that is loaded nevertheless.
   let known: BlacklistHead?
   /// The cached image that is read first.
   let copy: CachedCopy?
-  /// The cached image that the network is asked about.
+  /// The cached image to revalidate.
   let revalidation: Revalidation?
   private let stopping = Atomic(Stop.no)
   private let urgency: Atomic<UInt8>
@@ -50,30 +50,30 @@ final class Flight: Sendable {
     urgency = Atomic(entry.priority.rawValue)
   }
 
-  /// How it is fetched.
+  /// The prepared options of its downloads.
   var prepared: PreparedOptions { context.download(entry.variant) }
 
-  /// The URL for a sentence.
+  /// The URL for messages.
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
-  /// The class of the most urgent of those who share it.
+  /// The highest class of its waiters.
   var priority: Priority { Priority(rawValue: urgency.load(ordering: .sequentiallyConsistent)) ?? .normal }
 
-  /// Raises its class; false where it is that high already.
+  /// Raises its class; returns false if it is at least that high.
   func raise(to priority: Priority) -> Bool {
     // A more urgent class has a lower number.
     urgency.min(priority.rawValue, ordering: .sequentiallyConsistent).oldValue > priority.rawValue
   }
 
-  /// How far it was told to stop, by whoever alone waits for it.
+  /// How it was stopped by its only waiter.
   var stop: Stop { stopping.load(ordering: .sequentiallyConsistent) }
 
-  /// Tells it to stop; what was told once is not taken back.
+  /// Stops it; a stop can't be undone.
   func stop(_ stop: Stop) {
     if stop > self.stop { stopping.store(stop, ordering: .sequentiallyConsistent) }
   }
 
-  /// The transfer that this flight asks for; `isConditional` false asks for the body whatever is cached.
+  /// The download of this flight; if `isConditional` is false, an unconditional one.
   func download(id: UInt64, isConditional: Bool = true) -> Download {
     var download = Download(id: id, requestURL: entry.requestURL, priority: priority, sequence: entry.sequence, options: prepared)
     if isConditional, let validators = revalidation?.details.validators, !validators.isEmpty { download.validators = validators }
@@ -83,17 +83,17 @@ final class Flight: Sendable {
 }
 
 extension Flight {
-  /// Whether what comes may stand in for something that is cached and not too old.
+  /// Whether its result may replace a cached image that isn't too old.
   var mayReplace: Bool { context.mode == .refresh || context.mode == .loaderOnly || revalidation != nil || copy != nil }
 
-  /// Whether the hook, where there is one, lets it be fetched.
+  /// Whether the hook, if there is one, allows downloading it.
   var mayBeDownloaded: Bool {
     context.options.hooks.shouldDownload.map { $0(String(decoding: entry.writtenURL, as: UTF8.self)) } ?? true
   }
 
-  /// Whether `failure` is remembered: by the hook's word, else by the rules.
+  /// Whether `failure` is remembered: decided by the hook, or else by the rules.
   func blocks(_ failure: Failure) -> Bool {
-    // A server's word alone, without a byte of the image, is too little to go by.
+    // A HEAD response without any byte of the image proves too little.
     guard context.blacklist.isEnabled, context.download.options.method != .head || failure.kind == .httpStatus else {
       return false
     }
@@ -102,23 +102,23 @@ extension Flight {
   }
 }
 
-/// Where the bytes of a cached image are that must be read before it counts as a hit; an object, as most requests have none.
+/// A cached image whose bytes must be read before it counts as a hit; an object, as most requests have none.
 final class CachedCopy: Sendable {
   enum Source: Sendable {
     /// A record of the context's own cache, or of a read-only one.
     case entry(ImageCache, key: CacheKey, identity: [UInt8], head: EntryHead, isOwn: Bool)
-    /// A file of a flat folder, of which nothing is known yet.
+    /// A file of a flat folder, without a record.
     case file(FlatFolder)
-    /// The original in memory, of which only a transform is missing.
+    /// The original in memory, which only needs transforming.
     case memory(RememberedImage)
   }
 
   let source: Source
-  /// The request headers that the record's answer depends on.
+  /// The request headers that the record's response depends on.
   let vary: [UInt8]
-  /// Whether these are bytes of the transformed image, so that nothing is left to do but to decode them.
+  /// Whether these are the bytes of the transformed image, which only need decoding.
   let isTransformed: Bool
-  /// The decoded image, where memory has it and only the bytes are wanted.
+  /// The decoded image, if it is in memory and only its bytes are requested.
   let remembered: RememberedImage?
 
   init(source: Source, vary: [UInt8] = [], isTransformed: Bool = false, remembered: RememberedImage? = nil) {
@@ -143,7 +143,7 @@ final class CachedCopy: Sendable {
   }
 }
 
-/// The record that the network is asked about.
+/// The record to revalidate.
 final class Revalidation: Sendable {
   let head: EntryHead
   let details: EntryDetails

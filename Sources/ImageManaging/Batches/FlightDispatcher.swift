@@ -6,9 +6,9 @@ import ImageURLs
 import Synchronization
 import Threads
 
-/// Sends requests on their way: decided by a look-up, joined to a flight, or begun as one of their own.
+/// Dispatches requests: decided by a look-up, joined to a flight, or started as a new one.
 ///
-/// It has no thread: it works on its caller's, a manager's user or the store thread.
+/// It has no thread: it runs on its caller's, that of a manager's user or the store thread.
 final class FlightDispatcher: Sendable {
   let flights = FlightTable()
   let inbox: StoreInbox
@@ -17,7 +17,7 @@ final class FlightDispatcher: Sendable {
   private let clients: DownloadClients
   private let gate = LoadGate()
 
-  /// Has the threads of `helpers` take part in look-ups.
+  /// Creates a dispatcher; the threads of `helpers` help with look-ups.
   init(inbox: StoreInbox, downloader: ImageDownloader, helpers: CodingThreads) {
     self.helpers = helpers
     self.inbox = inbox
@@ -25,8 +25,8 @@ final class FlightDispatcher: Sendable {
     clients = DownloadClients(of: downloader, receiver: inbox)
   }
 
-  /// Loads a batch; see ``ImageManager/load(_:context:receiver:decided:)``. False where it was closed before: then each
-  /// request is decided as cancelled.
+  /// Loads a batch; see ``ImageManager/load(_:context:receiver:decided:)``. Returns false if it was closed before: then each request
+  /// is decided as cancelled.
   @discardableResult
   func load(
     _ batch: EntryBatch,
@@ -55,16 +55,16 @@ final class FlightDispatcher: Sendable {
     context.readAhead?.note(batch.entries.count)
     var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
     var indices = Array(batch.entries.indices)
-    var isTold = [Bool](repeating: false, count: batch.entries.count)
+    var isDecided = [Bool](repeating: false, count: batch.entries.count)
     while !indices.isEmpty {
       let inFlight = flights.marks(of: indices.lazy.map { lookUp.keys[$0] }, for: context)
       do throws(CacheError) {
         try lookUp.run(indices, inFlight: inFlight, helping: helpers) { index, completion in
-          isTold[index] = true
+          isDecided[index] = true
           decided(index, completion)
         }
       } catch {
-        for index in indices where !isTold[index] {
+        for index in indices where !isDecided[index] {
           decided(index, LoadCompletion(EntryResult(.cancelled)))
         }
         throw error
@@ -77,7 +77,7 @@ final class FlightDispatcher: Sendable {
     }
   }
 
-  /// Sends the flights on their way that share no other; returns the indices of those whose flight ended in between, to be looked up again.
+  /// Starts the flights that join no other; returns the indices of those whose flight has ended meanwhile, to be looked up again.
   private func begin(_ flights: [Flight], receiver: any LoadReceiver, joined: [FlightTable.Joined]) -> [Int] {
     var downloads: [Download] = []
     var proofs: [StoreMessage] = []
@@ -104,7 +104,7 @@ final class FlightDispatcher: Sendable {
     }
     if !downloads.isEmpty { clients.client(of: nil).submit(downloads) }
     if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs) }
-    // Who cancelled or raised in between did not know of these transfers yet.
+    // A cancellation or a raised class in between didn't reach these transfers.
     for (number, flight, priority) in began {
       if flight.stop == .now { client(of: flight.context).cancel([number], includingRunning: true) }
       if flight.priority > priority { client(of: flight.context).setPriority(flight.priority, of: number) }
@@ -112,12 +112,12 @@ final class FlightDispatcher: Sendable {
     return ended
   }
 
-  /// Asks the network for a flight that was on another way before.
+  /// Requests a flight from the network, after another step.
   func submit(_ flight: Flight, number: UInt64, isConditional: Bool) {
     let client = client(of: flight.context)
     let download = flight.download(id: number, isConditional: isConditional)
     client.submit([download])
-    // Who told it to stop or to hurry in between did not know of this transfer yet.
+    // A stop or a raised class in between didn't reach this transfer.
     if flight.stop != .no { client.cancel([number], includingRunning: true) }
     if flight.priority > download.priority { client.setPriority(flight.priority, of: number) }
   }
@@ -136,15 +136,15 @@ final class FlightDispatcher: Sendable {
     for client in clients.all { client.capacityChanged() }
   }
 
-  /// Takes no further loads, and has the store thread end once those that are being looked up are on their way.
+  /// Rejects further loads, and makes the store thread end after the current look-ups are dispatched.
   func close() {
     if gate.close() { inbox.mailbox.post(.close) }
   }
 
-  /// Whether it takes no further loads.
+  /// Whether it rejects further loads.
   var isClosed: Bool { gate.isClosed }
 
-  /// Whether the calling thread is one that the store thread's end may wait for: it looks something up, or transfers.
+  /// Whether the store thread's end may wait for the calling thread: it looks something up, or transfers.
   var isHeldUpByCurrentThread: Bool { gate.holdsCurrentThread || clients.runOnCurrentThread }
 
   /// Cancels all transfers and waits until their last events are in the inbox.
@@ -152,7 +152,7 @@ final class FlightDispatcher: Sendable {
     for client in clients.all { client.close() }
   }
 
-  /// The headers of the downloader that all requests of `context` are sent with.
+  /// The headers that the downloader sends with all requests of `context`.
   func defaultHeaders(_ context: LoadContext) -> [HeaderField] { (context.options.downloader ?? downloader).headers }
 
   private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.options.downloader) }
@@ -165,7 +165,7 @@ final class LoadGate: Sendable {
     var isClosed = false
   }
 
-  /// A load that was let in, and the one around it on the same thread: a hook of a load may load by another manager.
+  /// An admitted load, and the one around it on the same thread: a hook of a load may load by another manager.
   final class Pass {
     fileprivate let gate: LoadGate
     fileprivate let outer: Unmanaged<Pass>?
@@ -176,11 +176,11 @@ final class LoadGate: Sendable {
     }
   }
 
-  /// Holds for each thread the pass of its innermost load.
+  /// Holds the pass of each thread's innermost load.
   private static let innermost = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key, nil)
-    precondition(status == 0, "no key for a thread's value: \(status)")
+    precondition(status == 0, "cannot create a key for thread-specific data: \(status)")
     return key
   }()
 
@@ -191,20 +191,20 @@ final class LoadGate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Lets the calling thread in; nil once the gate is closed. The pass is for ``leave(_:)``, on the same thread.
+  /// Admits the calling thread; nil once the gate is closed. The pass is for ``leave(_:)``, on the same thread.
   func enter() -> Pass? {
     let isClosed = state.withLock { state in
       if !state.isClosed { state.count += 1 }
       return state.isClosed
     }
     guard !isClosed else { return nil }
-    // The caller keeps the pass until it leaves.
+    // The caller retains the pass until it leaves.
     let pass = Pass(gate: self, outer: Self.innermostPass)
     Self.innermostPass = .passUnretained(pass)
     return pass
   }
 
-  /// Returns whether the gate was closed meanwhile, and this was the last load inside.
+  /// Returns whether the gate was closed meanwhile and this was the last load inside.
   func leave(_ pass: Pass) -> Bool {
     Self.innermostPass = pass.outer
     return state.withLock { state in
@@ -213,7 +213,8 @@ final class LoadGate: Sendable {
     }
   }
 
-  /// Lets no load in from now on. Returns whether none is inside; else ``leave(_:)`` returns true for the last. False for a second call.
+  /// Admits no load from now on. Returns whether none is inside; otherwise ``leave(_:)`` returns true for the last. A second call returns
+  /// false.
   func close() -> Bool {
     state.withLock { state in
       defer { state.isClosed = true }
@@ -223,7 +224,7 @@ final class LoadGate: Sendable {
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Whether the calling thread is in a load that was let in here.
+  /// Whether the calling thread is in a load admitted here.
   var holdsCurrentThread: Bool {
     sequence(first: Self.innermostPass) { $0?.takeUnretainedValue().outer }
       .contains { $0?.takeUnretainedValue().gate === self }

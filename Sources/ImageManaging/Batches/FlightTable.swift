@@ -3,30 +3,30 @@ import ImagePrimitives
 import ImageURLs
 import Synchronization
 
-/// Who waits for a flight.
+/// A request that waits for a flight.
 struct Waiter: Sendable {
   let receiver: any LoadReceiver
   let entry: Entry
-  /// Whose rules hold for this one; the flight's own, or those of a context that shares its requests.
+  /// The rules for this request: the flight's own, or those of a context that shares its requests.
   let context: LoadContext
 }
 
-/// The flights under way, found by identity and by number, each with those who share it.
+/// The current flights, by identity and by number, each with its waiters.
 ///
-/// A flight stays until its result is committed, so that whoever asks later either joins it or finds in the cache and on the
-/// blacklist what came of it. Requests of contexts that share may join each other's flights: each is judged by its own rules in the end.
+/// A flight stays until its result is committed, so that a later request either joins it or finds its result in the cache and on the
+/// blacklist. Requests of contexts that share may join each other's flights: each is judged by its own rules in the end.
 final class FlightTable: Sendable {
-  /// What a flight is found by.
+  /// The key of look-ups.
   fileprivate struct Index: Hashable {
     let key: CacheKey
     let share: ObjectIdentifier
-    /// Whether it reads what is cached: who finds something cached does not wait for who asks the network.
+    /// Whether it reads a cached image: such requests don't wait for flights that use the network.
     let isRead: Bool
   }
 
   fileprivate struct Underway {
     let flight: Flight
-    /// nil once the first has left.
+    /// Nil once the first has left.
     var first: Waiter?
     /// Mostly none, which costs nothing.
     var others: [Waiter] = []
@@ -37,16 +37,16 @@ final class FlightTable: Sendable {
   fileprivate struct State {
     var entries: [UInt64: Underway] = [:]
     var numbers: [Index: UInt64] = [:]
-    /// Numbers are not used again, as late events of an ended flight could come.
+    /// Numbers aren't reused, since late events of an ended flight may come.
     var nextNumber: UInt64 = 1
   }
 
   private let state = Mutex(State())
 
-  /// How many flights are under way.
+  /// The number of current flights.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Which of `keys` are in flight for `context`, a mark for each; nil where nothing is in flight at all.
+  /// For each of `keys`, whether it is in flight for `context`; nil if there are no flights at all.
   func marks(of keys: some Sequence<CacheKey>, for context: LoadContext) -> [Bool]? {
     state.withLock { state in
       if state.numbers.isEmpty { return nil }
@@ -55,19 +55,19 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// What became of a request for a flight.
+  /// The outcome of a request for a flight.
   enum Joined {
-    /// It shares the flight of that number; `raises` where it is more urgent than that was.
+    /// It shares the flight of that number; `raises` if it is more urgent than that was.
     case shared(UInt64, raises: Bool)
-    /// Its own flight is under way from now on, as this number.
+    /// Its own flight has begun, with this number.
     case began(UInt64)
-    /// The flight that it was left out of the look-up for has ended since: what came of it is to be looked up.
+    /// The flight that it relied on has ended: its result must be looked up.
     case ended
   }
 
-  /// Adds the entry of each of `flights` to the flight of its identity that is under way, or else begins that flight; all in one step.
+  /// Adds the entry of each of `flights` to the current flight of its identity, or else starts that flight; atomically.
   ///
-  /// - Parameter mustShare: whether a flight, by its index, was left out of the look-up, because its identity was in flight.
+  /// - Parameter mustShare: whether the flight of that index relied on another flight of its identity at the look-up.
   func join(_ flights: [Flight], receiver: any LoadReceiver, mustShare: (Int) -> Bool) -> [Joined] {
     state.withLock { state in
       flights.indices.map { index in
@@ -81,10 +81,10 @@ final class FlightTable: Sendable {
   /// The flight of that number; nil once it has ended.
   func flight(_ number: UInt64) -> Flight? { state.withLock { $0.entries[number]?.flight } }
 
-  /// Who shares the flight of that number now.
+  /// The current waiters of the flight of that number.
   func waiters(_ number: UInt64) -> [Waiter] { state.withLock { $0.entries[number]?.waiters ?? [] } }
 
-  /// A flight that has ended, with those who shared it, in the order in which they came.
+  /// A flight that has ended, with its waiters in the order in which they joined.
   struct Ended {
     let flight: Flight
     let waiters: [Waiter]
@@ -95,21 +95,21 @@ final class FlightTable: Sendable {
     state.withLock { state in numbers.map { state.end($0) } }
   }
 
-  /// What became of a request to leave a flight.
+  /// The outcome of a request to leave a flight.
   enum Left {
-    /// It was not there: its completion has come or is on its way.
+    /// It wasn't a waiter: its completion has come or is about to.
     case notThere
     case left
-    /// It was the last; the flight has been told to stop, and nobody joins it any more.
+    /// It was the last; the flight was stopped, and no request joins it any more.
     case last
   }
 
-  /// Takes a waiter away from a flight.
+  /// Removes a waiter from a flight.
   func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Left {
     state.withLock { $0.leave(number) { $0.receiver === receiver } }
   }
 
-  /// Tells all flights to stop, and gives their numbers. Nobody joins them any more.
+  /// Stops all flights and returns their numbers. No request joins them any more.
   func stopAll() -> [UInt64] {
     state.withLock { state in
       for entry in state.entries.values { entry.flight.stop(.now) }
@@ -118,15 +118,15 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// What a receiver's leaving has done.
+  /// The effect of removing a receiver.
   struct Stopped {
-    /// Flights that nobody else waits for, nor joins any more.
+    /// Flights without other waiters; no request joins them any more.
     var numbers: [UInt64] = []
-    /// Entries that were taken away from flights which others wait for.
+    /// Entries that were removed from flights with other waiters.
     var left: [Entry] = []
   }
 
-  /// Tells all flights to stop that `receiver` alone waits for; with `now` it also leaves those that it shares with others.
+  /// Stops all flights that only `receiver` waits for; with `now` it also leaves those that it shares with others.
   func stop(_ stop: Flight.Stop, for receiver: any LoadReceiver) -> Stopped {
     state.withLock { state in
       var stopped = Stopped()
@@ -135,7 +135,7 @@ final class FlightTable: Sendable {
         guard !own.isEmpty else { continue }
         if own.count == (entry.first == nil ? 0 : 1) + entry.others.count {
           entry.flight.stop(stop)
-          // Whoever asks from now on begins anew, and does not get what was cancelled; a transfer that runs on is shared below.
+          // Later requests start over instead of getting a cancellation; a running transfer is shared below.
           state.forget(number, entry)
           stopped.numbers.append(number)
         } else if stop == .now {
@@ -152,7 +152,7 @@ extension FlightTable.State {
   fileprivate mutating func join(_ flight: Flight, _ waiter: Waiter, mustShare: Bool) -> FlightTable.Joined {
     let index = FlightTable.Index(flight)
     let number = numbers[index]
-    // Another identity of the same hash is a flight of its own that nobody joins.
+    // Another identity with the same hash has a flight of its own that no request joins.
     if let number, entries[number]!.flight.identity == flight.identity {
       entries[number]!.others.append(waiter)
       return .shared(number, raises: entries[number]!.flight.raise(to: waiter.entry.priority))
@@ -181,7 +181,7 @@ extension FlightTable.State {
     entries[number] = entry
     if after > 0 { return .left }
     entry.flight.stop(.now)
-    // Whoever asks from now on begins anew, and does not get what was cancelled.
+    // Later requests start over instead of getting a cancellation.
     forget(number, entry)
     return .last
   }

@@ -3,12 +3,12 @@ import ImageCoding
 import ImagePrimitives
 package import ImageURLs
 
-/// Makes the identity of a request: what a cached image is known by.
+/// Creates the identity of a request, under which its image is cached.
 ///
-/// It is the normalised URL, or what a ``KeyRule`` leaves of it. Credentials go into it only as a keyed hash, so that two users'
-/// images stay apart and neither secret is ever written down.
+/// It is the normalised URL, or its part that a ``KeyRule`` keeps. Credentials are added as a keyed hash only: different users' images
+/// have different identities, and secrets are never stored.
 package enum ImageIdentity {
-  /// The identity where it differs from the URL itself; nil where the URL is its own identity.
+  /// The identity if it differs from the URL itself, else nil.
   static func identity(
     of url: UnsafeRawBufferPointer,
     parts: URLParts,
@@ -18,13 +18,13 @@ package enum ImageIdentity {
     let reduced = keyRule == .url ? nil : keyRule.apply(to: url, parts: parts)
     guard !parts.userInfo.isEmpty else { return reduced }
     let userInfo = UnsafeRawBufferPointer(rebasing: url[parts.userInfo])
-    // The rules touch only what stands behind the path.
+    // The rules change only the part after the path.
     let rest = reduced.map { $0[parts.userInfo.upperBound...] } ?? ArraySlice(url[parts.userInfo.upperBound...])
     return url[..<parts.userInfo.lowerBound] + hasher.digest(userInfo) + rest
   }
 
-  /// The identities of a URL as somebody writes it, asked for in each of the ways of `context`: the plain one first, then one for each of
-  /// ``LoadOptions/variants``; throws for what is no URL of an image.
+  /// The identities of a URL as written, in each way of requesting it by `context`: the plain one first, then one for each of
+  /// ``LoadOptions/variants``. Throws if it isn't the URL of an image.
   package static func identities(of url: String, by context: LoadContext) throws(InvalidURL) -> [[UInt8]] {
     var normalized: [UInt8] = []
     let parts = try Array(url.utf8).withRawBytes { written throws(InvalidURL) in
@@ -39,20 +39,20 @@ package enum ImageIdentity {
     }
   }
 
-  /// The identity of what loads with these options make of the image of `identity`; nil where they leave it as it is.
+  /// The identity of the image that these options make from that of `identity`; nil if they don't change it.
   package static func transformed(_ identity: [UInt8], by options: LoadOptions) -> [UInt8]? {
     TransformIdentity(options)?.identity(of: identity)
   }
 }
 
-/// What tells images that a context makes from those that it makes them of, and from those of others.
+/// Distinguishes images that a context makes from their originals, and from those of other contexts.
 struct TransformIdentity: Sendable {
-  /// What is wanted of the pixels, and the keys of the transformer and of the encoding.
+  /// The decoding options, and the keys of the transformer and of the encoding.
   let key: String
-  /// What goes behind the original's identity: no normalised URL has a fragment.
+  /// Appended to the original's identity: a normalised URL has no fragment.
   private let suffix: [UInt8]
 
-  /// nil if the options make nothing of images.
+  /// Nil if the options don't change images.
   init?(_ options: LoadOptions) {
     guard options.transformer != nil || options.encoding != nil else { return nil }
     let keys = [options.decoding.key, options.transformer?.key ?? "", options.encoding?.key ?? ""]
@@ -60,12 +60,12 @@ struct TransformIdentity: Sendable {
     suffix = Array("#transform=\(key)".utf8)
   }
 
-  /// The identity of what is made of the image of `identity`.
+  /// The identity of the image made from that of `identity`.
   func identity(of identity: some Collection<UInt8>) -> [UInt8] { identity + suffix }
 }
 
 extension DecodingOptions {
-  /// What tells images apart that were decoded of the same file; empty where all of it was.
+  /// Distinguishes images decoded from the same file; empty if it is decoded completely.
   var key: String {
     var parts: [String] = []
     if let thumbnail { parts.append("\(thumbnail.width)x\(thumbnail.height)") }

@@ -3,40 +3,40 @@ package import ImageDownloading
 package import ImagePrimitives
 import Synchronization
 
-/// What one job asks of its loads: the cache, and the rules for requests, verification and the blacklist.
+/// The settings that one job's loads have in common: the cache, and the rules for requests, verification and the blacklist.
 ///
-/// Loads share everything within one context. Loads of two contexts over one cache whose requests are the same share the request, and
-/// each is judged by its own rules.
+/// Loads share everything within one context. Loads of two contexts over one cache with the same requests share the request, and each is
+/// judged by its own rules.
 package final class LoadContext: Sendable {
-  /// The cache; nil where there is none to look in or to fill.
+  /// The cache to look in or to fill; nil if there is none.
   package let cache: ImageCache?
   /// How images are fetched.
   package let download: PreparedOptions
-  /// When this context was made: what it stores is trimmed last.
+  /// When this context was created: images that it stores are trimmed last.
   package let startedAt: Timestamp
-  /// When its run began, from and to which ages count; nil if the loads belong to no run.
+  /// The start of its run, the reference of ages; nil if the loads don't belong to a run.
   package var runStart: Timestamp? { options.isOfRun ? startedAt : nil }
   let options: LoadOptions
   /// How images are fetched, by ``/ImageURLs/Entry/variant``.
   private let downloads: [PreparedOptions]
-  /// What tells their images apart, likewise.
+  /// The additions to identities, by variant.
   private let variantIdentities: [VariantIdentity]
-  /// What is made of the images; nil where they stay as they are.
+  /// The change to images; nil if there is none.
   let transform: TransformIdentity?
-  /// Who refuses images that stand for many URLs; nil where they are good.
+  /// Rejects images that many URLs share; nil if they are accepted.
   let placeholders: PlaceholderJudge?
 
-  /// Whether URLs without user name and password are their own identities where they are asked for in the plain way.
+  /// Whether plain requests of URLs without credentials use the URL as identity.
   let usesURLsAsIdentities: Bool
   /// Hashes the credentials of URLs for their identities.
   let credentialHasher: CredentialHasher
-  /// The same for all that have no cache, as a memory layer may be shared by any of them.
+  /// The hasher of all contexts without a cache, since they may share a memory layer.
   private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
   let share: any AnyObject & Sendable
-  /// Whether a body must be in memory as a whole once it has come.
+  /// Whether a received body must be in memory as a whole.
   let needsWholeBody: Bool
-  /// What tells images in memory apart that are made of the same one.
+  /// Distinguishes images in memory that are made from the same original.
   let processing: String
   private let notes = Mutex(Notes())
   /// Reads the cache's index ahead; nil unless a run looks up there.
@@ -48,18 +48,18 @@ package final class LoadContext: Sendable {
     var furtherWarnings = 0
   }
 
-  /// So many warnings are kept, and the others counted.
+  /// The maximum number of warnings kept; others are counted.
   private static let warningLimit = 50
 
-  /// After so many bytes there may be more of an image to be shown.
+  /// The number of bytes after which a partial image is updated.
   private static let partialImageBytes = 16 << 10
 
-  /// A context; a mode that writes to disk without a cache is a programmer's error and traps.
+  /// Creates a context; a mode that writes to disk without a cache traps.
   package init(cache: ImageCache?, download: DownloadOptions, options: LoadOptions = LoadOptions(), startedAt: Timestamp) {
     let usesDisk = options.mode.writesDisk || options.mode.reads
     trap(
       unless: cache != nil || !options.mode.writesDisk || !options.layers.writes.contains(.disk),
-      "a load that keeps images on disk needs a cache"
+      "a load that stores images on disk requires a cache"
     )
     self.cache = usesDisk ? cache : nil
     self.options = options
@@ -70,15 +70,15 @@ package final class LoadContext: Sendable {
     processing = transform?.key ?? options.decoding.key
     credentialHasher = cache?.credentialHasher ?? Self.hasherWithoutCache
     let keepsOnDisk = options.mode.writesDisk && cache != nil
-    // A body that is needed whole and not kept has no file to be read from.
+    // A whole body that isn't stored can't be read from a file.
     let needsPixels =
       !options.delivery.isEmpty || options.memory != nil && options.keepsInMemory || options.verification.depth == .full
     needsWholeBody = !keepsOnDisk && needsPixels || options.hooks.cacheSerializer != nil
     let (decodes, needsWholeBody) = (!options.delivery.isEmpty || options.encoding != nil, needsWholeBody)
     let judge = PrefixJudge(options.verification, decodes: decodes, coders: options.coders)
     let ways = [(RequestVariant.plain, download)] + options.variants
-    trap(unless: ways.allSatisfy { $0.1.method == download.method }, "a variant asks by the method of the plain requests")
-    trap(unless: ways.count <= Int(UInt16.max), "a context has at most \(UInt16.max) ways to ask")
+    trap(unless: ways.allSatisfy { $0.1.method == download.method }, "a variant must have the method of the plain requests")
+    trap(unless: ways.count <= Int(UInt16.max), "a context has at most \(UInt16.max) variants, including the plain one")
     variantIdentities = ways.map { VariantIdentity($0, $1.connection) }
     let streamed = ways.map { _, way in
       if options.showsPartialImages {
@@ -89,7 +89,7 @@ package final class LoadContext: Sendable {
         way
       }
     }
-    // Contexts of other rules share requests all the same: what a judge refuses is asked for again by who does not.
+    // Contexts with other rules share requests nevertheless: images that a judge rejects are requested again by the others.
     share = LoadSharing.object(for: cache, streamed.map(PreparedOptions.init), options) ?? LoadSharing.Token()
     downloads = streamed.map { way in PreparedOptions(way.with { $0.prefixJudge = $0.prefixJudge ?? judge }) }
     self.download = downloads[0]
@@ -106,13 +106,13 @@ package final class LoadContext: Sendable {
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
   /// Whether the image's pixels are needed.
   var needsPixels: Bool { fetchesBodies && (options.delivery.contains(.image) || writesMemory) }
-  /// Whether what is made of an image is encoded for the disk.
+  /// Whether transformed images are encoded for the disk.
   var encodesTransformed: Bool { fetchesBodies && options.encoding != nil && writeCache != nil && layers.writes.contains(.disk) }
-  /// Whether images that are not transformed yet are decoded.
+  /// Whether originals are decoded.
   var decodesOriginals: Bool { needsPixels || encodesTransformed }
-  /// Whether the bytes of the body are.
+  /// Whether the bytes of the body are needed.
   var needsData: Bool { fetchesBodies && options.delivery.contains(.data) }
-  /// Whether images are fetched whole, and not only probed.
+  /// Whether images are fetched whole instead of probed.
   var fetchesBodies: Bool { download.options.method == .get }
   /// Whether the memory layer is used at all.
   var keepsInMemory: Bool { options.memory != nil && options.keepsInMemory }
@@ -121,17 +121,17 @@ package final class LoadContext: Sendable {
     fetchesBodies && keepsInMemory && mode.writesMemory
       && (layers.writes.contains(.memory) || transform != nil && layers.writesOriginal.contains(.memory))
   }
-  /// Whether the server's word on freshness counts.
+  /// Whether the server's freshness headers count.
   var followsHTTPFreshness: Bool { cache?.configuration.freshness == .http }
-  /// Whether what is on the blacklist is asked for all the same, or would be.
+  /// Whether blacklisted URLs are requested nevertheless, if the mode allows requests.
   var retriesBlacklisted: Bool { blacklist.retriesFailed && mode != .only }
   /// Whether the blacklist is read.
   var readsBlacklist: Bool { blacklist.isEnabled && mode != .bypass }
 
-  /// What trimming has removed from the cache on behalf of this context so far.
+  /// The images that trimming has removed from the cache for this context so far.
   package var trimmed: TrimResult { notes.withLock { $0.trimmed } }
 
-  /// Sentences on what went wrong beside the loads themselves, each once; the first ones, and how many there were beside them.
+  /// Warnings about problems besides failed loads, without duplicates; the first ones, and the number of others.
   package var warnings: [String] {
     notes.withLock { $0.warnings + ($0.furtherWarnings > 0 ? ["\($0.furtherWarnings) further warnings of this kind"] : []) }
   }
@@ -139,7 +139,7 @@ package final class LoadContext: Sendable {
   /// Ends reading ahead: the run has no further look-ups.
   package func endLookUps() { readAhead?.end() }
 
-  /// Adds what a trim removed.
+  /// Adds the result of a trim.
   package func recordTrim(_ result: TrimResult) {
     notes.withLock { notes in
       notes.trimmed.expired += result.expired
@@ -149,7 +149,7 @@ package final class LoadContext: Sendable {
     }
   }
 
-  /// Adds a warning, unless it is there already.
+  /// Adds a warning, unless it exists already.
   package func recordWarning(_ sentence: String) {
     notes.withLock { notes in
       if notes.warnings.contains(sentence) { return }
@@ -159,16 +159,16 @@ package final class LoadContext: Sendable {
 }
 
 extension LoadContext {
-  /// How the images of a variant are fetched; one that the context has not is a programmer's error and traps.
+  /// How the images of a variant are fetched; traps if the context doesn't have it.
   func download(_ variant: UInt16) -> PreparedOptions { downloads[Int(variant)] }
 
-  /// What goes behind the identity of `url` with that variant; nil where nothing does.
+  /// The addition to the identity of `url` with that variant; nil if there is none.
   func identitySuffix(_ variant: UInt16, for url: UnsafeRawBufferPointer) -> [UInt8]? {
     guard variantIdentities[Int(variant)].isAny else { return nil }
     return variantIdentities[Int(variant)].suffix(for: url)
   }
 
-  /// Whether the image that came is kept on disk; where the context transforms, that is the original.
+  /// Whether the received image is stored on disk; if the context transforms, the original.
   var keepsOriginalOnDisk: Bool {
     fetchesBodies && mode.writesDisk && (transform == nil ? layers.writes : layers.writesOriginal).contains(.disk)
   }
@@ -176,10 +176,10 @@ extension LoadContext {
   /// The time by which freshness is judged.
   var now: Timestamp { cache?.configuration.time.wall() ?? TimeSource.system.wall() }
 
-  /// The name in the memory layer of the image that this context makes of the one of `key`.
+  /// The memory layer's key of the image that this context makes from the one of `key`.
   func memoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: processing) }
 
-  /// The name there of what is decoded of it, before it is transformed.
+  /// The memory layer's key of the decoded image, before it is transformed.
   func originalMemoryKey(_ key: CacheKey) -> MemoryKey { memoryKey(key, processing: options.decoding.key) }
 
   func memoryKey(_ key: CacheKey, processing: String) -> MemoryKey {
@@ -187,18 +187,18 @@ extension LoadContext {
   }
 }
 
-/// Finds the contexts whose loads may share a request: those over one cache that write and read it, and ask in the same way.
+/// Finds contexts whose loads may share a request: those that read and write one cache, and make equal requests.
 ///
-/// Whoever shares another context's request looks into the cache when that has ended, so there must be one, written by the first and
-/// read by the second.
+/// A load that shares another context's request looks into the cache after it has ended, so the first must write the cache and the
+/// second must read it.
 enum LoadSharing {
-  /// What contexts that share have in common; it lives as long as one of them.
+  /// The object that sharing contexts have in common; it lives as long as one of them.
   final class Token: Sendable {}
 
   private struct Key: Hashable {
     let cache: FolderIdentity
     let downloads: [PreparedOptions]
-    /// Those of ``LoadOptions/variants``.
+    /// Of ``LoadOptions/variants``.
     let variants: [RequestVariant]
     let keyRule: KeyRule
   }
@@ -209,7 +209,7 @@ enum LoadSharing {
 
   private static let tokens = Mutex<[Key: Weak]>([:])
 
-  /// The object that contexts of these options share; nil where they share with nobody.
+  /// The object that contexts with these options share; nil if they share no requests.
   static func object(for cache: ImageCache?, _ downloads: [PreparedOptions], _ options: LoadOptions) -> Token? {
     guard let cache, options.mode.writesDisk, options.mode.reads, options.hooks.cacheKeyFilter == nil else { return nil }
     guard options.downloader == nil else { return nil }
@@ -221,7 +221,7 @@ enum LoadSharing {
     )
     return tokens.withLock { tokens in
       if let token = tokens[key]?.token { return token }
-      // Contexts are few, and made seldom: those that are gone are found whenever one is added.
+      // Contexts are few and rarely created, so released ones are removed whenever one is added.
       tokens = tokens.filter { $0.value.token != nil }
       let token = Token()
       tokens[key] = Weak(token: token)

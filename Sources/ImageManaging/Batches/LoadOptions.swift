@@ -4,58 +4,58 @@ package import ImageDownloading
 public import ImagePrimitives
 import ImageURLs
 
-/// How a context loads, each option with its default.
+/// The settings of a context, each with its default.
 package struct LoadOptions: Sendable {
   /// How the cache and the network are used.
   package var mode: CacheMode
   /// Further caches to look in, in order, after the own one.
   package var readOnly: [ReadOnlyCache]
-  /// The memory layer; nil, the default: none. With one, every image is decoded and put there, unless ``keepsInMemory`` is false.
+  /// The memory layer; none by default. With one, every image is decoded and put there, unless ``keepsInMemory`` is false.
   package var memory: ImageMemory?
-  /// Whether images are read from the memory layer and put there; true by default. Without it, what is stored anew is still removed there.
+  /// Whether images are read from the memory layer and put there; true by default. If false, stored images are still removed there.
   package var keepsInMemory: Bool
   /// Which layers are read and written.
   package var layers: CacheLayerUse
-  /// What of a URL tells images apart.
+  /// The part of a URL that identifies its image.
   package var keyRule: KeyRule
-  /// Whether every hit's body is read and its sum checked; false by default.
+  /// Whether every hit's body is read and its checksum verified; false by default.
   package var verifiesHits: Bool
-  /// Whether what is too old is served all the same; false by default.
+  /// Whether expired images are served; false by default.
   package var servesExpired: Bool
-  /// Whether the loads belong to a run that begins with the context: ages count from its start, and to it. False by default.
+  /// Whether the loads belong to a run that begins with the context, the reference of ages. False by default.
   package var isOfRun: Bool
-  /// Whether what the server allows to be used while it is asked for again (`stale-while-revalidate`, RFC 5861) is served; the caller then
-  /// has to ask. False by default.
+  /// Whether images are served that the server allows to be used during revalidation (`stale-while-revalidate`, RFC 5861); the caller must
+  /// then revalidate them. False by default.
   package var servesWhileRevalidating: Bool
-  /// What completions bring; nothing by default.
+  /// The parts of completions; none by default.
   package var delivery: LoadDelivery
-  /// What is wanted of the pixels; all frames in full size by default.
+  /// How images are decoded; all frames in full size by default.
   package var decoding: DecodingOptions
-  /// Whether receivers are shown the image while it arrives; false by default.
+  /// Whether receivers get the image while it arrives; false by default.
   package var showsPartialImages: Bool
-  /// What is made of the decoded image; nothing by default.
+  /// Transforms the decoded image; none by default.
   package var transformer: (any ImageTransformer)?
-  /// How what the transformer made is encoded for the disk, the image as it is where there is no transformer; nil, the default: it goes there only through a
-  /// ``LoadHooks/cacheSerializer``.
+  /// How transformed images, or images themselves without a transformer, are encoded for the disk; nil (the default): they are stored only
+  /// by a ``LoadHooks/cacheSerializer``.
   package var encoding: TransformEncoding?
-  /// Who decodes; nil: the manager's coders.
+  /// The coders; nil: the manager's.
   package var coders: ImageCoderRegistry?
-  /// Further ways to ask, each by the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs by
-  /// ``/ImageURLs/Entry/variant``.
+  /// Further ways to request images, each with the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs
+  /// by ``/ImageURLs/Entry/variant``.
   package var variants: [(RequestVariant, DownloadOptions)]
-  /// Who fetches; nil: the manager's downloader.
+  /// The downloader; nil: the manager's.
   package var downloader: ImageDownloader?
-  /// What the user decides by code.
+  /// Decisions by the user's code.
   package var hooks: LoadHooks
-  /// Whether receivers are told how many bytes have come; false by default.
+  /// Whether receivers get the number of received bytes; false by default.
   package var reportsProgress: Bool
-  /// What an image must be to be good.
+  /// The requirements on images.
   package var verification: VerificationRules
   /// Which failures are remembered.
   package var blacklist: BlacklistRules
-  /// Who is shown every image that came; nil, the default: nobody.
+  /// Gets every received image; none by default.
   package var observer: (any ImageObserver)?
-  /// Words errors by the settings' names of the program; nil, the default: as the errors describe themselves.
+  /// Words errors with the program's names of settings; nil (the default): the errors' own descriptions.
   package var wording: (any Wording)?
 
   package init(
@@ -111,9 +111,9 @@ package struct LoadOptions: Sendable {
   }
 }
 
-/// Words errors for the users of a program, who know settings by other names than the library's.
+/// Words errors for the users of a program, which may name settings differently than the library.
 package protocol Wording: Sendable {
-  /// The sentence of a failure by a setting.
+  /// The sentence for a failure that depends on a setting.
   func sentence(_ reason: FailureReason) -> String
   func sentence(_ error: CacheError) -> String
 }
@@ -121,7 +121,7 @@ package protocol Wording: Sendable {
 extension LoadContext {
   func sentence(_ error: CacheError) -> String { options.wording?.sentence(error) ?? "\(error)" }
 
-  /// The same failure in the program's words.
+  /// The same failure with the program's wording.
   func worded(_ failure: Failure) -> Failure {
     guard let reason = failure.reason, let wording = options.wording else { return failure }
     var failure = failure
@@ -130,25 +130,25 @@ extension LoadContext {
   }
 }
 
-/// What tells one variant's images from those of others: it goes behind the URL, which has no fragment in normal form.
+/// Distinguishes one variant's images from those of others: appended to the URL, which has no fragment in normal form.
 struct VariantIdentity: Sendable {
-  /// Whether there may be anything.
+  /// Whether there may be an addition.
   let isAny: Bool
   private let suffix: [UInt8]
   private let isEdge: Bool
   private let connection: DownloadOptions.Connection
 
-  /// A name with a `#` in it is a programmer's error and traps.
+  /// Creates an identity; a name with a `#` traps.
   init(_ variant: RequestVariant, _ connection: DownloadOptions.Connection) {
     let names = [("variant", variant.name), ("edge", variant.edge)]
-    trap(unless: !names.contains { $0.1?.utf8.contains(UInt8(ascii: "#")) ?? false }, "a variant's name may hold no '#'")
+    trap(unless: !names.contains { $0.1?.utf8.contains(UInt8(ascii: "#")) ?? false }, "a variant's name must not contain '#'")
     suffix = Array(names.map { key, name in name.map { "#\(key)=\($0)" } ?? "" }.joined().utf8)
     isEdge = variant.edge != nil
     self.connection = connection
     isAny = !suffix.isEmpty || !connection.connectTo.isEmpty
   }
 
-  /// What goes behind the identity of `url`, a normalised one; nil where nothing does.
+  /// The addition to the identity of `url`, a normalised one; nil if there is none.
   func suffix(for url: UnsafeRawBufferPointer) -> [UInt8]? {
     if isEdge { return suffix }
     guard let target = connection.target(for: url) else { return suffix.isEmpty ? nil : suffix }
@@ -156,25 +156,25 @@ struct VariantIdentity: Sendable {
   }
 }
 
-/// What a manager's user decides by code of their own.
+/// Decisions by the code of a manager's user.
 ///
-/// A hook is called on whatever thread the load is on, under no lock, and may be called for several loads at once. It is to be quick:
-/// others wait for it. URLs are as they were first written, credentials included.
+/// A hook is called on the thread of the load, outside of locks, and possibly for several loads at once. It must be quick, since others
+/// wait for it. URLs are as they were first written, credentials included.
 public struct LoadHooks: Sendable {
-  /// Whether an image that is not cached, or is to be refreshed, is asked for. False on a miss ends the load without image and
-  /// without error, as ``/ImagePrimitives/Outcome/skipped``; false on a refresh serves what is cached.
+  /// Whether an image that isn't cached, or is to be refreshed, is requested. False ends a miss without image and without error, as
+  /// ``/ImagePrimitives/Outcome/skipped``, and serves the cached image on a refresh.
   public var shouldDownload: (@Sendable (_ url: String) -> Bool)?
-  /// Whether a failure is remembered on the blacklist: overrides ``BlacklistRules``.
+  /// Whether a failure is remembered on the blacklist; overrides ``BlacklistRules``.
   public var shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)?
-  /// The identity that an image is cached under, in place of the URL's own. Text that holds a secret must not come out of it.
+  /// The identity that an image is cached under, instead of the URL's own. It is stored, so it must not contain secrets.
   public var cacheKeyFilter: (@Sendable (_ url: String) -> String)?
-  /// The bytes that go to disk, in place of those that came; nil: none do.
+  /// The bytes to store instead of the received ones; nil: nothing is stored.
   ///
-  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadOptions/encoding`` it stays in memory. `image` is there where
-  /// the load decodes. What comes out must be an image of a format that can be probed.
+  /// `data` is nil for a transformed image, which has no bytes of its own: without a serializer or ``LoadOptions/encoding`` it stays in
+  /// memory. `image` is passed if the load decodes. The result must be an image of a format that can be probed.
   public var cacheSerializer: (@Sendable (_ url: String, _ image: DecodedImage?, _ data: [UInt8]?) -> [UInt8]?)?
 
-  /// Hooks, of which none is set unless given.
+  /// Creates hooks; none by default.
   public init(
     shouldDownload: (@Sendable (_ url: String) -> Bool)? = nil,
     shouldBlockFailedURL: (@Sendable (_ url: String, _ failure: Failure) -> Bool)? = nil,
@@ -188,16 +188,16 @@ public struct LoadHooks: Sendable {
   }
 }
 
-/// Which failures are remembered, and whether a remembered URL is asked again.
+/// Which failures are remembered, and whether a remembered URL is requested again.
 public struct BlacklistRules: Sendable {
-  /// Whether the blacklist is read and written at all; default true.
+  /// Whether the blacklist is used at all; true by default.
   public var isEnabled: Bool
-  /// Whether blacklisted URLs are asked all the same; a success takes them off. Default false.
+  /// Whether blacklisted URLs are requested nevertheless; a success removes them. False by default.
   public var retriesFailed: Bool
-  /// The HTTP statuses that are for good, by default those that do not heal by themselves.
+  /// The HTTP statuses that count as permanent failures; ``lastingStatuses`` by default.
   public var statuses: [ClosedRange<Int>]
 
-  /// Rules with the given parts, each with its default.
+  /// Creates rules from the given parts, each with its default.
   public init(isEnabled: Bool = true, retriesFailed: Bool = false, statuses: [ClosedRange<Int>] = BlacklistRules.lastingStatuses)
   {
     self.isEnabled = isEnabled
@@ -205,13 +205,13 @@ public struct BlacklistRules: Sendable {
     self.statuses = statuses
   }
 
-  /// 400, 404–406, 410–415, 417, 422 and 451: what does not heal by itself. Not 401 and 403, since one expired token
-  /// would silence a whole site.
+  /// 400, 404–406, 410–415, 417, 422 and 451: permanent failures. Not 401 and 403, since one expired token would blacklist a whole
+  /// site.
   public static let lastingStatuses: [ClosedRange<Int>] = [400...400, 404...406, 410...415, 417...417, 422...422, 451...451]
 
   /// Whether a failure that was final for this run is remembered for the next.
   ///
-  /// Never what depends on the job, and never what may heal by itself, unless its status is named.
+  /// Failures that depend on the job or may be temporary never are, except HTTP statuses of ``statuses``.
   func remembers(_ failure: Failure) -> Bool {
     guard isEnabled else { return false }
     switch failure.kind {
@@ -228,23 +228,24 @@ public struct BlacklistRules: Sendable {
   }
 }
 
-/// How a transformed image is written to disk.
+/// How a transformed image is stored on disk.
 public struct TransformEncoding: Sendable, Hashable {
   /// The format; nil: the one that ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` chooses.
   public var format: ImageFormat?
   /// Quality and limits.
   public var options: EncodingOptions
 
-  /// An encoding; by default in the format that suits the image, of quality 85.
+  /// Creates an encoding; by default in the format that suits the image, with quality 85.
   public init(format: ImageFormat? = nil, options: EncodingOptions = EncodingOptions()) {
     self.format = format
     self.options = options
   }
 
-  /// Whether it writes one frame alone, whatever the image has.
+  /// Whether it writes only one frame, even if the image has several.
   var isStill: Bool { options.firstFrameOnly || format == .jpeg || format == .png }
 
-  /// What tells its files from those of others, such as `encode(webp,85)`: it becomes part of the identity of what is stored, as a transformer's key does.
+  /// Distinguishes its files from those of other encodings, such as `encode(webp,85)`: part of the stored image's identity, like a
+  /// transformer's key.
   public var key: String {
     var parts = [format?.name ?? "auto", "\(options.quality)"]
     if options.isLossless { parts.append("lossless") }

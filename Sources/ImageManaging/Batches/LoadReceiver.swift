@@ -2,15 +2,15 @@ package import ImageCoding
 package import ImagePrimitives
 package import ImageURLs
 
-/// How a load ended.
+/// The completion of a load.
 package struct LoadCompletion: Sendable {
-  /// How it ended.
+  /// The result.
   package var result: EntryResult
-  /// Whether its success took the URL off the blacklist.
+  /// Whether its success removed the URL from the blacklist.
   package var leftBlacklist: Bool
-  /// Whether its failure put the URL on the blacklist, where it was not before.
+  /// Whether its failure added the URL to the blacklist.
   package var joinedBlacklist: Bool
-  /// What the context's ``LoadOptions/delivery`` asks for, where the load brought it.
+  /// The parts that the context's ``LoadOptions/delivery`` requests, as far as they are available.
   package var payload: LoadPayload?
 
   package init(
@@ -26,22 +26,22 @@ package struct LoadCompletion: Sendable {
   }
 }
 
-/// Who waits for the entries of a batch.
+/// Receives the results of the entries of a batch.
 ///
-/// Everything is called under no lock: on the store thread, except that cancelling completes entries on the caller's thread, which also
-/// finds out there what its entries joined.
+/// It is called outside of locks, on the store thread; cancelling completes entries on the caller's thread, where ``joined(_:flight:)`` is
+/// called too.
 package protocol LoadReceiver: AnyObject, Sendable {
-  /// Takes entries with how they ended, each exactly once.
+  /// Receives entries with their completions, each exactly once.
   func complete(_ completions: [(Entry, LoadCompletion)])
 
-  /// So many bytes of an entry's body have come, of so many if that is known; only with ``LoadOptions/reportsProgress``.
+  /// Reports the received bytes of an entry's body, and its length if known; only with ``LoadOptions/reportsProgress``.
   func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?)
 
-  /// The image of an entry as far as it has come, each better than the one before, in full size and not transformed; only with
+  /// Shows the image of an entry as far as it was received, each better than the one before, in full size and not transformed; only with
   /// ``LoadOptions/showsPartialImages``.
   func partialImage(_ entry: Entry, _ image: DecodedImage)
 
-  /// An entry waits for the flight of that number from now on.
+  /// Reports that an entry waits for the flight of that number from now on.
   func joined(_ entry: Entry, flight: UInt64)
 }
 
@@ -51,30 +51,30 @@ extension LoadReceiver {
   package func joined(_ entry: Entry, flight: UInt64) {}
 }
 
-/// What a load brings beside its result; an object, so that results without one stay small.
+/// The parts of a completion besides its result; an object, so that results without one stay small.
 package final class LoadPayload: Sendable {
   /// The decoded, transformed image.
   package let image: DecodedImage?
-  /// The bytes as they came, or as the cache has them.
+  /// The bytes as received, or as cached.
   package let data: [UInt8]?
 
-  /// A payload of those parts.
+  /// Creates a payload from its parts.
   package init(image: DecodedImage? = nil, data: [UInt8]? = nil) {
     self.image = image
     self.data = data
   }
 }
 
-/// What a load is asked to bring.
+/// The requested parts of a completion.
 package struct LoadDelivery: OptionSet, Sendable, Hashable {
-  /// A bit for each.
+  /// One bit per part.
   package let rawValue: UInt8
 
-  /// The parts of those bits.
+  /// Creates a set from its bits.
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// The decoded image; the memory layer serves it.
+  /// The decoded image; the memory layer may serve it.
   package static let image = LoadDelivery(rawValue: 1)
-  /// The bytes of the file; the disk or the network serves them, also where the image was in memory.
+  /// The bytes of the file; the disk or the network serves them, even if the image is in memory.
   package static let data = LoadDelivery(rawValue: 2)
 }

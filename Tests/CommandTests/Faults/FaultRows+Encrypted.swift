@@ -17,7 +17,7 @@ extension FaultRow {
     .nginx("an authority that is not trusted, and need not be", outcome: "downloaded", trusts: .theSystems) { scene in
       scene.options += ["--set", "request.tls.verify=false"]
     },
-    .nginx("a server without the HTTP/2 that is asked for", kind: "connect", "does not speak HTTP/2", http2: false) { scene in
+    .nginx("a server without the HTTP/2 that is asked for", kind: "connect", "doesn't support HTTP/2", http2: false) { scene in
       scene.options += ["--set", "request.http=2"]
     },
     .nginx("a client certificate is asked for, and shown", outcome: "downloaded", asksClients: true, shows: .its),
@@ -29,11 +29,11 @@ extension FaultRow {
       asksClients: true,
       shows: .another
     ),
-    .nginx("a key that is none", kind: "tls", "could not be used", asksClients: true, shows: .its) { scene in
+    .nginx("a key that is none", kind: "tls", "cannot use the client certificate", asksClients: true, shows: .its) { scene in
       scene.job.folder.write("no key\n", to: "no.key")
       scene.options += ["--set", "request.tls.client-key=no.key"]
     },
-    .nginx("trusted certificates that are none", kind: "tls", "could not be read as PEM", trusts: .theSystems) { scene in
+    .nginx("trusted certificates that are none", kind: "tls", "no.pem as PEM", trusts: .theSystems) { scene in
       scene.job.folder.write("no certificate\n", to: "no.pem")
       scene.options += ["--set", "request.tls.ca-file=no.pem"]
     },

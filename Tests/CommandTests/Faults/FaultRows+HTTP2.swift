@@ -8,7 +8,7 @@ extension FaultRow {
     .http2("refuses the first stream", outcome: "downloaded", connections: [1, 2]) { request in
       request.sequence == 1 ? [.reset(request.stream, code: HTTP2Origin.refusedStream)] : answer(request)
     },
-    .http2("refuses every stream", kind: "reset", "broke the connection off") {
+    .http2("refuses every stream", kind: "reset", "closed the connection") {
       [.reset($0.stream, code: HTTP2Origin.refusedStream)]
     },
     .http2("goes away before the first answer", outcome: "downloaded", connections: [1, 2], attempts: 2) { request in
@@ -24,7 +24,7 @@ extension FaultRow {
       ]
         + [.data(request.stream, Array(image.dropFirst(100)), ends: true)]
     },
-    .http2("resets a stream midway", kind: "reset", "broke the connection off") { request in
+    .http2("resets a stream midway", kind: "reset", "closed the connection") { request in
       [.head(request.stream, length: image.count), .data(request.stream, [1, 2])]
         + [.reset(request.stream, code: HTTP2Origin.internalError)]
     },
@@ -34,7 +34,7 @@ extension FaultRow {
     .http2("ends half an image, and told no length", kind: "truncated", "before the end of the image") { request in
       [.head(request.stream), .data(request.stream, Array(image.prefix(1500)), ends: true)]
     },
-    .http2("sends less than it said", kind: "reset", "broke the connection off") { request in
+    .http2("sends less than it said", kind: "reset", "closed the connection") { request in
       [.head(request.stream, length: image.count), .data(request.stream, Array(image.dropLast()), ends: true)]
     },
     FaultRow(
@@ -44,7 +44,7 @@ extension FaultRow {
       outcome: "failed",
       kind: "connect",
       exit: 2,
-      says: "may not speak HTTP/2",
+      says: "may not support HTTP/2",
       arrange: { $0.add(.good) }
     ),
   ]

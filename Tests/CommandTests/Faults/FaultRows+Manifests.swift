@@ -11,7 +11,7 @@ extension FaultRow {
       scene.kept.append(port)
       return port.url("/sitemap.xml")
     },
-    sitemap("a sitemap that breaks off on the way", "broke the connection off", .reset),
+    sitemap("a sitemap that breaks off on the way", "closed the connection", .reset),
     sitemap("a sitemap of broken XML", "the XML is broken", downloads: 1) { scene in
       serve(scene, "<urlset>\(entry(scene))<url><loc>http://127.0.0.1/b.jpg</lo")
     },

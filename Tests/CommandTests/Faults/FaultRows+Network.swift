@@ -11,7 +11,7 @@ extension FaultRow {
       scene.kept.append(port)
       return port.url("/fault.jpg")
     },
-    .network("a port that never answers", "connect", "within 1 s while connecting", keys: impatient) { scene in
+    .network("a port that never answers", "connect", "within 1 s", keys: impatient) { scene in
       let hole = BlackHole()
       scene.kept.append(hole)
       return hole.url("/fault.jpg")
@@ -24,7 +24,7 @@ extension FaultRow {
     .resolver("a resolver that never answers", "images.asleep", keys: impatient),
     .network("TLS to a plain port", "tls", "the TLS handshake with") { scene in "https://127.0.0.1:\(scene.origin.port)/fault.jpg"
     },
-    .network("a server that closes every connection", "reset", "broke the connection off") { scene in
+    .network("a server that closes every connection", "reset", "closed the connection") { scene in
       let origin = try Origin(fallback: .close)
       scene.kept.append(origin)
       return origin.url("/fault.jpg")
@@ -34,7 +34,7 @@ extension FaultRow {
       scene.kept.append(server)
       return "https://127.0.0.1:\(server.port)/fault.jpg"
     },
-    .network("longer than it may take", "timeout", "not done within 1 s", keys: "request: {retries: 0, timeout: 1s}") { scene in
+    .network("longer than it may take", "timeout", "took more than 1 s", keys: "request: {retries: 0, timeout: 1s}") { scene in
       let gate = Gate()
       scene.kept.append(gate)
       scene.origin.set("/slow.jpg", .paused(SampleImages.jpeg(8), after: 20, gate))
