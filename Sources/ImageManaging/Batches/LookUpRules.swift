@@ -1,26 +1,26 @@
 import ImageCaching
 import ImagePrimitives
 
-/// What a context comes to for look-ups: asked for once a batch, since every request needs it.
+/// A context's rules for look-ups: computed once per batch, since every request needs them.
 struct LookUpRules {
   let verification: VerificationRules
   /// Whether the memory layer may decide a request.
   let looksInMemory: Bool
-  /// Whether a transformed image may be found on disk.
+  /// Whether a transformed image may be on disk.
   let looksForTransformed: Bool
-  /// Whether an original may be a hit: not with ``CacheMode/only`` where the transformed image is wanted on disk alone, and so is not made.
+  /// Whether an original may be a hit: not with ``CacheMode/only`` if the transformed image is requested on disk only, and so isn't made.
   let usesOriginal: Bool
-  /// Whether originals are looked for on disk.
+  /// Whether originals are looked up on disk.
   let readsOriginals: Bool
-  /// Whether an original's good record is enough, and its body need not be read.
+  /// Whether an original's good record suffices, without its body.
   let isRecordEnough: Bool
-  /// Whether images that stand for many URLs are refused.
+  /// Whether images that many URLs share are rejected.
   let refusesPlaceholders: Bool
-  /// Whether what is found may depend on what was looked up before: what memory keeps, and which images stand for many URLs.
+  /// Whether a result may depend on earlier look-ups: on what memory keeps, and on which images many URLs share.
   var dependsOnOrder: Bool { looksInMemory || refusesPlaceholders }
   let refreshes: Bool
-  /// Whether an own copy that is to be revalidated comes before other copies, and is served if nothing may be requested: it may be
-  /// fresh, or its server says for how long it is. One that has only reached the cache's maximum age is as good as none.
+  /// Whether an own copy that must be revalidated comes before other copies, and is served if no requests are allowed: it may be fresh, or
+  /// its server sets its lifetime. A copy that only exceeds the cache's maximum age is ignored.
   let prefersOwnCopy: Bool
   let isDryRun: Bool
   let writesDisk: Bool
@@ -45,11 +45,11 @@ struct LookUpRules {
   }
 }
 
-/// What a cached image's record says under the rules of a job.
+/// The judgement of a cached image's record under a job's rules.
 enum HitJudgement {
-  /// Good as far as the job asks.
+  /// Good, as deeply as the job requires.
   case good
-  /// Nothing speaks against it, but its bytes were proven less deeply than the job asks.
+  /// It breaks no rule, but its bytes were verified less deeply than the job requires.
   case needsProof
   /// It breaks the job's rules.
   case broken
@@ -71,12 +71,12 @@ extension VerificationRules {
     return head.proof >= depth ? .good : .needsProof
   }
 
-  /// Whether the original of a transformed image was proven as the job asks; its record tells no more of the original than that.
+  /// Whether the original of a transformed image was verified as the job requires; the record says nothing else about the original.
   func acceptsTransformed(_ head: EntryHead) -> Bool {
     head.proof >= depth && !(isStrict && head.hasWarnings)
   }
 
-  /// Judges an image in memory, every pixel of which was decoded, unless it is the first frame of many.
+  /// Judges an image in memory, all of whose pixels were decoded, unless it is only the first frame of several.
   func judge(_ remembered: RememberedImage) -> HitJudgement {
     if remembered.isJudged { return .good }
     var head = remembered.head

@@ -3,7 +3,7 @@ import ImageDownloading
 import ImagePrimitives
 import ImageURLs
 
-/// The identities of a batch's requests and their keys; only those are kept that differ from their URL.
+/// The identities and keys of a batch's requests; stores only identities that differ from their URL.
 struct RequestIdentities {
   let keys: [CacheKey]
   private let entries: [BatchEntry]
@@ -43,7 +43,7 @@ struct RequestIdentities {
     return (plain ?? Array(url)) + suffix
   }
 
-  /// The same without what tells variants apart.
+  /// The identity without the variant.
   private static func plainIdentity(
     of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
@@ -55,23 +55,23 @@ struct RequestIdentities {
       return key.withRawBytes { withoutSecret($0, hasher) } ?? key
     }
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
-    // What only a loader knows has no parts that could be relied on.
+    // The parts of a URL that only a loader knows are undefined.
     if request.parts.count == 0 { return withoutSecret(url, hasher) }
     let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.options.keyRule, hasher: hasher)
-    // What one user may see another may not.
+    // Users with different credentials may get different images.
     guard let credential = context.download(request.variant).credential(for: url) else { return identity }
     let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
     return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
   }
 
-  /// A text with user name and password in it as what may be written down; nil for any other.
+  /// A text with the credentials replaced by their hash; nil if it has none.
   private static func withoutSecret(_ text: UnsafeRawBufferPointer, _ hasher: CredentialHasher) -> [UInt8]? {
     let masked = maskingCredentials(text)
     if masked.elementsEqual(text) { return nil }
     return masked + Array("#credentials=".utf8) + hasher.digest(text)
   }
 
-  /// The identity of the request at `index` where it differs from its URL.
+  /// The identity of the request at `index` if it differs from its URL.
   func other(_ index: Int) -> [UInt8]? { others[index] }
 
   /// Calls `body` with the identity of the request at `index`.
@@ -82,7 +82,7 @@ struct RequestIdentities {
     return try identity.withRawBytes(body)
   }
 
-  /// Calls `body` with the identity that another cache knows the request's image by, whose key for credentials is another.
+  /// Calls `body` with the request's identity in another cache, which hashes credentials with another key.
   func withIdentity<R, E: Error>(
     _ index: Int,
     hashedBy hasher: CredentialHasher,

@@ -1,11 +1,11 @@
 import ImageCaching
 import Synchronization
 
-/// Reads the cache's index ahead for a run, once it has looked up enough to be worth it.
+/// Reads the cache's index ahead for a run, if it looks up enough to be worth it.
 final class RunReadAhead: Sendable {
-  /// A run of fewer look-ups is done before reading ahead helps.
+  /// A run with fewer look-ups ends before reading ahead helps.
   private static let leastLookUps = 1024
-  /// A run that looks up only few of the entries would not use most of what is read.
+  /// A run that looks up only a few of the entries wouldn't use most of the index.
   private static let entriesPerLookUp = 256
 
   private struct State {

@@ -1,23 +1,22 @@
 import ImageCaching
 import Threads
 
-/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller hands on
-/// what is found.
+/// The look-up of a batch in its own cache, shared by two threads: each takes slices until none is left, and the caller delivers the
+/// results.
 ///
-/// A look-up in a large index waits for memory most of its time, and two threads wait at once; what the caller does with the
-/// results takes time too, in which the other one goes on. Nobody depends on it: where it is busy or late, the caller takes all
-/// slices itself.
+/// A look-up in a large index mostly waits for memory, and two threads wait at the same time; meanwhile the caller also processes results.
+/// The helper is optional: if it is busy or late, the caller takes all slices itself.
 final class SharedLookUp: @unchecked Sendable {
-  // Sendable because the caller waits in `run(helping:each:)` until no slice is with the other thread, which takes none from then
-  // on, and each slice is looked up by one thread alone.
+  // Sendable because the caller waits in `run(helping:each:)` until the other thread has no slice and takes none from then on, and each
+  // slice is looked up by one thread only.
 
-  /// Requests of one slice, which are looked up in one read transaction.
+  /// The number of requests per slice, which is one read transaction.
   private static let requestsInSlice = 128
-  /// Batches below this are looked up by the caller alone: to wake a thread takes as long.
+  /// Smaller batches are looked up by the caller alone: waking a thread takes as long.
   private static let smallestBatch = 512
 
   private struct Slices: @unchecked Sendable {
-    // Sendable as the whole is: what was found is one thread's, and then the caller's.
+    // Sendable like the whole: results belong to one thread, and then to the caller.
     var next = 0
     var underWay = 0
     var found: [Result<BatchLookUp, CacheError>?]
@@ -28,7 +27,7 @@ final class SharedLookUp: @unchecked Sendable {
   private let sliceCount: Int
   private let slices: WaitableState<Slices>
 
-  /// The look-up of `indices`; nil where it is not worth a second thread, or where the outcome may depend on the order.
+  /// Creates the look-up of `indices`; nil if it isn't worth a second thread, or if the outcome may depend on the order.
   init?(_ batch: BatchLookUp, _ indices: [Int]) {
     guard indices.count >= Self.smallestBatch, batch.context.cache != nil, !batch.rules.dependsOnOrder else { return nil }
     self.batch = batch
@@ -37,16 +36,16 @@ final class SharedLookUp: @unchecked Sendable {
     slices = WaitableState(Slices(found: Array(repeating: nil, count: sliceCount)))
   }
 
-  /// Looks up all, with a thread of `helpers` where one is idle; calls `each` with what each slice found, in order, outside of
-  /// its read transaction.
+  /// Looks up all requests, with an idle thread of `helpers` if there is one; calls `each` with the result of each slice, in order,
+  /// outside of its read transaction.
   func run(helping helpers: CodingThreads, each: (BatchLookUp) -> Void) throws(CacheError) {
     helpers.helpWhereIdle { while let slice = self.nextSlice() { self.lookUp(slice) } }
-    // What the slices read is borrowed until this returns.
+    // The slices' bytes are borrowed until this returns.
     defer { stop() }
     for slice in 0..<sliceCount { each(try outcome(of: slice).get()) }
   }
 
-  /// What a slice found, which this thread looks up, or others until it is there.
+  /// The result of a slice: this thread looks up slices until it is available.
   private func outcome(of slice: Int) -> Result<BatchLookUp, CacheError> {
     while true {
       if let outcome = slices.withLock(waking: .nobody, { $0.found[slice].take() }) { return outcome }
@@ -79,7 +78,7 @@ final class SharedLookUp: @unchecked Sendable {
     }
   }
 
-  /// Waits until nobody looks anything up any more.
+  /// Waits until no thread looks anything up.
   private func stop() {
     slices.withLock(waking: .nobody) { $0.next = sliceCount }
     slices.wait { $0.underWay == 0 ? () : nil }
@@ -87,16 +86,15 @@ final class SharedLookUp: @unchecked Sendable {
 }
 
 extension BatchLookUp {
-  /// Looks up `indices` in the own cache, with the help of another thread where that is quicker; what is decided then is told at
-  /// once.
+  /// Looks up `indices` in the own cache, with another thread's help if that is faster; decided requests are then reported at once.
   mutating func lookIntoOwnCache(
     _ indices: [Int],
     helping helpers: CodingThreads,
-    tell: (Int, LoadCompletion) -> Void
+    report: (Int, LoadCompletion) -> Void
   ) throws(CacheError) {
     guard let shared = SharedLookUp(self, indices) else { return try lookIntoOwnCache(indices[...]) }
     try shared.run(helping: helpers) { slice in
-      for (index, completion) in slice.decided { tell(index, completion) }
+      for (index, completion) in slice.decided { report(index, completion) }
       undecided += slice.undecided
       staleTouches += slice.staleTouches
       misses += slice.misses

@@ -6,27 +6,27 @@ import ImageURLs
 /// The headers that requests of a context's variant are sent with.
 struct SentHeaders {
   let options: PreparedOptions
-  /// The downloader's own, which all of its requests have.
+  /// The headers that the downloader sends with all requests.
   let defaults: [HeaderField]
 }
 
-/// A request, as far as an answer's Vary header is about it.
+/// A request, as far as a response's Vary header is concerned.
 struct VaryRequest {
   fileprivate let sent: SentHeaders
   private let hasher: CredentialHasher
-  /// What of its headers its URL decides.
+  /// The credential for its URL.
   let credential: Credential?
 
-  /// A request for `url`; `hasher` is that of the cache that keeps the record.
+  /// Creates a request for `url`; `hasher` is that of the cache of the record.
   init(_ sent: SentHeaders, url: UnsafeRawBufferPointer, hasher: CredentialHasher) {
     self.sent = sent
     self.hasher = hasher
     credential = sent.options.credential(for: url)
   }
 
-  /// What a record keeps of the header of that name, in lower case; nil where nobody can tell what was sent.
+  /// The line of a record for the header of that name, in lower case; nil if its value isn't known.
   fileprivate func line(_ name: String) -> String? {
-    // Which cookies the jar has for a request is known only when it is made.
+    // Cookies of the jar are known only when the request is made.
     if name == "cookie" && sent.options.options.handlesCookies { return nil }
     let value = sent.options.options.requestValue(ofHeader: name, defaults: sent.defaults, credential: credential)
     guard let value else { return name }
@@ -35,22 +35,22 @@ struct VaryRequest {
   }
 }
 
-/// The request headers that a response depends on, as a record keeps them (RFC 9111, section 4.1): a line `name:digest` each, in the order
-/// of their names; a header that was not sent has a line without the colon; `*` alone where no request can be told to be the same.
+/// The request headers that a response depends on, as stored in a record (RFC 9111, section 4.1): one line `name:digest` per header, in
+/// the order of their names; a header that wasn't sent has a line without the colon. A single `*` matches no request.
 ///
-/// Values may be secrets, so that only their hash under the cache's key is kept. `*` in a digest's place is no request's.
+/// Values may be secret, so only their hash with the cache's key is stored. `*` instead of a digest matches no request.
 enum VaryFields {
-  /// What is kept of `vary`, the response's Vary header, for such a request; empty where it names nothing.
+  /// The stored form of `vary`, the response's Vary header, for such a request; empty if it names no headers.
   static func text(_ vary: String, _ request: VaryRequest) -> [UInt8] {
     let names = Set(vary.split(separator: ",").map { trimmed($0).lowercased() }.filter { !$0.isEmpty })
     if names.contains("*") { return Array("*".utf8) }
-    // The body is always asked for as it is, whatever the server could have sent.
+    // The body is always requested without coding, so `Accept-Encoding` needs no exception.
     let text = Array(names.sorted().map { request.line($0) ?? "\($0):*" }.joined(separator: "\n").utf8)
-    // Cut off, it might name fewer headers than the response.
+    // A truncated text might name fewer headers than the response.
     return text.count <= NewEntry.maximumVaryBytes ? text : Array("cookie:*".utf8)
   }
 
-  /// Whether a request would have got the response that `text` was kept of.
+  /// Whether a request would have got the response that `text` was stored for.
   static func matches(_ text: [UInt8], _ request: VaryRequest) -> Bool {
     let text = String(decoding: text, as: UTF8.self)
     if text == "*" { return false }
@@ -67,7 +67,7 @@ enum VaryFields {
   }
 }
 
-/// Which kept texts match a batch's requests: most records have one of a few.
+/// Which stored texts match a batch's requests: most records have one of a few texts.
 struct VaryVerdicts {
   private struct Question: Hashable {
     let text: [UInt8]
@@ -86,7 +86,7 @@ struct VaryVerdicts {
   }
 }
 
-/// The texts of answers that come one after the other: most have the Vary header of the one before.
+/// The texts of consecutive responses: most have the same Vary header as the one before.
 struct VaryTexts {
   private weak var context: LoadContext?
   private var variant: UInt16 = 0
@@ -94,7 +94,7 @@ struct VaryTexts {
   private var credential: Credential?
   private var text: [UInt8] = []
 
-  /// What is kept of `vary` for the request of `flight`.
+  /// The stored form of `vary` for the request of `flight`.
   mutating func text(_ vary: String, of flight: Flight, _ sent: SentHeaders) -> [UInt8] {
     let request = flight.entry.withRequestURL { VaryRequest(sent, url: $0, hasher: flight.context.credentialHasher) }
     if context === flight.context, variant == flight.entry.variant, self.vary == vary, credential == request.credential {

@@ -1,7 +1,7 @@
 import ImageCaching
 import Synchronization
 
-/// A manager's hold on the cache that it trims and expires: as long as one lasts, others must use the same rules.
+/// A manager's claim on the cache that it trims and expires: while one exists, other managers must use the same rules.
 final class CacheClaim: Sendable {
   private struct Rules: Equatable {
     let maxAge: Duration?
@@ -22,7 +22,7 @@ final class CacheClaim: Sendable {
       blacklistTTL = configuration.blacklistTTL
     }
 
-    /// The names of the rules in which `other` differs.
+    /// The names of the rules that differ from `other`.
     func differences(from other: Rules) -> [String] {
       [
         maxAge == other.maxAge ? nil : "maxAge", maxSize == other.maxSize ? nil : "maxSize",
@@ -37,7 +37,7 @@ final class CacheClaim: Sendable {
 
   private let folder: FolderIdentity?
 
-  /// Claims `cache`; one that is only read is nobody's.
+  /// Claims `cache`; no claim is needed for a read-only one.
   init(_ cache: ImageCache) throws(ImageManagerError) {
     guard cache.configuration.access == .readWrite else {
       folder = nil

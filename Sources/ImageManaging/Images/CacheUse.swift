@@ -3,31 +3,31 @@ import ImageURLs
 
 /// How a load uses the cache, and whether it may use the network.
 public enum CacheMode: Sendable, Hashable, CaseIterable {
-  /// Look in the cache, ask the network for what is not there, and keep it.
+  /// Look in the cache, request missing images, and store them.
   case use
-  /// Always ask the network; neither the cache nor the blacklist is read or written.
+  /// Always use the network; neither the cache nor the blacklist is read or written.
   case bypass
-  /// Never ask the network: a miss ends as ``/ImagePrimitives/Outcome/skipped`` (`fromCacheOnly` in SDWebImage).
+  /// Never use the network: a miss ends as ``/ImagePrimitives/Outcome/skipped`` (`fromCacheOnly` in SDWebImage).
   case only
-  /// Never ask the network, and tell by ``/ImagePrimitives/Outcome/skipped`` what ``use`` would ask for; nothing is written, and
-  /// no body is read.
+  /// Never use the network, and report as ``/ImagePrimitives/Outcome/skipped`` what ``use`` would request; nothing is written, and no
+  /// body is read.
   case dryRun
-  /// As ``dryRun``, telling what ``refresh`` would ask for.
+  /// As ``dryRun``, but for ``refresh``.
   case refreshDryRun
-  /// Ask the network for what is cached too, conditionally where the server gave something to ask with (`refreshCached`).
+  /// Request cached images too, conditionally if the server sent validators (`refreshCached`).
   case refresh
-  /// Ask the network whatever is cached, and keep what comes (`fromLoaderOnly`).
+  /// Request every image, whether cached or not, and store it (`fromLoaderOnly`).
   case loaderOnly
   /// As ``use``, but write nothing to disk (`cacheMemoryOnly`).
   case memoryOnly
 
-  /// Whether it only tells what would be asked for.
+  /// Whether it only reports what would be requested.
   var isDryRun: Bool { self == .dryRun || self == .refreshDryRun }
-  /// Whether what is cached is asked for too, or would be.
+  /// Whether cached images are requested too, or would be.
   var refreshes: Bool { self == .refresh || self == .refreshDryRun }
-  /// Whether a miss is asked for.
+  /// Whether a miss is requested.
   var asksNetwork: Bool { self != .only && !isDryRun }
-  /// Whether the cache is looked at.
+  /// Whether the cache is read.
   var reads: Bool { self != .bypass && self != .loaderOnly }
   /// Whether images and failures are written to disk.
   var writesDisk: Bool { self == .use || self == .refresh || self == .loaderOnly }
@@ -37,33 +37,33 @@ public enum CacheMode: Sendable, Hashable, CaseIterable {
 
 /// The layers of a cache.
 public struct CacheLayers: OptionSet, Sendable, Hashable {
-  /// A bit for each.
+  /// One bit per layer.
   public let rawValue: UInt8
 
-  /// The layers of those bits.
+  /// Creates a set from its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Decoded images.
   public static let memory = CacheLayers(rawValue: 1)
-  /// Files as they came; read-only caches count as disk.
+  /// Files as received; read-only caches count as disk.
   public static let disk = CacheLayers(rawValue: 2)
   /// Both.
   public static let all: CacheLayers = [.memory, .disk]
 }
 
-/// Which layers a load looks in and fills: for what it asks for, and, where it transforms, for the original image apart.
+/// The layers that a load reads and fills: for the requested image and, if it transforms, for the original.
 public struct CacheLayerUse: Sendable, Hashable {
-  /// Where the image is looked for; both by default.
+  /// Where the image is looked up; both by default.
   public var reads: CacheLayers
-  /// Where the image is kept; both by default. A transformed image has no bytes of its own: it gets to the disk where
+  /// Where the image is stored; both by default. A transformed image has no bytes of its own: it is stored on disk only if
   /// ``LoadOptions/encoding`` or a ``LoadHooks/cacheSerializer`` encodes it.
   public var writes: CacheLayers
-  /// Where the original of a transformed image is looked for; both by default.
+  /// Where the original of a transformed image is looked up; both by default.
   public var readsOriginal: CacheLayers
-  /// Where the original of a transformed image is kept; on disk by default.
+  /// Where the original of a transformed image is stored; on disk by default.
   public var writesOriginal: CacheLayers
 
-  /// The given layers, each with its default.
+  /// Creates a use with the given layers.
   public init(
     reads: CacheLayers = .all,
     writes: CacheLayers = .all,
@@ -77,16 +77,16 @@ public struct CacheLayerUse: Sendable, Hashable {
   }
 }
 
-/// What of a URL tells images apart.
+/// The part of a URL that identifies its image.
 public enum KeyRule: Sendable, Hashable {
   /// All of it.
   case url
-  /// All but the query: for hosts whose parameters do not change the image.
+  /// All but the query: for hosts whose parameters don't change the image.
   case urlWithoutQuery
-  /// All but the parameters of those names, in whatever place: trackers such as `utm_source`.
+  /// All but the parameters with those names, wherever they are: trackers such as `utm_source`.
   case droppingQuery(Set<String>)
 
-  /// The URL with only what counts; nil where that is all of it.
+  /// The identifying part of the URL; nil if that is all of it.
   func apply(to url: UnsafeRawBufferPointer, parts: URLParts) -> [UInt8]? {
     guard !parts.query.isEmpty else { return nil }
     switch self {

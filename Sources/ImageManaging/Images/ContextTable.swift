@@ -4,12 +4,12 @@ import ImageDownloading
 import ImagePrimitives
 import Synchronization
 
-/// The contexts of single loads: requests with equal options get the same one, so that they share all there is to share.
+/// The contexts of single loads: requests with equal options get the same one, so that they share as much as possible.
 final class ContextTable: Sendable {
-  /// Further contexts than so many begin a new table; loads under way keep theirs.
+  /// Above this many contexts, a new table is started; running loads keep theirs.
   private static let limit = 256
 
-  /// What of a request makes a context.
+  /// The options of a request that determine its context.
   private struct Key: Hashable {
     let cache: ObjectIdentifier?
     let memory: ObjectIdentifier?
@@ -29,7 +29,7 @@ final class ContextTable: Sendable {
     let options: DownloadOptions?
   }
 
-  /// A context, and what keeps the objects alive that its key names.
+  /// A context, and the request that retains the objects named by its key.
   private struct Entry {
     let context: LoadContext
     let request: ImageRequest
@@ -47,7 +47,7 @@ final class ContextTable: Sendable {
     let cache = policy.cache ?? configuration.cache
     var layers = policy.layers
     let transformer = decoding.time == .eager ? decoding.transformer ?? configuration.transformer : nil
-    // Without a disk there is nothing to ask the network about conditionally, but it is asked all the same.
+    // Without a disk there is nothing to revalidate, but the image is requested nevertheless.
     if cache == nil, mode == .refresh || mode == .loaderOnly { (layers.reads, layers.readsOriginal) = ([], []) }
     let options = LoadOptions(
       mode: cache == nil && mode.writesDisk ? .memoryOnly : mode,
@@ -72,7 +72,7 @@ final class ContextTable: Sendable {
       blacklist: blacklist(policy)
     )
     let download = request.network.options ?? configuration.downloadOptions
-    // What cannot be compared is not shared.
+    // Contexts with coders of their own can't be compared, so they aren't shared.
     guard decoding.coders == nil else { return make(cache, download, options) }
     let key = Key(
       cache: cache.map { ObjectIdentifier($0) },
@@ -98,7 +98,7 @@ final class ContextTable: Sendable {
       var dropped: [Key: Entry] = [:]
       if contexts.count >= Self.limit { swap(&contexts, &dropped) }
       contexts[key] = new
-      // Freed by the caller, under no lock: a downloader that nobody else has waits for its thread then.
+      // The caller releases them, outside of the lock: releasing the last reference to a downloader waits for its thread.
       return (new.context, dropped)
     }
     return context
@@ -111,7 +111,7 @@ final class ContextTable: Sendable {
 
   private func decodingOptions(_ decoding: ImageRequest.Decoding) -> DecodingOptions {
     var options = decoding.options
-    // Partial images have the size of the final one, and its bytes are known to fit only once all is known.
+    // Partial images have the size of the final one, which can't be limited by bytes before all is known.
     if decoding.isProgressive { options.maximumBytes = nil }
     return options
   }

@@ -29,7 +29,7 @@ func loadAsset(cache: ImageCache, folder: String) async throws -> DecodedImage {
 }
 
 // guide
-/// Answers by a version of its own, so that an image which has not changed is not sent again.
+/// Compares versions, so that an unchanged image isn't sent again.
 struct VersionedLoader: ImageLoader {
   let version: String
   let body: [UInt8]

@@ -18,7 +18,7 @@ func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageRes
   switch response.source {
   case .memory, .disk: print("cached, fresh until \(response.result.freshUntil?.milliseconds ?? .max)")
   case .network: print("fetched in \(response.result.durationNanoseconds / 1_000_000) ms")
-  case nil: print("not wanted by shouldDownload")
+  case nil: print("rejected by shouldDownload")
   }
   // end
   return response
@@ -81,9 +81,9 @@ func tellWhy(_ manager: ImageManager, url: String) async -> String {
     switch error {
     case .failed(let failure) where failure.isTransient: return "not now: \(failure.message)"
     case .failed(let failure): return "\(failure.kind.name): \(failure.message)"
-    case .blacklisted(let failure): return "known bad, not asked again: \(failure.message)"
+    case .blacklisted(let failure): return "blacklisted: \(failure.message)"
     case .notCached: return "not cached, and the mode is only"
-    case .declined: return "shouldDownload does not want it"
+    case .declined: return "rejected by shouldDownload"
     case .cancelled: return "cancelled"
     }
   }
@@ -128,7 +128,7 @@ func fillSlot(_ manager: ImageManager, first: String, second: String) async -> I
   for await update in slot.updates {
     switch update {
     case .cleared: print("nothing to show")
-    case .preview: print("the cached one, for now")
+    case .preview: print("the cached image, for now")
     case .loaded(let response): return response
     case .failed(let error): print("no image: \(error)")
     }

@@ -45,7 +45,7 @@ func refresh(_ manager: ImageManager, url: String) async throws -> (preview: Ima
     if case .preview(let cached) = event { shown = cached }
   }
   let response = try await task.value
-  if response.result.outcome == .revalidated { print("304: the cached one is still right") }
+  if response.result.outcome == .revalidated { print("304: the cached image is current") }
   // end
   return (shown, response)
 }
